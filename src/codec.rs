@@ -1,0 +1,240 @@
+//! Bounded little-endian reading and writing: the ground of every byte layout here.
+//!
+//! A [`Reader`] never panics, never reads past its input and never allocates more than its input holds. A
+//! [`Fields`] walk reads the tagged fields that objects, commits and references are made of and accepts
+//! exactly one encoding of each value, so what is accepted re-encodes to itself.
+//!
+//! # Layer
+//! L0. Imports nothing of this crate.
+//!
+//! # Invariants
+//! - COD-1: tags rise strictly; a tag is never zero.
+//! - COD-2: every byte of the input belongs to exactly one field.
+//!
+//! # Format
+//! docs/format.md, "Tagged fields".
+#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use std::fmt;
+
+/// Tags with this bit may be ignored by a reader that does not know them; they are kept byte for byte.
+pub(crate) const IGNORABLE: u16 = 0x8000;
+
+/// Why bytes are not a valid encoding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The input ends before the value does.
+    Truncated {
+        /// Bytes that were asked for.
+        wanted: usize,
+        /// Bytes that were left.
+        left: usize,
+    },
+    /// Bytes follow the value.
+    Trailing {
+        /// How many.
+        extra: usize,
+    },
+    /// The first byte names an encoding that this version does not know.
+    Version(u8),
+    /// Tags do not rise strictly, or a tag is zero.
+    TagOrder(u16),
+    /// A tag that must be understood is not known.
+    UnknownTag(u16),
+    /// A field that must be there is not.
+    MissingTag(u16),
+    /// A value breaks the rule named.
+    Invalid(&'static str),
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated { wanted, left } => write!(f, "{wanted} bytes wanted, {left} left"),
+            Self::Trailing { extra } => write!(f, "{extra} bytes too many"),
+            Self::Version(version) => write!(f, "encoding version {version} is not known"),
+            Self::TagOrder(tag) => write!(f, "tag {tag:#06x} is out of order"),
+            Self::UnknownTag(tag) => write!(f, "tag {tag:#06x} is not known"),
+            Self::MissingTag(tag) => write!(f, "tag {tag:#06x} is missing"),
+            Self::Invalid(rule) => f.write_str(rule),
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+/// Reads fixed-width little-endian values off the front of a byte slice.
+#[derive(Clone, Debug)]
+pub struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    /// Starts at the front of `bytes`.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// Bytes not yet read.
+    pub fn left(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// The next `count` bytes.
+    pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
+        let (head, tail) = self
+            .rest
+            .split_at_checked(count)
+            .ok_or(DecodeError::Truncated { wanted: count, left: self.rest.len() })?;
+        self.rest = tail;
+        Ok(head)
+    }
+
+    /// The next `N` bytes as an array.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let (head, tail) = self
+            .rest
+            .split_first_chunk::<N>()
+            .ok_or(DecodeError::Truncated { wanted: N, left: self.rest.len() })?;
+        self.rest = tail;
+        Ok(*head)
+    }
+
+    /// The next byte.
+    pub fn u8(&mut self) -> Result<u8, DecodeError> {
+        Ok(u8::from_le_bytes(self.array()?))
+    }
+
+    /// The next u16.
+    pub fn u16(&mut self) -> Result<u16, DecodeError> {
+        Ok(u16::from_le_bytes(self.array()?))
+    }
+
+    /// The next u32.
+    pub fn u32(&mut self) -> Result<u32, DecodeError> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    /// The next u64.
+    pub fn u64(&mut self) -> Result<u64, DecodeError> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    /// The next i64.
+    pub fn i64(&mut self) -> Result<i64, DecodeError> {
+        Ok(i64::from_le_bytes(self.array()?))
+    }
+
+    /// The next u32, then that many bytes.
+    pub fn sized(&mut self) -> Result<&'a [u8], DecodeError> {
+        let length = self.u32()? as usize;
+        self.bytes(length)
+    }
+
+    /// The next u32, then that many bytes of UTF-8.
+    pub fn text(&mut self) -> Result<&'a str, DecodeError> {
+        as_text(self.sized()?)
+    }
+
+    /// Succeeds if everything was read.
+    pub fn finish(self) -> Result<(), DecodeError> {
+        match self.rest.len() {
+            0 => Ok(()),
+            extra => Err(DecodeError::Trailing { extra }),
+        }
+    }
+}
+
+/// Reads `bytes` as UTF-8.
+pub fn as_text(bytes: &[u8]) -> Result<&str, DecodeError> {
+    std::str::from_utf8(bytes).map_err(|_| DecodeError::Invalid("text is not UTF-8"))
+}
+
+/// Reads `bytes` as exactly `N` bytes.
+pub fn as_array<const N: usize>(bytes: &[u8]) -> Result<[u8; N], DecodeError> {
+    bytes.try_into().map_err(|_| DecodeError::Invalid("a field has the wrong length"))
+}
+
+/// Splits `bytes` into arrays of `N` bytes; refuses a remainder.
+pub fn as_arrays<const N: usize>(bytes: &[u8]) -> Result<Vec<[u8; N]>, DecodeError> {
+    let (arrays, rest) = bytes.as_chunks::<N>();
+    if rest.is_empty() { Ok(arrays.to_vec()) } else { Err(DecodeError::Invalid("a list has a partial entry")) }
+}
+
+/// Appends a u32 length, then the bytes.
+///
+/// # Panics
+/// If `bytes` is longer than `u32::MAX`: every caller bounds its values far below that.
+pub fn put_sized(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(&u32::try_from(bytes.len()).expect("values are bounded below 4 GiB").to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+/// Writes tagged fields in rising order of their tags.
+#[derive(Debug)]
+pub struct FieldWriter<'a> {
+    out: &'a mut Vec<u8>,
+    last: u16,
+}
+
+impl<'a> FieldWriter<'a> {
+    /// Starts with the version byte.
+    pub fn new(out: &'a mut Vec<u8>, version: u8) -> Self {
+        out.push(version);
+        Self { out, last: 0 }
+    }
+
+    /// Appends one field.
+    ///
+    /// # Panics
+    /// If tags do not rise strictly (COD-1): a bug of the caller.
+    pub fn put(&mut self, tag: u16, bytes: &[u8]) {
+        assert!(tag > self.last, "COD-1: tags rise strictly");
+        self.last = tag;
+        self.out.extend_from_slice(&tag.to_le_bytes());
+        put_sized(self.out, bytes);
+    }
+
+    /// Appends one field if there is a value.
+    pub fn put_some(&mut self, tag: u16, bytes: Option<&[u8]>) {
+        if let Some(bytes) = bytes {
+            self.put(tag, bytes);
+        }
+    }
+}
+
+/// Walks the tagged fields of an encoding, checking their order.
+#[derive(Clone, Debug)]
+pub struct Fields<'a> {
+    reader: Reader<'a>,
+    last: u16,
+}
+
+impl<'a> Fields<'a> {
+    /// Checks the version byte and stands before the first field.
+    pub fn new(bytes: &'a [u8], version: u8) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let found = reader.u8()?;
+        if found != version {
+            return Err(DecodeError::Version(found));
+        }
+        Ok(Self { reader, last: 0 })
+    }
+
+    /// The next field, or `None` at the end.
+    pub fn next_field(&mut self) -> Result<Option<(u16, &'a [u8])>, DecodeError> {
+        if self.reader.left() == 0 {
+            return Ok(None);
+        }
+        let tag = self.reader.u16()?;
+        if tag <= self.last {
+            return Err(DecodeError::TagOrder(tag));
+        }
+        self.last = tag;
+        Ok(Some((tag, self.reader.sized()?)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

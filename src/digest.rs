@@ -1,0 +1,393 @@
+//! Digests: what they are over, how the domains are kept apart, and one type for each meaning.
+//!
+//! A digest is taken over a preimage that is zero-padded to a multiple of 64 bytes, under one context for
+//! each [`Domain`], so a digest of one domain can never pass as one of another. Padding is injective because
+//! a preimage is either of fixed length or starts with its own length ([`HashSuite::hash_bytes`]).
+//!
+//! # Layer
+//! L0. The only file that names blake3 and sha2.
+//!
+//! # Invariants
+//! - DIG-1: equal digests of one domain mean equal preimages (collision resistance of the hash).
+//! - DIG-2: every variable-length preimage starts with its length as u64, so padding never makes two equal.
+//!
+//! # Format
+//! docs/format.md, "Digests".
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use sha2::Digest as _;
+
+/// Bytes in a digest.
+pub const DIGEST_LEN: usize = 32;
+
+/// What a digest is over. Each domain has a context string of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(usize)]
+#[non_exhaustive]
+pub enum Domain {
+    /// An id, giving its key path.
+    Key,
+    /// The canonical bytes of an object.
+    Object,
+    /// The text of an object, when it is a record of its own.
+    Content,
+    /// A reason or source text of a commit.
+    Text,
+    /// A leaf of the state trie.
+    Leaf,
+    /// A branch of the state trie.
+    Branch,
+    /// An object together with everything below it.
+    Subtree,
+    /// A leaf of the trie over children that a subtree digest covers.
+    SubtreeLeaf,
+    /// A branch of the trie over children that a subtree digest covers.
+    SubtreeBranch,
+    /// A leaf of the history tree.
+    HistoryLeaf,
+    /// An inner node of the history tree.
+    HistoryNode,
+    /// The canonical bytes of a commit.
+    Commit,
+    /// The canonical bytes of a reference.
+    Reference,
+    /// A batch of the log with its seal.
+    Batch,
+}
+
+/// The context strings, in the order of [`Domain`]. Each is shorter than 64 bytes.
+const CONTEXTS: [&str; 14] = [
+    "treering v1 key",
+    "treering v1 object",
+    "treering v1 content",
+    "treering v1 text",
+    "treering v1 leaf",
+    "treering v1 branch",
+    "treering v1 subtree",
+    "treering v1 subtree leaf",
+    "treering v1 subtree branch",
+    "treering v1 history leaf",
+    "treering v1 history node",
+    "treering v1 commit",
+    "treering v1 reference",
+    "treering v1 batch",
+];
+
+/// The derived keys of [`CONTEXTS`], computed once.
+static CONTEXT_KEYS: LazyLock<[blake3::hazmat::ContextKey; 14]> =
+    LazyLock::new(|| CONTEXTS.map(blake3::hazmat::hash_derive_key_context));
+
+const BLOCK: usize = 64;
+const ZEROS: [u8; BLOCK] = [0; BLOCK];
+
+impl Domain {
+    /// The context string of this domain.
+    pub fn context(self) -> &'static str {
+        CONTEXTS[self as usize]
+    }
+}
+
+/// The hash a store was created with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum HashAlgorithm {
+    /// BLAKE3 in key derivation mode: the default.
+    Blake3,
+    /// SHA-256 with a block for the domain in front. No performance promise.
+    Sha256,
+}
+
+impl HashAlgorithm {
+    /// The name in `init`, `head`, proofs and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Blake3 => "blake3",
+            Self::Sha256 => "sha256",
+        }
+    }
+
+    /// The byte in the format file. Zero is never used.
+    pub(crate) fn tag(self) -> u8 {
+        match self {
+            Self::Blake3 => 1,
+            Self::Sha256 => 2,
+        }
+    }
+
+    pub(crate) fn from_tag(tag: u8) -> Option<Self> {
+        match tag {
+            1 => Some(Self::Blake3),
+            2 => Some(Self::Sha256),
+            _ => None,
+        }
+    }
+
+    /// Reads the name that [`Self::name`] writes.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "blake3" => Some(Self::Blake3),
+            "sha256" => Some(Self::Sha256),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for HashAlgorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Computes the digests of one store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HashSuite {
+    algorithm: HashAlgorithm,
+    /// Key paths keep this many leading bits; fewer than 256 only in tests of collisions and depth.
+    key_bits: u16,
+}
+
+impl HashSuite {
+    /// The suite of a store that was created with `algorithm`.
+    pub const fn new(algorithm: HashAlgorithm) -> Self {
+        Self { algorithm, key_bits: 256 }
+    }
+
+    /// A suite whose key paths keep only their first `bits` bits, so that ids collide at will.
+    #[cfg(any(test, feature = "testing"))]
+    pub const fn with_weak_keys(algorithm: HashAlgorithm, bits: u16) -> Self {
+        Self { algorithm, key_bits: bits }
+    }
+
+    /// The algorithm.
+    pub const fn algorithm(self) -> HashAlgorithm {
+        self.algorithm
+    }
+
+    /// The digest of a preimage of fixed length, given in parts.
+    pub fn hash_fixed(self, domain: Domain, parts: &[&[u8]]) -> [u8; DIGEST_LEN] {
+        let mut hashing = self.start(domain);
+        for part in parts {
+            hashing.update(part);
+        }
+        hashing.finish()
+    }
+
+    /// The digest of a preimage of variable length: its length as u64, then its bytes.
+    pub fn hash_bytes(self, domain: Domain, bytes: &[u8]) -> [u8; DIGEST_LEN] {
+        self.hash_fixed(domain, &[&(bytes.len() as u64).to_le_bytes(), bytes])
+    }
+
+    /// Starts a digest over bytes that arrive piece by piece.
+    pub fn start(self, domain: Domain) -> Hashing {
+        let state = match self.algorithm {
+            HashAlgorithm::Blake3 => {
+                use blake3::hazmat::HasherExt as _;
+                HashState::Blake3(Box::new(blake3::Hasher::new_from_context_key(&CONTEXT_KEYS[domain as usize])))
+            }
+            HashAlgorithm::Sha256 => {
+                let mut block = ZEROS;
+                let context = domain.context().as_bytes();
+                block[..context.len()].copy_from_slice(context);
+                let mut hasher = sha2::Sha256::new();
+                hasher.update(block);
+                HashState::Sha256(hasher)
+            }
+        };
+        Hashing { state, length: 0 }
+    }
+
+    /// The key path of an id: where its leaf is in the trie.
+    pub fn key_path(self, id: &str) -> KeyPath {
+        let mut path = self.hash_bytes(Domain::Key, id.as_bytes());
+        if self.key_bits < 256 {
+            for (index, byte) in path.iter_mut().enumerate() {
+                let kept = (usize::from(self.key_bits)).saturating_sub(index * 8).min(8);
+                *byte &= !(0xff_u16 >> kept) as u8;
+            }
+        }
+        KeyPath(path)
+    }
+}
+
+/// A digest under way; see [`HashSuite::start`].
+pub struct Hashing {
+    state: HashState,
+    length: usize,
+}
+
+enum HashState {
+    Blake3(Box<blake3::Hasher>),
+    Sha256(sha2::Sha256),
+}
+
+impl Hashing {
+    /// Adds bytes to the preimage.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.length += bytes.len();
+        match &mut self.state {
+            HashState::Blake3(hasher) => {
+                hasher.update(bytes);
+            }
+            HashState::Sha256(hasher) => hasher.update(bytes),
+        }
+    }
+
+    /// Pads the preimage with zeros to a multiple of 64 bytes and returns its digest.
+    pub fn finish(mut self) -> [u8; DIGEST_LEN] {
+        let tail = self.length % BLOCK;
+        if tail != 0 {
+            self.update(&ZEROS[tail..]);
+        }
+        match self.state {
+            HashState::Blake3(hasher) => *hasher.finalize().as_bytes(),
+            HashState::Sha256(hasher) => hasher.finalize().into(),
+        }
+    }
+}
+
+/// Plain SHA-256 of `parts`, without domain or padding: for the published vectors of RFC 6962 only.
+#[cfg(any(test, feature = "testing"))]
+pub fn plain_sha256(parts: &[&[u8]]) -> [u8; DIGEST_LEN] {
+    let mut hasher = sha2::Sha256::new();
+    for part in parts {
+        hasher.update(part);
+    }
+    hasher.finalize().into()
+}
+
+/// Why a text is not a digest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DigestTextError;
+
+impl fmt::Display for DigestTextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a digest is 64 hexadecimal digits")
+    }
+}
+
+impl std::error::Error for DigestTextError {}
+
+/// Writes `bytes` as lower-case hexadecimal digits.
+pub fn to_hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.push(DIGITS[usize::from(byte >> 4)] as char);
+        text.push(DIGITS[usize::from(byte & 15)] as char);
+    }
+    text
+}
+
+/// Reads hexadecimal digits of either case; `None` if there is an odd number of them or another character.
+pub fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes();
+    if !digits.len().is_multiple_of(2) {
+        return None;
+    }
+    digits
+        .chunks_exact(2)
+        .map(|pair| {
+            let high = (pair[0] as char).to_digit(16)?;
+            let low = (pair[1] as char).to_digit(16)?;
+            Some((high * 16 + low) as u8)
+        })
+        .collect()
+}
+
+macro_rules! digest_type {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name([u8; DIGEST_LEN]);
+
+        impl $name {
+            /// Wraps 32 bytes that are known to be such a digest.
+            pub const fn from_bytes(bytes: [u8; DIGEST_LEN]) -> Self {
+                Self(bytes)
+            }
+
+            /// The 32 bytes.
+            pub const fn as_bytes(&self) -> &[u8; DIGEST_LEN] {
+                &self.0
+            }
+
+            /// The 64 hexadecimal digits.
+            pub fn to_hex(self) -> String {
+                to_hex(&self.0)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&to_hex(&self.0))
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), to_hex(&self.0[..6]))
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = DigestTextError;
+
+            fn from_str(text: &str) -> Result<Self, DigestTextError> {
+                let bytes = from_hex(text).ok_or(DigestTextError)?;
+                Ok(Self(bytes.try_into().map_err(|_| DigestTextError)?))
+            }
+        }
+    };
+}
+
+digest_type! {
+    /// Where an id's leaf is in the trie: the digest of the id.
+    KeyPath
+}
+digest_type! {
+    /// The digest of an object's canonical bytes: with the id, a version.
+    ObjectDigest
+}
+digest_type! {
+    /// The digest of a content that is a record of its own.
+    ContentDigest
+}
+digest_type! {
+    /// The digest of a reason or source text.
+    TextDigest
+}
+digest_type! {
+    /// The digest of the top node of a trie: names a whole state.
+    Root
+}
+digest_type! {
+    /// The digest of a commit.
+    CommitDigest
+}
+digest_type! {
+    /// The digest of an object and everything below it.
+    SubtreeDigest
+}
+digest_type! {
+    /// The head of the history tree: the digest over all first-parent ancestors of a commit.
+    HistoryRoot
+}
+digest_type! {
+    /// The digest of a batch of the log and its seal.
+    BatchDigest
+}
+
+impl KeyPath {
+    /// The four bits that choose the child at `level` (0 is the root).
+    #[inline]
+    pub fn nibble(&self, level: usize) -> usize {
+        let byte = self.0[level / 2];
+        usize::from(if level.is_multiple_of(2) { byte >> 4 } else { byte & 15 })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+//! The one error type of the crate, sorted by what the caller has to do about it.
+//!
+//! An [`Error`] is opaque: a kind, a stable code, a sentence for people and, where there is one, the next
+//! step. Lower layers keep small closed enums of their own where a caller must tell cases apart in code
+//! (decoding, proofs); everything that reaches a user becomes an [`Error`].
+//!
+//! # Layer
+//! L0. Imports nothing of this crate.
+
+use std::fmt;
+
+/// The crate's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What the caller has to do about an [`Error`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The thing named does not exist, or was erased: name another one.
+    NotFound,
+    /// The input breaks a rule or a limit: change it.
+    InvalidInput,
+    /// Somebody else changed what this work was based on: look at the new head and try again.
+    Conflict,
+    /// A policy said no: do not try again unchanged.
+    Denied,
+    /// Another process holds the lock: wait and try again.
+    Busy,
+    /// Bytes on disk are not what was written: run `verify`, then read with `--degraded` or salvage.
+    Corrupt,
+    /// The store was written by a newer version: upgrade.
+    UnsupportedFormat,
+    /// The operating system refused: a full or read-only disk, permissions, a failing device.
+    Io,
+    /// An earlier write or sync failed and this handle's state is unknown: open the store again.
+    Poisoned,
+    /// A bug in Treering: report it.
+    Internal,
+}
+
+/// An error of any layer, ready to be shown to a person.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    code: &'static str,
+    message: String,
+    hint: Option<String>,
+    ids: Vec<String>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    /// Makes an error of `kind` that says `message` (one sentence, no full stop, no line break).
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            code: default_code(kind),
+            message: message.into(),
+            hint: None,
+            ids: Vec::new(),
+            source: None,
+        }))
+    }
+
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NotFound, message)
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::InvalidInput, message)
+    }
+
+    pub(crate) fn conflict(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Conflict, message)
+    }
+
+    pub(crate) fn corrupt(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Corrupt, message)
+    }
+
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Internal, message)
+    }
+
+    pub(crate) fn io(doing: impl fmt::Display, source: std::io::Error) -> Self {
+        Self::new(ErrorKind::Io, format!("{doing}: {source}")).with_source(source)
+    }
+
+    /// Replaces the stable code (snake_case) that programs match on.
+    #[must_use]
+    pub fn with_code(mut self, code: &'static str) -> Self {
+        self.0.code = code;
+        self
+    }
+
+    /// Adds the next step for the reader.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds the ids of the objects that the error is about.
+    #[must_use]
+    pub fn with_ids(mut self, ids: Vec<String>) -> Self {
+        self.0.ids = ids;
+        self
+    }
+
+    /// Adds the underlying error.
+    #[must_use]
+    pub fn with_source(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        self.0.source = Some(Box::new(source));
+        self
+    }
+
+    /// Puts what was being done in front of the message.
+    #[must_use]
+    pub fn context(mut self, doing: impl fmt::Display) -> Self {
+        self.0.message = format!("{doing}: {}", self.0.message);
+        self
+    }
+
+    /// What the caller has to do.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The stable, snake_case code that programs match on.
+    pub fn code(&self) -> &'static str {
+        self.0.code
+    }
+
+    /// The sentence for people, without the hint.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The next step, where there is one.
+    pub fn hint(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+
+    /// The ids of the objects concerned, for conflicts and refusals that name them.
+    pub fn ids(&self) -> &[String] {
+        &self.0.ids
+    }
+
+    /// Whether stored bytes were found damaged (and not merely absent, busy or refused).
+    pub fn is_corruption(&self) -> bool {
+        self.0.kind == ErrorKind::Corrupt
+    }
+}
+
+fn default_code(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::NotFound => "not_found",
+        ErrorKind::InvalidInput => "invalid_input",
+        ErrorKind::Conflict => "conflict",
+        ErrorKind::Denied => "denied",
+        ErrorKind::Busy => "busy",
+        ErrorKind::Corrupt => "corrupt",
+        ErrorKind::UnsupportedFormat => "unsupported_format",
+        ErrorKind::Io => "io",
+        ErrorKind::Poisoned => "poisoned",
+        ErrorKind::Internal => "internal",
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}({}): {}", self.0.kind, self.0.code, self.0.message)?;
+        if let Some(hint) = &self.0.hint {
+            write!(f, " [hint: {hint}]")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|source| &**source as &(dyn std::error::Error + 'static))
+    }
+}

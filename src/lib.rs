@@ -1,0 +1,5 @@
+//! Treering: the memory of a long-running AI agent.
+
+pub mod codec;
+pub mod digest;
+pub mod error;

@@ -1,0 +1,2 @@
+//! The `treering` program.
+fn main() {}
