@@ -1,5 +1,6 @@
 //! Treering: the memory of a long-running AI agent.
 
+pub mod bytes;
 pub mod codec;
 pub mod digest;
 pub mod error;

@@ -1,0 +1,93 @@
+//! A cheap, owned view into bytes that somebody else keeps alive.
+//!
+//! Reads hand out views into mapped segments or into the buffers that were written; cloning one is a
+//! reference count, never a copy.
+//!
+//! # Layer
+//! L0. Imports nothing of this crate.
+
+use std::fmt;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+/// Something that keeps bytes alive and unchanged for as long as it lives.
+pub trait Buffer: Send + Sync {
+    /// The bytes.
+    fn bytes(&self) -> &[u8];
+}
+
+impl Buffer for Vec<u8> {
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+}
+
+/// A range of a shared [`Buffer`].
+#[derive(Clone)]
+pub struct Bytes {
+    owner: Arc<dyn Buffer>,
+    range: Range<usize>,
+}
+
+impl Bytes {
+    /// All of `owner`.
+    pub fn new(owner: Arc<dyn Buffer>) -> Self {
+        let range = 0..owner.bytes().len();
+        Self { owner, range }
+    }
+
+    /// The bytes `range` of this view, or `None` if they reach beyond it.
+    pub fn slice(&self, range: Range<usize>) -> Option<Self> {
+        if range.start > range.end || range.end > self.range.len() {
+            return None;
+        }
+        let range = self.range.start + range.start..self.range.start + range.end;
+        Some(Self { owner: Arc::clone(&self.owner), range })
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // The range was checked against the owner when it was made, and a Buffer never shrinks.
+        &self.owner.bytes()[self.range.clone()]
+    }
+}
+
+impl From<Vec<u8>> for Bytes {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::new(Arc::new(bytes))
+    }
+}
+
+impl PartialEq for Bytes {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Bytes {}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Bytes({} bytes)", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_of_a_slice_is_relative_and_bounded() {
+        let all = Bytes::from(b"0123456789".to_vec());
+        let part = all.slice(2..8).unwrap();
+        assert_eq!(&*part.slice(1..3).unwrap(), b"34");
+        assert!(part.slice(0..7).is_none());
+        assert!(part.slice(7..7).is_none());
+        #[expect(clippy::reversed_empty_ranges, reason = "the refusal of such a range is what is tested")]
+        let reversed = part.slice(3..1);
+        assert!(reversed.is_none());
+    }
+}
