@@ -4,3 +4,4 @@ pub mod bytes;
 pub mod codec;
 pub mod digest;
 pub mod error;
+pub mod trie;

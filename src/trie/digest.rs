@@ -1,0 +1,146 @@
+//! The digests of leaves and branches, and the walk that computes those which are not cached.
+//!
+//! # Layer
+//! L3. Part of trie/.
+//!
+//! # Invariants
+//! TRI-2; see trie/mod.rs.
+//!
+//! # Format
+//! docs/format.md, "The state trie".
+
+use super::node::{Child, Kind};
+use super::{Entry, NodeSource, Shape};
+use crate::digest::{DIGEST_LEN, Domain, HashAlgorithm, HashSuite};
+use crate::error::Result;
+
+/// Bytes in the header of a branch.
+const HEADER_LEN: usize = 64;
+
+/// Which digests these are: the hash together with the shape.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct HashKind(u8);
+
+impl HashKind {
+    pub(super) fn new(algorithm: HashAlgorithm, shape: Shape) -> Self {
+        let shape = match shape {
+            Shape::State => 0,
+            Shape::Subtree => 1,
+        };
+        Self(algorithm.tag() * 2 + shape)
+    }
+
+    /// The number that stands for it in memory: 2 or more.
+    pub(super) fn number(self) -> u8 {
+        self.0
+    }
+}
+
+/// Computes the digests of nodes.
+#[derive(Clone, Copy)]
+pub(super) struct NodeHasher {
+    suite: HashSuite,
+    leaf: Domain,
+    branch: Domain,
+    kind: HashKind,
+}
+
+impl NodeHasher {
+    pub(super) fn new(suite: HashSuite, shape: Shape) -> Self {
+        let (leaf, branch) = match shape {
+            Shape::State => (Domain::Leaf, Domain::Branch),
+            Shape::Subtree => (Domain::SubtreeLeaf, Domain::SubtreeBranch),
+        };
+        Self {
+            suite,
+            leaf,
+            branch,
+            kind: HashKind::new(suite.algorithm(), shape),
+        }
+    }
+
+    /// The hasher of the nodes that `source` holds.
+    pub(super) fn of(source: &dyn NodeSource) -> Self {
+        Self::new(source.suite(), source.shape())
+    }
+
+    pub(super) fn kind(self) -> HashKind {
+        self.kind
+    }
+
+    pub(super) fn leaf(self, entry: &Entry) -> [u8; DIGEST_LEN] {
+        self.suite
+            .hash_fixed(self.leaf, &[entry.key.as_bytes(), &entry.digest])
+    }
+
+    /// The digest of a branch; `children` are the digests of its children, in rising order of their bits.
+    pub(super) fn branch(
+        self,
+        level: usize,
+        bitmap: u16,
+        count: u64,
+        children: &[[u8; DIGEST_LEN]],
+    ) -> [u8; DIGEST_LEN] {
+        debug_assert_eq!(children.len(), bitmap.count_ones() as usize);
+        let mut header = [0_u8; HEADER_LEN];
+        header[0..2].copy_from_slice(&bitmap.to_le_bytes());
+        header[2..4].copy_from_slice(&(level as u16).to_le_bytes());
+        header[8..16].copy_from_slice(&count.to_le_bytes());
+        self.suite
+            .hash_fixed(self.branch, &[&header, children.as_flattened()])
+    }
+
+    /// The root of the empty trie.
+    pub(super) fn empty(self) -> [u8; DIGEST_LEN] {
+        self.branch(0, 0, 0, &[])
+    }
+}
+
+/// Digests of up to sixteen children, gathered in the order of their bits.
+pub(super) struct Gathered {
+    digests: [[u8; DIGEST_LEN]; 16],
+    length: usize,
+}
+
+impl Gathered {
+    pub(super) fn new() -> Self {
+        Self {
+            digests: [[0; DIGEST_LEN]; 16],
+            length: 0,
+        }
+    }
+
+    pub(super) fn push(&mut self, digest: [u8; DIGEST_LEN]) {
+        self.digests[self.length] = digest;
+        self.length += 1;
+    }
+
+    pub(super) fn as_slice(&self) -> &[[u8; DIGEST_LEN]] {
+        &self.digests[..self.length]
+    }
+}
+
+/// The digest of a child at `level`, from the caches below as far as they reach. Recurses to at most the
+/// depth of the trie.
+pub(super) fn child_digest(
+    child: &Child,
+    level: usize,
+    hasher: NodeHasher,
+    source: &dyn NodeSource,
+) -> Result<[u8; DIGEST_LEN]> {
+    let branch = match child.get() {
+        Kind::Leaf(entry) => return Ok(hasher.leaf(entry)),
+        Kind::Branch(branch) => branch,
+    };
+    if let Some(digest) = branch.cached_digest(hasher.kind()) {
+        return Ok(digest);
+    }
+    let loaded = branch.loaded(level, source)?;
+    let mut children = Gathered::new();
+    for child in loaded.slots() {
+        children.push(child_digest(child, level + 1, hasher, source)?);
+    }
+    let digest = hasher.branch(level, loaded.bitmap(), loaded.count(), children.as_slice());
+    branch.cache_digest(hasher.kind(), &digest);
+    Ok(digest)
+}

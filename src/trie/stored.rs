@@ -1,0 +1,343 @@
+//! Nodes in storage: their bytes, their strict decoding, and loading them on first touch.
+//!
+//! A branch in storage holds its leaves whole and its branches by digest, count and place. What was loaded
+//! stays in memory for as long as the node that led to it, for every trie that shares that node.
+//!
+//! # Layer
+//! L3. Part of trie/. Knows bytes, not where they are: `place` is the caller's.
+//!
+//! # Invariants
+//! TRI-4; see trie/mod.rs. The digest covers key paths, object digests, the shape and the count of each
+//! node, but not `place` and `since`: a wrong place leads to a node or a record with another digest, which
+//! is refused there; `since` is only as good as the storage.
+//!
+//! # Format
+//! docs/proofs.md, "Nodes in storage".
+
+use std::sync::OnceLock;
+
+use triomphe::Arc;
+
+use super::digest::{Gathered, NodeHasher, child_digest};
+use super::node::{Branch, COUNT_MAX, Child, Children, Kind};
+use super::{Entry, LEVELS, Shape};
+use crate::codec::{DecodeError, Reader};
+use crate::digest::{DIGEST_LEN, HashAlgorithm, HashSuite, KeyPath, to_hex};
+use crate::error::{Error, Result};
+
+/// Kinds of a node in storage. Zero is never one.
+const LEAF: u8 = 1;
+const BRANCH: u8 = 2;
+
+/// What is known of a node that is in storage.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StoredNode {
+    /// The digest of the node.
+    pub digest: [u8; 32],
+    /// Leaves at or below it.
+    pub count: u64,
+    /// Where its bytes are; what `write` returned when they were written.
+    pub place: u64,
+}
+
+/// Delivers the bytes of stored nodes.
+pub trait NodeSource: Sync {
+    /// The bytes that were written at `stored.place`. They need not be verified: the trie does that.
+    ///
+    /// # Errors
+    /// Whatever kept the bytes from being read.
+    fn load(&self, stored: &StoredNode) -> Result<Vec<u8>>;
+
+    /// The hash of the stored nodes' digests.
+    fn suite(&self) -> HashSuite;
+
+    /// The shape of the stored nodes' digests.
+    fn shape(&self) -> Shape {
+        Shape::State
+    }
+}
+
+/// The source of a trie that is wholly in memory: it has nothing to load.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoSource;
+
+impl NodeSource for NoSource {
+    fn load(&self, stored: &StoredNode) -> Result<Vec<u8>> {
+        Err(Error::internal(format!(
+            "a trie in memory has a stored node, {}, at place {}",
+            to_hex(&stored.digest),
+            stored.place
+        )))
+    }
+
+    fn suite(&self) -> HashSuite {
+        HashSuite::new(HashAlgorithm::Blake3)
+    }
+}
+
+/// The inside of a branch that is in storage.
+#[derive(Clone)]
+pub(super) struct StoredBranch {
+    node: StoredNode,
+    loaded: OnceLock<Arc<Branch>>,
+}
+
+impl StoredBranch {
+    fn new(node: StoredNode) -> Self {
+        Self {
+            node,
+            loaded: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn node(&self) -> StoredNode {
+        self.node
+    }
+
+    /// The branch, loaded and verified at the first call.
+    fn load(&self, level: usize, source: &dyn NodeSource) -> Result<&Arc<Branch>> {
+        if let Some(branch) = self.loaded.get() {
+            return Ok(branch);
+        }
+        let branch = match load_node(&self.node, level, source)?.share_branch() {
+            Some(branch) => branch,
+            None => return Err(damaged(&self.node, "it is a leaf where a branch has to be")),
+        };
+        Ok(self.loaded.get_or_init(|| branch))
+    }
+}
+
+impl Branch {
+    /// This branch with its children, loaded if it is stored.
+    #[inline]
+    pub(super) fn loaded(&self, level: usize, source: &dyn NodeSource) -> Result<&Self> {
+        match self.children() {
+            Children::Loaded(_) => Ok(self),
+            Children::Stored(stored) => Ok(stored.load(level, source)?),
+        }
+    }
+}
+
+/// Replaces a stored branch by its loaded self.
+pub(super) fn ensure_loaded(branch: &mut Arc<Branch>, level: usize, source: &dyn NodeSource) -> Result<()> {
+    if let Children::Stored(stored) = branch.children() {
+        *branch = stored.load(level, source)?.clone();
+    }
+    Ok(())
+}
+
+/// The branch that `child` is, shared and loaded; `None` for a leaf.
+pub(super) fn loaded_branch(
+    child: &Child,
+    level: usize,
+    source: &dyn NodeSource,
+) -> Result<Option<Arc<Branch>>> {
+    let Some(mut branch) = child.share_branch() else {
+        return Ok(None);
+    };
+    ensure_loaded(&mut branch, level, source)?;
+    Ok(Some(branch))
+}
+
+pub(super) fn restore(stored: StoredNode, source: &dyn NodeSource) -> Result<Option<Child>> {
+    let hasher = NodeHasher::of(source);
+    match stored.count {
+        0 if stored.digest == hasher.empty() => Ok(None),
+        0 => Err(damaged(&stored, "it has no entry and is not the empty trie")),
+        1 => {
+            let child = load_node(&stored, 0, source)?;
+            if child.is_branch() {
+                return Err(damaged(&stored, "it is a branch where a leaf has to be"));
+            }
+            Ok(Some(child))
+        }
+        2..=COUNT_MAX => Ok(Some(stored_child(stored, hasher))),
+        _ => Err(damaged(&stored, "it counts more entries than a trie holds")),
+    }
+}
+
+fn stored_child(node: StoredNode, hasher: NodeHasher) -> Child {
+    Child::branch(Arc::new(Branch::stored(StoredBranch::new(node), hasher.kind())))
+}
+
+fn damaged(node: &StoredNode, what: impl std::fmt::Display) -> Error {
+    Error::corrupt(format!(
+        "the trie node at place {} is damaged: {what}",
+        node.place
+    ))
+    .with_hint("this copy of the nodes is derived: build it anew from the log")
+}
+
+/// Loads a node and verifies it (TRI-4).
+fn load_node(node: &StoredNode, level: usize, source: &dyn NodeSource) -> Result<Child> {
+    let hasher = NodeHasher::of(source);
+    let bytes = source.load(node)?;
+    let (child, digest) = decode(&bytes, level, hasher).map_err(|error| damaged(node, error))?;
+    if digest != node.digest {
+        let what = format!(
+            "its digest is {} instead of {}",
+            to_hex(&digest),
+            to_hex(&node.digest)
+        );
+        return Err(damaged(node, what));
+    }
+    if child.count() != node.count {
+        return Err(damaged(
+            node,
+            format!("it counts {} leaves instead of {}", child.count(), node.count),
+        ));
+    }
+    Ok(child)
+}
+
+fn put_entry(out: &mut Vec<u8>, entry: &Entry) {
+    out.extend_from_slice(entry.key.as_bytes());
+    out.extend_from_slice(&entry.digest);
+    out.extend_from_slice(&entry.place.to_le_bytes());
+    out.extend_from_slice(&entry.since.to_le_bytes());
+}
+
+fn take_entry(reader: &mut Reader<'_>) -> Result<Entry, DecodeError> {
+    Ok(Entry {
+        key: KeyPath::from_bytes(reader.array()?),
+        digest: reader.array()?,
+        place: reader.u64()?,
+        since: reader.u32()?,
+    })
+}
+
+/// Reads a node that stands at `level`, and computes its digest.
+fn decode(bytes: &[u8], level: usize, hasher: NodeHasher) -> Result<(Child, [u8; DIGEST_LEN]), DecodeError> {
+    let mut reader = Reader::new(bytes);
+    let decoded = match reader.u8()? {
+        LEAF => {
+            let entry = take_entry(&mut reader)?;
+            let digest = hasher.leaf(&entry);
+            (Child::leaf(Arc::new(entry)), digest)
+        }
+        BRANCH => decode_branch(&mut reader, level, hasher)?,
+        other => return Err(DecodeError::Version(other)),
+    };
+    reader.finish()?;
+    Ok(decoded)
+}
+
+fn decode_branch(
+    reader: &mut Reader<'_>,
+    level: usize,
+    hasher: NodeHasher,
+) -> Result<(Child, [u8; DIGEST_LEN]), DecodeError> {
+    if usize::from(reader.u8()?) != level || level >= LEVELS {
+        return Err(DecodeError::Invalid("a branch is at the wrong level"));
+    }
+    let bitmap = reader.u16()?;
+    let leaves = reader.u16()?;
+    if leaves & !bitmap != 0 {
+        return Err(DecodeError::Invalid("a branch has a leaf outside of its bitmap"));
+    }
+    let mut slots = Vec::with_capacity(bitmap.count_ones() as usize);
+    let mut digests = Gathered::new();
+    let mut count = 0_u64;
+    for digit in (0..16).filter(|digit| bitmap & (1 << digit) != 0) {
+        if leaves & (1 << digit) != 0 {
+            let entry = take_entry(reader)?;
+            if entry.key.nibble(level) != digit {
+                return Err(DecodeError::Invalid(
+                    "a leaf hangs on another digit than its key path says",
+                ));
+            }
+            digests.push(hasher.leaf(&entry));
+            count += 1;
+            slots.push(Child::leaf(Arc::new(entry)));
+        } else {
+            let node = StoredNode {
+                digest: reader.array()?,
+                count: reader.u64()?,
+                place: reader.u64()?,
+            };
+            if level + 1 >= LEVELS || !(2..=COUNT_MAX).contains(&node.count) {
+                return Err(DecodeError::Invalid(
+                    "a branch cannot be where it is, or counts impossibly many leaves",
+                ));
+            }
+            digests.push(node.digest);
+            count += node.count;
+            slots.push(stored_child(node, hasher));
+        }
+    }
+    if !(2..=COUNT_MAX).contains(&count) {
+        return Err(DecodeError::Invalid(
+            "a branch has fewer than two leaves, or impossibly many",
+        ));
+    }
+    let digest = hasher.branch(level, bitmap, count, digests.as_slice());
+    let branch = Branch::new(bitmap, count, slots.into_boxed_slice());
+    branch.cache_digest(hasher.kind(), &digest);
+    Ok((Child::branch(Arc::new(branch)), digest))
+}
+
+/// Writes what is not stored yet; see [`super::Trie::save`].
+pub(super) fn save(
+    top: Option<&Child>,
+    source: &dyn NodeSource,
+    write: &mut dyn FnMut(&[u8]) -> Result<u64>,
+) -> Result<StoredNode> {
+    let hasher = NodeHasher::of(source);
+    let Some(child) = top else {
+        return Ok(StoredNode {
+            digest: hasher.empty(),
+            count: 0,
+            place: 0,
+        });
+    };
+    match child.get() {
+        Kind::Leaf(entry) => {
+            let mut bytes = vec![LEAF];
+            put_entry(&mut bytes, entry);
+            Ok(StoredNode {
+                digest: hasher.leaf(entry),
+                count: 1,
+                place: write(&bytes)?,
+            })
+        }
+        Kind::Branch(_) => save_branch(child, 0, hasher, source, write),
+    }
+}
+
+fn save_branch(
+    child: &Child,
+    level: usize,
+    hasher: NodeHasher,
+    source: &dyn NodeSource,
+    write: &mut dyn FnMut(&[u8]) -> Result<u64>,
+) -> Result<StoredNode> {
+    let Kind::Branch(branch) = child.get() else {
+        unreachable!("leaves are written by their branch")
+    };
+    if let Children::Stored(stored) = branch.children() {
+        return Ok(stored.node());
+    }
+    let mut leaves = 0_u16;
+    let mut body = Vec::new();
+    for (digit, child) in branch.digits() {
+        if let Kind::Leaf(entry) = child.get() {
+            leaves |= 1 << digit;
+            put_entry(&mut body, entry);
+        } else {
+            let node = save_branch(child, level + 1, hasher, source, write)?;
+            body.extend_from_slice(&node.digest);
+            body.extend_from_slice(&node.count.to_le_bytes());
+            body.extend_from_slice(&node.place.to_le_bytes());
+        }
+    }
+    let mut bytes = vec![BRANCH, level as u8];
+    bytes.extend_from_slice(&branch.bitmap().to_le_bytes());
+    bytes.extend_from_slice(&leaves.to_le_bytes());
+    bytes.append(&mut body);
+    let digest = child_digest(child, level, hasher, source)?;
+    Ok(StoredNode {
+        digest,
+        count: branch.count(),
+        place: write(&bytes)?,
+    })
+}

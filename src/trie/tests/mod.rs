@@ -1,0 +1,105 @@
+//! Tests of the trie, by subject. Here: what they share.
+
+mod edit;
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::digest::{Domain, HashAlgorithm};
+
+const BLAKE3: HashSuite = HashSuite::new(HashAlgorithm::Blake3);
+
+/// The root of a map, straight from the format: the specification that the trie is held against.
+/// `leaves` are sorted by key path.
+fn naive_root(suite: HashSuite, leaves: &[(KeyPath, [u8; 32])]) -> [u8; 32] {
+    if leaves.is_empty() { suite.hash_fixed(Domain::Branch, &[&[0; 64]]) } else { naive_node(suite, leaves, 0) }
+}
+
+fn naive_node(suite: HashSuite, leaves: &[(KeyPath, [u8; 32])], level: usize) -> [u8; 32] {
+    if let [(key, digest)] = leaves {
+        return suite.hash_fixed(Domain::Leaf, &[key.as_bytes(), digest]);
+    }
+    let mut bitmap = 0_u16;
+    let mut digests = Vec::new();
+    for digit in 0..16 {
+        let start = leaves.partition_point(|(key, _)| key.nibble(level) < digit);
+        let end = leaves.partition_point(|(key, _)| key.nibble(level) <= digit);
+        if start < end {
+            bitmap |= 1 << digit;
+            digests.extend(naive_node(suite, &leaves[start..end], level + 1));
+        }
+    }
+    let mut header = [0; 64];
+    header[..2].copy_from_slice(&bitmap.to_le_bytes());
+    header[2..4].copy_from_slice(&(level as u16).to_le_bytes());
+    header[8..16].copy_from_slice(&(leaves.len() as u64).to_le_bytes());
+    suite.hash_fixed(Domain::Branch, &[&header, &digests])
+}
+
+/// A map as a model of a trie.
+type Model = BTreeMap<KeyPath, Entry>;
+
+fn model_root(model: &Model) -> [u8; 32] {
+    let leaves: Vec<_> = model.values().map(|entry| (entry.key, entry.digest)).collect();
+    naive_root(BLAKE3, &leaves)
+}
+
+fn root(trie: &Trie) -> [u8; 32] {
+    *trie.root(BLAKE3, Shape::State, &NoSource).unwrap().as_bytes()
+}
+
+fn entries(trie: &Trie) -> Vec<Entry> {
+    trie.iter(&NoSource).map(Result::unwrap).collect()
+}
+
+fn trie_of(entries: impl IntoIterator<Item = Entry>) -> Trie {
+    let mut trie = Trie::new();
+    for entry in entries {
+        trie.insert(entry, &NoSource).unwrap();
+    }
+    trie
+}
+
+/// Small and repeatable random numbers (xorshift64*): every failure is reproduced by its seed.
+struct Random(u64);
+
+impl Random {
+    fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+
+    fn bytes(&mut self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        for chunk in bytes.as_chunks_mut::<8>().0 {
+            *chunk = self.next().to_le_bytes();
+        }
+        bytes
+    }
+
+    fn entry(&mut self) -> Entry {
+        let (key, digest) = (KeyPath::from_bytes(self.bytes()), self.bytes());
+        Entry { key, digest, place: self.next(), since: self.next() as u32 }
+    }
+
+    /// An entry whose key shares the first `bits` bits with every other such entry.
+    fn entry_sharing(&mut self, bits: usize) -> Entry {
+        let mut entry = self.entry();
+        let mut path = *entry.key.as_bytes();
+        for bit in 0..bits {
+            path[bit / 8] &= !(0x80 >> (bit % 8));
+        }
+        entry.key = KeyPath::from_bytes(path);
+        entry
+    }
+}

@@ -1,0 +1,205 @@
+//! The verifier of proofs: pure, without a trie, a store or anything to load.
+//!
+//! It goes in three phases. *Shape*: the path is one that a canonical trie can have for this key, so that no
+//! two proofs about one key and root can disagree by pretending another shape. *Counts*: each branch counts
+//! as many leaves as its parts allow. *Digests*: from the end of the path upward, the root comes out.
+//!
+//! What a count proves: the digest of a branch binds its own count, not those of its siblings, which stand
+//! in the siblings' preimages. So a proof shows how many leaves the maker of the root said there are, and
+//! that the branches on the path do not contradict that; it does not count the leaves of siblings.
+//!
+//! # Layer
+//! L3. Part of trie/; needs nothing of it but the proof and the node digests.
+//!
+//! # Invariants
+//! PRF-1; see proof.rs.
+//!
+//! # Format
+//! docs/proofs.md, "Verification".
+
+use std::fmt;
+
+use super::digest::{Gathered, NodeHasher};
+use super::proof::{Proof, ProofLevel, Terminal};
+use super::{Entry, LEVELS, Shape};
+use crate::digest::{HashSuite, KeyPath, Root};
+
+/// What a valid proof shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Proven {
+    /// The state holds the object with this digest at the key.
+    Present([u8; 32]),
+    /// The state holds nothing at the key.
+    Absent,
+}
+
+/// Why a proof proves nothing. A level counts from the root, which is 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ProofError {
+    /// The proof was made with another hash.
+    Algorithm,
+    /// The path is too long, or has branches where the state is said to be empty, or none where it ends at
+    /// an empty slot.
+    Length,
+    /// The branch at this level has no child on the key's path where the path goes on, or has one where it
+    /// ends.
+    Slot {
+        /// Level of the branch.
+        level: usize,
+    },
+    /// The branch at this level comes with more or fewer siblings than its bitmap says.
+    Siblings {
+        /// Level of the branch.
+        level: usize,
+    },
+    /// The branch at this level counts fewer or more leaves than it can have, or should not be there.
+    Count {
+        /// Level of the branch.
+        level: usize,
+    },
+    /// The leaf at the end does not belong on the key's path.
+    Leaf,
+    /// The digests do not lead to the root.
+    Root,
+}
+
+impl fmt::Display for ProofError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Algorithm => f.write_str("the proof was made with another hash"),
+            Self::Length => f.write_str("the path of the proof has a length that no path has"),
+            Self::Slot { level } => write!(
+                f,
+                "the branch at level {level} does not lead along the path of the key"
+            ),
+            Self::Siblings { level } => write!(
+                f,
+                "the branch at level {level} has another number of siblings than its bitmap says"
+            ),
+            Self::Count { level } => write!(
+                f,
+                "the branch at level {level} cannot have the number of leaves that it claims"
+            ),
+            Self::Leaf => f.write_str("the leaf of the proof is not on the path of the key"),
+            Self::Root => f.write_str("the proof does not lead to the root"),
+        }
+    }
+}
+
+impl std::error::Error for ProofError {}
+
+/// Checks that `proof` tells what the state with `root` holds at `key`.
+///
+/// # Errors
+/// Why the proof proves nothing of this state and key.
+pub fn verify_proof(
+    proof: &Proof,
+    suite: HashSuite,
+    root: &Root,
+    key: &KeyPath,
+) -> Result<Proven, ProofError> {
+    if proof.algorithm != suite.algorithm() {
+        return Err(ProofError::Algorithm);
+    }
+    check_shape(proof, key)?;
+    check_counts(proof)?;
+    if computed_root(proof, suite, key) != *root.as_bytes() {
+        return Err(ProofError::Root);
+    }
+    Ok(match &proof.terminal {
+        Terminal::Leaf { key: found, digest } if found == key => Proven::Present(*digest),
+        _ => Proven::Absent,
+    })
+}
+
+/// The path follows the key, and each branch has the siblings that its bitmap says.
+fn check_shape(proof: &Proof, key: &KeyPath) -> Result<(), ProofError> {
+    let depth = proof.levels.len();
+    let length_fits = match proof.terminal {
+        Terminal::Leaf { .. } => depth <= LEVELS,
+        Terminal::EmptySlot => (1..=LEVELS).contains(&depth),
+        Terminal::EmptyTrie => depth == 0,
+    };
+    if !length_fits {
+        return Err(ProofError::Length);
+    }
+    for (level, branch) in proof.levels.iter().enumerate() {
+        let on_path = !(proof.terminal == Terminal::EmptySlot && level + 1 == depth);
+        if (branch.bitmap & (1 << key.nibble(level)) != 0) != on_path {
+            return Err(ProofError::Slot { level });
+        }
+        if branch.siblings.len() + usize::from(on_path) != branch.bitmap.count_ones() as usize {
+            return Err(ProofError::Siblings { level });
+        }
+    }
+    if let Terminal::Leaf { key: found, .. } = &proof.terminal
+        && (0..depth).any(|level| found.nibble(level) != key.nibble(level))
+    {
+        return Err(ProofError::Leaf);
+    }
+    Ok(())
+}
+
+/// From the end upward: the leaves that are not on the path fit into the siblings, of which each has at
+/// least one and at most as many as the levels below allow. A branch has two or more leaves, and one whose
+/// only child is a leaf should not be there.
+fn check_counts(proof: &Proof) -> Result<(), ProofError> {
+    let mut below = match proof.terminal {
+        Terminal::Leaf { .. } => 1,
+        Terminal::EmptySlot | Terminal::EmptyTrie => 0,
+    };
+    for (level, branch) in proof.levels.iter().enumerate().rev() {
+        let fits = branch.count >= 2
+            && branch
+                .count
+                .checked_sub(below)
+                .is_some_and(|beside| siblings_hold(branch, level, beside));
+        if !fits {
+            return Err(ProofError::Count { level });
+        }
+        below = branch.count;
+    }
+    Ok(())
+}
+
+fn siblings_hold(branch: &ProofLevel, level: usize, leaves: u64) -> bool {
+    let siblings = branch.siblings.len() as u64;
+    // A child of a branch at `level` has 63 - level levels below it. From sixteen levels on, more leaves
+    // have room than a count can say.
+    let most = match LEVELS - 1 - level {
+        levels_below @ 0..16 => siblings.saturating_mul(1 << (4 * levels_below)),
+        _ if siblings == 0 => 0,
+        _ => u64::MAX,
+    };
+    (siblings..=most).contains(&leaves)
+}
+
+fn computed_root(proof: &Proof, suite: HashSuite, key: &KeyPath) -> [u8; 32] {
+    let hasher = NodeHasher::new(suite, Shape::State);
+    let mut below = match &proof.terminal {
+        Terminal::Leaf { key, digest } => Some(hasher.leaf(&Entry {
+            key: *key,
+            digest: *digest,
+            place: 0,
+            since: 0,
+        })),
+        Terminal::EmptySlot => None,
+        Terminal::EmptyTrie => return hasher.empty(),
+    };
+    for (level, branch) in proof.levels.iter().enumerate().rev() {
+        let on_path = key.nibble(level);
+        let mut siblings = branch.siblings.iter();
+        let mut children = Gathered::new();
+        for digit in (0..16).filter(|digit| branch.bitmap & (1 << digit) != 0) {
+            let child = if digit == on_path {
+                below
+            } else {
+                siblings.next().copied()
+            };
+            // The shape was checked: there is a digest for each child.
+            children.push(child.expect("PRF-1: a branch has as many digests as children"));
+        }
+        below = Some(hasher.branch(level, branch.bitmap, branch.count, children.as_slice()));
+    }
+    below.expect("a path that ends at an empty slot has a branch")
+}

@@ -1,0 +1,82 @@
+//! Iteration over all entries in the order of their key paths, with a stack instead of recursion.
+//!
+//! # Layer
+//! L3. Part of trie/.
+//!
+//! # Invariants
+//! The stack is at most as long as the trie is deep; it owns what it stands on, so the iterator outlives the
+//! trie it came from.
+//!
+//! # Format
+//! None.
+
+use triomphe::Arc;
+
+use super::node::{Branch, Child, Kind};
+use super::stored::loaded_branch;
+use super::{Entry, NodeSource};
+use crate::error::Result;
+
+/// The entries of a trie; see [`super::Trie::iter`]. After an error it is at its end for good.
+pub struct Iter<'a> {
+    source: &'a dyn NodeSource,
+    /// The top, until the first call.
+    top: Option<Child>,
+    /// The branches above, each with the position of the child to visit next.
+    path: Vec<(Arc<Branch>, usize)>,
+}
+
+impl<'a> Iter<'a> {
+    pub(super) fn new(top: Option<Child>, source: &'a dyn NodeSource) -> Self {
+        Self {
+            source,
+            top,
+            path: Vec::new(),
+        }
+    }
+
+    fn step(&mut self) -> Result<Option<Entry>> {
+        if let Some(top) = self.top.take() {
+            match loaded_branch(&top, 0, self.source)? {
+                Some(branch) => self.path.push((branch, 0)),
+                None => return Ok(leaf_of(&top)),
+            }
+        }
+        loop {
+            let level = self.path.len();
+            let Some((branch, position)) = self.path.last_mut() else {
+                return Ok(None);
+            };
+            let Some(child) = branch.slots().get(*position) else {
+                self.path.pop();
+                continue;
+            };
+            *position += 1;
+            match loaded_branch(child, level, self.source)? {
+                Some(branch) => self.path.push((branch, 0)),
+                None => return Ok(leaf_of(child)),
+            }
+        }
+    }
+}
+
+fn leaf_of(child: &Child) -> Option<Entry> {
+    match child.get() {
+        Kind::Leaf(entry) => Some(*entry),
+        Kind::Branch(_) => None,
+    }
+}
+
+impl Iterator for Iter<'_> {
+    type Item = Result<Entry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let step = self.step();
+        if step.is_err() {
+            self.path.clear();
+        }
+        step.transpose()
+    }
+}
+
+impl std::iter::FusedIterator for Iter<'_> {}
