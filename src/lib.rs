@@ -4,4 +4,5 @@ pub mod bytes;
 pub mod codec;
 pub mod digest;
 pub mod error;
+pub mod object;
 pub mod trie;

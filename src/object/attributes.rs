@@ -1,0 +1,168 @@
+//! The attributes of an object: a sorted map of typed values.
+//!
+//! # Layer
+//! L3, inside `object`.
+//!
+//! # Format
+//! docs/format.md, "Values": the field is the payload of a map.
+
+use std::collections::{BTreeMap, btree_map};
+
+use super::value::{Keep, NULL, Value, put_entries, read_key, read_value};
+use crate::codec::{DecodeError, Reader};
+use crate::error::Result;
+
+/// Values by name, sorted by the bytes of the names.
+///
+/// A name has 1 to 256 bytes without control characters; that is checked when the object is encoded. Null
+/// means absent, so no attribute is ever null.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attributes(BTreeMap<String, Value>);
+
+impl Attributes {
+    /// No attributes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets an attribute and returns its old value. Setting it to null removes it.
+    pub fn insert(&mut self, name: impl Into<String>, value: impl Into<Value>) -> Option<Value> {
+        let name = name.into();
+        match value.into() {
+            Value::Null => self.0.remove(&name),
+            value => self.0.insert(name, value),
+        }
+    }
+
+    /// Removes an attribute and returns its value.
+    pub fn remove(&mut self, name: &str) -> Option<Value> {
+        self.0.remove(name)
+    }
+
+    /// The value of an attribute.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// How many attributes there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The attributes in the order of their names.
+    pub fn iter(&self) -> btree_map::Iter<'_, String, Value> {
+        self.0.iter()
+    }
+
+    /// The plain map.
+    pub fn into_map(self) -> BTreeMap<String, Value> {
+        self.0
+    }
+
+    /// The bytes of the field.
+    pub(super) fn encode(&self) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        put_entries(&mut out, self.0.len(), self.0.iter(), 1)?;
+        Ok(out)
+    }
+
+    /// Reads the bytes of the field, strictly.
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut attributes = BTreeMap::new();
+        Entries::new(bytes)?.visit(Keep::Value, |name, value| {
+            attributes.insert(name.to_owned(), value);
+        })?;
+        Ok(Self(attributes))
+    }
+
+    /// Checks the bytes of the field as [`Self::decode`] does, without allocating.
+    pub(super) fn check(bytes: &[u8]) -> Result<(), DecodeError> {
+        Entries::new(bytes)?.visit(Keep::Nothing, |_, _| {})
+    }
+
+    /// Finds one attribute in the bytes of the field without building the others.
+    pub(super) fn find(bytes: &[u8], wanted: &str) -> Option<Value> {
+        let Entries { mut reader, count } = Entries::new(bytes).ok()?;
+        let mut last = None;
+        for _ in 0..count {
+            let name = read_key(&mut reader, &mut last).ok()?;
+            if name == wanted {
+                return read_value(&mut reader, 1, Keep::Value).ok();
+            }
+            if name > wanted {
+                return None;
+            }
+            read_value(&mut reader, 1, Keep::Nothing).ok()?;
+        }
+        None
+    }
+}
+
+/// The entries of the field, not yet read.
+struct Entries<'a> {
+    reader: Reader<'a>,
+    count: u32,
+}
+
+impl<'a> Entries<'a> {
+    fn new(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        match reader.u32()? {
+            0 => Err(DecodeError::Invalid("the attributes are empty")),
+            count => Ok(Self { reader, count }),
+        }
+    }
+
+    fn visit(mut self, keep: Keep, mut visit: impl FnMut(&'a str, Value)) -> Result<(), DecodeError> {
+        let mut last = None;
+        for _ in 0..self.count {
+            let name = read_key(&mut self.reader, &mut last)?;
+            if self.reader.clone().u8()? == NULL {
+                return Err(DecodeError::Invalid("an attribute is null"));
+            }
+            visit(name, read_value(&mut self.reader, 1, keep)?);
+        }
+        self.reader.finish()
+    }
+}
+
+impl FromIterator<(String, Value)> for Attributes {
+    /// Collects attributes; a later value of the same name wins, and null removes.
+    fn from_iter<I: IntoIterator<Item = (String, Value)>>(entries: I) -> Self {
+        let mut attributes = Self::new();
+        for (name, value) in entries {
+            attributes.insert(name, value);
+        }
+        attributes
+    }
+}
+
+impl From<BTreeMap<String, Value>> for Attributes {
+    fn from(mut map: BTreeMap<String, Value>) -> Self {
+        map.retain(|_, value| !matches!(value, Value::Null));
+        Self(map)
+    }
+}
+
+impl IntoIterator for Attributes {
+    type Item = (String, Value);
+    type IntoIter = btree_map::IntoIter<String, Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Attributes {
+    type Item = (&'a String, &'a Value);
+    type IntoIter = btree_map::Iter<'a, String, Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}

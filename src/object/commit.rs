@@ -1,0 +1,311 @@
+//! Commits: what each change of the state writes down about itself, chained by digest.
+//!
+//! A commit holds no place and no list of changes: moving records never changes its digest, and its changes
+//! are the difference between its parent's root and its own.
+//!
+//! # Layer
+//! L3, inside `object`.
+//!
+//! # Invariants
+//! - COM-1: `seq` is 0 exactly when there are no parents.
+//!
+//! # Format
+//! docs/format.md, "Commit".
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::names::{Rule, rule};
+use super::origin::Origin;
+use super::reserved;
+use super::time::Time;
+use crate::codec::{DecodeError, FieldWriter, Fields, as_array, as_arrays, as_text};
+use crate::digest::{CommitDigest, DIGEST_LEN, Domain, HashSuite, HistoryRoot, Root, TextDigest};
+use crate::error::{Error, Result};
+
+const VERSION: u8 = 1;
+
+pub(super) const ACTOR: Rule = rule!("an actor", 256, nfc: false);
+pub(super) const SESSION: Rule = rule!("a session", 256, nfc: false);
+
+mod tag {
+    pub(super) const PARENTS: u16 = 0x0001;
+    pub(super) const ROOT: u16 = 0x0002;
+    pub(super) const SEQ: u16 = 0x0003;
+    pub(super) const HISTORY_ROOT: u16 = 0x0004;
+    pub(super) const TIME: u16 = 0x0005;
+    pub(super) const OP: u16 = 0x0006;
+    pub(super) const TARGET: u16 = 0x0007;
+    pub(super) const ACTOR: u16 = 0x0008;
+    pub(super) const SESSION: u16 = 0x0009;
+    pub(super) const SOURCE: u16 = 0x000a;
+    pub(super) const TRUST: u16 = 0x000b;
+    pub(super) const REASON: u16 = 0x000c;
+}
+
+/// What a commit did, such as `put` or `rollback`: 1 to 32 of the letters `a` to `z` and `_`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Op(Cow<'static, str>);
+
+impl Op {
+    /// Characters at most.
+    pub const BYTES_MAX: usize = 32;
+
+    /// Checks and keeps `name`.
+    ///
+    /// # Errors
+    /// `InvalidInput` if `name` breaks the rule.
+    pub fn new(name: &str) -> Result<Self> {
+        if is_op(name.as_bytes()) {
+            Ok(Self(Cow::Owned(name.to_owned())))
+        } else {
+            Err(Error::invalid(
+                "an operation is not named by 1 to 32 of the letters a to z and _",
+            ))
+        }
+    }
+
+    /// The operation `name`, for constants.
+    ///
+    /// # Panics
+    /// If `name` breaks the rule; in a constant that stops the build.
+    pub const fn constant(name: &'static str) -> Self {
+        assert!(
+            is_op(name.as_bytes()),
+            "an operation is named by 1 to 32 of the letters a to z and _"
+        );
+        Self(Cow::Borrowed(name))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+const fn is_op(name: &[u8]) -> bool {
+    let mut rest = name;
+    while let [byte, tail @ ..] = rest {
+        if !byte.is_ascii_lowercase() && *byte != b'_' {
+            return false;
+        }
+        rest = tail;
+    }
+    !name.is_empty() && name.len() <= Op::BYTES_MAX
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Op({})", self.0)
+    }
+}
+
+/// The record of one change of the state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    /// The commits that this one follows; the first one is the line of `seq` and `history_root`. None for
+    /// the first commit of a store.
+    pub parents: Vec<CommitDigest>,
+    /// The root of the state.
+    pub root: Root,
+    /// How many first-parent ancestors there are.
+    pub seq: u64,
+    /// The head of the history tree over the first-parent ancestors, oldest first.
+    pub history_root: HistoryRoot,
+    /// When the commit was made; later than its parent.
+    pub time: Time,
+    /// What was done.
+    pub op: Op,
+    /// The commit that a rollback, undo or redo is about.
+    pub target: Option<CommitDigest>,
+    /// Who did it: 1 to 256 bytes without control characters.
+    pub actor: Option<String>,
+    /// In which session: 1 to 256 bytes without control characters.
+    pub session: Option<String>,
+    /// The text that says where the change comes from, a record of its own.
+    pub source: Option<TextDigest>,
+    /// The class of whoever did it.
+    pub trust: Origin,
+    /// The text that says why, a record of its own.
+    pub reason: Option<TextDigest>,
+    /// Ignorable fields, kept byte for byte, by tag.
+    pub reserved: BTreeMap<u16, Vec<u8>>,
+}
+
+impl Commit {
+    /// The lane of a commit that names neither a session nor an actor.
+    pub const DEFAULT_LANE: &'static str = "default";
+
+    /// The line of work that the commit belongs to: its session, else its actor, else
+    /// [`Self::DEFAULT_LANE`].
+    pub fn lane(&self) -> &str {
+        self.session
+            .as_deref()
+            .or(self.actor.as_deref())
+            .unwrap_or(Self::DEFAULT_LANE)
+    }
+
+    /// The canonical bytes.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the actor or session breaks its rule, or a reserved tag is not ignorable;
+    /// `Internal` if `seq` and `parents` contradict each other (COM-1).
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        if (self.seq == 0) != self.parents.is_empty() {
+            return Err(Error::internal(format!(
+                "a commit with {} parents cannot be number {}",
+                self.parents.len(),
+                self.seq
+            )));
+        }
+        if let Some(actor) = &self.actor {
+            ACTOR.check(actor)?;
+        }
+        if let Some(session) = &self.session {
+            SESSION.check(session)?;
+        }
+        reserved::check(&self.reserved)?;
+
+        let parents: Vec<_> = self.parents.iter().map(|parent| *parent.as_bytes()).collect();
+        let mut bytes = Vec::with_capacity(256);
+        let mut writer = FieldWriter::new(&mut bytes, VERSION);
+        if !parents.is_empty() {
+            writer.put(tag::PARENTS, parents.as_flattened());
+        }
+        writer.put(tag::ROOT, self.root.as_bytes());
+        writer.put(tag::SEQ, &self.seq.to_le_bytes());
+        writer.put(tag::HISTORY_ROOT, self.history_root.as_bytes());
+        writer.put(tag::TIME, &self.time.as_micros().to_le_bytes());
+        writer.put(tag::OP, self.op.as_str().as_bytes());
+        writer.put_some(
+            tag::TARGET,
+            self.target.as_ref().map(|target| &target.as_bytes()[..]),
+        );
+        writer.put_some(tag::ACTOR, self.actor.as_deref().map(str::as_bytes));
+        writer.put_some(tag::SESSION, self.session.as_deref().map(str::as_bytes));
+        writer.put_some(
+            tag::SOURCE,
+            self.source.as_ref().map(|source| &source.as_bytes()[..]),
+        );
+        writer.put(tag::TRUST, &[self.trust.tag()]);
+        writer.put_some(
+            tag::REASON,
+            self.reason.as_ref().map(|reason| &reason.as_bytes()[..]),
+        );
+        reserved::put(&mut writer, &self.reserved);
+        Ok(bytes)
+    }
+
+    /// Reads canonical bytes, strictly.
+    ///
+    /// # Errors
+    /// The first rule that is broken.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut parts = Parts::default();
+        let mut fields = Fields::new(bytes, VERSION)?;
+        while let Some((tag, field)) = fields.next_field()? {
+            parts.read(tag, field)?;
+        }
+        parts.finish()
+    }
+
+    /// The digest of the canonical bytes.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn digest(&self, suite: HashSuite) -> Result<CommitDigest> {
+        Ok(Self::hash(&self.encode()?, suite))
+    }
+
+    /// The digest of canonical commit bytes.
+    pub fn hash(bytes: &[u8], suite: HashSuite) -> CommitDigest {
+        CommitDigest::from_bytes(suite.hash_bytes(Domain::Commit, bytes))
+    }
+}
+
+/// The fields of a commit as they come in.
+#[derive(Default)]
+struct Parts {
+    parents: Vec<CommitDigest>,
+    root: Option<Root>,
+    seq: Option<u64>,
+    history_root: Option<HistoryRoot>,
+    time: Option<Time>,
+    op: Option<Op>,
+    target: Option<CommitDigest>,
+    actor: Option<String>,
+    session: Option<String>,
+    source: Option<TextDigest>,
+    trust: Option<Origin>,
+    reason: Option<TextDigest>,
+    reserved: BTreeMap<u16, Vec<u8>>,
+}
+
+impl Parts {
+    fn read(&mut self, tag: u16, field: &[u8]) -> Result<(), DecodeError> {
+        match tag {
+            tag::PARENTS => {
+                if field.is_empty() {
+                    return Err(DecodeError::Invalid("the parents are empty"));
+                }
+                let parents = as_arrays::<DIGEST_LEN>(field)?;
+                self.parents = parents.into_iter().map(CommitDigest::from_bytes).collect();
+            }
+            tag::ROOT => self.root = Some(Root::from_bytes(as_array(field)?)),
+            tag::SEQ => self.seq = Some(u64::from_le_bytes(as_array(field)?)),
+            tag::HISTORY_ROOT => self.history_root = Some(HistoryRoot::from_bytes(as_array(field)?)),
+            tag::TIME => self.time = Some(Time::from_micros(i64::from_le_bytes(as_array(field)?))),
+            tag::OP => {
+                let name = as_text(field)?;
+                let op = Op::new(name).map_err(|_| DecodeError::Invalid("an operation is badly named"))?;
+                self.op = Some(op);
+            }
+            tag::TARGET => self.target = Some(CommitDigest::from_bytes(as_array(field)?)),
+            tag::ACTOR => self.actor = Some(ACTOR.decode(field)?.to_owned()),
+            tag::SESSION => self.session = Some(SESSION.decode(field)?.to_owned()),
+            tag::SOURCE => self.source = Some(TextDigest::from_bytes(as_array(field)?)),
+            tag::TRUST => {
+                let [tag] = as_array(field)?;
+                self.trust =
+                    Some(Origin::from_tag(tag).ok_or(DecodeError::Invalid("an origin is not known"))?);
+            }
+            tag::REASON => self.reason = Some(TextDigest::from_bytes(as_array(field)?)),
+            _ => reserved::keep(&mut self.reserved, tag, field)?,
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Commit, DecodeError> {
+        let commit = Commit {
+            parents: self.parents,
+            root: self.root.ok_or(DecodeError::MissingTag(tag::ROOT))?,
+            seq: self.seq.ok_or(DecodeError::MissingTag(tag::SEQ))?,
+            history_root: self
+                .history_root
+                .ok_or(DecodeError::MissingTag(tag::HISTORY_ROOT))?,
+            time: self.time.ok_or(DecodeError::MissingTag(tag::TIME))?,
+            op: self.op.ok_or(DecodeError::MissingTag(tag::OP))?,
+            target: self.target,
+            actor: self.actor,
+            session: self.session,
+            source: self.source,
+            trust: self.trust.ok_or(DecodeError::MissingTag(tag::TRUST))?,
+            reason: self.reason,
+            reserved: self.reserved,
+        };
+        // INVARIANT COM-1
+        if (commit.seq == 0) != commit.parents.is_empty() {
+            return Err(DecodeError::Invalid(
+                "the number of a commit contradicts its parents",
+            ));
+        }
+        Ok(commit)
+    }
+}

@@ -1,0 +1,28 @@
+//! Texts that are records of their own, named by digest: large contents, and the reasons and sources of
+//! commits.
+//!
+//! # Layer
+//! L3, inside `object`.
+//!
+//! # Format
+//! docs/format.md, "Digests" and "Object", tags 7 and 8.
+
+use crate::digest::{ContentDigest, Domain, HashSuite, TextDigest};
+
+/// Bytes of content that stay within the object; more are a record of their own (OBJ-5).
+///
+/// A constant of the format, so that one object has one digest.
+pub const CONTENT_INLINE_MAX: usize = 4096;
+
+/// Bytes of content at most: 16 MiB.
+pub const CONTENT_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// The digest of a content record.
+pub fn hash_content(suite: HashSuite, content: &[u8]) -> ContentDigest {
+    ContentDigest::from_bytes(suite.hash_bytes(Domain::Content, content))
+}
+
+/// The digest of the text of a reason or source.
+pub fn hash_text(suite: HashSuite, text: &[u8]) -> TextDigest {
+    TextDigest::from_bytes(suite.hash_bytes(Domain::Text, text))
+}

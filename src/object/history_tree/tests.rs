@@ -1,0 +1,122 @@
+use super::*;
+use crate::digest::{HashAlgorithm, from_hex, plain_sha256, to_hex};
+
+/// The hasher of RFC 6962: plain SHA-256 with 0x00 before a leaf and 0x01 before a node.
+#[derive(Clone, Copy)]
+struct PlainHasher;
+
+impl TreeHasher for PlainHasher {
+    fn empty(&self) -> Node {
+        plain_sha256(&[])
+    }
+
+    fn leaf(&self, data: &[u8]) -> Node {
+        plain_sha256(&[&[0], data])
+    }
+
+    fn node(&self, left: &Node, right: &Node) -> Node {
+        plain_sha256(&[&[1], left, right])
+    }
+}
+
+/// The definition, word for word: split at the largest power of two below the number of leaves.
+fn reference_root<H: TreeHasher>(hasher: &H, leaves: &[Vec<u8>]) -> Node {
+    match leaves {
+        [] => hasher.empty(),
+        [leaf] => hasher.leaf(leaf),
+        _ => {
+            let split = (1..)
+                .map(|bit| 1_usize << bit)
+                .take_while(|power| *power < leaves.len())
+                .last();
+            let (left, right) = leaves.split_at(split.unwrap_or(1));
+            hasher.node(&reference_root(hasher, left), &reference_root(hasher, right))
+        }
+    }
+}
+
+fn empty_range<H: TreeHasher>(hasher: H) -> CompactRange<H> {
+    CompactRange {
+        hasher,
+        size: 0,
+        peaks: Vec::new(),
+    }
+}
+
+/// The leaves that implementations of Certificate Transparency share, and their roots for sizes 0 to 8.
+const LEAVES: [&str; 8] = [
+    "",
+    "00",
+    "10",
+    "2021",
+    "3031",
+    "40414243",
+    "5051525354555657",
+    "606162636465666768696a6b6c6d6e6f",
+];
+const ROOTS: [&str; 9] = [
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
+    "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125",
+    "aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77",
+    "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7",
+    "4e3bbb1f7b478dcfe71fb631631519a3bca12c9aefca1612bfce4c13a86264d4",
+    "76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef",
+    "ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c",
+    "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
+];
+
+#[test]
+fn the_published_roots_of_rfc_6962_come_out() {
+    let leaves: Vec<_> = LEAVES.iter().map(|leaf| from_hex(leaf).unwrap()).collect();
+    let mut range = empty_range(PlainHasher);
+    assert_eq!(to_hex(&range.root()), ROOTS[0]);
+    for (leaf, root) in leaves.iter().zip(&ROOTS[1..]) {
+        range.append(leaf);
+        assert_eq!(to_hex(&range.root()), *root, "size {}", range.size);
+    }
+    for (size, root) in ROOTS.iter().enumerate() {
+        assert_eq!(
+            to_hex(&reference_root(&PlainHasher, &leaves[..size])),
+            *root,
+            "size {size}"
+        );
+    }
+}
+
+#[test]
+fn every_size_agrees_with_the_definition() {
+    for algorithm in [HashAlgorithm::Blake3, HashAlgorithm::Sha256] {
+        let suite = HashSuite::new(algorithm);
+        let mut tree = HistoryTree::new(suite);
+        let mut leaves = Vec::new();
+        for size in 0..130_u64 {
+            assert_eq!(tree.size(), size);
+            assert_eq!(
+                tree.root().as_bytes(),
+                &reference_root(&CommitHasher(suite), &leaves),
+                "size {size}"
+            );
+            // HIS-1
+            assert_eq!(tree.peaks().len(), size.count_ones() as usize);
+            let commit = CommitDigest::from_bytes(plain_sha256(&[&size.to_le_bytes()]));
+            tree.append(&commit);
+            leaves.push(commit.as_bytes().to_vec());
+        }
+    }
+}
+
+#[test]
+fn a_tree_goes_on_from_its_peaks() {
+    let suite = HashSuite::new(HashAlgorithm::Blake3);
+    let mut tree = HistoryTree::new(suite);
+    for index in 0..77_u8 {
+        let mut again = HistoryTree::from_peaks(suite, tree.size(), tree.peaks().to_vec()).unwrap();
+        assert_eq!(again.root(), tree.root());
+        let commit = CommitDigest::from_bytes([index; 32]);
+        tree.append(&commit);
+        again.append(&commit);
+        assert_eq!(again.root(), tree.root());
+    }
+    assert!(HistoryTree::from_peaks(suite, 5, vec![[0; 32]]).is_none());
+}

@@ -1,0 +1,201 @@
+//! Short texts with rules: the kind, scope and position of an object, and the rule that all names share.
+//!
+//! A rule is checked in two places that must agree: when somebody makes a name, with a sentence that says
+//! what is wrong and where, and when bytes are decoded, with the name of the rule that is broken.
+//!
+//! # Layer
+//! L3, inside `object`.
+//!
+//! # Format
+//! docs/format.md, "Object".
+
+use std::sync::Arc;
+
+use unicode_normalization::is_nfc;
+
+use crate::codec::{DecodeError, as_text};
+use crate::error::{Error, Result};
+
+/// What a short text has to keep to. Made by `rule!`, so that the sentences of a decoder are static.
+#[derive(Debug)]
+pub(super) struct Rule {
+    pub(super) what: &'static str,
+    pub(super) bytes_max: usize,
+    pub(super) nfc: bool,
+    pub(super) empty: &'static str,
+    pub(super) too_long: &'static str,
+    pub(super) control: &'static str,
+    pub(super) not_nfc: &'static str,
+}
+
+/// A [`Rule`] for `$what` (with its article), of 1 to `$bytes_max` bytes without control characters.
+macro_rules! rule {
+    ($what:literal, $bytes_max:expr, nfc: $nfc:expr) => {
+        $crate::object::names::Rule {
+            what: $what,
+            bytes_max: $bytes_max,
+            nfc: $nfc,
+            empty: concat!($what, " is empty"),
+            too_long: concat!($what, " is too long"),
+            control: concat!($what, " holds a control character"),
+            not_nfc: concat!($what, " is not in normal form NFC"),
+        }
+    };
+}
+pub(super) use rule;
+
+enum Broken {
+    Empty,
+    TooLong,
+    Control { character: char, at: usize },
+    NotNfc,
+}
+
+impl Rule {
+    fn broken_by(&self, text: &str) -> Option<Broken> {
+        if text.is_empty() {
+            return Some(Broken::Empty);
+        }
+        if text.len() > self.bytes_max {
+            return Some(Broken::TooLong);
+        }
+        // Most names are printable ASCII, which holds no control character and is its own normal form.
+        if text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
+            return None;
+        }
+        if let Some((at, character)) = text.char_indices().find(|(_, character)| character.is_control()) {
+            return Some(Broken::Control { character, at });
+        }
+        (self.nfc && !is_nfc(text)).then_some(Broken::NotNfc)
+    }
+
+    /// Checks a text that a caller gave.
+    pub(super) fn check(&self, text: &str) -> Result<()> {
+        let what = self.what;
+        match self.broken_by(text) {
+            None => Ok(()),
+            Some(Broken::Empty) => {
+                Err(Error::invalid(self.empty)
+                    .with_hint(format!("give {what} of 1 to {} bytes", self.bytes_max)))
+            }
+            Some(Broken::TooLong) => Err(Error::invalid(format!(
+                "{what} of {} bytes is too long",
+                text.len()
+            ))
+            .with_hint(format!("use at most {} bytes of UTF-8", self.bytes_max))),
+            Some(Broken::Control { character, at }) => Err(Error::invalid(format!(
+                "{what} holds the control character U+{:04X} at byte {at}",
+                u32::from(character)
+            ))
+            .with_hint("remove it: line breaks, tabs and other control characters are not allowed here")),
+            Some(Broken::NotNfc) => Err(
+                Error::invalid(format!("{what} is not in Unicode normal form NFC"))
+                    .with_hint("normalise the text to NFC first, so that one name has one spelling"),
+            ),
+        }
+    }
+
+    /// Checks a text that was decoded.
+    pub(super) fn decode<'a>(&self, bytes: &'a [u8]) -> Result<&'a str, DecodeError> {
+        let text = as_text(bytes)?;
+        match self.broken_by(text) {
+            None => Ok(text),
+            Some(Broken::Empty) => Err(DecodeError::Invalid(self.empty)),
+            Some(Broken::TooLong) => Err(DecodeError::Invalid(self.too_long)),
+            Some(Broken::Control { .. }) => Err(DecodeError::Invalid(self.control)),
+            Some(Broken::NotNfc) => Err(DecodeError::Invalid(self.not_nfc)),
+        }
+    }
+}
+
+/// Declares a cheaply cloned text type that keeps to a [`Rule`].
+macro_rules! name_type {
+    ($(#[$doc:meta])* $name:ident, $rule:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(std::sync::Arc<str>);
+
+        impl $name {
+            pub(super) const RULE: $crate::object::names::Rule = $rule;
+
+            /// Bytes of UTF-8 at most.
+            pub const BYTES_MAX: usize = Self::RULE.bytes_max;
+
+            /// Checks and keeps `text`, unchanged.
+            ///
+            /// # Errors
+            /// `InvalidInput`, naming the rule that `text` breaks and where.
+            pub fn new(text: &str) -> $crate::error::Result<Self> {
+                Self::RULE.check(text)?;
+                Ok(Self(std::sync::Arc::from(text)))
+            }
+
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, concat!(stringify!($name), "({:?})"), &*self.0)
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        // Equality, order and hash are those of the text, so maps can be asked with a plain `&str`.
+        impl std::borrow::Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::error::Error;
+
+            fn from_str(text: &str) -> $crate::error::Result<Self> {
+                Self::new(text)
+            }
+        }
+    };
+}
+pub(super) use name_type;
+
+name_type! {
+    /// What sort of thing an object is: 1 to 64 bytes without control characters, such as `fact`.
+    Kind, rule!("a kind", 64, nfc: false)
+}
+name_type! {
+    /// Where an object belongs: 1 to 128 bytes of free text without control characters.
+    ///
+    /// A scope is compared byte by byte and never derived from a folder. The default is [`Scope::GLOBAL`].
+    Scope, rule!("a scope", 128, nfc: false)
+}
+name_type! {
+    /// Where an object stands among its siblings: 1 to 64 bytes without control characters.
+    ///
+    /// Siblings sort by these bytes; an object without a position comes after those with one, by id.
+    Position, rule!("a position", 64, nfc: false)
+}
+
+impl Scope {
+    /// The scope of an object that names none.
+    pub const GLOBAL: &'static str = "global";
+}
+
+impl Default for Scope {
+    fn default() -> Self {
+        Self(Arc::from(Self::GLOBAL))
+    }
+}

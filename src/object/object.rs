@@ -1,0 +1,381 @@
+//! An object as it is read: a view into its canonical bytes.
+//!
+//! # Layer
+//! L3, inside `object`.
+//!
+//! # Invariants
+//! OBJ-1 to OBJ-5 of the module. Reading a field is a scan over tags and lengths, without allocation.
+//!
+//! # Format
+//! docs/format.md, "Object".
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::attributes::Attributes;
+use super::content::{CONTENT_BYTES_MAX, CONTENT_INLINE_MAX};
+use super::id::Id;
+use super::names::{Kind, Position, Scope};
+use super::new_object::NewObject;
+use super::origin::Origin;
+use super::time::Time;
+use super::value::Value;
+use crate::bytes::Bytes;
+use crate::codec::{DecodeError, Fields, IGNORABLE, as_array, as_text};
+use crate::digest::{ContentDigest, DIGEST_LEN, Domain, HashSuite, ObjectDigest};
+use crate::error::{Error, Result};
+
+/// Bytes in the canonical encoding of an object at most: 1 MiB. A large content is not among them.
+pub const OBJECT_BYTES_MAX: usize = 1024 * 1024;
+
+/// The version byte of an object.
+pub(super) const VERSION: u8 = 1;
+
+/// The tags of an object's fields.
+pub(super) mod tag {
+    pub(in super::super) const ID: u16 = 0x0001;
+    pub(in super::super) const KIND: u16 = 0x0002;
+    pub(in super::super) const SCOPE: u16 = 0x0003;
+    pub(in super::super) const PARENT: u16 = 0x0004;
+    pub(in super::super) const POSITION: u16 = 0x0005;
+    pub(in super::super) const ATTRIBUTES: u16 = 0x0006;
+    pub(in super::super) const CONTENT: u16 = 0x0007;
+    pub(in super::super) const CONTENT_DIGEST: u16 = 0x0008;
+    // 0x0009 is set aside for content_chunks, which format 1 refuses as it does any unknown tag.
+    pub(in super::super) const ORIGIN: u16 = 0x000a;
+    pub(in super::super) const DERIVED_FROM: u16 = 0x000b;
+    pub(in super::super) const EVENT_TIME: u16 = 0x000c;
+    pub(in super::super) const EXPIRES: u16 = 0x000d;
+}
+
+/// One version of an object, owned and cheap to clone.
+///
+/// The accessors never panic. On bytes that are no object they answer with an empty text or with `None`,
+/// which cannot happen after [`Self::decode`].
+#[derive(Clone)]
+pub struct Object {
+    bytes: Bytes,
+    digest: ObjectDigest,
+    content: Option<Bytes>,
+}
+
+impl Object {
+    /// Checks `bytes` against every rule of the format and computes their digest.
+    ///
+    /// # Errors
+    /// The first rule that is broken.
+    pub fn decode(bytes: Bytes, suite: HashSuite) -> Result<Self, DecodeError> {
+        check(&bytes)?;
+        let digest = Self::hash(&bytes, suite);
+        Ok(Self {
+            bytes,
+            digest,
+            content: None,
+        })
+    }
+
+    /// Takes bytes that were checked before, with the digest that they were found under.
+    pub fn from_verified(bytes: Bytes, digest: ObjectDigest) -> Self {
+        Self {
+            bytes,
+            digest,
+            content: None,
+        }
+    }
+
+    /// The digest of canonical object bytes.
+    pub fn hash(bytes: &[u8], suite: HashSuite) -> ObjectDigest {
+        ObjectDigest::from_bytes(suite.hash_bytes(Domain::Object, bytes))
+    }
+
+    /// Adds the content record that [`Self::content_digest`] names. The caller has checked its digest.
+    #[must_use]
+    pub fn with_content(mut self, content: Bytes) -> Self {
+        self.content = Some(content);
+        self
+    }
+
+    /// The name that the object has for ever.
+    pub fn id(&self) -> &str {
+        self.text(tag::ID).unwrap_or_default()
+    }
+
+    /// What sort of thing it is.
+    pub fn kind(&self) -> &str {
+        self.text(tag::KIND).unwrap_or_default()
+    }
+
+    /// Where it belongs.
+    pub fn scope(&self) -> &str {
+        self.text(tag::SCOPE).unwrap_or_default()
+    }
+
+    /// The id of the object that this one is below.
+    pub fn parent(&self) -> Option<&str> {
+        self.text(tag::PARENT)
+    }
+
+    /// Where it stands among its siblings.
+    pub fn position(&self) -> Option<&str> {
+        self.text(tag::POSITION)
+    }
+
+    /// All attributes, built anew at each call.
+    pub fn attributes(&self) -> Attributes {
+        self.field(tag::ATTRIBUTES)
+            .and_then(|bytes| Attributes::decode(bytes).ok())
+            .unwrap_or_default()
+    }
+
+    /// One attribute; the others are skipped, not built.
+    pub fn attribute(&self, name: &str) -> Option<Value> {
+        Attributes::find(self.field(tag::ATTRIBUTES)?, name)
+    }
+
+    /// The text. `None` also while [`Self::lacks_content`].
+    pub fn content(&self) -> Option<&str> {
+        match &self.content {
+            Some(content) => as_text(content).ok(),
+            None => self.text(tag::CONTENT),
+        }
+    }
+
+    /// The digest and length in bytes of the content, if it is a record of its own.
+    pub fn content_digest(&self) -> Option<(ContentDigest, u64)> {
+        read_content_digest(self.field(tag::CONTENT_DIGEST)?).ok()
+    }
+
+    /// Whether the content is a record of its own that was not added yet ([`Self::with_content`]).
+    pub fn lacks_content(&self) -> bool {
+        self.content.is_none() && self.field(tag::CONTENT_DIGEST).is_some()
+    }
+
+    /// The stored class of trust. The least trusted one if the bytes are no object.
+    pub fn origin(&self) -> Origin {
+        match self.field(tag::ORIGIN) {
+            Some(&[tag]) => Origin::from_tag(tag).unwrap_or(Origin::Import),
+            _ => Origin::Import,
+        }
+    }
+
+    /// The versions that this one was made from, rising.
+    pub fn derived_from(&self) -> impl ExactSizeIterator<Item = ObjectDigest> + '_ {
+        let field = self.field(tag::DERIVED_FROM).unwrap_or_default();
+        field
+            .as_chunks::<DIGEST_LEN>()
+            .0
+            .iter()
+            .map(|digest| ObjectDigest::from_bytes(*digest))
+    }
+
+    /// When what it tells happened.
+    pub fn event_time(&self) -> Option<Time> {
+        self.time(tag::EVENT_TIME)
+    }
+
+    /// When it stops being shown.
+    pub fn expires(&self) -> Option<Time> {
+        self.time(tag::EXPIRES)
+    }
+
+    /// A field that is kept without being understood; its tag has the ignorable bit.
+    pub fn reserved(&self, tag: u16) -> Option<&[u8]> {
+        if tag & IGNORABLE == 0 {
+            None
+        } else {
+            self.field(tag)
+        }
+    }
+
+    /// The digest of [`Self::bytes`]: with the id, the version.
+    pub fn digest(&self) -> ObjectDigest {
+        self.digest
+    }
+
+    /// The canonical bytes.
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// Whether `new` says the same as this version, whatever the origins.
+    ///
+    /// # Errors
+    /// As [`NewObject::encode`].
+    pub fn same_meaning(&self, new: &NewObject, suite: HashSuite) -> Result<bool> {
+        Ok(new.encode(self.origin(), suite)?.same_meaning(self))
+    }
+
+    /// What a caller would have to state to get this version again.
+    ///
+    /// # Errors
+    /// `Internal` while [`Self::lacks_content`]: an object must not lose its text on the way.
+    /// `Corrupt` if the bytes are no object.
+    pub fn to_new(&self) -> Result<NewObject> {
+        if self.lacks_content() {
+            return Err(Error::internal(
+                "the content record of an object was not read before it was changed",
+            ));
+        }
+        let named = |error: Error| Error::corrupt(error.message().to_owned());
+        let mut new = NewObject::new(
+            Id::new(self.id()).map_err(named)?,
+            Kind::new(self.kind()).map_err(named)?,
+        );
+        new.scope = Scope::new(self.scope()).map_err(named)?;
+        new.parent = self.parent().map(Id::new).transpose().map_err(named)?;
+        new.position = self.position().map(Position::new).transpose().map_err(named)?;
+        new.attributes = self.attributes();
+        new.content = self.content().map(str::to_owned);
+        new.derived_from = self.derived_from().collect();
+        new.event_time = self.event_time();
+        new.expires = self.expires();
+        new.reserved = self.all_reserved();
+        Ok(new)
+    }
+
+    fn all_reserved(&self) -> BTreeMap<u16, Vec<u8>> {
+        let mut reserved = BTreeMap::new();
+        if let Ok(mut fields) = Fields::new(&self.bytes, VERSION) {
+            while let Ok(Some((tag, bytes))) = fields.next_field() {
+                if tag & IGNORABLE != 0 {
+                    reserved.insert(tag, bytes.to_vec());
+                }
+            }
+        }
+        reserved
+    }
+
+    fn field(&self, wanted: u16) -> Option<&[u8]> {
+        let mut fields = Fields::new(&self.bytes, VERSION).ok()?;
+        while let Ok(Some((tag, bytes))) = fields.next_field() {
+            if tag >= wanted {
+                return (tag == wanted).then_some(bytes);
+            }
+        }
+        None
+    }
+
+    fn text(&self, tag: u16) -> Option<&str> {
+        as_text(self.field(tag)?).ok()
+    }
+
+    fn time(&self, tag: u16) -> Option<Time> {
+        read_time(self.field(tag)?).ok()
+    }
+}
+
+impl PartialEq for Object {
+    /// Two objects are equal if their bytes are, whether or not a content record was added.
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl Eq for Object {}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Object({:?}, {:?})", self.id(), self.digest)
+    }
+}
+
+/// Whether two canonical encodings differ in nothing but the origin.
+pub(super) fn same_but_origin(a: &[u8], b: &[u8]) -> bool {
+    let (Ok(mut a), Ok(mut b)) = (Fields::new(a, VERSION), Fields::new(b, VERSION)) else {
+        return false;
+    };
+    loop {
+        match (a.next_field(), b.next_field()) {
+            (Ok(None), Ok(None)) => return true,
+            (Ok(Some((tag::ORIGIN, _))), Ok(Some((tag::ORIGIN, _)))) => {}
+            (Ok(Some(a)), Ok(Some(b))) if a == b => {}
+            _ => return false,
+        }
+    }
+}
+
+/// Checks canonical object bytes against every rule, without allocating.
+fn check(bytes: &[u8]) -> Result<(), DecodeError> {
+    if bytes.len() > OBJECT_BYTES_MAX {
+        return Err(DecodeError::Invalid("an object has more than 1 MiB"));
+    }
+    let mut fields = Fields::new(bytes, VERSION)?;
+    let (mut id, mut kind, mut scope, mut origin, mut inline) = (None, false, false, false, false);
+    while let Some((tag, field)) = fields.next_field()? {
+        match tag {
+            tag::ID => id = Some(Id::RULE.decode(field)?),
+            tag::KIND => kind = !Kind::RULE.decode(field)?.is_empty(),
+            tag::SCOPE => scope = !Scope::RULE.decode(field)?.is_empty(),
+            tag::PARENT => {
+                if id == Some(Id::RULE.decode(field)?) {
+                    return Err(DecodeError::Invalid("an object is its own parent"));
+                }
+            }
+            tag::POSITION => {
+                Position::RULE.decode(field)?;
+            }
+            tag::ATTRIBUTES => Attributes::check(field)?,
+            tag::CONTENT => {
+                if field.len() > CONTENT_INLINE_MAX {
+                    return Err(DecodeError::Invalid("a large content is inline"));
+                }
+                as_text(field)?;
+                inline = true;
+            }
+            tag::CONTENT_DIGEST if inline => return Err(DecodeError::Invalid("an object has two contents")),
+            tag::CONTENT_DIGEST => {
+                read_content_digest(field)?;
+            }
+            tag::ORIGIN => {
+                let [tag] = as_array(field)?;
+                origin = Origin::from_tag(tag).is_some();
+                if !origin {
+                    return Err(DecodeError::Invalid("an origin is not known"));
+                }
+            }
+            tag::DERIVED_FROM => check_lineage(field)?,
+            tag::EVENT_TIME | tag::EXPIRES => {
+                read_time(field)?;
+            }
+            _ if tag & IGNORABLE != 0 => {}
+            _ => return Err(DecodeError::UnknownTag(tag)),
+        }
+    }
+    let required = [
+        (tag::ID, id.is_some()),
+        (tag::KIND, kind),
+        (tag::SCOPE, scope),
+        (tag::ORIGIN, origin),
+    ];
+    match required.iter().find(|(_, found)| !found) {
+        Some((tag, _)) => Err(DecodeError::MissingTag(*tag)),
+        None => Ok(()),
+    }
+}
+
+fn check_lineage(field: &[u8]) -> Result<(), DecodeError> {
+    let (digests, rest) = field.as_chunks::<DIGEST_LEN>();
+    if digests.is_empty() || !rest.is_empty() {
+        return Err(DecodeError::Invalid("a lineage is empty or has a partial digest"));
+    }
+    if !digests.is_sorted_by(|a, b| a < b) {
+        return Err(DecodeError::Invalid("the digests of a lineage do not rise"));
+    }
+    Ok(())
+}
+
+fn read_content_digest(field: &[u8]) -> Result<(ContentDigest, u64), DecodeError> {
+    let bytes: [u8; DIGEST_LEN + 8] = as_array(field)?;
+    let (digest, length) = bytes.split_at(DIGEST_LEN);
+    let length = u64::from_le_bytes(as_array(length)?);
+    if length <= CONTENT_INLINE_MAX as u64 || length > CONTENT_BYTES_MAX as u64 {
+        return Err(DecodeError::Invalid(
+            "a content record has a length that is out of bounds",
+        ));
+    }
+    Ok((ContentDigest::from_bytes(as_array(digest)?), length))
+}
+
+fn read_time(field: &[u8]) -> Result<Time, DecodeError> {
+    Ok(Time::from_micros(i64::from_le_bytes(as_array(field)?)))
+}

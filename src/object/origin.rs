@@ -1,0 +1,94 @@
+//! Where an object comes from, as a class of trust that the engine stamps.
+//!
+//! # Layer
+//! L3, inside `object`.
+//!
+//! # Format
+//! docs/format.md, "Object": the numbers are part of the format.
+
+use std::fmt;
+
+/// The class of source that an object or a commit comes from, most trusted first.
+///
+/// The last three are equally untrusted; they are kept apart because they are told apart when read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Origin {
+    /// A person, directly.
+    DirectUser = 1,
+    /// The program that hosts the agent.
+    Host = 2,
+    /// The model's own words.
+    Model = 3,
+    /// A tool that reads nothing from outside.
+    ToolInternal = 4,
+    /// A tool that brings in what others wrote.
+    ToolExternal = 5,
+    /// A document that was ingested from outside.
+    Document = 6,
+    /// Another store or memory system.
+    Import = 7,
+}
+
+impl Origin {
+    /// All classes, most trusted first.
+    pub const ALL: [Self; 7] = [
+        Self::DirectUser,
+        Self::Host,
+        Self::Model,
+        Self::ToolInternal,
+        Self::ToolExternal,
+        Self::Document,
+        Self::Import,
+    ];
+
+    /// The name in JSON and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DirectUser => "direct_user",
+            Self::Host => "host",
+            Self::Model => "model",
+            Self::ToolInternal => "tool_internal",
+            Self::ToolExternal => "tool_external",
+            Self::Document => "document",
+            Self::Import => "import",
+        }
+    }
+
+    /// Reads the name that [`Self::name`] writes.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|origin| origin.name() == name)
+    }
+
+    /// The number in the format. Zero is never used.
+    pub fn tag(self) -> u8 {
+        self as u8
+    }
+
+    /// Reads the number that [`Self::tag`] gives.
+    pub fn from_tag(tag: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|origin| origin.tag() == tag)
+    }
+
+    /// Whether this is one of the four trusted classes.
+    pub fn is_trusted(self) -> bool {
+        self.distrust() <= Self::ToolInternal.tag()
+    }
+
+    /// The less trusted of the two; `a` where they are equally trusted.
+    #[must_use]
+    pub fn least(a: Self, b: Self) -> Self {
+        if b.distrust() > a.distrust() { b } else { a }
+    }
+
+    /// A larger number is less trusted; the untrusted classes are equal.
+    fn distrust(self) -> u8 {
+        self.tag().min(Self::ToolExternal.tag())
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

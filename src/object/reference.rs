@@ -1,0 +1,416 @@
+//! References: names for commits. They move no state and make no commit.
+//!
+//! # Layer
+//! L3, inside `object`.
+//!
+//! # Invariants
+//! - REF-1: a reference that names no commit deletes its name and holds nothing about a commit.
+//! - REF-2: only drafts and rejected drafts hold a root and changes, and changes only with a root.
+//! - REF-3: only a snapshot is in a lane's ring.
+//!
+//! # Format
+//! docs/format.md, "Reference".
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::commit::{ACTOR, SESSION};
+use super::names::{Rule, rule};
+use super::reserved;
+use super::time::Time;
+use crate::codec::{DecodeError, FieldWriter, Fields, as_array, as_arrays};
+use crate::digest::{CommitDigest, DIGEST_LEN, Domain, HashSuite, KeyPath, ObjectDigest, Root, TextDigest};
+use crate::error::{Error, Result};
+
+const VERSION: u8 = 1;
+
+const NAME: Rule = rule!("a reference name", 512, nfc: false);
+const LANE: Rule = rule!("a lane", 256, nfc: false);
+
+/// Bytes in one entry of the changes: key path and object digest.
+const CHANGE_LEN: usize = 2 * DIGEST_LEN;
+
+/// What stands for "unlink" in place of an object digest.
+const UNLINK: [u8; DIGEST_LEN] = [0; DIGEST_LEN];
+
+mod tag {
+    pub(super) const NAME: u16 = 0x0001;
+    pub(super) const COMMIT: u16 = 0x0002;
+    pub(super) const TIME: u16 = 0x0003;
+    pub(super) const ACTOR: u16 = 0x0004;
+    pub(super) const SESSION: u16 = 0x0005;
+    pub(super) const REASON: u16 = 0x0006;
+    pub(super) const ROOT: u16 = 0x0007;
+    pub(super) const CHANGES: u16 = 0x0008;
+    pub(super) const LANE: u16 = 0x0009;
+}
+
+/// What a reference is for: the part of its name before the first `/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ReferenceClass {
+    /// A state to come back to.
+    Snapshots,
+    /// Changes that wait for a decision.
+    Drafts,
+    /// Changes that were refused.
+    Rejected,
+    /// A commit that must be kept.
+    Pins,
+    /// The head of another store, as last seen.
+    Remotes,
+    /// A signature over a commit.
+    Signatures,
+}
+
+impl ReferenceClass {
+    /// All classes.
+    pub const ALL: [Self; 6] = [
+        Self::Snapshots,
+        Self::Drafts,
+        Self::Rejected,
+        Self::Pins,
+        Self::Remotes,
+        Self::Signatures,
+    ];
+
+    /// The first part of the names of this class.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Snapshots => "snapshots",
+            Self::Drafts => "drafts",
+            Self::Rejected => "rejected",
+            Self::Pins => "pins",
+            Self::Remotes => "remotes",
+            Self::Signatures => "signatures",
+        }
+    }
+
+    /// Reads the name that [`Self::name`] writes.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.name() == name)
+    }
+
+    fn holds_changes(self) -> bool {
+        matches!(self, Self::Drafts | Self::Rejected)
+    }
+}
+
+/// The name of a reference: class, `/` and the rest, at most 512 bytes without control characters.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReferenceName(String);
+
+impl ReferenceName {
+    /// Bytes of UTF-8 at most.
+    pub const BYTES_MAX: usize = NAME.bytes_max;
+
+    /// Checks and keeps a whole name, such as `snapshots/before-import`.
+    ///
+    /// # Errors
+    /// `InvalidInput`, naming the rule that is broken.
+    pub fn new(name: &str) -> Result<Self> {
+        NAME.check(name)?;
+        split(name).ok_or_else(|| {
+            Error::invalid(format!(
+                "the reference name \"{name}\" is not a known class, / and more"
+            ))
+            .with_hint("start it with snapshots/, drafts/, rejected/, pins/, remotes/ or signatures/")
+        })?;
+        Ok(Self(name.to_owned()))
+    }
+
+    /// The name of class `class` that goes on with `rest`.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn of(class: ReferenceClass, rest: &str) -> Result<Self> {
+        Self::new(&format!("{}/{rest}", class.name()))
+    }
+
+    /// The name of the automatic snapshot that batch number `batch` holds.
+    pub fn of_ring(batch: u64) -> Self {
+        Self(format!("{}/ring:{batch}", ReferenceClass::Snapshots.name()))
+    }
+
+    /// What the reference is for.
+    pub fn class(&self) -> ReferenceClass {
+        split(&self.0)
+            .expect("a reference name was split when it was made")
+            .0
+    }
+
+    /// What follows the class and its `/`.
+    pub fn rest(&self) -> &str {
+        split(&self.0)
+            .expect("a reference name was split when it was made")
+            .1
+    }
+
+    /// The whole name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn split(name: &str) -> Option<(ReferenceClass, &str)> {
+    let (class, rest) = name.split_once('/')?;
+    let class = ReferenceClass::from_name(class)?;
+    (!rest.is_empty()).then_some((class, rest))
+}
+
+impl fmt::Display for ReferenceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for ReferenceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ReferenceName({:?})", self.0)
+    }
+}
+
+/// One change that a draft holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StagedChange {
+    /// The key path of the id.
+    pub key: KeyPath,
+    /// The version that the id is to have; `None` removes it.
+    pub digest: Option<ObjectDigest>,
+}
+
+/// A name for a commit, or the end of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// The name; the newest reference of a name counts.
+    pub name: ReferenceName,
+    /// The commit that it names; `None` deletes the name.
+    pub commit: Option<CommitDigest>,
+    /// When this was written.
+    pub time: Time,
+    /// Who wrote it: 1 to 256 bytes without control characters.
+    pub actor: Option<String>,
+    /// In which session: 1 to 256 bytes without control characters.
+    pub session: Option<String>,
+    /// The text that says why, a record of its own.
+    pub reason: Option<TextDigest>,
+    /// Drafts and rejected ones: the root of the commit's state with the changes.
+    pub root: Option<Root>,
+    /// Drafts and rejected ones: what they change, rising by key path.
+    pub changes: Vec<StagedChange>,
+    /// The lane in whose ring an automatic snapshot is: 1 to 256 bytes without control characters.
+    pub lane: Option<String>,
+    /// Ignorable fields, kept byte for byte, by tag.
+    pub reserved: BTreeMap<u16, Vec<u8>>,
+}
+
+impl Reference {
+    /// A reference that names `commit` and says no more.
+    pub fn new(name: ReferenceName, commit: Option<CommitDigest>, time: Time) -> Self {
+        Self {
+            name,
+            commit,
+            time,
+            actor: None,
+            session: None,
+            reason: None,
+            root: None,
+            changes: Vec::new(),
+            lane: None,
+            reserved: BTreeMap::new(),
+        }
+    }
+
+    /// The canonical bytes.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the actor, session or lane breaks its rule or a reserved tag is not ignorable;
+    /// `Internal` if the fields contradict each other (REF-1 to REF-3) or the changes do not rise.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        let texts = [(ACTOR, &self.actor), (SESSION, &self.session), (LANE, &self.lane)];
+        for (rule, text) in texts {
+            text.as_deref().map_or(Ok(()), |text| rule.check(text))?;
+        }
+        if let Some(broken) = self.contradiction() {
+            return Err(Error::internal(format!("reference {}: {broken}", self.name)));
+        }
+        reserved::check(&self.reserved)?;
+
+        let mut bytes = Vec::with_capacity(128 + self.changes.len() * CHANGE_LEN);
+        let mut writer = FieldWriter::new(&mut bytes, VERSION);
+        writer.put(tag::NAME, self.name.as_str().as_bytes());
+        writer.put_some(
+            tag::COMMIT,
+            self.commit.as_ref().map(|commit| &commit.as_bytes()[..]),
+        );
+        writer.put(tag::TIME, &self.time.as_micros().to_le_bytes());
+        writer.put_some(tag::ACTOR, self.actor.as_deref().map(str::as_bytes));
+        writer.put_some(tag::SESSION, self.session.as_deref().map(str::as_bytes));
+        writer.put_some(
+            tag::REASON,
+            self.reason.as_ref().map(|reason| &reason.as_bytes()[..]),
+        );
+        writer.put_some(tag::ROOT, self.root.as_ref().map(|root| &root.as_bytes()[..]));
+        if !self.changes.is_empty() {
+            let changes = self.changes.iter().flat_map(|change| {
+                let digest = change.digest.as_ref().map_or(&UNLINK, ObjectDigest::as_bytes);
+                [*change.key.as_bytes(), *digest]
+            });
+            writer.put(tag::CHANGES, changes.collect::<Vec<_>>().as_flattened());
+        }
+        writer.put_some(tag::LANE, self.lane.as_deref().map(str::as_bytes));
+        reserved::put(&mut writer, &self.reserved);
+        Ok(bytes)
+    }
+
+    /// Reads canonical bytes, strictly.
+    ///
+    /// # Errors
+    /// The first rule that is broken.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut fields = Fields::new(bytes, VERSION)?;
+        let (mut name, mut time) = (None, None);
+        // The name and time stand in for those that are read below.
+        let mut reference = Self::new(ReferenceName::of_ring(0), None, Time::from_micros(0));
+        while let Some((tag, field)) = fields.next_field()? {
+            match tag {
+                tag::NAME => {
+                    let text = NAME.decode(field)?;
+                    split(text).ok_or(DecodeError::Invalid("a reference name has no known class"))?;
+                    name = Some(ReferenceName(text.to_owned()));
+                }
+                tag::COMMIT => reference.commit = Some(CommitDigest::from_bytes(as_array(field)?)),
+                tag::TIME => time = Some(Time::from_micros(i64::from_le_bytes(as_array(field)?))),
+                tag::ACTOR => reference.actor = Some(ACTOR.decode(field)?.to_owned()),
+                tag::SESSION => reference.session = Some(SESSION.decode(field)?.to_owned()),
+                tag::REASON => reference.reason = Some(TextDigest::from_bytes(as_array(field)?)),
+                tag::ROOT => reference.root = Some(Root::from_bytes(as_array(field)?)),
+                tag::CHANGES => reference.changes = read_changes(field)?,
+                tag::LANE => reference.lane = Some(LANE.decode(field)?.to_owned()),
+                _ => reserved::keep(&mut reference.reserved, tag, field)?,
+            }
+        }
+        reference.name = name.ok_or(DecodeError::MissingTag(tag::NAME))?;
+        reference.time = time.ok_or(DecodeError::MissingTag(tag::TIME))?;
+        match reference.contradiction() {
+            Some(broken) => Err(DecodeError::Invalid(broken)),
+            None => Ok(reference),
+        }
+    }
+
+    /// The digest of the canonical bytes.
+    ///
+    /// # Errors
+    /// As [`Self::encode`].
+    pub fn digest(&self, suite: HashSuite) -> Result<[u8; DIGEST_LEN]> {
+        Ok(suite.hash_bytes(Domain::Reference, &self.encode()?))
+    }
+
+    /// What is wrong between the fields, if anything.
+    fn contradiction(&self) -> Option<&'static str> {
+        let class = self.name.class();
+        let about_a_commit = self.root.is_some() || !self.changes.is_empty() || self.lane.is_some();
+        // INVARIANT REF-1
+        if self.commit.is_none() && about_a_commit {
+            return Some("a deleted reference holds more than its name");
+        }
+        // INVARIANT REF-2
+        if self.root.is_some() && !class.holds_changes() {
+            return Some("a reference that is no draft has a root");
+        }
+        if self.root.is_none() && !self.changes.is_empty() {
+            return Some("a reference has changes without a root");
+        }
+        if !self.changes.is_sorted_by(|a, b| a.key < b.key) {
+            return Some("the changes of a reference do not rise");
+        }
+        if self
+            .changes
+            .iter()
+            .any(|change| change.digest.is_some_and(|digest| *digest.as_bytes() == UNLINK))
+        {
+            return Some("a change links the digest that stands for none");
+        }
+        // INVARIANT REF-3
+        if self.lane.is_some() && class != ReferenceClass::Snapshots {
+            return Some("a reference that is no snapshot has a lane");
+        }
+        None
+    }
+}
+
+fn read_changes(field: &[u8]) -> Result<Vec<StagedChange>, DecodeError> {
+    if field.is_empty() {
+        return Err(DecodeError::Invalid("the changes are empty"));
+    }
+    let pairs = as_arrays::<CHANGE_LEN>(field)?;
+    pairs
+        .iter()
+        .map(|pair| {
+            let (key, digest) = pair.split_at(DIGEST_LEN);
+            let digest: [u8; DIGEST_LEN] = as_array(digest)?;
+            Ok(StagedChange {
+                key: KeyPath::from_bytes(as_array(key)?),
+                digest: (digest != UNLINK).then(|| ObjectDigest::from_bytes(digest)),
+            })
+        })
+        .collect()
+}
+
+/// Characters in the name of a snapshot at most.
+const SNAPSHOT_NAME_MAX: usize = 64;
+
+/// Checks the name that somebody gives to a snapshot: 1 to 64 of the ASCII letters and digits, `.`, `_`,
+/// `-` and `/`, and not readable as any other form of a revision.
+///
+/// # Errors
+/// `InvalidInput`, naming the rule that is broken.
+pub fn check_snapshot_name(name: &str) -> Result<()> {
+    let refuse = |why: String, hint: &str| Err(Error::invalid(why).with_hint(hint));
+    let bytes = name.as_bytes();
+    let other = name
+        .char_indices()
+        .find(|(_, c)| !c.is_ascii_alphanumeric() && !"._-/".contains(*c));
+    if bytes.is_empty() {
+        return refuse("a snapshot name is empty".into(), "give it 1 to 64 characters");
+    }
+    if let Some((at, character)) = other {
+        return refuse(
+            format!("a snapshot name holds {character:?} at byte {at}"),
+            "use the letters a to z and A to Z, digits and the characters . _ - /",
+        );
+    }
+    if bytes.len() > SNAPSHOT_NAME_MAX {
+        return refuse(
+            format!("a snapshot name of {} characters is too long", bytes.len()),
+            "use at most 64 characters",
+        );
+    }
+    if bytes.len() >= 8 && bytes.iter().all(u8::is_ascii_hexdigit) {
+        return refuse(
+            format!("the snapshot name \"{name}\" could be a digest"),
+            "use fewer than 8 characters, or one that is no hexadecimal digit",
+        );
+    }
+    if starts_like_a_time(bytes) {
+        return refuse(
+            format!("the snapshot name \"{name}\" could be a time"),
+            "start it with a letter, such as v2026-01-31",
+        );
+    }
+    Ok(())
+}
+
+/// Whether `name` is a date, or a date and what may be a time of day, with or without hyphens. The other
+/// forms of a revision start with `@` or hold a `:`, which no name does.
+fn starts_like_a_time(name: &[u8]) -> bool {
+    let follows = |shape: &[u8]| {
+        let date = name.len() >= shape.len()
+            && shape.iter().zip(name).all(|(&shape, &byte)| match shape {
+                b'0' => byte.is_ascii_digit(),
+                _ => byte == shape,
+            });
+        date && matches!(name.get(shape.len()), None | Some(b'T' | b't'))
+    };
+    follows(b"0000-00-00") || follows(b"00000000")
+}

@@ -1,0 +1,68 @@
+//! Fields that this version keeps but does not understand: those whose tag has the ignorable bit.
+//!
+//! # Layer
+//! L3, inside `object`.
+//!
+//! # Format
+//! docs/format.md, "Tagged fields" and "Object", tags 0x8001 and above.
+
+use std::collections::BTreeMap;
+
+use super::object::OBJECT_BYTES_MAX;
+use crate::codec::{DecodeError, FieldWriter, IGNORABLE};
+use crate::error::{Error, Result};
+
+/// The ignorable tags that format 1 has set aside by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+#[non_exhaustive]
+pub enum ReservedTag {
+    /// Random bytes that keep a digest from confirming a guess of a short secret.
+    Salt = 0x8001,
+    /// The media type of the content.
+    MediaType = 0x8002,
+    /// Typed links to other objects.
+    Links = 0x8003,
+    /// The schema that the attributes keep to.
+    Schema = 0x8004,
+    /// How far the object may travel.
+    Sensitivity = 0x8005,
+    /// A signature over the object.
+    Signature = 0x8006,
+}
+
+/// Checks that every tag is an ignorable one and that the bytes can be written.
+pub(super) fn check(reserved: &BTreeMap<u16, Vec<u8>>) -> Result<()> {
+    for (tag, bytes) in reserved {
+        if tag & IGNORABLE == 0 {
+            return Err(Error::invalid(format!(
+                "the reserved field {tag:#06x} does not have the ignorable bit"
+            ))
+            .with_hint("use tags of 0x8000 and above"));
+        }
+        if bytes.len() > OBJECT_BYTES_MAX {
+            return Err(
+                Error::invalid(format!("the reserved field {tag:#06x} has {} bytes", bytes.len())).with_hint(
+                    format!("use at most {OBJECT_BYTES_MAX} bytes for a whole encoding"),
+                ),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Writes the fields; their tags are above all others.
+pub(super) fn put(writer: &mut FieldWriter<'_>, reserved: &BTreeMap<u16, Vec<u8>>) {
+    for (tag, bytes) in reserved {
+        writer.put(*tag, bytes);
+    }
+}
+
+/// Keeps a field of an unknown tag if it may be ignored, else refuses it.
+pub(super) fn keep(reserved: &mut BTreeMap<u16, Vec<u8>>, tag: u16, bytes: &[u8]) -> Result<(), DecodeError> {
+    if tag & IGNORABLE == 0 {
+        return Err(DecodeError::UnknownTag(tag));
+    }
+    reserved.insert(tag, bytes.to_vec());
+    Ok(())
+}

@@ -1,0 +1,300 @@
+//! Values of attributes: typed as in JSON, with one encoding each.
+//!
+//! # Layer
+//! L3, inside `object`.
+//!
+//! # Invariants
+//! - VAL-1: equal values have equal encodings: one NaN, no negative zero, maps sorted by the bytes of keys.
+//! - VAL-2: reading and writing recurse at most [`VALUE_DEPTH_MAX`] deep.
+//!
+//! # Format
+//! docs/format.md, "Values".
+
+use std::collections::BTreeMap;
+
+use super::names::{Rule, rule};
+use super::object::OBJECT_BYTES_MAX;
+use crate::codec::{DecodeError, Reader, put_sized};
+use crate::error::{Error, Result};
+
+/// How deep values nest: a value of an attribute is at depth 1, the values in a list or map one deeper.
+pub const VALUE_DEPTH_MAX: usize = 32;
+
+const KEY: Rule = rule!("an attribute name or map key", 256, nfc: false);
+
+pub(super) const NULL: u8 = 1;
+const BOOL: u8 = 2;
+const INTEGER: u8 = 3;
+const FLOAT: u8 = 4;
+const TEXT: u8 = 5;
+const LIST: u8 = 6;
+const MAP: u8 = 7;
+
+/// The bits of the only NaN.
+const NAN_BITS: u64 = 0x7ff8_0000_0000_0000;
+
+/// The value of an attribute.
+///
+/// Two values are equal if their encodings are, so all NaNs are equal, and so are the two zeros. An integer
+/// and a float are never equal.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// Nothing. At the top of an attribute it means that the attribute is absent.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// A whole number.
+    Integer(i64),
+    /// A number of IEEE 754, double precision.
+    Float(f64),
+    /// Text.
+    Text(String),
+    /// Values in order.
+    List(Vec<Value>),
+    /// Values by key: 1 to 256 bytes without control characters.
+    Map(BTreeMap<String, Value>),
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Null, Self::Null) => true,
+            (Self::Bool(a), Self::Bool(b)) => a == b,
+            (Self::Integer(a), Self::Integer(b)) => a == b,
+            (Self::Float(a), Self::Float(b)) => canonical_bits(*a) == canonical_bits(*b),
+            (Self::Text(a), Self::Text(b)) => a == b,
+            (Self::List(a), Self::List(b)) => a == b,
+            (Self::Map(a), Self::Map(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Value {}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Integer(value)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Float(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::Text(value.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl From<Vec<Value>> for Value {
+    fn from(value: Vec<Value>) -> Self {
+        Self::List(value)
+    }
+}
+
+impl From<BTreeMap<String, Value>> for Value {
+    fn from(value: BTreeMap<String, Value>) -> Self {
+        Self::Map(value)
+    }
+}
+
+impl Value {
+    /// The text, if the value is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The whole number, if the value is one.
+    pub fn as_integer(&self) -> Option<i64> {
+        match self {
+            Self::Integer(integer) => Some(*integer),
+            _ => None,
+        }
+    }
+}
+
+fn canonical_bits(float: f64) -> u64 {
+    if float.is_nan() {
+        NAN_BITS
+    } else if float == 0.0 {
+        0
+    } else {
+        float.to_bits()
+    }
+}
+
+fn too_large() -> Error {
+    Error::invalid(format!("the attributes have more than {OBJECT_BYTES_MAX} bytes"))
+        .with_hint("put long text into the content, or split the object")
+}
+
+fn put_count(out: &mut Vec<u8>, count: usize) -> Result<()> {
+    out.extend_from_slice(&u32::try_from(count).map_err(|_| too_large())?.to_le_bytes());
+    Ok(())
+}
+
+/// Appends the type byte and payload of `value`, which is at `depth`.
+fn put_value(out: &mut Vec<u8>, value: &Value, depth: usize) -> Result<()> {
+    if depth > VALUE_DEPTH_MAX {
+        return Err(
+            Error::invalid(format!("a value is nested more than {VALUE_DEPTH_MAX} deep"))
+                .with_hint("flatten it, or keep it as text in the content"),
+        );
+    }
+    match value {
+        Value::Null => out.push(NULL),
+        Value::Bool(value) => out.extend_from_slice(&[BOOL, u8::from(*value)]),
+        Value::Integer(value) => {
+            out.push(INTEGER);
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+        Value::Float(value) => {
+            out.push(FLOAT);
+            out.extend_from_slice(&canonical_bits(*value).to_le_bytes());
+        }
+        Value::Text(text) => {
+            if text.len() > OBJECT_BYTES_MAX {
+                return Err(too_large());
+            }
+            out.push(TEXT);
+            put_sized(out, text.as_bytes());
+        }
+        Value::List(values) => {
+            out.push(LIST);
+            put_count(out, values.len())?;
+            for value in values {
+                put_value(out, value, depth + 1)?;
+            }
+        }
+        Value::Map(entries) => {
+            out.push(MAP);
+            put_entries(out, entries.len(), entries.iter(), depth + 1)?;
+        }
+    }
+    if out.len() > OBJECT_BYTES_MAX {
+        Err(too_large())
+    } else {
+        Ok(())
+    }
+}
+
+/// Appends the payload of a map whose values are at `depth`. `entries` are in order and `count` in number.
+pub(super) fn put_entries<'a>(
+    out: &mut Vec<u8>,
+    count: usize,
+    entries: impl Iterator<Item = (&'a String, &'a Value)>,
+    depth: usize,
+) -> Result<()> {
+    put_count(out, count)?;
+    for (key, value) in entries {
+        KEY.check(key)?;
+        put_sized(out, key.as_bytes());
+        put_value(out, value, depth)?;
+    }
+    Ok(())
+}
+
+/// Whether a decoder builds what it reads or only checks it, without allocating.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    Value,
+    Nothing,
+}
+
+/// Reads a value at `depth`; with [`Keep::Nothing`] the answer is `Null` whatever was read.
+pub(super) fn read_value(reader: &mut Reader<'_>, depth: usize, keep: Keep) -> Result<Value, DecodeError> {
+    if depth > VALUE_DEPTH_MAX {
+        return Err(DecodeError::Invalid("a value is nested too deep"));
+    }
+    let value = match reader.u8()? {
+        NULL => Value::Null,
+        BOOL => match reader.u8()? {
+            0 => Value::Bool(false),
+            1 => Value::Bool(true),
+            _ => return Err(DecodeError::Invalid("a boolean is neither 0 nor 1")),
+        },
+        INTEGER => Value::Integer(reader.i64()?),
+        FLOAT => {
+            let bits = reader.u64()?;
+            let float = f64::from_bits(bits);
+            if canonical_bits(float) != bits {
+                return Err(DecodeError::Invalid("a float is not in its one valid form"));
+            }
+            Value::Float(float)
+        }
+        TEXT => {
+            let text = reader.text()?;
+            if keep == Keep::Nothing {
+                Value::Null
+            } else {
+                Value::Text(text.to_owned())
+            }
+        }
+        LIST => {
+            let count = reader.u32()?;
+            // The count is not trusted with an allocation: each value uses up at least one byte.
+            let mut values = Vec::new();
+            for _ in 0..count {
+                let value = read_value(reader, depth + 1, keep)?;
+                if keep == Keep::Value {
+                    values.push(value);
+                }
+            }
+            Value::List(values)
+        }
+        MAP => Value::Map(read_entries(reader, depth + 1, keep)?),
+        _ => return Err(DecodeError::Invalid("a value has an unknown type")),
+    };
+    Ok(value)
+}
+
+/// Reads the payload of a map whose values are at `depth`; the map stays empty with [`Keep::Nothing`].
+fn read_entries(
+    reader: &mut Reader<'_>,
+    depth: usize,
+    keep: Keep,
+) -> Result<BTreeMap<String, Value>, DecodeError> {
+    let count = reader.u32()?;
+    let mut entries = BTreeMap::new();
+    let mut last = None;
+    for _ in 0..count {
+        let key = read_key(reader, &mut last)?;
+        let value = read_value(reader, depth, keep)?;
+        if keep == Keep::Value {
+            entries.insert(key.to_owned(), value);
+        }
+    }
+    Ok(entries)
+}
+
+/// Reads a key, which must be above the `last` one.
+pub(super) fn read_key<'a>(
+    reader: &mut Reader<'a>,
+    last: &mut Option<&'a str>,
+) -> Result<&'a str, DecodeError> {
+    let key = KEY.decode(reader.sized()?)?;
+    if last.is_some_and(|last| last >= key) {
+        return Err(DecodeError::Invalid("the keys of a map do not rise"));
+    }
+    *last = Some(key);
+    Ok(key)
+}
