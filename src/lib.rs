@@ -5,4 +5,6 @@ pub mod codec;
 pub mod digest;
 pub mod error;
 pub mod object;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod trie;

@@ -25,11 +25,8 @@ fn reference_root<H: TreeHasher>(hasher: &H, leaves: &[Vec<u8>]) -> Node {
         [] => hasher.empty(),
         [leaf] => hasher.leaf(leaf),
         _ => {
-            let split = (1..)
-                .map(|bit| 1_usize << bit)
-                .take_while(|power| *power < leaves.len())
-                .last();
-            let (left, right) = leaves.split_at(split.unwrap_or(1));
+            let split = 1 << (leaves.len() - 1).ilog2();
+            let (left, right) = leaves.split_at(split);
             hasher.node(&reference_root(hasher, left), &reference_root(hasher, right))
         }
     }

@@ -1,0 +1,7 @@
+//! What tests, fuzz targets and benches share. Never part of a normal build.
+//!
+//! # Layer
+//! Above all others: it may use whatever it tests, and nothing but tests uses it.
+
+pub mod generators;
+pub mod random;
