@@ -13,7 +13,9 @@
 //! # Format
 //! None.
 
-use super::node::{Child, Kind};
+use triomphe::Arc;
+
+use super::node::{Branch, Child, Kind};
 use super::stored::loaded_branch;
 use super::{Entry, NodeSource};
 use crate::digest::KeyPath;
@@ -46,13 +48,13 @@ struct Pair {
 }
 
 impl<'a> Diff<'a> {
-    pub(super) fn new(old: Option<Child>, new: Option<Child>, source: &'a dyn NodeSource) -> Self {
+    pub(super) fn new(old: Option<&Child>, new: Option<&Child>, source: &'a dyn NodeSource) -> Self {
         let mut diff = Self {
             source,
             pairs: Vec::new(),
             visited: 0,
         };
-        diff.push(old.as_ref(), new.as_ref(), 0);
+        diff.push(old, new, 0);
         diff
     }
 
@@ -68,6 +70,7 @@ impl<'a> Diff<'a> {
             _ => true,
         };
         if differ {
+            old.into_iter().chain(new).for_each(Child::touch);
             self.pairs.push(Pair {
                 old: old.cloned(),
                 new: new.cloned(),
@@ -151,11 +154,7 @@ impl<'a> Diff<'a> {
         Ok(())
     }
 
-    fn branch(
-        &mut self,
-        child: Option<&Child>,
-        level: usize,
-    ) -> Result<Option<triomphe::Arc<super::node::Branch>>> {
+    fn branch(&mut self, child: Option<&Child>, level: usize) -> Result<Option<Arc<Branch>>> {
         let Some(child) = child else { return Ok(None) };
         let branch = loaded_branch(child, level, self.source)?;
         self.visited += u64::from(branch.is_some());

@@ -10,8 +10,8 @@
 //! docs/format.md, "The state trie".
 
 use super::node::{Child, Kind};
-use super::{Entry, NodeSource, Shape};
-use crate::digest::{DIGEST_LEN, Domain, HashAlgorithm, HashSuite};
+use super::{NodeSource, Shape};
+use crate::digest::{DIGEST_LEN, Domain, HashAlgorithm, HashSuite, KeyPath};
 use crate::error::Result;
 
 /// Bytes in the header of a branch.
@@ -68,9 +68,8 @@ impl NodeHasher {
         self.kind
     }
 
-    pub(super) fn leaf(self, entry: &Entry) -> [u8; DIGEST_LEN] {
-        self.suite
-            .hash_fixed(self.leaf, &[entry.key.as_bytes(), &entry.digest])
+    pub(super) fn leaf(self, key: &KeyPath, digest: &[u8; DIGEST_LEN]) -> [u8; DIGEST_LEN] {
+        self.suite.hash_fixed(self.leaf, &[key.as_bytes(), digest])
     }
 
     /// The digest of a branch; `children` are the digests of its children, in rising order of their bits.
@@ -129,18 +128,40 @@ pub(super) fn child_digest(
     source: &dyn NodeSource,
 ) -> Result<[u8; DIGEST_LEN]> {
     let branch = match child.get() {
-        Kind::Leaf(entry) => return Ok(hasher.leaf(entry)),
+        Kind::Leaf(entry) => return Ok(hasher.leaf(&entry.key, &entry.digest)),
         Kind::Branch(branch) => branch,
     };
     if let Some(digest) = branch.cached_digest(hasher.kind()) {
         return Ok(digest);
     }
     let loaded = branch.loaded(level, source)?;
-    let mut children = Gathered::new();
-    for child in loaded.slots() {
-        children.push(child_digest(child, level + 1, hasher, source)?);
+    // First what is known already, from all children at once; then what has to be computed, one by one.
+    let mut children = [Part::Below; 16];
+    for (part, child) in children.iter_mut().zip(loaded.slots()) {
+        *part = match child.get() {
+            Kind::Leaf(entry) => Part::Leaf(entry.key, entry.digest),
+            Kind::Branch(branch) => branch
+                .cached_digest(hasher.kind())
+                .map_or(Part::Below, Part::Known),
+        };
     }
-    let digest = hasher.branch(level, loaded.bitmap(), loaded.count(), children.as_slice());
+    let mut digests = Gathered::new();
+    for (part, child) in children.iter().zip(loaded.slots()) {
+        digests.push(match part {
+            Part::Leaf(key, digest) => hasher.leaf(key, digest),
+            Part::Known(digest) => *digest,
+            Part::Below => child_digest(child, level + 1, hasher, source)?,
+        });
+    }
+    let digest = hasher.branch(level, loaded.bitmap(), loaded.count(), digests.as_slice());
     branch.cache_digest(hasher.kind(), &digest);
     Ok(digest)
+}
+
+/// What is known of a child's digest before anything is hashed.
+#[derive(Clone, Copy)]
+enum Part {
+    Leaf(KeyPath, [u8; DIGEST_LEN]),
+    Known([u8; DIGEST_LEN]),
+    Below,
 }

@@ -122,13 +122,11 @@ impl Trie {
     /// # Errors
     /// As [`Self::get`].
     pub fn insert(&mut self, entry: Entry, source: &dyn NodeSource) -> Result<Option<Entry>> {
-        match &mut self.top {
-            Some(top) => edit::insert(top, 0, entry, source),
-            None => {
-                self.top = Some(Child::leaf(Arc::new(entry)));
-                Ok(None)
-            }
-        }
+        let Some(top) = &mut self.top else {
+            self.top = Some(Child::leaf(Arc::new(entry)));
+            return Ok(None);
+        };
+        edit::insert(top, 0, entry, source)
     }
 
     /// Removes the entry at `key` and returns it. After an error the trie is as it was.
@@ -170,7 +168,7 @@ impl Trie {
     /// Parts that both share in memory, or whose cached digests are equal, are not visited. A change of
     /// `place` or `since` alone is none.
     pub fn diff<'a>(&self, newer: &Self, source: &'a dyn NodeSource) -> Diff<'a> {
-        Diff::new(self.top.clone(), newer.top.clone(), source)
+        Diff::new(self.top.as_ref(), newer.top.as_ref(), source)
     }
 
     /// Proves what this state holds at `key`, or that it holds nothing there.

@@ -22,8 +22,11 @@ use super::stored::StoredBranch;
 use super::{Entry, LEVELS};
 use crate::digest::DIGEST_LEN;
 
-/// The most entries a trie holds: 2^40 - 1, since a branch counts its leaves in five bytes.
-pub(super) const COUNT_MAX: u64 = (1 << 40) - 1;
+/// Bytes in which a branch counts its leaves: with them a branch and its count of owners are 64 bytes.
+const COUNT_LEN: usize = 5;
+
+/// The most entries a trie holds, 2^40 - 1: what has room in [`COUNT_LEN`] bytes.
+pub(super) const COUNT_MAX: u64 = (1 << (8 * COUNT_LEN)) - 1;
 
 /// A slot of a branch, or the top of a trie: never empty, except inside the edit that borrows its branch.
 #[derive(Clone)]
@@ -75,6 +78,14 @@ impl Child {
         }
     }
 
+    /// Reads a word of the node, so that it is on its way from memory while its siblings are read too.
+    /// Nodes lie anywhere: what is done to siblings one after the other waits for each, unless all of them
+    /// are touched first.
+    #[inline]
+    pub(super) fn touch(&self) {
+        std::hint::black_box(ArcUnion::strong_count(self.union()));
+    }
+
     /// The branch, shared, if this is one.
     pub(super) fn share_branch(&self) -> Option<Arc<Branch>> {
         self.union().as_second().as_ref().map(ArcBorrow::clone_arc)
@@ -123,8 +134,8 @@ pub(super) struct Branch {
     /// The cached digest, valid if `state` holds the number of a [`HashKind`].
     digest: [AtomicU64; 4],
     children: Children,
-    /// Leaves below, five bytes little-endian.
-    count: [u8; 5],
+    /// Leaves below, little-endian.
+    count: [u8; COUNT_LEN],
     state: AtomicU8,
     /// Which children there are; 0 while the branch is stored.
     bitmap: u16,
@@ -151,7 +162,7 @@ impl Branch {
         let mut branch = Self {
             digest: [const { AtomicU64::new(0) }; 4],
             children,
-            count: [0; 5],
+            count: [0; COUNT_LEN],
             state: AtomicU8::new(UNKNOWN),
             bitmap,
         };
@@ -164,14 +175,14 @@ impl Branch {
     }
 
     pub(super) fn count(&self) -> u64 {
-        let [a, b, c, d, e] = self.count;
-        u64::from_le_bytes([a, b, c, d, e, 0, 0, 0])
+        let mut bytes = [0; 8];
+        bytes[..COUNT_LEN].copy_from_slice(&self.count);
+        u64::from_le_bytes(bytes)
     }
 
     pub(super) fn set_count(&mut self, count: u64) {
         assert!(count <= COUNT_MAX, "a trie holds fewer than 2^40 entries");
-        let [a, b, c, d, e, ..] = count.to_le_bytes();
-        self.count = [a, b, c, d, e];
+        self.count.copy_from_slice(&count.to_le_bytes()[..COUNT_LEN]);
     }
 
     pub(super) fn children(&self) -> &Children {
@@ -212,6 +223,12 @@ impl Branch {
         if present { self.slots().get(position) } else { None }
     }
 
+    /// Touches every child; see [`Child::touch`].
+    #[inline]
+    pub(super) fn touch_children(&self) {
+        self.slots().iter().for_each(Child::touch);
+    }
+
     /// The children with the digit that leads to each.
     pub(super) fn digits(&self) -> impl Iterator<Item = (usize, &Child)> {
         (0..16)
@@ -235,6 +252,7 @@ impl Branch {
     pub(super) fn with_child(&self, nibble: usize, child: Child) -> Self {
         let (position, present) = self.position(nibble);
         debug_assert!(!present);
+        self.touch_children();
         let slots = self.slots();
         let mut grown = Vec::with_capacity(slots.len() + 1);
         grown.extend_from_slice(&slots[..position]);
@@ -304,6 +322,7 @@ impl Branch {
 
 impl Clone for Branch {
     fn clone(&self) -> Self {
+        self.touch_children();
         let state = self.state.load(Ordering::Acquire);
         // A digest that another thread is just writing is left behind; it will be computed again.
         let known = if state == WRITING { UNKNOWN } else { state };
@@ -322,4 +341,11 @@ pub(super) fn parting(one: &Entry, two: &Entry, level: usize) -> usize {
     (level..LEVELS)
         .find(|&level| one.key.nibble(level) != two.key.nibble(level))
         .expect("two different key paths part somewhere")
+}
+
+impl Drop for Branch {
+    fn drop(&mut self) {
+        // Each child loses an owner next, which waits for its memory.
+        self.touch_children();
+    }
 }

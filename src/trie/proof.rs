@@ -102,13 +102,11 @@ pub(super) fn prove(
             count: branch.count(),
             siblings,
         });
-        match branch.child(on_path) {
-            Some(next) => child = next,
-            None => {
-                proof.terminal = Terminal::EmptySlot;
-                break;
-            }
-        }
+        let Some(next) = branch.child(on_path) else {
+            proof.terminal = Terminal::EmptySlot;
+            break;
+        };
+        child = next;
     }
     Ok(proof)
 }

@@ -99,9 +99,8 @@ impl StoredBranch {
         if let Some(branch) = self.loaded.get() {
             return Ok(branch);
         }
-        let branch = match load_node(&self.node, level, source)?.share_branch() {
-            Some(branch) => branch,
-            None => return Err(damaged(&self.node, "it is a leaf where a branch has to be")),
+        let Some(branch) = load_node(&self.node, level, source)?.share_branch() else {
+            return Err(damaged(&self.node, "it is a leaf where a branch has to be"));
         };
         Ok(self.loaded.get_or_init(|| branch))
     }
@@ -212,7 +211,7 @@ fn decode(bytes: &[u8], level: usize, hasher: NodeHasher) -> Result<(Child, [u8;
     let decoded = match reader.u8()? {
         LEAF => {
             let entry = take_entry(&mut reader)?;
-            let digest = hasher.leaf(&entry);
+            let digest = hasher.leaf(&entry.key, &entry.digest);
             (Child::leaf(Arc::new(entry)), digest)
         }
         BRANCH => decode_branch(&mut reader, level, hasher)?,
@@ -246,7 +245,7 @@ fn decode_branch(
                     "a leaf hangs on another digit than its key path says",
                 ));
             }
-            digests.push(hasher.leaf(&entry));
+            digests.push(hasher.leaf(&entry.key, &entry.digest));
             count += 1;
             slots.push(Child::leaf(Arc::new(entry)));
         } else {
@@ -295,7 +294,7 @@ pub(super) fn save(
             let mut bytes = vec![LEAF];
             put_entry(&mut bytes, entry);
             Ok(StoredNode {
-                digest: hasher.leaf(entry),
+                digest: hasher.leaf(&entry.key, &entry.digest),
                 count: 1,
                 place: write(&bytes)?,
             })

@@ -21,7 +21,7 @@ use std::fmt;
 
 use super::digest::{Gathered, NodeHasher};
 use super::proof::{Proof, ProofLevel, Terminal};
-use super::{Entry, LEVELS, Shape};
+use super::{LEVELS, Shape};
 use crate::digest::{HashSuite, KeyPath, Root};
 
 /// What a valid proof shows.
@@ -177,12 +177,7 @@ fn siblings_hold(branch: &ProofLevel, level: usize, leaves: u64) -> bool {
 fn computed_root(proof: &Proof, suite: HashSuite, key: &KeyPath) -> [u8; 32] {
     let hasher = NodeHasher::new(suite, Shape::State);
     let mut below = match &proof.terminal {
-        Terminal::Leaf { key, digest } => Some(hasher.leaf(&Entry {
-            key: *key,
-            digest: *digest,
-            place: 0,
-            since: 0,
-        })),
+        Terminal::Leaf { key, digest } => Some(hasher.leaf(key, digest)),
         Terminal::EmptySlot => None,
         Terminal::EmptyTrie => return hasher.empty(),
     };

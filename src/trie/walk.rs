@@ -35,10 +35,15 @@ impl<'a> Iter<'a> {
         }
     }
 
+    fn enter(&mut self, branch: Arc<Branch>) {
+        branch.touch_children();
+        self.path.push((branch, 0));
+    }
+
     fn step(&mut self) -> Result<Option<Entry>> {
         if let Some(top) = self.top.take() {
             match loaded_branch(&top, 0, self.source)? {
-                Some(branch) => self.path.push((branch, 0)),
+                Some(branch) => self.enter(branch),
                 None => return Ok(leaf_of(&top)),
             }
         }
@@ -53,7 +58,7 @@ impl<'a> Iter<'a> {
             };
             *position += 1;
             match loaded_branch(child, level, self.source)? {
-                Some(branch) => self.path.push((branch, 0)),
+                Some(branch) => self.enter(branch),
                 None => return Ok(leaf_of(child)),
             }
         }

@@ -1,6 +1,4 @@
-//! Inserting and removing: one map, one root; clones never change; sizes of nodes.
-
-use proptest::prelude::*;
+//! Inserting and removing: one map, one shape, one root; clones never change.
 
 use super::*;
 use crate::trie::node::{Branch, Kind};
@@ -9,7 +7,12 @@ use crate::trie::node::{Branch, Kind};
 fn check_canonical(child: &Child, level: usize, prefix: &mut Vec<usize>) -> u64 {
     match child.get() {
         Kind::Leaf(entry) => {
-            assert!(prefix.iter().enumerate().all(|(level, &digit)| entry.key.nibble(level) == digit));
+            assert!(
+                prefix
+                    .iter()
+                    .enumerate()
+                    .all(|(level, &digit)| entry.key.nibble(level) == digit)
+            );
             1
         }
         Kind::Branch(branch) => {
@@ -50,7 +53,10 @@ fn empty_and_single_roots_are_those_of_the_format() {
     );
     let entry = Random::new(1).entry();
     trie.insert(entry, &NoSource).unwrap();
-    assert_eq!(root(&trie), BLAKE3.hash_fixed(Domain::Leaf, &[entry.key.as_bytes(), &entry.digest]));
+    assert_eq!(
+        root(&trie),
+        BLAKE3.hash_fixed(Domain::Leaf, &[entry.key.as_bytes(), &entry.digest])
+    );
 }
 
 #[test]
@@ -60,9 +66,14 @@ fn tri_1_ten_thousand_histories_in_two_orders_have_one_root() {
         let size = random.below(24);
         let shared = [0, 0, 4, 40, 252][random.below(5)];
         let kept: Vec<Entry> = (0..size).map(|_| random.entry_sharing(shared.min(248))).collect();
-        let gone: Vec<Entry> = (0..random.below(12)).map(|_| random.entry_sharing(shared)).collect();
+        let gone: Vec<Entry> = (0..random.below(12))
+            .map(|_| random.entry_sharing(shared))
+            .collect();
         let model: Model = kept.iter().map(|entry| (entry.key, *entry)).collect();
-        let gone: Vec<Entry> = gone.into_iter().filter(|entry| !model.contains_key(&entry.key)).collect();
+        let gone: Vec<Entry> = gone
+            .into_iter()
+            .filter(|entry| !model.contains_key(&entry.key))
+            .collect();
 
         let one = trie_of(model.values().copied());
         // The other order: with entries that go again, with values that are replaced, shuffled.
@@ -72,7 +83,10 @@ fn tri_1_ten_thousand_histories_in_two_orders_have_one_root() {
         }
         let mut two = Trie::new();
         for entry in &steps {
-            let early = Entry { digest: random.bytes(), ..*entry };
+            let early = Entry {
+                digest: random.bytes(),
+                ..*entry
+            };
             two.insert(early, &NoSource).unwrap();
             if random.below(4) == 0 {
                 root(&two);
@@ -88,5 +102,265 @@ fn tri_1_ten_thousand_histories_in_two_orders_have_one_root() {
         assert_eq!(root(&one), root(&two), "seed {seed}");
         assert_eq!(root(&one), model_root(&model), "seed {seed}");
         check_against(&two, &model);
+    }
+}
+
+#[test]
+fn unequal_maps_have_unequal_roots() {
+    let mut random = Random::new(3);
+    let base = random.entries(50);
+    let mut roots = std::collections::HashSet::from([root(&trie_of(base.iter().copied()))]);
+    for (index, entry) in base.iter().enumerate() {
+        let mut one_less = base.clone();
+        one_less.remove(index);
+        assert!(roots.insert(root(&trie_of(one_less.iter().copied()))));
+        for bit in [0, 7, 128, 255] {
+            let mut other = *entry;
+            other.digest[bit / 8] ^= 1 << (bit % 8);
+            assert!(roots.insert(root(&trie_of(base.iter().copied().chain([other])))));
+            let mut path = *entry.key.as_bytes();
+            path[bit / 8] ^= 1 << (bit % 8);
+            let moved = Entry {
+                key: KeyPath::from_bytes(path),
+                ..*entry
+            };
+            assert!(roots.insert(root(&trie_of(one_less.iter().copied().chain([moved])))));
+        }
+    }
+}
+
+#[test]
+fn place_and_since_are_in_no_digest() {
+    let mut random = Random::new(4);
+    let base = random.entries(40);
+    let trie = trie_of(base.iter().copied());
+    let moved = trie_of(base.iter().map(|entry| Entry {
+        place: entry.place ^ 1,
+        since: 7,
+        ..*entry
+    }));
+    assert_eq!(root(&trie), root(&moved));
+}
+
+#[test]
+fn keys_that_share_40_and_252_bits_and_weak_keys() {
+    let mut random = Random::new(5);
+    for shared in [40, 252] {
+        let steps = (0..300)
+            .map(|_| Step::Insert(random.entry_sharing(shared)))
+            .collect::<Vec<_>>();
+        check_history(&steps);
+    }
+    for bits in [0, 4, 8, 16] {
+        let weak = HashSuite::with_weak_keys(HashAlgorithm::Blake3, bits);
+        let steps: Vec<_> = (0..400)
+            .map(|number| {
+                // Ids collide under weak keys: the later one takes the place, as the key path is the identity.
+                let key = weak.key_path(&format!("id-{number}"));
+                let entry = Entry {
+                    key,
+                    digest: random.bytes(),
+                    place: number,
+                    since: 1,
+                };
+                if number % 5 == 4 {
+                    Step::Remove(key)
+                } else {
+                    Step::Insert(entry)
+                }
+            })
+            .collect();
+        check_history(&steps);
+    }
+}
+
+/// Takes the steps, then removes everything again.
+fn check_history(steps: &[Step]) {
+    let (mut trie, mut model) = (Trie::new(), Model::new());
+    for (number, step) in steps.iter().enumerate() {
+        take(step, &mut trie, &mut model, &NoSource);
+        if number % 50 == 0 {
+            check_against(&trie, &model);
+        }
+    }
+    check_against(&trie, &model);
+    for key in model.keys().copied().collect::<Vec<_>>() {
+        take(&Step::Remove(key), &mut trie, &mut model, &NoSource);
+    }
+    check_against(&trie, &model);
+    assert!(trie.is_empty());
+}
+
+#[test]
+fn sixteen_leaves_on_the_last_level_are_64_branches_deep() {
+    let last = (0..16_u8).map(|digit| {
+        let mut path = [0xee; 32];
+        path[31] = 0xe0 | digit;
+        Entry {
+            key: KeyPath::from_bytes(path),
+            digest: [digit; 32],
+            place: 0,
+            since: 0,
+        }
+    });
+    let trie = trie_of(last.clone());
+    let mut depth = 0;
+    let mut child = trie.top.clone();
+    while let Some(branch) = child.as_ref().and_then(Child::share_branch) {
+        depth += 1;
+        child = branch.slots().first().cloned();
+    }
+    assert_eq!(depth, LEVELS);
+    check_against(&trie, &last.map(|entry| (entry.key, entry)).collect());
+}
+
+/// Branches of a trie whose digest is cached, and all of them.
+fn cached_and_all(trie: &Trie) -> (usize, usize) {
+    fn count(branch: &Branch, kind: digest::HashKind, sums: &mut (usize, usize)) {
+        sums.0 += usize::from(branch.cached_digest(kind).is_some());
+        sums.1 += 1;
+        for child in branch.slots() {
+            if let Kind::Branch(branch) = child.get() {
+                count(branch, kind, sums);
+            }
+        }
+    }
+    let mut sums = (0, 0);
+    if let Some(Kind::Branch(branch)) = trie.top.as_ref().map(Child::get) {
+        count(branch, NodeHasher::new(BLAKE3, Shape::State).kind(), &mut sums);
+    }
+    sums
+}
+
+#[test]
+fn tri_2_an_edit_forgets_the_digests_on_its_path_and_no_others() {
+    let mut random = Random::new(6);
+    let all = random.entries(2_000);
+    let mut trie = trie_of(all.iter().copied());
+    assert_eq!(cached_and_all(&trie).0, 0, "inserting hashes nothing");
+    root(&trie);
+    let (cached, branches) = cached_and_all(&trie);
+    assert_eq!(cached, branches);
+
+    let same = Entry {
+        place: 99,
+        since: 98,
+        ..all[7]
+    };
+    assert_eq!(trie.insert(same, &NoSource).unwrap(), Some(all[7]));
+    assert_eq!(trie.get(&same.key, &NoSource).unwrap(), Some(same));
+    assert_eq!(
+        cached_and_all(&trie),
+        (branches, branches),
+        "an equal digest leaves every cached digest"
+    );
+
+    let mut other = trie.clone();
+    other
+        .insert(
+            Entry {
+                digest: [1; 32],
+                ..same
+            },
+            &NoSource,
+        )
+        .unwrap();
+    let on_path = other.prove(&same.key, BLAKE3, &NoSource).unwrap().levels.len();
+    let (cached, _) = cached_and_all(&trie);
+    assert_eq!(cached, branches, "TRI-3: the digests of a clone stay");
+    let mut third = trie.clone();
+    third
+        .insert(
+            Entry {
+                digest: [1; 32],
+                ..same
+            },
+            &NoSource,
+        )
+        .unwrap();
+    assert_eq!(cached_and_all(&third), (branches - on_path, branches));
+    assert_eq!(
+        trie.remove(&KeyPath::from_bytes([3; 32]), &NoSource).unwrap(),
+        None
+    );
+    assert_eq!(
+        cached_and_all(&trie).0,
+        branches,
+        "removing what is not there changes nothing"
+    );
+}
+
+#[test]
+fn a_root_of_another_hash_or_shape_ignores_the_cached_digests() {
+    let mut random = Random::new(7);
+    let all = random.entries(200);
+    let kinds = [BLAKE3, SHA256]
+        .into_iter()
+        .flat_map(|suite| [(suite, Shape::State), (suite, Shape::Subtree)]);
+    let of = |trie: &Trie, (suite, shape)| trie.root(suite, shape, &NoSource).unwrap();
+    let expected: Vec<Root> = kinds
+        .clone()
+        .map(|kind| of(&trie_of(all.iter().copied()), kind))
+        .collect();
+    let one = trie_of(all.iter().copied());
+    for _ in 0..2 {
+        assert_eq!(
+            kinds.clone().map(|kind| of(&one, kind)).collect::<Vec<_>>(),
+            expected
+        );
+    }
+    let distinct: std::collections::HashSet<_> = expected.iter().collect();
+    assert_eq!(distinct.len(), 4);
+}
+
+#[test]
+fn threads_that_compute_one_root_at_once_agree() {
+    let trie = trie_of(Random::new(8).entries(5_000));
+    let expected = root(&trie_of(Random::new(8).entries(5_000)));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut own = trie.clone();
+                assert_eq!(root(&own), expected);
+                own.remove(&Random::new(8).entry().key, &NoSource).unwrap();
+                assert_ne!(root(&own), expected);
+            });
+        }
+    });
+    assert_eq!(root(&trie), expected);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn a_history_behaves_like_a_map(steps in prop::collection::vec(step(), 0..80)) {
+        let (mut trie, mut model) = (Trie::new(), Model::new());
+        for step in &steps {
+            take(step, &mut trie, &mut model, &NoSource);
+        }
+        check_against(&trie, &model);
+        for step in &steps {
+            let (Step::Insert(Entry { key, .. }) | Step::Remove(key)) = step;
+            prop_assert_eq!(trie.get(key, &NoSource).unwrap(), model.get(key).copied());
+        }
+    }
+
+    #[test]
+    fn tri_3_snapshots_never_change(steps in prop::collection::vec(step(), 0..60)) {
+        let (mut trie, mut model) = (Trie::new(), Model::new());
+        let mut snapshots = Vec::new();
+        for (number, step) in steps.iter().enumerate() {
+            if number % 3 == 0 {
+                snapshots.push((trie.clone(), model.clone()));
+            }
+            if number % 7 == 0 {
+                root(&trie);
+            }
+            take(step, &mut trie, &mut model, &NoSource);
+        }
+        for (snapshot, model) in &snapshots {
+            check_against(snapshot, model);
+        }
     }
 }

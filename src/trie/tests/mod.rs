@@ -1,18 +1,29 @@
 //! Tests of the trie, by subject. Here: what they share.
 
+mod diff;
 mod edit;
+mod memory;
+mod proof;
+mod stored;
 
 use std::collections::BTreeMap;
+
+use proptest::prelude::*;
 
 use super::*;
 use crate::digest::{Domain, HashAlgorithm};
 
 const BLAKE3: HashSuite = HashSuite::new(HashAlgorithm::Blake3);
+const SHA256: HashSuite = HashSuite::new(HashAlgorithm::Sha256);
 
 /// The root of a map, straight from the format: the specification that the trie is held against.
 /// `leaves` are sorted by key path.
 fn naive_root(suite: HashSuite, leaves: &[(KeyPath, [u8; 32])]) -> [u8; 32] {
-    if leaves.is_empty() { suite.hash_fixed(Domain::Branch, &[&[0; 64]]) } else { naive_node(suite, leaves, 0) }
+    if leaves.is_empty() {
+        suite.hash_fixed(Domain::Branch, &[&[0; 64]])
+    } else {
+        naive_node(suite, leaves, 0)
+    }
 }
 
 fn naive_node(suite: HashSuite, leaves: &[(KeyPath, [u8; 32])], level: usize) -> [u8; 32] {
@@ -89,7 +100,16 @@ impl Random {
 
     fn entry(&mut self) -> Entry {
         let (key, digest) = (KeyPath::from_bytes(self.bytes()), self.bytes());
-        Entry { key, digest, place: self.next(), since: self.next() as u32 }
+        Entry {
+            key,
+            digest,
+            place: self.next(),
+            since: self.next() as u32,
+        }
+    }
+
+    fn entries(&mut self, count: usize) -> Vec<Entry> {
+        (0..count).map(|_| self.entry()).collect()
     }
 
     /// An entry whose key shares the first `bits` bits with every other such entry.
@@ -101,5 +121,48 @@ impl Random {
         }
         entry.key = KeyPath::from_bytes(path);
         entry
+    }
+}
+
+/// A step of a random history, over keys of which many share long prefixes.
+#[derive(Clone, Debug)]
+enum Step {
+    Insert(Entry),
+    Remove(KeyPath),
+}
+
+/// Keys that part at level 0, 1, 10 or 63, from a pool small enough that histories meet the same key again.
+fn key_path() -> impl Strategy<Value = KeyPath> {
+    (0..4_usize, 0..4_u8, 0..4_u8).prop_map(|(place, one, two)| {
+        let mut path = [0x5a; 32];
+        path[[0, 0, 5, 31][place]] ^= if place == 0 { one << 4 } else { one };
+        path[31] ^= two << 4;
+        KeyPath::from_bytes(path)
+    })
+}
+
+fn entry() -> impl Strategy<Value = Entry> {
+    (key_path(), 0..3_u8, 0..100_u64).prop_map(|(key, digest, place)| Entry {
+        key,
+        digest: [digest; 32],
+        place,
+        since: place as u32 + 1,
+    })
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![3 => entry().prop_map(Step::Insert), 2 => key_path().prop_map(Step::Remove)]
+}
+
+/// Takes a step in the trie and in its model, and compares what both answer.
+fn take(step: &Step, trie: &mut Trie, model: &mut Model, source: &dyn NodeSource) {
+    match step {
+        Step::Insert(entry) => {
+            assert_eq!(
+                trie.insert(*entry, source).unwrap(),
+                model.insert(entry.key, *entry)
+            );
+        }
+        Step::Remove(key) => assert_eq!(trie.remove(key, source).unwrap(), model.remove(key)),
     }
 }

@@ -1,0 +1,130 @@
+//! The difference of two tries against the difference of two maps, and what it costs.
+
+use super::*;
+
+fn changes(old: &Trie, new: &Trie) -> Vec<Change> {
+    old.diff(new, &NoSource).map(Result::unwrap).collect()
+}
+
+/// The changes between two maps, straight from their definition.
+fn model_changes(old: &Model, new: &Model) -> Vec<Change> {
+    let keys: std::collections::BTreeSet<_> = old.keys().chain(new.keys()).copied().collect();
+    keys.into_iter()
+        .map(|key| Change {
+            key,
+            old: old.get(&key).copied(),
+            new: new.get(&key).copied(),
+        })
+        .filter(|change| change.old.map(|entry| entry.digest) != change.new.map(|entry| entry.digest))
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(800))]
+
+    #[test]
+    fn a_diff_is_that_of_the_maps(
+        before in prop::collection::vec(step(), 0..50),
+        after in prop::collection::vec(step(), 0..30),
+        fresh in any::<bool>(),
+        hashed in any::<[bool; 2]>(),
+    ) {
+        let (mut old, mut old_model) = (Trie::new(), Model::new());
+        for step in &before {
+            take(step, &mut old, &mut old_model, &NoSource);
+        }
+        // Either an edited clone, which shares nodes, or a trie of its own, which may share digests only.
+        let (mut new, mut new_model) =
+            if fresh { (Trie::new(), Model::new()) } else { (old.clone(), old_model.clone()) };
+        for step in &after {
+            take(step, &mut new, &mut new_model, &NoSource);
+        }
+        for (trie, hashed) in [(&old, hashed[0]), (&new, hashed[1])] {
+            if hashed {
+                root(trie);
+            }
+        }
+        prop_assert_eq!(changes(&old, &new), model_changes(&old_model, &new_model));
+        prop_assert_eq!(changes(&new, &old), model_changes(&new_model, &old_model));
+        prop_assert_eq!(changes(&old, &old), vec![]);
+    }
+}
+
+#[test]
+fn a_diff_visits_the_paths_of_the_changes_only() {
+    let mut random = Random::new(11);
+    let all = random.entries(50_000);
+    let old = trie_of(all.iter().copied());
+    for count in [1, 10, 100] {
+        let mut new = old.clone();
+        let mut on_paths = 0;
+        for entry in &all[..count] {
+            new.insert(
+                Entry {
+                    digest: random.bytes(),
+                    ..*entry
+                },
+                &NoSource,
+            )
+            .unwrap();
+            on_paths += new.prove(&entry.key, BLAKE3, &NoSource).unwrap().levels.len() as u64;
+        }
+        let mut diff = old.diff(&new, &NoSource);
+        assert_eq!(diff.by_ref().count(), count);
+        assert!(
+            diff.branches_visited() <= 2 * on_paths,
+            "{} for {count}",
+            diff.branches_visited()
+        );
+    }
+}
+
+#[test]
+fn equal_digests_are_not_visited_even_if_no_node_is_shared() {
+    let mut random = Random::new(12);
+    let all = random.entries(20_000);
+    let (old, mut new) = (trie_of(all.iter().copied()), trie_of(all.iter().copied()));
+    assert!(!old.is_same(&new));
+    let visited = |old: &Trie, new: &Trie| {
+        let mut diff = old.diff(new, &NoSource);
+        let count = diff.by_ref().count();
+        (count, diff.branches_visited())
+    };
+    let (changed, branches) = visited(&old, &new);
+    assert_eq!(changed, 0);
+    assert!(
+        branches > 5_000,
+        "nothing is hashed yet: all {branches} are visited"
+    );
+    root(&old);
+    root(&new);
+    assert_eq!(visited(&old, &new), (0, 0));
+    new.insert(
+        Entry {
+            digest: [5; 32],
+            ..all[0]
+        },
+        &NoSource,
+    )
+    .unwrap();
+    root(&new);
+    let (changed, branches) = visited(&old, &new);
+    assert_eq!(changed, 1);
+    assert!(branches <= 12, "{branches}");
+}
+
+#[test]
+fn digests_of_different_kinds_are_not_compared() {
+    let all = Random::new(13).entries(300);
+    let (old, new) = (trie_of(all.iter().copied()), trie_of(all[1..].iter().copied()));
+    old.root(BLAKE3, Shape::State, &NoSource).unwrap();
+    new.root(SHA256, Shape::State, &NoSource).unwrap();
+    assert_eq!(
+        changes(&old, &new),
+        [Change {
+            key: all[0].key,
+            old: Some(all[0]),
+            new: None
+        }]
+    );
+}
