@@ -42,7 +42,10 @@ impl Bytes {
             return None;
         }
         let range = self.range.start + range.start..self.range.start + range.end;
-        Some(Self { owner: Arc::clone(&self.owner), range })
+        Some(Self {
+            owner: Arc::clone(&self.owner),
+            range,
+        })
     }
 }
 
@@ -86,7 +89,10 @@ mod tests {
         assert_eq!(&*part.slice(1..3).unwrap(), b"34");
         assert!(part.slice(0..7).is_none());
         assert!(part.slice(7..7).is_none());
-        #[expect(clippy::reversed_empty_ranges, reason = "the refusal of such a range is what is tested")]
+        #[expect(
+            clippy::reversed_empty_ranges,
+            reason = "the refusal of such a range is what is tested"
+        )]
         let reversed = part.slice(3..1);
         assert!(reversed.is_none());
     }

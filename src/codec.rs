@@ -83,20 +83,20 @@ impl<'a> Reader<'a> {
 
     /// The next `count` bytes.
     pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
-        let (head, tail) = self
-            .rest
-            .split_at_checked(count)
-            .ok_or(DecodeError::Truncated { wanted: count, left: self.rest.len() })?;
+        let (head, tail) = self.rest.split_at_checked(count).ok_or(DecodeError::Truncated {
+            wanted: count,
+            left: self.rest.len(),
+        })?;
         self.rest = tail;
         Ok(head)
     }
 
     /// The next `N` bytes as an array.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
-        let (head, tail) = self
-            .rest
-            .split_first_chunk::<N>()
-            .ok_or(DecodeError::Truncated { wanted: N, left: self.rest.len() })?;
+        let (head, tail) = self.rest.split_first_chunk::<N>().ok_or(DecodeError::Truncated {
+            wanted: N,
+            left: self.rest.len(),
+        })?;
         self.rest = tail;
         Ok(*head)
     }
@@ -153,13 +153,19 @@ pub fn as_text(bytes: &[u8]) -> Result<&str, DecodeError> {
 
 /// Reads `bytes` as exactly `N` bytes.
 pub fn as_array<const N: usize>(bytes: &[u8]) -> Result<[u8; N], DecodeError> {
-    bytes.try_into().map_err(|_| DecodeError::Invalid("a field has the wrong length"))
+    bytes
+        .try_into()
+        .map_err(|_| DecodeError::Invalid("a field has the wrong length"))
 }
 
 /// Splits `bytes` into arrays of `N` bytes; refuses a remainder.
 pub fn as_arrays<const N: usize>(bytes: &[u8]) -> Result<Vec<[u8; N]>, DecodeError> {
     let (arrays, rest) = bytes.as_chunks::<N>();
-    if rest.is_empty() { Ok(arrays.to_vec()) } else { Err(DecodeError::Invalid("a list has a partial entry")) }
+    if rest.is_empty() {
+        Ok(arrays.to_vec())
+    } else {
+        Err(DecodeError::Invalid("a list has a partial entry"))
+    }
 }
 
 /// Appends a u32 length, then the bytes.
@@ -167,7 +173,11 @@ pub fn as_arrays<const N: usize>(bytes: &[u8]) -> Result<Vec<[u8; N]>, DecodeErr
 /// # Panics
 /// If `bytes` is longer than `u32::MAX`: every caller bounds its values far below that.
 pub fn put_sized(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.extend_from_slice(&u32::try_from(bytes.len()).expect("values are bounded below 4 GiB").to_le_bytes());
+    out.extend_from_slice(
+        &u32::try_from(bytes.len())
+            .expect("values are bounded below 4 GiB")
+            .to_le_bytes(),
+    );
     out.extend_from_slice(bytes);
 }
 

@@ -152,13 +152,19 @@ pub struct HashSuite {
 impl HashSuite {
     /// The suite of a store that was created with `algorithm`.
     pub const fn new(algorithm: HashAlgorithm) -> Self {
-        Self { algorithm, key_bits: 256 }
+        Self {
+            algorithm,
+            key_bits: 256,
+        }
     }
 
     /// A suite whose key paths keep only their first `bits` bits, so that ids collide at will.
     #[cfg(any(test, feature = "testing"))]
     pub const fn with_weak_keys(algorithm: HashAlgorithm, bits: u16) -> Self {
-        Self { algorithm, key_bits: bits }
+        Self {
+            algorithm,
+            key_bits: bits,
+        }
     }
 
     /// The algorithm.
@@ -185,7 +191,9 @@ impl HashSuite {
         let state = match self.algorithm {
             HashAlgorithm::Blake3 => {
                 use blake3::hazmat::HasherExt as _;
-                HashState::Blake3(Box::new(blake3::Hasher::new_from_context_key(&CONTEXT_KEYS[domain as usize])))
+                HashState::Blake3(Box::new(blake3::Hasher::new_from_context_key(
+                    &CONTEXT_KEYS[domain as usize],
+                )))
             }
             HashAlgorithm::Sha256 => {
                 let mut block = ZEROS;
@@ -385,7 +393,11 @@ impl KeyPath {
     #[inline]
     pub fn nibble(&self, level: usize) -> usize {
         let byte = self.0[level / 2];
-        usize::from(if level.is_multiple_of(2) { byte >> 4 } else { byte & 15 })
+        usize::from(if level.is_multiple_of(2) {
+            byte >> 4
+        } else {
+            byte & 15
+        })
     }
 }
 

@@ -36,19 +36,34 @@ fn cod_2_every_cut_is_an_error() {
     writer.put(1, b"hello");
     for cut in 2..bytes.len() {
         let mut fields = Fields::new(&bytes[..cut], 1).unwrap();
-        assert!(matches!(fields.next_field(), Err(DecodeError::Truncated { .. })), "cut at {cut}");
+        assert!(
+            matches!(fields.next_field(), Err(DecodeError::Truncated { .. })),
+            "cut at {cut}"
+        );
     }
 }
 
 #[test]
 fn a_huge_length_is_refused_without_allocating() {
     let mut reader = Reader::new(&[0xff; 8]);
-    assert_eq!(reader.sized(), Err(DecodeError::Truncated { wanted: u32::MAX as usize, left: 4 }));
+    assert_eq!(
+        reader.sized(),
+        Err(DecodeError::Truncated {
+            wanted: u32::MAX as usize,
+            left: 4
+        })
+    );
 }
 
 #[test]
 fn unknown_version_and_trailing_bytes_are_named() {
     assert_eq!(Fields::new(&[9], 1).unwrap_err(), DecodeError::Version(9));
-    assert_eq!(Reader::new(&[1, 2]).finish(), Err(DecodeError::Trailing { extra: 2 }));
-    assert_eq!(as_arrays::<4>(&[0; 7]), Err(DecodeError::Invalid("a list has a partial entry")));
+    assert_eq!(
+        Reader::new(&[1, 2]).finish(),
+        Err(DecodeError::Trailing { extra: 2 })
+    );
+    assert_eq!(
+        as_arrays::<4>(&[0; 7]),
+        Err(DecodeError::Invalid("a list has a partial entry"))
+    );
 }

@@ -8,7 +8,10 @@ fn blake3_digest_is_derive_key_of_the_padded_preimage() {
     let mut padded = 5_u64.to_le_bytes().to_vec();
     padded.extend_from_slice(b"hello");
     padded.resize(64, 0);
-    assert_eq!(suite.hash_bytes(Domain::Content, b"hello"), blake3::derive_key("treering v1 content", &padded));
+    assert_eq!(
+        suite.hash_bytes(Domain::Content, b"hello"),
+        blake3::derive_key("treering v1 content", &padded)
+    );
 }
 
 #[test]
@@ -19,7 +22,10 @@ fn sha256_digest_starts_with_the_domain_block() {
     let mut padded = 5_u64.to_le_bytes().to_vec();
     padded.extend_from_slice(b"hello");
     padded.resize(64, 0);
-    assert_eq!(suite.hash_bytes(Domain::Content, b"hello"), plain_sha256(&[&block, &padded]));
+    assert_eq!(
+        suite.hash_bytes(Domain::Content, b"hello"),
+        plain_sha256(&[&block, &padded])
+    );
 }
 
 #[test]
@@ -28,7 +34,10 @@ fn dig_2_length_prefix_keeps_padding_injective() {
         let suite = HashSuite::new(algorithm);
         let mut seen = std::collections::HashSet::new();
         for zeros in 0..200 {
-            assert!(seen.insert(suite.hash_bytes(Domain::Object, &vec![0; zeros])), "{algorithm} {zeros}");
+            assert!(
+                seen.insert(suite.hash_bytes(Domain::Object, &vec![0; zeros])),
+                "{algorithm} {zeros}"
+            );
         }
     }
 }
@@ -36,13 +45,25 @@ fn dig_2_length_prefix_keeps_padding_injective() {
 #[test]
 fn domains_are_apart() {
     const ALL: [Domain; 14] = [
-        Domain::Key, Domain::Object, Domain::Content, Domain::Text, Domain::Leaf, Domain::Branch, Domain::Subtree,
-        Domain::SubtreeLeaf, Domain::SubtreeBranch, Domain::HistoryLeaf, Domain::HistoryNode, Domain::Commit,
-        Domain::Reference, Domain::Batch,
+        Domain::Key,
+        Domain::Object,
+        Domain::Content,
+        Domain::Text,
+        Domain::Leaf,
+        Domain::Branch,
+        Domain::Subtree,
+        Domain::SubtreeLeaf,
+        Domain::SubtreeBranch,
+        Domain::HistoryLeaf,
+        Domain::HistoryNode,
+        Domain::Commit,
+        Domain::Reference,
+        Domain::Batch,
     ];
     for algorithm in BOTH {
         let suite = HashSuite::new(algorithm);
-        let digests: std::collections::HashSet<_> = ALL.iter().map(|&d| suite.hash_bytes(d, b"same")).collect();
+        let digests: std::collections::HashSet<_> =
+            ALL.iter().map(|&d| suite.hash_bytes(d, b"same")).collect();
         assert_eq!(digests.len(), ALL.len());
     }
     assert!(CONTEXTS.iter().all(|context| context.len() < 64));

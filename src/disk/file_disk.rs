@@ -1,0 +1,348 @@
+//! The real disk: one folder of a local file system.
+//!
+//! The folder is held open, and everything is named relative to it, so that moving the folder or changing the
+//! working directory does not change which store this is. Symbolic links inside it are not followed.
+//!
+//! # Layer
+//! L1.
+
+use std::fs::{DirBuilder, File, TryLockError};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, Mode, OFlags, RawDir, RenameFlags};
+
+use super::lock::HOLDER_BYTES;
+use super::{Access, Disk, DiskFile, LockGuard, check_name, map};
+use crate::bytes::Buffer;
+use crate::error::{Error, ErrorKind, Result};
+
+/// A folder of a local file system.
+#[derive(Debug)]
+pub struct FileDisk {
+    path: PathBuf,
+    folder: OwnedFd,
+    identity: (u64, u64),
+}
+
+impl FileDisk {
+    /// Opens an existing folder. Changes nothing.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such folder; `Io` if it is on a network file system or cannot be opened.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let opening = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                Error::not_found(format!("there is no folder {}", path.display())).with_source(error)
+            }
+            _ => Error::io(format!("cannot open {}", path.display()), error),
+        };
+        let path = std::fs::canonicalize(path).map_err(opening)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(&path, flags, Mode::empty()).map_err(|error| opening(error.into()))?;
+        refuse_network(&folder, &path)?;
+        let metadata = File::from(folder.try_clone().map_err(opening)?)
+            .metadata()
+            .map_err(opening)?;
+        Ok(Self {
+            path,
+            folder,
+            identity: (metadata.dev(), metadata.ino()),
+        })
+    }
+
+    /// Opens a folder, creating it (0700) and the folders above it where they are not there.
+    ///
+    /// # Errors
+    /// `Io` if it cannot be created, and as [`FileDisk::open`].
+    ///
+    /// # Durability
+    /// The names of the folders created are durable when this returns.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let absolute = std::path::absolute(path)
+            .map_err(|error| Error::io(format!("cannot resolve {}", path.display()), error))?;
+        let missing: Vec<&Path> = absolute
+            .ancestors()
+            .take_while(|folder| !folder.exists())
+            .collect();
+        for folder in missing.into_iter().rev() {
+            let doing = || format!("cannot create {}", folder.display());
+            match DirBuilder::new().mode(0o700).create(folder) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(Error::io(doing(), error));
+                }
+                _ => {}
+            }
+            if let Some(above) = folder.parent() {
+                File::open(above)
+                    .and_then(|above| above.sync_all())
+                    .map_err(|error| Error::io(doing(), error))?;
+            }
+        }
+        Self::open(path)
+    }
+
+    /// The folder's path, without symbolic links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The open folder that holds `name`, and its last part.
+    fn place<'a>(&self, name: &'a str) -> io::Result<(OwnedFd, &'a str)> {
+        check_name(name)?;
+        match name.rsplit_once('/') {
+            None => Ok((self.folder.try_clone()?, name)),
+            Some((folder, last)) => Ok((self.subfolder(folder)?, last)),
+        }
+    }
+
+    fn subfolder(&self, name: &str) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let mut folder = self.folder.try_clone()?;
+        for part in name.split('/').filter(|part| !part.is_empty()) {
+            check_name(part)?;
+            folder = rustix::fs::openat(&folder, part, flags, Mode::empty())?;
+        }
+        Ok(folder)
+    }
+
+    fn open_with(&self, name: &str, flags: OFlags) -> io::Result<File> {
+        let (folder, last) = self.place(name)?;
+        let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        Ok(File::from(rustix::fs::openat(
+            folder,
+            last,
+            flags,
+            Mode::RUSR | Mode::WUSR,
+        )?))
+    }
+}
+
+impl Disk for FileDisk {
+    fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn DiskFile>> {
+        // Without O_NONBLOCK, a pipe that somebody put in place of a file would block the open for ever.
+        let flags = match access {
+            Access::Read => OFlags::RDONLY,
+            Access::ReadWrite => OFlags::RDWR,
+        };
+        let file = self.open_with(name, flags | OFlags::NONBLOCK)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        Ok(Arc::new(OpenFile(file)))
+    }
+
+    fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
+        let file = self.open_with(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?;
+        Ok(Arc::new(OpenFile(file)))
+    }
+
+    fn create_dir(&self, name: &str) -> io::Result<()> {
+        let (folder, last) = self.place(name)?;
+        match rustix::fs::mkdirat(folder, last, Mode::RWXU) {
+            Err(error) if error != rustix::io::Errno::EXIST => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
+        let (old_folder, old) = self.place(from)?;
+        let (new_folder, new) = self.place(to)?;
+        match rustix::fs::renameat_with(&old_folder, old, &new_folder, new, RenameFlags::NOREPLACE) {
+            // Some file systems do not know the flag; a second name and the removal of the first do the same,
+            // and a crash between the two leaves both names on one whole file.
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
+                rustix::fs::linkat(&old_folder, old, &new_folder, new, AtFlags::empty())?;
+                Ok(rustix::fs::unlinkat(&old_folder, old, AtFlags::empty())?)
+            }
+            other => Ok(other?),
+        }
+    }
+
+    fn rename_over(&self, from: &str, to: &str) -> io::Result<()> {
+        let (old_folder, old) = self.place(from)?;
+        let (new_folder, new) = self.place(to)?;
+        Ok(rustix::fs::renameat(&old_folder, old, &new_folder, new)?)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        let (folder, last) = self.place(name)?;
+        Ok(rustix::fs::unlinkat(folder, last, AtFlags::empty())?)
+    }
+
+    fn list(&self, folder: &str) -> io::Result<Vec<String>> {
+        let folder = self.subfolder(folder)?;
+        // A handle of its own: the position of a folder being listed is shared by duplicates of a handle.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::openat(&folder, ".", flags, Mode::empty())?;
+        let mut names = Vec::new();
+        let mut buffer = Vec::with_capacity(8192);
+        let mut entries = RawDir::new(folder, buffer.spare_capacity_mut());
+        while let Some(entry) = entries.next() {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            if name != "." && name != ".." {
+                names.push(name);
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn sync_dir(&self, folder: &str) -> io::Result<()> {
+        File::from(self.subfolder(folder)?).sync_all()
+    }
+
+    fn sync_parent(&self) -> io::Result<()> {
+        match self.path.parent() {
+            Some(parent) => File::open(parent)?.sync_all(),
+            None => Ok(()),
+        }
+    }
+
+    fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn LockGuard>>> {
+        let file = self.open_with(name, OFlags::RDWR | OFlags::CREATE)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        let (folder, last) = self.place(name)?;
+        let guard = FileLock {
+            file,
+            folder,
+            name: last.to_owned(),
+        };
+        // INVARIANT LCK-1: what was locked may have lost its name between the open and the lock.
+        if !guard.is_current()? {
+            return Ok(None);
+        }
+        let mut text = [0; HOLDER_BYTES];
+        for (to, from) in text.iter_mut().zip(holder.bytes()) {
+            *to = from;
+        }
+        // The text is for messages: a full disk must not keep a writer from trying.
+        drop(guard.file.write_all_at(&text, 0));
+        Ok(Some(Box::new(guard)))
+    }
+
+    fn boot_id(&self) -> [u8; 16] {
+        let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        parse_boot_id(&text).unwrap_or_default()
+    }
+
+    fn process(&self) -> u32 {
+        std::process::id()
+    }
+
+    fn random(&self, bytes: &mut [u8]) -> io::Result<()> {
+        getrandom::fill(bytes).map_err(io::Error::other)
+    }
+
+    fn identity(&self) -> (u64, u64) {
+        self.identity
+    }
+
+    fn describe(&self) -> String {
+        self.path.display().to_string()
+    }
+}
+
+struct OpenFile(File);
+
+impl DiskFile for OpenFile {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.0.read_at(buffer, offset) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => return other,
+            }
+        }
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        // Goes on after short writes and interruptions; a write of no bytes is an error.
+        self.0.write_all_at(bytes, offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
+    fn map(&self, length: u64) -> io::Result<Option<Arc<dyn Buffer>>> {
+        map::map_sealed(&self.0, length).map(Some)
+    }
+}
+
+struct FileLock {
+    file: File,
+    folder: OwnedFd,
+    name: String,
+}
+
+impl LockGuard for FileLock {
+    fn is_current(&self) -> io::Result<bool> {
+        let held = rustix::fs::fstat(&self.file)?;
+        match rustix::fs::statat(&self.folder, self.name.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(named) => Ok((held.st_dev, held.st_ino) == (named.st_dev, named.st_ino)),
+            Err(rustix::io::Errno::NOENT) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The identifier as 32 hexadecimal digits with hyphens.
+fn parse_boot_id(text: &str) -> Option<[u8; 16]> {
+    let digits: String = text.trim().chars().filter(|c| *c != '-').collect();
+    crate::digest::from_hex(&digits)?.try_into().ok()
+}
+
+/// File systems on which locks, renames and maps do not mean what the log needs them to mean.
+#[cfg(target_os = "linux")]
+const NETWORK: [(u32, &str); 5] = [
+    (0x0000_6969, "NFS"),
+    (0x0000_517b, "SMB"),
+    (0xff53_4d42, "CIFS"),
+    (0xfe53_4d42, "SMB2"),
+    (0x0102_1997, "9p"),
+];
+
+#[cfg(target_os = "linux")]
+fn refuse_network(folder: &OwnedFd, path: &Path) -> Result<()> {
+    let found = rustix::fs::fstatfs(folder).map_err(|error| {
+        Error::io(
+            format!("cannot tell the file system of {}", path.display()),
+            error.into(),
+        )
+    })?;
+    network_name(found.f_type as u32).map_or(Ok(()), |name| {
+        let message = format!(
+            "{} is on a network file system ({name}), which cannot keep a store",
+            path.display()
+        );
+        Err(Error::new(ErrorKind::Io, message)
+            .with_code("network_file_system")
+            .with_hint("use a local disk"))
+    })
+}
+
+#[cfg(target_os = "linux")]
+pub(super) fn network_name(magic: u32) -> Option<&'static str> {
+    NETWORK
+        .iter()
+        .find(|(number, _)| *number == magic)
+        .map(|(_, name)| *name)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn refuse_network(_folder: &OwnedFd, _path: &Path) -> Result<()> {
+    Ok(())
+}

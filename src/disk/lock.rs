@@ -1,0 +1,97 @@
+//! Waiting for the writer's lock.
+//!
+//! # Layer
+//! L1.
+//!
+//! # Invariants
+//! - LCK-1: a lock counts only while the locked file is the one that its name leads to.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use super::{Access, Disk, read_full};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Bytes of the holder's text in a lock file.
+pub(super) const HOLDER_BYTES: usize = 256;
+
+/// A lock that is held. Dropping it lets the lock go.
+pub trait LockGuard: Send + Sync {
+    /// Whether the locked file still is the one of its name (LCK-1); somebody may have replaced it.
+    fn is_current(&self) -> io::Result<bool>;
+}
+
+/// Takes the lock `name`, trying again for as long as `wait`.
+///
+/// The tries are short and of random distance, so that no waiter can stay in step with a busy writer and starve.
+///
+/// # Errors
+/// `Busy`, naming the holder, if the wait is over; `Io` if the system refuses.
+pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dyn LockGuard>> {
+    let holder = holder_text(disk.process());
+    let started = Instant::now();
+    loop {
+        match disk.try_lock(name, &holder) {
+            Ok(Some(guard)) => return Ok(guard),
+            Ok(None) => {}
+            Err(error) => return Err(Error::io(format!("cannot lock {}", disk.describe()), error)),
+        }
+        let waited = started.elapsed();
+        if waited >= wait {
+            return Err(busy(disk, name, waited));
+        }
+        std::thread::sleep(pause(disk, waited).min(wait - waited));
+    }
+}
+
+/// What the holder of a lock wrote into it; `None` if nothing readable is there. For messages only: the number of
+/// a process says nothing once that process has ended.
+pub fn lock_holder(disk: &dyn Disk, name: &str) -> Option<String> {
+    let file = disk.open(name, Access::Read).ok()?;
+    let mut bytes = [0; HOLDER_BYTES];
+    let count = read_full(&*file, 0, &mut bytes).ok()?;
+    let text = bytes.get(..count)?.split(|byte| *byte == 0).next()?;
+    let text: String = String::from_utf8_lossy(text)
+        .chars()
+        .filter(|c| !c.is_control())
+        .collect();
+    (!text.is_empty()).then_some(text)
+}
+
+fn busy(disk: &dyn Disk, name: &str, waited: Duration) -> Error {
+    let holder = lock_holder(disk, name).unwrap_or_else(|| "another process".to_owned());
+    let message = format!(
+        "{} is being written by {holder}; waited {} ms",
+        disk.describe(),
+        waited.as_millis()
+    );
+    Error::new(ErrorKind::Busy, message).with_hint("try again, or wait longer")
+}
+
+fn pause(disk: &dyn Disk, waited: Duration) -> Duration {
+    let mut random = [0; 2];
+    // Without random numbers the distance is merely regular.
+    drop(disk.random(&mut random));
+    let spread = u64::from(u16::from_le_bytes(random));
+    let longest_us = if waited < Duration::from_millis(50) {
+        500
+    } else {
+        3_000
+    };
+    Duration::from_micros(50 + spread * longest_us / 65_536)
+}
+
+/// The process and the program's name. Arguments are left out: they may hold what is to be remembered.
+fn holder_text(process: u32) -> String {
+    let program = std::env::args_os().next().unwrap_or_default();
+    let program = std::path::Path::new(&program)
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let mut text = format!("process {process} ({program})");
+    while text.len() > HOLDER_BYTES {
+        text.pop();
+    }
+    text
+}

@@ -1,0 +1,46 @@
+//! Read-only maps of sealed files: the only unsafe code of the crate.
+//!
+//! # Layer
+//! L1.
+//!
+//! # Invariants
+//! - MAP-1: only bytes that no process ever changes are mapped, of files that are never shortened, only unlinked.
+//! - MAP-2: a map never reaches beyond the length that the file had when it was made.
+#![expect(
+    unsafe_code,
+    reason = "mapping a file is unsafe by nature; MAP-1 and MAP-2 say why this is sound"
+)]
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use crate::bytes::Buffer;
+
+struct Map(memmap2::Mmap);
+
+impl Buffer for Map {
+    fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Maps the first `length` bytes of `file`, which must be sealed (MAP-1).
+///
+/// # Errors
+/// `UnexpectedEof` if the file is shorter, or what the system says.
+pub(super) fn map_sealed(file: &File, length: u64) -> io::Result<Arc<dyn Buffer>> {
+    // MAP-2: a page beyond the end of the file would end the process when it is touched.
+    if file.metadata()?.len() < length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    if length == 0 {
+        return Ok(Arc::new(Vec::new()));
+    }
+    let length = usize::try_from(length).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
+    // SAFETY: the mapped bytes are those of a sealed file: by the store's protocol no process writes to them or
+    // shortens the file, so the slice never changes while it is borrowed (MAP-1), and it lies within the file
+    // (MAP-2). A foreign program that truncates the file breaks this; docs/durability.md says what happens then.
+    let map = unsafe { memmap2::MmapOptions::new().len(length).map(file)? };
+    Ok(Arc::new(Map(map)))
+}

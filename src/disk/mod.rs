@@ -1,0 +1,208 @@
+//! The only place that touches the operating system: files of one store folder, its lock, and what is durable.
+//!
+//! A [`Disk`] is a folder. Names are relative to it, with `/` between a subfolder and a file; absolute names and
+//! `..` are refused. Every call says what it makes durable and what not, because the layers above are written
+//! against that contract and not against what one file system happens to do. [`FileDisk`] is the real one,
+//! [`MemDisk`] keeps everything in memory and never fails; the simulated one of the tests forgets, tears and
+//! refuses at will.
+//!
+//! # Layer
+//! L1. Knows names, bytes and durability; knows nothing of what the bytes mean.
+//!
+//! # Invariants
+//! - DSK-1: a file opened with [`Access::Read`] is never written, truncated or created by this handle.
+//! - DSK-2: a file gets its final name only after its content is durable ([`create_whole`], [`replace`]).
+//! - DSK-3: the lock file is never removed, so that two holders can never hold two files of one name.
+
+mod file_disk;
+mod lock;
+mod map;
+mod mem_disk;
+
+use std::io;
+use std::sync::Arc;
+
+pub use file_disk::FileDisk;
+pub use lock::{LockGuard, lock_holder, lock_within};
+pub use mem_disk::MemDisk;
+
+use crate::bytes::Buffer;
+
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Reading only.
+    Read,
+    /// Reading and overwriting bytes in place.
+    ReadWrite,
+}
+
+/// A folder that holds one store.
+///
+/// Errors are the operating system's; the caller adds what it was doing. `NotFound` and `AlreadyExists` are told
+/// apart by their kind.
+pub trait Disk: Send + Sync {
+    /// Opens an existing file. Changes nothing on disk; refuses a symbolic link.
+    fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn DiskFile>>;
+
+    /// Creates an empty file that only its owner may read (0600); refuses an existing name with `AlreadyExists`.
+    /// Neither the name nor the file is durable before [`DiskFile::sync`] and [`Disk::sync_dir`].
+    fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>>;
+
+    /// Creates a subfolder (0700) if it is not there. Durable after `sync_dir("")`.
+    fn create_dir(&self, name: &str) -> io::Result<()>;
+
+    /// Renames a file within its folder, atomically; refuses an existing target with `AlreadyExists`. Durable
+    /// after [`Disk::sync_dir`].
+    fn rename_new(&self, from: &str, to: &str) -> io::Result<()>;
+
+    /// Renames a file within its folder, atomically, over an existing target. Durable after [`Disk::sync_dir`].
+    fn rename_over(&self, from: &str, to: &str) -> io::Result<()>;
+
+    /// Removes a name. Who has the file open keeps reading it. Durable after [`Disk::sync_dir`].
+    fn remove(&self, name: &str) -> io::Result<()>;
+
+    /// The names in a folder (`""` is the store's own), sorted; subfolders included.
+    fn list(&self, folder: &str) -> io::Result<Vec<String>>;
+
+    /// Makes the names of a folder durable: what was created in it, renamed or removed before this call.
+    fn sync_dir(&self, folder: &str) -> io::Result<()>;
+
+    /// Makes the store folder's own name durable in the folder that holds it.
+    fn sync_parent(&self) -> io::Result<()>;
+
+    /// Takes the lock that `name` stands for, if nobody holds it; creates the file if it is not there. `holder`
+    /// is written into it for messages only. The lock ends with the guard, or with the process.
+    fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn LockGuard>>>;
+
+    /// What tells this run of the machine from the one before; zeros if that cannot be known.
+    fn boot_id(&self) -> [u8; 16];
+
+    /// The number of this process: a forked child has another one than the handle it inherited.
+    fn process(&self) -> u32;
+
+    /// Fills `bytes` with random ones that nobody can foresee.
+    fn random(&self, bytes: &mut [u8]) -> io::Result<()>;
+
+    /// Device and file number of the folder: equal for two paths to one store.
+    fn identity(&self) -> (u64, u64);
+
+    /// Where this is, for messages.
+    fn describe(&self) -> String;
+}
+
+/// An open file. Reads and writes name their offset; there is no position and no appending.
+pub trait DiskFile: Send + Sync {
+    /// Reads at most `buffer.len()` bytes from `offset`; fewer only at the end of the file.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// Writes all of `bytes` at `offset`. Nothing of it is durable before [`DiskFile::sync`], and after an error
+    /// any part of it may have been written.
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+
+    /// Makes the content and the length durable; not the name. After an error nothing is known about what was
+    /// written since the last success, and calling again proves nothing.
+    fn sync(&self) -> io::Result<()>;
+
+    /// The length of the file in bytes.
+    fn length(&self) -> io::Result<u64>;
+
+    /// The first `length` bytes, shared with the page cache where the system can do that; `None` where it cannot.
+    /// Only for bytes that no process will ever change, in a file that no process will ever shorten.
+    fn map(&self, length: u64) -> io::Result<Option<Arc<dyn Buffer>>>;
+}
+
+/// Reads until `buffer` is full or the file ends.
+pub fn read_full(file: &dyn DiskFile, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut done = 0;
+    while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        let count = file.read_at(offset + done as u64, rest)?;
+        if count == 0 {
+            break;
+        }
+        done += count;
+    }
+    Ok(done)
+}
+
+/// Bytes written at a time when a file is filled with zeros.
+const ZEROS: [u8; 256 * 1024] = [0; 256 * 1024];
+
+/// Creates `name` anew with `content`, then zeros up to `length`, and makes that durable. A file of that name is
+/// removed first: only for names that nobody relies on yet. The name is not durable before [`Disk::sync_dir`].
+pub fn write_whole(disk: &dyn Disk, name: &str, content: &[u8], length: u64) -> io::Result<()> {
+    let written = write_whole_inner(disk, name, content, length);
+    if written.is_err() {
+        // A full disk gets its space back; if this fails too, a file that nobody reads is left.
+        drop(disk.remove(name));
+    }
+    written
+}
+
+fn write_whole_inner(disk: &dyn Disk, name: &str, content: &[u8], length: u64) -> io::Result<()> {
+    let file = match disk.create(name) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            disk.remove(name)?;
+            disk.create(name)?
+        }
+        other => other?,
+    };
+    if !content.is_empty() {
+        file.write_at(0, content)?;
+    }
+    let mut at = content.len() as u64;
+    while at < length {
+        let count = (length - at).min(ZEROS.len() as u64);
+        file.write_at(at, &ZEROS[..count as usize])?;
+        at += count;
+    }
+    file.sync()
+}
+
+/// Creates a file that is either there whole or not at all, even after a crash; refuses an existing name.
+///
+/// # Durability
+/// When this returns, the file and its name are durable.
+pub fn create_whole(disk: &dyn Disk, name: &str, content: &[u8], length: u64) -> io::Result<()> {
+    let unfinished = unfinished_name(name);
+    write_whole(disk, &unfinished, content, length)?;
+    disk.rename_new(&unfinished, name)?;
+    disk.sync_dir(folder_of(name))
+}
+
+/// Replaces a file: after a crash it has the old content or the new one.
+///
+/// # Durability
+/// When this returns, the new content is durable under its name.
+pub fn replace(disk: &dyn Disk, name: &str, content: &[u8]) -> io::Result<()> {
+    let unfinished = unfinished_name(name);
+    write_whole(disk, &unfinished, content, content.len() as u64)?;
+    disk.rename_over(&unfinished, name)?;
+    disk.sync_dir(folder_of(name))
+}
+
+/// The name that a file has while it is being written.
+pub fn unfinished_name(name: &str) -> String {
+    format!("{name}.tmp")
+}
+
+/// The folder part of a name; `""` for the store's own folder.
+pub fn folder_of(name: &str) -> &str {
+    name.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// Refuses names that could lead out of the folder.
+pub(crate) fn check_name(name: &str) -> io::Result<()> {
+    let plain = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains('\0');
+    if name.split('/').all(plain) {
+        Ok(())
+    } else {
+        Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("{name:?} is not a name within the store"),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests;

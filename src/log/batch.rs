@@ -1,0 +1,252 @@
+//! Batches: what is appended at once and valid as a whole, before and after it is on disk.
+//!
+//! # Layer
+//! L2.
+//!
+//! # Invariants
+//! - BAT-1: encoding a batch copies each body once, into the buffer that is written and then read from.
+
+use super::frame::{self, FrameSeed, RecordKind};
+use super::seal::{SEAL_BYTES, Seal};
+use crate::bytes::Bytes;
+use crate::digest::{BatchDigest, CommitDigest, HashSuite, Root};
+use crate::error::{Error, Result};
+
+/// Where a record is: segment and offset in one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Locator(u64);
+
+impl Locator {
+    /// # Panics
+    /// If the segment number or the offset is beyond what a log can have: every caller bounds both.
+    pub(super) fn new(segment: u64, offset: u64) -> Self {
+        let segment = u32::try_from(segment).expect("segment numbers fit in 32 bits");
+        let step =
+            u32::try_from(offset / frame::FRAME_ALIGNMENT as u64).expect("segments are at most 64 GiB");
+        Self(u64::from(segment) << 32 | u64::from(step))
+    }
+
+    /// The locator that [`Locator::to_u64`] gave.
+    pub fn from_u64(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// The locator as one number.
+    pub fn to_u64(self) -> u64 {
+        self.0
+    }
+
+    /// The number of the segment.
+    pub fn segment(self) -> u64 {
+        self.0 >> 32
+    }
+
+    /// The offset of the frame in the segment's file.
+    pub fn offset(self) -> u64 {
+        (self.0 & u64::from(u32::MAX)) * frame::FRAME_ALIGNMENT as u64
+    }
+}
+
+/// A record that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// What it is.
+    pub kind: RecordKind,
+    /// The flags of its frame.
+    pub flags: u8,
+    /// Where it is.
+    pub locator: Locator,
+    /// The batch it belongs to.
+    pub batch: u64,
+    /// Its bytes, shared with the log.
+    pub body: Bytes,
+}
+
+/// A batch that was read, without its seal and without records that this version may ignore.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// Its number: the first is 1, and each is one more than the one before.
+    pub number: u64,
+    /// The head after it.
+    pub commit: CommitDigest,
+    /// Its digest.
+    pub digest: BatchDigest,
+    /// Its records, in order.
+    pub records: Vec<Record>,
+}
+
+/// What `live` says about the head after a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeadMark {
+    /// The head commit.
+    pub commit: CommitDigest,
+    /// Its root.
+    pub root: Root,
+    /// Its number.
+    pub seq: u64,
+}
+
+/// A batch that is being put together.
+///
+/// Bodies are copied once, into the buffer that will be written.
+#[derive(Clone, Debug, Default)]
+pub struct BatchBuilder {
+    frames: Vec<u8>,
+    count: usize,
+    longest: usize,
+}
+
+impl BatchBuilder {
+    /// An empty batch.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a record. The log refuses the batch when it is appended if the body is over 64 MiB.
+    pub fn add(&mut self, kind: RecordKind, flags: u8, body: &[u8]) {
+        self.add_frame(kind as u8, flags, body);
+    }
+
+    pub(super) fn add_frame(&mut self, kind: u8, flags: u8, body: &[u8]) {
+        self.longest = self.longest.max(body.len());
+        self.count += 1;
+        if body.len() <= frame::BODY_BYTES_MAX {
+            frame::put_frame(&mut self.frames, kind, flags, body);
+        }
+    }
+
+    /// Whether nothing was added.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Bytes that the batch will take, with its seal.
+    pub fn encoded_bytes(&self) -> u64 {
+        (self.frames.len() + frame::framed_bytes(SEAL_BYTES)) as u64
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        if self.longest > frame::BODY_BYTES_MAX {
+            let message = format!(
+                "a record of {} bytes is over the limit of {} bytes",
+                self.longest,
+                frame::BODY_BYTES_MAX
+            );
+            return Err(Error::invalid(message));
+        }
+        Ok(())
+    }
+}
+
+/// What the batches of a group continue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Continue {
+    pub(super) segment: u64,
+    pub(super) seed: FrameSeed,
+    /// Where the group starts; everything before it is durable.
+    pub(super) start: u64,
+    /// What seals state as durable: the group's start, or less when the group is written in a recovery.
+    pub(super) synced_upto: u64,
+    pub(super) last_batch: u64,
+    pub(super) last_digest: [u8; 32],
+}
+
+/// Encodes a group of batches into one buffer (BAT-1) and says what is where in it.
+pub(super) fn encode_group(
+    group: Vec<(BatchBuilder, CommitDigest)>,
+    suite: HashSuite,
+    after: Continue,
+) -> Result<(Bytes, Vec<Batch>)> {
+    let mut buffer = Vec::new();
+    let mut layouts = Vec::with_capacity(group.len());
+    let (mut number, mut previous) = (after.last_batch, after.last_digest);
+    for (builder, commit) in group {
+        let at = buffer.len();
+        if at == 0 {
+            buffer = builder.frames;
+        } else {
+            buffer.extend_from_slice(&builder.frames);
+        }
+        number += 1;
+        let start = after.start + at as u64;
+        let records = finish_frames(&mut buffer, at, builder.count, after, number)?;
+        let length = (buffer.len() - at) as u64;
+        let seal = Seal {
+            batch: number,
+            start,
+            length,
+            synced_upto: after.synced_upto,
+            previous,
+            commit,
+        };
+        let frames = buffer.get(at..).unwrap_or_default();
+        let digest = seal.digest(suite, frames);
+        let seal_at = buffer.len();
+        frame::put_frame(&mut buffer, RecordKind::Seal as u8, 0, &seal.encode(digest));
+        let seal_bytes = buffer.get_mut(seal_at..).unwrap_or_default();
+        frame::finish_frame(seal_bytes, after.seed, start + length, number);
+        previous = *digest.as_bytes();
+        layouts.push((number, commit, digest, records));
+    }
+    let bytes = Bytes::from(buffer);
+    let batches = layouts.into_iter().map(|(number, commit, digest, placed)| {
+        let records = placed
+            .into_iter()
+            .filter_map(|placed| placed.record(&bytes, after, number))
+            .collect();
+        Batch {
+            number,
+            commit,
+            digest,
+            records,
+        }
+    });
+    let batches = batches.collect();
+    Ok((bytes, batches))
+}
+
+/// Where a record is in the buffer of its group.
+struct Placed {
+    kind: u8,
+    flags: u8,
+    at: usize,
+    length: usize,
+}
+
+impl Placed {
+    /// `None` for a kind that this version ignores.
+    fn record(&self, bytes: &Bytes, after: Continue, batch: u64) -> Option<Record> {
+        let body = self.at + frame::FRAME_HEADER_BYTES;
+        Some(Record {
+            kind: RecordKind::from_tag(self.kind)?,
+            flags: self.flags,
+            locator: Locator::new(after.segment, after.start + self.at as u64),
+            batch,
+            body: bytes.slice(body..body + self.length)?,
+        })
+    }
+}
+
+fn finish_frames(
+    buffer: &mut [u8],
+    start: usize,
+    count: usize,
+    after: Continue,
+    batch: u64,
+) -> Result<Vec<Placed>> {
+    let mut placed = Vec::with_capacity(count);
+    let mut at = start;
+    while at < buffer.len() {
+        let bytes = buffer.get_mut(at..).unwrap_or_default();
+        let (kind, flags, length) = frame::finish_frame(bytes, after.seed, after.start + at as u64, batch)
+            .ok_or_else(|| Error::internal("a batch under construction is not a run of frames"))?;
+        placed.push(Placed {
+            kind,
+            flags,
+            at,
+            length,
+        });
+        at += frame::framed_bytes(length);
+    }
+    Ok(placed)
+}

@@ -1,0 +1,454 @@
+//! Catching up: handing out, in order, every whole batch that this handle has not handed out yet.
+//!
+//! # Layer
+//! L2.
+//!
+//! # Invariants
+//! - CAT-1: a batch is handed out once, in order, and only whole.
+//! - CAT-2: in the boot that `live` was written in, nothing beyond it is handed out.
+//! - CAT-3: a batch handed out before it was known to be durable is compared when it is met again elsewhere.
+
+use std::io;
+
+use super::batch::Batch;
+use super::frame::FrameError;
+use super::live::Live;
+use super::manifest::SegmentEntry;
+use super::reader::SegmentFile;
+use super::scan::{Chain, Scanned, Stop, Window};
+use super::segment::{LOG_FOLDER, SEGMENT_HEADER_BYTES, parse_segment_name, segment_name};
+use super::{Cursor, Log, Tail, damage, read_manifest, unsupported};
+use crate::digest::{CommitDigest, Domain, HashSuite};
+use crate::disk::Access;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Receives batches.
+pub(super) type Visit<'a> = dyn FnMut(Batch) -> Result<()> + 'a;
+
+/// Times that reading is tried again when it met damage: a writer may have moved on in between.
+const TRIES: u32 = 3;
+
+/// Offset of the first batch of a segment.
+pub(super) const FIRST_OFFSET: u64 = SEGMENT_HEADER_BYTES as u64;
+
+/// What the active segment holds from a given offset on.
+pub(super) struct ActiveScan {
+    pub(super) window: Window,
+    pub(super) batches: Vec<Scanned>,
+    /// Offset after the last whole batch.
+    pub(super) end: u64,
+    /// Offset up to which everything is known to be durable.
+    pub(super) durable: u64,
+    pub(super) torn_bytes: u64,
+}
+
+impl Log {
+    /// Hands every whole batch that was not handed out yet to `visit`, in order.
+    ///
+    /// If `live` was written in this run of the machine, reading stops there; otherwise at the last whole batch, and
+    /// the tail says that it is not proven. May be called again and again to follow a log that others write.
+    ///
+    /// # Errors
+    /// `Corrupt`, naming file and offset, if a byte below the durable mark is not what was written;
+    /// `UnsupportedFormat` for records of a newer version; `Poisoned` if batches that this handle handed out were
+    /// never durable and are gone; `Io`; what `visit` returns.
+    pub fn catch_up(&mut self, visit: &mut dyn FnMut(Batch) -> Result<()>) -> Result<Tail> {
+        self.check_process()?;
+        let mut refused = false;
+        let mut visit = |batch: Batch| visit(batch).inspect_err(|_| refused = true);
+        let mut result = self.catch_up_once(&mut visit);
+        for _ in 1..TRIES {
+            match &result {
+                Err(error) if error.is_corruption() => result = self.catch_up_once(&mut visit),
+                _ => break,
+            }
+        }
+        match result {
+            Err(error) if self.options.degraded && !refused && error.kind() == ErrorKind::Corrupt => {
+                Ok(Tail {
+                    proven: false,
+                    torn_bytes: 0,
+                    damage: Some(error),
+                })
+            }
+            other => other,
+        }
+    }
+
+    fn catch_up_once(&mut self, visit: &mut Visit<'_>) -> Result<Tail> {
+        let live = self.look(visit)?;
+        let limit = live.as_ref().and_then(|live| self.live_limit(live));
+        let tail = self.read_active(live.as_ref(), limit, visit)?;
+        if !self.unlisted_checked {
+            self.check_unlisted()?;
+            self.unlisted_checked = true;
+        }
+        Ok(tail)
+    }
+
+    /// Reads `live` and the manifest, in this order, and hands out what is new in sealed segments.
+    pub(super) fn look(&mut self, visit: &mut Visit<'_>) -> Result<Option<Live>> {
+        // The manifest is published before `live` names a segment of it, so read second it knows that segment.
+        let live = self.read_live()?;
+        self.manifest = read_manifest(&*self.disk, &self.format)?;
+        let live = self.place_live(live)?;
+        self.read_sealed(visit)?;
+        Ok(live)
+    }
+
+    /// Checks that the manifest knows the segment of `live`.
+    fn place_live(&self, live: Option<Live>) -> Result<Option<Live>> {
+        let Some(mark) = live else { return Ok(None) };
+        if mark.segment == self.manifest.active().id {
+            return Ok(live);
+        }
+        match self
+            .manifest
+            .sealed()
+            .iter()
+            .find(|entry| entry.id == mark.segment)
+        {
+            Some(entry) if mark.offset <= entry.length => Ok(live),
+            Some(entry) => Err(damage(
+                &segment_name(entry.id),
+                entry.length,
+                "it was sealed before bytes that are known to be durable",
+            )),
+            // An active segment that never got a batch leaves the manifest in a recovery.
+            None if mark.segment < self.manifest.active().id && mark.offset == FIRST_OFFSET => Ok(None),
+            None => Err(damage(
+                super::manifest::MANIFEST_NAME,
+                0,
+                &format!(
+                    "it does not list segment {}, which the log was last written to",
+                    mark.segment
+                ),
+            )),
+        }
+    }
+
+    /// Where a reader stops in the active segment, if `live` says so (CAT-2).
+    pub(super) fn live_limit(&self, live: &Live) -> Option<u64> {
+        if !live.is_of_boot(self.disk.boot_id()) {
+            return None;
+        }
+        if live.segment == self.manifest.active().id {
+            return Some(live.offset);
+        }
+        let before = self.manifest.before_active();
+        (live.segment == before.id && live.offset == before.length).then_some(FIRST_OFFSET)
+    }
+
+    /// Hands out what is new in sealed segments and places the cursor in the active one.
+    fn read_sealed(&mut self, visit: &mut Visit<'_>) -> Result<()> {
+        let sealed = self.manifest.sealed().to_vec();
+        let active = *self.manifest.active();
+        if self.cursor.segment == active.id {
+            return Ok(());
+        }
+        self.unsynced = None;
+        let here = sealed.iter().position(|entry| entry.id == self.cursor.segment);
+        // A segment that left the manifest held nothing durable: go on where its first batch is now.
+        let first =
+            here.unwrap_or_else(|| sealed.partition_point(|entry| entry.last_batch <= self.durable_batch()));
+        for (index, entry) in sealed.iter().enumerate().skip(first) {
+            let before = index.checked_sub(1).and_then(|index| sealed.get(index));
+            self.read_sealed_segment(entry, before, visit)?;
+        }
+        if self.cursor.segment != active.id {
+            let before = self.manifest.before_active();
+            self.enter(active.id, before.last_batch, before.last_digest);
+        }
+        Ok(())
+    }
+
+    /// The newest batch that is certain to stay where it was found.
+    fn durable_batch(&self) -> u64 {
+        self.unproven
+            .first()
+            .map_or(self.visited, |(number, _)| number.saturating_sub(1))
+    }
+
+    fn enter(&mut self, segment: u64, batch: u64, digest: [u8; 32]) {
+        let commit = self.cursor.commit;
+        self.cursor = Cursor {
+            segment,
+            offset: FIRST_OFFSET,
+            batch,
+            digest,
+            commit,
+        };
+        self.durable = FIRST_OFFSET;
+    }
+
+    fn read_sealed_segment(
+        &mut self,
+        entry: &SegmentEntry,
+        before: Option<&SegmentEntry>,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let segment = self.segment(entry.id)?;
+        segment.seal(entry.length, self.options.map)?;
+        if self.cursor.segment != entry.id {
+            let digest = before.map_or([0; 32], |before| before.last_digest);
+            self.enter(entry.id, entry.first_batch.saturating_sub(1), digest);
+        }
+        // Elsewhere than from the last sealed segment to the active one, the manifest decides what comes before.
+        let continues = segment.header.previous == before.map(SegmentEntry::end).unwrap_or_default();
+        let mut checked = continues || self.cursor.offset > FIRST_OFFSET;
+        let window = segment.window(
+            self.cursor.offset,
+            entry.length.max(self.cursor.offset),
+            self.suite,
+        )?;
+        while self.cursor.offset < entry.length {
+            let chain = Chain {
+                batch: self.cursor.batch,
+                digest: checked.then_some(self.cursor.digest),
+            };
+            let scanned = window
+                .batch_at(self.cursor.offset, chain)
+                .map_err(|stop| stop_error(&segment, &stop))?;
+            checked = true;
+            self.deliver(scanned, true, visit)?;
+        }
+        let cursor = &self.cursor;
+        let at_end = cursor.offset == entry.length;
+        if at_end && (cursor.batch != entry.last_batch || cursor.digest != entry.last_digest) {
+            return Err(damage(
+                &segment.name(),
+                entry.length,
+                "its last batch is not the one that the manifest names",
+            ));
+        }
+        // Beyond the end are only batches that were read before they were known to be durable; what became of them
+        // stands in the next segment.
+        self.unproven.retain(|(number, _)| *number > entry.last_batch);
+        Ok(())
+    }
+
+    fn read_active(
+        &mut self,
+        live: Option<&Live>,
+        limit: Option<u64>,
+        visit: &mut Visit<'_>,
+    ) -> Result<Tail> {
+        let from = self.cursor.offset;
+        let segment = self.segment(self.manifest.active().id)?;
+        self.check_active_header(&segment)?;
+        if limit.is_some_and(|limit| limit <= from) {
+            return Ok(Tail {
+                proven: limit == Some(from),
+                torn_bytes: 0,
+                damage: None,
+            });
+        }
+        let chain = Chain {
+            batch: self.cursor.batch,
+            digest: Some(self.cursor.digest),
+        };
+        let scan = self.scan_active(&segment, from, chain, live, limit)?;
+        let (torn_bytes, durable, end) = (scan.torn_bytes, scan.durable, scan.end);
+        if end > from
+            && let Some(bytes) = scan.window.bytes.slice(0..(end - from) as usize)
+        {
+            segment.keep(from, bytes);
+        }
+        for scanned in scan.batches {
+            let proven = scanned.end <= durable;
+            self.deliver(scanned, proven, visit)?;
+        }
+        self.durable = self.durable.max(durable);
+        let proven = self.durable >= self.cursor.offset;
+        if proven {
+            self.unproven.clear();
+        }
+        Ok(Tail {
+            proven,
+            torn_bytes,
+            damage: None,
+        })
+    }
+
+    pub(super) fn check_active_header(&self, segment: &SegmentFile) -> Result<()> {
+        if segment.header.previous == self.manifest.before_active() {
+            return Ok(());
+        }
+        Err(damage(
+            &segment.name(),
+            0,
+            "it does not continue the segment that the manifest has before it",
+        ))
+    }
+
+    /// Reads the batches of the active segment from `from` on, up to `limit` or to the last whole one, and settles
+    /// what is damage and what a torn tail (LOG-4).
+    pub(super) fn scan_active(
+        &self,
+        segment: &SegmentFile,
+        from: u64,
+        chain: Chain,
+        live: Option<&Live>,
+        limit: Option<u64>,
+    ) -> Result<ActiveScan> {
+        let window = match limit {
+            Some(limit) => segment.window(from, limit, self.suite)?,
+            None => segment.window_to_end(from, self.suite)?,
+        };
+        let mark = live
+            .filter(|live| live.segment == segment.header.id)
+            .map_or(0, |live| live.offset);
+        let mut durable = self.durable.max(FIRST_OFFSET).max(mark);
+        let mut batches = Vec::new();
+        let (mut end, mut chain) = (from, chain);
+        let stop = loop {
+            if limit == Some(end) {
+                break None;
+            }
+            match window.batch_at(end, chain) {
+                Ok(scanned) => {
+                    end = scanned.end;
+                    durable = durable.max(scanned.synced_upto);
+                    chain = Chain {
+                        batch: scanned.batch.number,
+                        digest: Some(*scanned.batch.digest.as_bytes()),
+                    };
+                    batches.push(scanned);
+                }
+                Err(stop) => break Some(stop),
+            }
+        };
+        if let Some(stop) = &stop {
+            if matches!(stop.reason, FrameError::Unsupported(_)) {
+                return Err(stop_error(segment, stop));
+            }
+            let ahead = window
+                .seals_from(end)
+                .map(|(_, seal)| seal.synced_upto)
+                .max()
+                .unwrap_or(0);
+            durable = durable.max(ahead);
+            // INVARIANT LOG-4.
+            if durable > end {
+                return Err(stop_error(segment, stop));
+            }
+        }
+        let torn_bytes = if stop.is_some() {
+            window.used_bytes_from(end)
+        } else {
+            0
+        };
+        Ok(ActiveScan {
+            window,
+            batches,
+            end,
+            durable,
+            torn_bytes,
+        })
+    }
+
+    /// Hands out a batch and moves the cursor behind it.
+    pub(super) fn deliver(&mut self, scanned: Scanned, proven: bool, visit: &mut Visit<'_>) -> Result<()> {
+        let batch = scanned.batch;
+        let (number, digest, commit) = (batch.number, *batch.digest.as_bytes(), batch.commit);
+        self.hand_out(batch, proven, visit)?;
+        self.cursor.offset = scanned.end;
+        self.cursor.batch = number;
+        self.cursor.digest = digest;
+        self.cursor.commit = commit;
+        Ok(())
+    }
+
+    /// Hands out a batch unless that was done before; then it must be the same one (CAT-3).
+    pub(super) fn hand_out(&mut self, batch: Batch, proven: bool, visit: &mut Visit<'_>) -> Result<()> {
+        let number = batch.number;
+        if number <= self.visited {
+            let known = self.unproven.iter().find(|(unproven, _)| *unproven == number);
+            if known.is_some_and(|(_, content)| *content == content_of(&batch, self.suite)) {
+                return Ok(());
+            }
+            let message = format!("batch {number}, which was read before it was durable, is gone");
+            return Err(Error::new(ErrorKind::Poisoned, message).with_hint("open the store again"));
+        }
+        let content = (!proven).then(|| content_of(&batch, self.suite));
+        visit(batch)?;
+        self.visited = number;
+        self.unproven.extend(content.map(|content| (number, content)));
+        Ok(())
+    }
+
+    /// Refuses a log whose manifest does not know a segment with batches that are newer than all it lists.
+    fn check_unlisted(&self) -> Result<()> {
+        let names = self
+            .disk
+            .list(LOG_FOLDER)
+            .map_err(|error| Error::io("cannot list the log", error))?;
+        for id in names
+            .iter()
+            .filter_map(|name| parse_segment_name(name))
+            .filter(|(_, unfinished)| !unfinished)
+        {
+            let id = id.0;
+            if !self.manifest.lists(id) && self.unlisted_is_newer(id, self.cursor.batch)? {
+                return Err(damage(
+                    super::manifest::MANIFEST_NAME,
+                    0,
+                    &format!("it does not list segment {id}, which holds newer batches"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an unlisted segment holds a whole batch with a number above `newest`. One that a crash left before the
+    /// manifest listed it holds none, and one that left the manifest holds only batches that were written again.
+    pub(super) fn unlisted_is_newer(&self, id: u64, newest: u64) -> Result<bool> {
+        let name = segment_name(id);
+        let file = match self.disk.open(&name, Access::Read) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(Error::io(format!("cannot open {name}"), error)),
+        };
+        let segment = match SegmentFile::with_file(file, false, &name) {
+            Ok(segment) if segment.header.instance == self.format.instance => segment,
+            Err(error) if !error.is_corruption() => return Err(error),
+            _ => return Ok(false),
+        };
+        let window = segment.window_to_end(FIRST_OFFSET, self.suite)?;
+        let mut chain = Chain {
+            batch: segment.header.previous.last_batch,
+            digest: None,
+        };
+        let mut at = FIRST_OFFSET;
+        while let Ok(scanned) = window.batch_at(at, chain) {
+            if scanned.batch.number > newest {
+                return Ok(true);
+            }
+            at = scanned.end;
+            chain.batch = scanned.batch.number;
+        }
+        Ok(window
+            .seals_from(at)
+            .any(|(_, seal)| seal.batch > newest && seal.synced_upto > FIRST_OFFSET))
+    }
+}
+
+pub(super) fn stop_error(segment: &SegmentFile, stop: &Stop) -> Error {
+    match &stop.reason {
+        FrameError::Invalid(what) => damage(&segment.name(), stop.offset, what),
+        FrameError::Unsupported(what) => unsupported(&segment.name(), stop.offset, what),
+    }
+}
+
+/// What a batch holds, whatever its place.
+pub(super) fn content_of(batch: &Batch, suite: HashSuite) -> [u8; 32] {
+    let mut hashing = suite.start(Domain::Batch);
+    let commit: CommitDigest = batch.commit;
+    hashing.update(commit.as_bytes());
+    for record in &batch.records {
+        hashing.update(&[record.kind as u8, record.flags]);
+        hashing.update(&(record.body.len() as u64).to_le_bytes());
+        hashing.update(&record.body);
+    }
+    hashing.finish()
+}

@@ -1,0 +1,345 @@
+//! Checking a whole log from the files, for `verify`.
+//!
+//! Everything is read from the files, never through a map and never from what this process holds. Checking goes on
+//! behind damage, so that all of it is reported, each with file and offset.
+//!
+//! # Layer
+//! L2.
+//!
+//! # Invariants
+//! - CHK-1: every byte of the store is either covered by a checksum or digest that is checked here, or must be zero, or
+//!   lies behind the end of a segment, where it is reported and harmless.
+
+use std::sync::Arc;
+
+use super::batch::Batch;
+use super::catch_up::FIRST_OFFSET;
+use super::frame::FrameError;
+use super::live::{LIVE_NAME, Live};
+use super::manifest::{MANIFEST_NAME, Manifest, SegmentEntry};
+use super::reader::SegmentFile;
+use super::scan::{Chain, Stop, Window};
+use super::segment::{LOG_FOLDER, parse_segment_name, segment_name};
+use super::{Log, LogOptions, Mode};
+use crate::disk::Disk;
+use crate::error::{Error, ErrorKind, Result};
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// Stored memory is not what was written.
+    Damage,
+    /// Something that is rebuilt by itself is damaged or missing.
+    Derived,
+    /// Left by a crash or unused; nothing is lost.
+    Harmless,
+}
+
+/// Something that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The file, relative to the store.
+    pub file: String,
+    /// The first byte concerned.
+    pub offset: u64,
+    /// What it is, as a clause.
+    pub message: String,
+}
+
+/// What a check comes across, in the order of the log.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum CheckItem {
+    /// A whole batch. Behind damage, numbers may skip.
+    Batch(Batch),
+    /// Something that is not as it should be.
+    Finding(Finding),
+}
+
+/// What was checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CheckSummary {
+    /// Whole batches.
+    pub batches: u64,
+    /// Segments listed.
+    pub segments: u64,
+    /// Bytes of segments that were read.
+    pub bytes: u64,
+    /// Findings of damage.
+    pub damages: u64,
+}
+
+impl Log {
+    /// Reads the whole store from its files and reports every batch and every finding to `visit`.
+    ///
+    /// The log may be written meanwhile: then what is newer than the start of the check may be left out.
+    ///
+    /// # Errors
+    /// `NotFound` and `UnsupportedFormat` as [`Log::open`]; `Io`. Damage is no error but a finding.
+    pub fn check(
+        disk: Arc<dyn Disk>,
+        options: LogOptions,
+        visit: &mut dyn FnMut(CheckItem) -> Result<()>,
+    ) -> Result<CheckSummary> {
+        let options = LogOptions {
+            map: false,
+            degraded: false,
+            ..options
+        };
+        let mut report = Report {
+            visit,
+            summary: CheckSummary::default(),
+        };
+        let log = match Self::open(disk, Mode::ReadOnly, options) {
+            Ok(log) => log,
+            Err(error) if error.is_corruption() => {
+                let file = if error.message().starts_with(MANIFEST_NAME) {
+                    MANIFEST_NAME
+                } else {
+                    "format"
+                };
+                report.finding(Severity::Damage, file, 0, error.message())?;
+                return Ok(report.summary);
+            }
+            Err(error) => return Err(error),
+        };
+        log.check_all(&mut report)?;
+        Ok(report.summary)
+    }
+
+    fn check_all(&self, report: &mut Report<'_>) -> Result<()> {
+        let live = self.check_live(report)?;
+        let manifest =
+            super::read_manifest(&*self.disk, &self.format).unwrap_or_else(|_| self.manifest.clone());
+        let mut newest = 0;
+        let mut before: Option<SegmentEntry> = None;
+        for entry in manifest.sealed().iter().chain([manifest.active()]) {
+            report.summary.segments += 1;
+            let walk = Walk {
+                log: self,
+                entry,
+                before,
+                live,
+            };
+            newest = walk.run(report)?.max(newest);
+            before = Some(*entry);
+        }
+        self.check_folder(&manifest, newest, report)
+    }
+
+    fn check_live(&self, report: &mut Report<'_>) -> Result<Option<Live>> {
+        let live = self.read_live()?;
+        let missing = "it is missing, damaged or of another store; the log is read without it";
+        if live.is_none() {
+            report.finding(Severity::Derived, LIVE_NAME, 0, missing)?;
+        }
+        Ok(live)
+    }
+
+    /// Looks for segments that the manifest does not list and for files that do not belong.
+    fn check_folder(&self, manifest: &Manifest, newest: u64, report: &mut Report<'_>) -> Result<()> {
+        let names = self
+            .disk
+            .list(LOG_FOLDER)
+            .map_err(|error| Error::io("cannot list the log", error))?;
+        for file in names {
+            let name = format!("{LOG_FOLDER}/{file}");
+            match parse_segment_name(&file) {
+                Some((id, _)) if manifest.lists(id) => {}
+                Some((id, false)) => {
+                    let (severity, message) = if self.unlisted_is_newer(id, newest)? {
+                        (
+                            Severity::Damage,
+                            "the manifest does not list it, and it holds newer batches",
+                        )
+                    } else {
+                        (
+                            Severity::Harmless,
+                            "the manifest does not list it; a crash left it",
+                        )
+                    };
+                    report.finding(severity, &name, 0, message)?;
+                }
+                Some((_, true)) => {
+                    report.finding(Severity::Harmless, &name, 0, "a crash left it unfinished")?
+                }
+                None => report.finding(Severity::Harmless, &name, 0, "it does not belong to the log")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Report<'a> {
+    visit: &'a mut dyn FnMut(CheckItem) -> Result<()>,
+    summary: CheckSummary,
+}
+
+impl Report<'_> {
+    fn finding(&mut self, severity: Severity, file: &str, offset: u64, message: &str) -> Result<()> {
+        if severity == Severity::Damage {
+            self.summary.damages += 1;
+        }
+        let finding = Finding {
+            severity,
+            file: file.to_owned(),
+            offset,
+            message: message.to_owned(),
+        };
+        (self.visit)(CheckItem::Finding(finding))
+    }
+}
+
+/// The check of one segment.
+struct Walk<'a> {
+    log: &'a Log,
+    entry: &'a SegmentEntry,
+    before: Option<SegmentEntry>,
+    live: Option<Live>,
+}
+
+impl Walk<'_> {
+    fn name(&self) -> String {
+        segment_name(self.entry.id)
+    }
+
+    /// Returns the number of the newest batch found.
+    fn run(&self, report: &mut Report<'_>) -> Result<u64> {
+        let segment = match SegmentFile::open(&*self.log.disk, self.entry.id, self.log.format.instance) {
+            Ok(segment) => segment,
+            Err(error) if error.kind() == ErrorKind::Io => return Err(error),
+            Err(error) => {
+                report.finding(Severity::Damage, &self.name(), 0, error.message())?;
+                return Ok(0);
+            }
+        };
+        let before = self.before.map(|before| before.end()).unwrap_or_default();
+        let continues = segment.header.previous == before;
+        if self.entry.is_active() && !continues {
+            let message = "its header does not continue the segment that the manifest has before it";
+            report.finding(Severity::Damage, &self.name(), 0, message)?;
+        }
+        let window = segment.window_to_end(FIRST_OFFSET, self.log.suite)?;
+        report.summary.bytes += window.bytes.len() as u64 + FIRST_OFFSET;
+        let chain = Chain {
+            batch: self.entry.first_batch.saturating_sub(1),
+            digest: continues.then_some(before.last_digest),
+        };
+        self.walk(&segment, &window, chain, report)
+    }
+
+    /// Offset below which every byte must be right.
+    fn durable(&self, window: &Window) -> u64 {
+        if !self.entry.is_active() {
+            return self.entry.length;
+        }
+        let live = self
+            .live
+            .filter(|live| live.segment == self.entry.id)
+            .map_or(0, |live| live.offset);
+        let sealed = window
+            .seals_from(FIRST_OFFSET)
+            .map(|(_, seal)| seal.synced_upto)
+            .max();
+        sealed.unwrap_or(FIRST_OFFSET).max(live)
+    }
+
+    fn walk(
+        &self,
+        segment: &SegmentFile,
+        window: &Window,
+        chain: Chain,
+        report: &mut Report<'_>,
+    ) -> Result<u64> {
+        let durable = self.durable(window);
+        let limit = if self.entry.is_active() {
+            u64::MAX
+        } else {
+            self.entry.length
+        };
+        let (mut at, mut chain) = (FIRST_OFFSET, chain);
+        let mut newest = 0;
+        while at < limit {
+            match window.batch_at(at, chain) {
+                Ok(scanned) => {
+                    at = scanned.end;
+                    newest = scanned.batch.number;
+                    chain = Chain {
+                        batch: newest,
+                        digest: Some(*scanned.batch.digest.as_bytes()),
+                    };
+                    report.summary.batches += 1;
+                    (report.visit)(CheckItem::Batch(scanned.batch))?;
+                }
+                Err(stop) if at >= durable => {
+                    self.report_tail(window, at, &stop, report)?;
+                    return Ok(newest);
+                }
+                Err(stop) => {
+                    report.finding(Severity::Damage, &segment.name(), stop.offset, reason(&stop))?;
+                    match resume(window, at, stop.offset) {
+                        Some((next, batch)) => {
+                            at = next;
+                            chain = Chain { batch, digest: None };
+                        }
+                        None => return Ok(newest),
+                    }
+                }
+            }
+        }
+        self.check_end(at, chain, report)?;
+        self.report_unused(window, limit, report)?;
+        Ok(newest)
+    }
+
+    /// A sealed segment must end with the batch that the manifest names.
+    fn check_end(&self, at: u64, chain: Chain, report: &mut Report<'_>) -> Result<()> {
+        let named = Chain {
+            batch: self.entry.last_batch,
+            digest: Some(self.entry.last_digest),
+        };
+        if at == self.entry.length && (chain == named || chain.digest.is_none()) {
+            return Ok(());
+        }
+        let message = "its last batch is not the one that the manifest names";
+        report.finding(Severity::Damage, &self.name(), self.entry.length, message)
+    }
+
+    fn report_tail(&self, window: &Window, at: u64, stop: &Stop, report: &mut Report<'_>) -> Result<()> {
+        let unsupported = matches!(stop.reason, FrameError::Unsupported(_));
+        if unsupported {
+            return report.finding(Severity::Damage, &self.name(), stop.offset, reason(stop));
+        }
+        self.report_unused(window, at, report)
+    }
+
+    fn report_unused(&self, window: &Window, from: u64, report: &mut Report<'_>) -> Result<()> {
+        let used = window.used_bytes_from(from);
+        if used == 0 || from == u64::MAX {
+            return Ok(());
+        }
+        let message = format!("{used} bytes behind the last batch, left by a crash");
+        report.finding(Severity::Harmless, &self.name(), from, &message)
+    }
+}
+
+fn reason(stop: &Stop) -> &str {
+    match &stop.reason {
+        FrameError::Invalid(what) => what,
+        FrameError::Unsupported(what) => what,
+    }
+}
+
+/// Where the next batch starts behind damage at `damaged` in the batch that starts at `batch_start`, and the number of
+/// the one before it.
+fn resume(window: &Window, batch_start: u64, damaged: u64) -> Option<(u64, u64)> {
+    let (at, seal) = window.seals_from(damaged).next()?;
+    if seal.start > batch_start {
+        return Some((seal.start, seal.batch.saturating_sub(1)));
+    }
+    // The damaged batch itself ends here.
+    let seal_bytes = super::frame::framed_bytes(super::seal::SEAL_BYTES) as u64;
+    Some((at + seal_bytes, seal.batch))
+}

@@ -1,0 +1,203 @@
+//! Creating a store so that it is either there or not, whenever the machine stops.
+//!
+//! The format file is written last: without it there is no store, and what an unfinished creation left is cleared
+//! away by the next one.
+//!
+//! # Layer
+//! L2.
+//!
+//! # Invariants
+//! - CRE-1: an existing store is not touched.
+//! - CRE-2: files that hold more than an unfinished creation can have left are damage, and are not touched.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::batch::{BatchBuilder, Continue, HeadMark, encode_group};
+use super::catch_up::FIRST_OFFSET;
+use super::format_file::{FORMAT, FORMAT_NAME, Format};
+use super::live::{LIVE_NAME, Live};
+use super::manifest::{MANIFEST_NAME, MANIFEST_SEGMENTS_MAX, Manifest, SegmentEnd, SegmentEntry};
+use super::reader::SegmentFile;
+use super::segment::{LOG_FOLDER, SegmentHeader, next_segment_bytes, parse_segment_name, segment_name};
+use super::{LOCK_NAME, Log, LogOptions, Mode, damage, read_format, read_small};
+use crate::digest::{HashAlgorithm, HashSuite};
+use crate::disk::{self, Access, Disk, lock_within};
+use crate::error::{Error, Result};
+
+/// How long creating waits for somebody else who is creating the same store.
+const CREATE_WAIT: Duration = Duration::from_secs(30);
+const FIRST_SEGMENT: u64 = 1;
+
+impl Log {
+    /// Creates a store whose log holds one batch, and opens it for writing.
+    ///
+    /// # Errors
+    /// `InvalidInput` with the code `store_exists` if there is one already; `Corrupt` if there are files of a store
+    /// whose format file is missing; `Busy`; `Io`.
+    ///
+    /// # Durability
+    /// When this returns, the store is durable. After a crash before that there is no store, or the whole one.
+    pub fn create(
+        disk: Arc<dyn Disk>,
+        hash: HashAlgorithm,
+        first: BatchBuilder,
+        head: HeadMark,
+        options: LogOptions,
+    ) -> Result<Self> {
+        first.check()?;
+        refuse_existing(&*disk)?;
+        let lock = lock_within(&*disk, LOCK_NAME, CREATE_WAIT)?;
+        refuse_existing(&*disk)?;
+        let creating = |error| Error::io(format!("cannot create a store in {}", disk.describe()), error);
+        disk.create_dir(LOG_FOLDER).map_err(creating)?;
+        clear_unfinished(&*disk)?;
+        write_store(&*disk, hash, first, head, &options)?;
+        drop(lock);
+        Self::open(disk, Mode::ReadWrite, options)
+    }
+}
+
+fn refuse_existing(disk: &dyn Disk) -> Result<()> {
+    // INVARIANT CRE-1. A format file of any kind means that something is here.
+    match disk.open(FORMAT_NAME, Access::Read) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Error::io(format!("cannot open {FORMAT_NAME}"), error)),
+        Ok(_) => {
+            read_format(disk, Mode::ReadOnly)?;
+            Err(Error::invalid(format!("{} already is a store", disk.describe())).with_code("store_exists"))
+        }
+    }
+}
+
+/// Writes everything, the format file last.
+fn write_store(
+    disk: &dyn Disk,
+    hash: HashAlgorithm,
+    first: BatchBuilder,
+    head: HeadMark,
+    options: &LogOptions,
+) -> Result<()> {
+    let mut random = [[0; 16]; 3];
+    for bytes in &mut random {
+        disk.random(bytes)
+            .map_err(|error| Error::io("cannot get random bytes", error))?;
+    }
+    let [lineage, instance, nonce] = random;
+    let format = Format {
+        format: FORMAT,
+        hash,
+        lineage,
+        instance,
+    };
+    let header = SegmentHeader {
+        instance,
+        id: FIRST_SEGMENT,
+        nonce,
+        previous: SegmentEnd::default(),
+    };
+    let after = Continue {
+        segment: FIRST_SEGMENT,
+        seed: header.seed(),
+        start: FIRST_OFFSET,
+        synced_upto: FIRST_OFFSET,
+        last_batch: 0,
+        last_digest: [0; 32],
+    };
+    let (bytes, _) = encode_group(vec![(first, head.commit)], HashSuite::new(hash), after)?;
+    let mut content = header.encode();
+    content.extend_from_slice(&bytes);
+    let live = Live {
+        lineage,
+        instance,
+        boot: disk.boot_id(),
+        segment: FIRST_SEGMENT,
+        offset: content.len() as u64,
+        batch: 1,
+        commit: head.commit,
+        root: head.root,
+        seq: head.seq,
+    };
+    let manifest = Manifest::new(instance, 1, Vec::new(), SegmentEntry::active(FIRST_SEGMENT, 1));
+    let length = next_segment_bytes(options, 0, bytes.len() as u64);
+    disk::create_whole(disk, &segment_name(FIRST_SEGMENT), &content, length)
+        .and_then(|()| disk::replace(disk, MANIFEST_NAME, &manifest.encode()))
+        .and_then(|()| disk::replace(disk, LIVE_NAME, &live.encode()))
+        .and_then(|()| disk::create_whole(disk, FORMAT_NAME, &format.encode(), 0))
+        .and_then(|()| disk.sync_parent())
+        .map_err(|error| Error::io(format!("cannot create a store in {}", disk.describe()), error))
+}
+
+/// The error for a folder without a format file: no store, or a damaged one.
+pub(super) fn no_store(disk: &dyn Disk) -> Error {
+    match leftovers(disk) {
+        Ok(_) => Error::not_found(format!("{} is not a store", disk.describe()))
+            .with_code("no_store")
+            .with_hint("create one with `treering init`"),
+        Err(error) => error,
+    }
+}
+
+/// The files that an unfinished creation left.
+///
+/// # Errors
+/// `Corrupt` if they hold more than that (CRE-2).
+fn leftovers(disk: &dyn Disk) -> Result<Vec<String>> {
+    let lost = || {
+        damage(
+            FORMAT_NAME,
+            0,
+            "it is missing, and the log holds more than an unfinished creation leaves",
+        )
+    };
+    let mut names = Vec::new();
+    if let Some(bytes) = read_small(disk, MANIFEST_NAME, 64 * MANIFEST_SEGMENTS_MAX)? {
+        let manifest = Manifest::decode(&bytes).map_err(|_| lost())?;
+        if manifest.generation != 1 || !manifest.sealed().is_empty() {
+            return Err(lost());
+        }
+        names.push(MANIFEST_NAME.to_owned());
+    }
+    let listed = match disk.list(LOG_FOLDER) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        other => other.map_err(|error| Error::io("cannot list the log", error))?,
+    };
+    for (file, parsed) in listed.iter().map(|file| (file, parse_segment_name(file))) {
+        match parsed {
+            Some((FIRST_SEGMENT, unfinished)) => {
+                let name = format!("{LOG_FOLDER}/{file}");
+                if !unfinished && is_beyond_first(disk, &name)? {
+                    return Err(lost());
+                }
+                names.push(name);
+            }
+            Some(_) => return Err(lost()),
+            None => {}
+        }
+    }
+    Ok(names)
+}
+
+/// Whether a first segment holds a batch after the first, or is not as it is created.
+fn is_beyond_first(disk: &dyn Disk, name: &str) -> Result<bool> {
+    let file = disk
+        .open(name, Access::Read)
+        .map_err(|error| Error::io(format!("cannot open {name}"), error))?;
+    let segment = match SegmentFile::with_file(file, false, name) {
+        Ok(segment) => segment,
+        Err(error) if error.is_corruption() => return Ok(true),
+        Err(error) => return Err(error),
+    };
+    // Which hash the store has was in the format file; a seal is known by its checksum.
+    let window = segment.window_to_end(FIRST_OFFSET, HashSuite::new(HashAlgorithm::Blake3))?;
+    Ok(window.seals_from(FIRST_OFFSET).any(|(_, seal)| seal.batch > 1))
+}
+
+fn clear_unfinished(disk: &dyn Disk) -> Result<()> {
+    for name in leftovers(disk)? {
+        disk.remove(&name)
+            .map_err(|error| Error::io(format!("cannot remove {name}"), error))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! The `format` file: what the store is.
+//!
+//! It is written once, as the last step of creating a store, and read before anything else: whoever cannot read
+//! this format touches nothing.
+//!
+//! # Layer
+//! L2.
+//!
+//! # Invariants
+//! - FMT-1: a store that needs a newer reader is refused before any other file is opened.
+//!
+//! # Format
+//! docs/format.md, "format".
+
+use super::Mode;
+use crate::codec::Reader;
+use crate::digest::HashAlgorithm;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Bytes of the file.
+pub(super) const FORMAT_BYTES: usize = 128;
+/// Name of the file.
+pub(super) const FORMAT_NAME: &str = "format";
+/// The format that this version reads and writes.
+pub const FORMAT: u32 = 1;
+
+const MAGIC: &[u8; 8] = b"TREERING";
+
+/// What a store is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// The format the store is written in.
+    pub format: u32,
+    /// The hash of all its digests.
+    pub hash: HashAlgorithm,
+    /// Shared by all stores that descend from one by cloning.
+    pub lineage: [u8; 16],
+    /// Of this store alone; every frame is bound to it.
+    pub instance: [u8; 16],
+}
+
+impl Format {
+    pub(super) fn encode(&self) -> [u8; FORMAT_BYTES] {
+        let mut bytes = Vec::with_capacity(FORMAT_BYTES);
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&self.format.to_le_bytes());
+        bytes.extend_from_slice(&FORMAT.to_le_bytes());
+        bytes.extend_from_slice(&[0; 24]);
+        bytes.extend_from_slice(&[self.hash.tag(), 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend_from_slice(&self.lineage);
+        bytes.extend_from_slice(&self.instance);
+        bytes.resize(FORMAT_BYTES - 4, 0);
+        bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
+        bytes
+            .try_into()
+            .expect("the fields above add up to the length of the file")
+    }
+
+    /// Reads the file's bytes for `mode`.
+    ///
+    /// # Errors
+    /// `Corrupt`, or `UnsupportedFormat` (FMT-1).
+    pub(super) fn decode(bytes: &[u8], mode: Mode) -> Result<Self> {
+        let damaged = |what: &str| super::damage(FORMAT_NAME, 0, what);
+        let fixed = bytes
+            .first_chunk::<FORMAT_BYTES>()
+            .ok_or_else(|| damaged("it is too short"))?;
+        if !fixed.starts_with(MAGIC) {
+            return Err(damaged("it does not start as a format file does"));
+        }
+        let (covered, stored) = fixed.split_at(FORMAT_BYTES - 4);
+        if crc32c::crc32c(covered).to_le_bytes() != *stored {
+            return Err(damaged("its checksum does not match"));
+        }
+        Self::read_fields(covered, bytes.len(), mode)
+    }
+
+    fn read_fields(covered: &[u8], length: usize, mode: Mode) -> Result<Self> {
+        let broken = |error: crate::codec::DecodeError| super::damage(FORMAT_NAME, 0, &error.to_string());
+        let mut reader = Reader::new(covered);
+        reader.bytes(MAGIC.len()).map_err(broken)?;
+        let format = reader.u32().map_err(broken)?;
+        let min_reader = reader.u32().map_err(broken)?;
+        let _compatible = reader.u64().map_err(broken)?;
+        let read_only_compatible = reader.u64().map_err(broken)?;
+        let incompatible = reader.u64().map_err(broken)?;
+        if min_reader > FORMAT {
+            return Err(too_new(&format!(
+                "needs a reader of format {min_reader}; this is one of format {FORMAT}"
+            )));
+        }
+        if incompatible != 0 {
+            return Err(too_new(&format!(
+                "has features ({incompatible:#x}) that this version does not know"
+            )));
+        }
+        if mode == Mode::ReadWrite && read_only_compatible != 0 {
+            return Err(too_new(&format!(
+                "has features ({read_only_compatible:#x}) that this version can read but not write"
+            )));
+        }
+        let [hash, cipher, zeros @ ..] = reader.array::<8>().map_err(broken)?;
+        let hash = HashAlgorithm::from_tag(hash)
+            .ok_or_else(|| too_new("uses a hash that this version does not know"))?;
+        if cipher != 0 {
+            return Err(too_new("is encrypted in a way that this version does not know"));
+        }
+        let lineage = reader.array().map_err(broken)?;
+        let instance = reader.array().map_err(broken)?;
+        let rest_is_zero = reader
+            .bytes(reader.left())
+            .map_err(broken)?
+            .iter()
+            .all(|byte| *byte == 0);
+        if format == 0 || min_reader == 0 || zeros != [0; 6] || !rest_is_zero || length != FORMAT_BYTES {
+            return Err(super::damage(
+                FORMAT_NAME,
+                0,
+                "a reserved byte or the length is wrong",
+            ));
+        }
+        Ok(Self {
+            format,
+            hash,
+            lineage,
+            instance,
+        })
+    }
+}
+
+fn too_new(what: &str) -> Error {
+    Error::new(ErrorKind::UnsupportedFormat, format!("the store {what}"))
+        .with_hint("use a newer version of treering; nothing was changed")
+}

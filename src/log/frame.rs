@@ -1,0 +1,223 @@
+//! Frames: the envelope of one record.
+//!
+//! Both checksums of a frame start from the store's instance, the segment's nonce and the frame's offset, so bytes
+//! of another store, another file or another place do not match. The header has a checksum of its own, so no
+//! length is believed before it was checked.
+//!
+//! # Layer
+//! L2. Knows kinds by number; does not know what a body means.
+//!
+//! # Invariants
+//! - FRM-1: frames start on 16-byte boundaries, and the bytes between a body and the next boundary are zero.
+//! - FRM-2: a length counts only after the checksum of the header matched.
+//!
+//! # Format
+//! docs/format.md, "Frame".
+
+use std::ops::Range;
+
+/// Bytes of a frame before its body.
+pub(super) const FRAME_HEADER_BYTES: usize = 32;
+/// Frames stand on multiples of this.
+pub(super) const FRAME_ALIGNMENT: usize = 16;
+/// Bytes of a body at the most.
+pub const BODY_BYTES_MAX: usize = 64 << 20;
+/// The first kind that a reader may skip without knowing it.
+pub(super) const IGNORABLE_KIND: u8 = 0x80;
+
+const MAGIC: &[u8; 4] = b"TRf1";
+const FLAG_UNLINKED: u8 = 4;
+
+/// What a record is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum RecordKind {
+    /// Canonical object bytes.
+    Object = 1,
+    /// The text of an object that is a record of its own.
+    Content = 2,
+    /// A reason or source.
+    Text = 3,
+    /// Ids that get versions stored earlier.
+    Link = 4,
+    /// Ids that leave the state.
+    Unlink = 5,
+    /// Canonical commit bytes.
+    Commit = 6,
+    /// Canonical reference bytes.
+    Reference = 7,
+    /// The end of a batch.
+    Seal = 8,
+}
+
+impl RecordKind {
+    pub(super) fn from_tag(tag: u8) -> Option<Self> {
+        Some(match tag {
+            1 => Self::Object,
+            2 => Self::Content,
+            3 => Self::Text,
+            4 => Self::Link,
+            5 => Self::Unlink,
+            6 => Self::Commit,
+            7 => Self::Reference,
+            8 => Self::Seal,
+            _ => return None,
+        })
+    }
+}
+
+/// What the checksums of a segment's frames start from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FrameSeed(u32);
+
+impl FrameSeed {
+    pub(super) fn new(instance: &[u8; 16], nonce: &[u8; 16]) -> Self {
+        Self(crc32c::crc32c_append(crc32c::crc32c(instance), nonce))
+    }
+
+    fn at(self, offset: u64) -> u32 {
+        crc32c::crc32c_append(self.0, &offset.to_le_bytes())
+    }
+}
+
+/// Why bytes are not a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum FrameError {
+    /// They are not one that was written whole at this place.
+    Invalid(&'static str),
+    /// They are one, whose meaning this version does not know.
+    Unsupported(String),
+}
+
+/// The checked header of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FrameHeader {
+    pub(super) kind: u8,
+    pub(super) flags: u8,
+    pub(super) body_length: usize,
+    pub(super) batch: u64,
+    body_checksum: u32,
+}
+
+/// Bytes that a body of `length` takes with header and padding.
+pub(super) fn framed_bytes(length: usize) -> usize {
+    (FRAME_HEADER_BYTES + length).next_multiple_of(FRAME_ALIGNMENT)
+}
+
+impl FrameHeader {
+    /// Reads the header at the front of `bytes`, which stand at `offset` of their file.
+    pub(super) fn parse(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<Self, FrameError> {
+        let header = bytes
+            .first_chunk::<FRAME_HEADER_BYTES>()
+            .ok_or(FrameError::Invalid("a frame is cut off"))?;
+        let word =
+            |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        if !header.starts_with(MAGIC) {
+            return Err(FrameError::Invalid("no frame starts here"));
+        }
+        let checksum = crc32c::crc32c_append(seed.at(offset), &header[..24]);
+        if checksum != word(24) {
+            return Err(FrameError::Invalid(
+                "the checksum of a frame header does not match",
+            ));
+        }
+        // INVARIANT FRM-2: from here on the fields are what was written.
+        let body_length = word(8) as usize;
+        let (kind, flags) = (header[4], header[5]);
+        if kind == 0 || body_length > BODY_BYTES_MAX {
+            return Err(FrameError::Invalid("a frame header breaks a limit"));
+        }
+        if flags & !FLAG_UNLINKED != 0 || header[6..8] != [0; 2] || word(12) != word(8) {
+            return Err(FrameError::Unsupported(format!(
+                "a frame has the flags {flags:#04x} or a key"
+            )));
+        }
+        if RecordKind::from_tag(kind).is_none() && kind < IGNORABLE_KIND {
+            return Err(FrameError::Unsupported(format!("a frame is of kind {kind}")));
+        }
+        let batch = u64::from(word(16)) | u64::from(word(20)) << 32;
+        Ok(Self {
+            kind,
+            flags,
+            body_length,
+            batch,
+            body_checksum: word(28),
+        })
+    }
+
+    /// Whether `body` is the body of this frame at `offset`.
+    pub(super) fn matches(&self, body: &[u8], seed: FrameSeed, offset: u64) -> bool {
+        crc32c::crc32c_append(seed.at(offset), body) == self.body_checksum
+    }
+
+    /// Where the body is, counted from the frame's first byte.
+    pub(super) fn body_range(&self) -> Range<usize> {
+        FRAME_HEADER_BYTES..FRAME_HEADER_BYTES + self.body_length
+    }
+
+    /// Bytes of the whole frame with padding.
+    pub(super) fn framed_bytes(&self) -> usize {
+        framed_bytes(self.body_length)
+    }
+}
+
+/// Reads the whole frame at the front of `bytes`: header, body and padding.
+pub(super) fn parse_frame(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<FrameHeader, FrameError> {
+    let header = FrameHeader::parse(bytes, seed, offset)?;
+    let frame = bytes
+        .get(..header.framed_bytes())
+        .ok_or(FrameError::Invalid("a frame is cut off"))?;
+    let body = frame
+        .get(header.body_range())
+        .ok_or(FrameError::Invalid("a frame is cut off"))?;
+    if !header.matches(body, seed, offset) {
+        return Err(FrameError::Invalid("the checksum of a body does not match"));
+    }
+    // INVARIANT FRM-1.
+    if frame
+        .get(header.body_range().end..)
+        .is_some_and(|padding| padding.iter().any(|byte| *byte != 0))
+    {
+        return Err(FrameError::Invalid("the bytes after a body are not zero"));
+    }
+    Ok(header)
+}
+
+/// Appends a frame whose batch number and checksums are still missing; see [`finish_frame`].
+///
+/// # Panics
+/// If the body is longer than a u32 can say: the caller bounds it.
+pub(super) fn put_frame(out: &mut Vec<u8>, kind: u8, flags: u8, body: &[u8]) {
+    let length = u32::try_from(body.len())
+        .expect("bodies are bounded far below 4 GiB")
+        .to_le_bytes();
+    let end = out.len() + framed_bytes(body.len());
+    out.reserve(end - out.len());
+    out.extend_from_slice(MAGIC);
+    out.extend_from_slice(&[kind, flags, 0, 0]);
+    out.extend_from_slice(&length);
+    out.extend_from_slice(&length);
+    out.extend_from_slice(&[0; 16]);
+    out.extend_from_slice(body);
+    out.resize(end, 0);
+}
+
+/// Gives the frame at the front of `bytes` its batch number and its checksums for `offset`. Returns its kind, its
+/// flags and the length of its body; `None` if there is no frame.
+pub(super) fn finish_frame(
+    bytes: &mut [u8],
+    seed: FrameSeed,
+    offset: u64,
+    batch: u64,
+) -> Option<(u8, u8, usize)> {
+    let (header, rest) = bytes.split_first_chunk_mut::<FRAME_HEADER_BYTES>()?;
+    let length = u32::from_le_bytes([header[8], header[9], header[10], header[11]]) as usize;
+    let body = rest.get(..length)?;
+    let seed = seed.at(offset);
+    header[16..24].copy_from_slice(&batch.to_le_bytes());
+    let checksum = crc32c::crc32c_append(seed, &header[..24]);
+    header[24..28].copy_from_slice(&checksum.to_le_bytes());
+    header[28..32].copy_from_slice(&crc32c::crc32c_append(seed, body).to_le_bytes());
+    Some((header[4], header[5], length))
+}

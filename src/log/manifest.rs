@@ -1,0 +1,226 @@
+//! The `manifest`: which segments make up the log, in which order, and where the sealed ones end.
+//!
+//! It is small and replaced as a whole, so it is always the old one or the new one.
+//!
+//! # Layer
+//! L2.
+//!
+//! # Invariants
+//! - MAN-1: batch numbers rise by one from segment to segment, starting at 1.
+//! - MAN-2: a segment is listed before anything in it is acknowledged, and its file is durable before it is listed.
+//! - MAN-3: a segment number is used once.
+//!
+//! # Format
+//! docs/format.md, "manifest".
+
+use super::segment::SEGMENT_HEADER_BYTES;
+use crate::codec::{DecodeError, Reader};
+
+/// Name of the file.
+pub(super) const MANIFEST_NAME: &str = "manifest";
+/// Segments in a manifest at the most; bounds what is read of a damaged one.
+pub(super) const MANIFEST_SEGMENTS_MAX: usize = 1 << 20;
+
+const MAGIC: &[u8; 8] = b"TRmanif1";
+const HEADER_BYTES: usize = 40;
+const ENTRY_BYTES: usize = 64;
+
+/// Where a sealed segment ends, or, all zero, that there is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SegmentEnd {
+    pub(super) id: u64,
+    pub(super) length: u64,
+    pub(super) last_batch: u64,
+    pub(super) last_digest: [u8; 32],
+}
+
+/// One segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SegmentEntry {
+    pub(super) id: u64,
+    /// Number of its first batch, also if it has none yet.
+    pub(super) first_batch: u64,
+    /// Sealed: the bytes that count. Active: 0.
+    pub(super) length: u64,
+    pub(super) last_batch: u64,
+    pub(super) last_digest: [u8; 32],
+}
+
+impl SegmentEntry {
+    pub(super) fn active(id: u64, first_batch: u64) -> Self {
+        Self {
+            id,
+            first_batch,
+            length: 0,
+            last_batch: 0,
+            last_digest: [0; 32],
+        }
+    }
+
+    pub(super) fn is_active(&self) -> bool {
+        self.length == 0
+    }
+
+    pub(super) fn end(&self) -> SegmentEnd {
+        let Self {
+            id,
+            length,
+            last_batch,
+            last_digest,
+            ..
+        } = *self;
+        SegmentEnd {
+            id,
+            length,
+            last_batch,
+            last_digest,
+        }
+    }
+}
+
+/// The segments of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Manifest {
+    pub(super) instance: [u8; 16],
+    pub(super) generation: u64,
+    sealed: Vec<SegmentEntry>,
+    active: SegmentEntry,
+}
+
+impl Manifest {
+    pub(super) fn new(
+        instance: [u8; 16],
+        generation: u64,
+        sealed: Vec<SegmentEntry>,
+        active: SegmentEntry,
+    ) -> Self {
+        Self {
+            instance,
+            generation,
+            sealed,
+            active,
+        }
+    }
+
+    pub(super) fn sealed(&self) -> &[SegmentEntry] {
+        &self.sealed
+    }
+
+    pub(super) fn active(&self) -> &SegmentEntry {
+        &self.active
+    }
+
+    /// Where the segment before the active one ends; all zero if there is none.
+    pub(super) fn before_active(&self) -> SegmentEnd {
+        self.sealed.last().map(SegmentEntry::end).unwrap_or_default()
+    }
+
+    pub(super) fn lists(&self, id: u64) -> bool {
+        self.active.id == id || self.sealed.iter().any(|entry| entry.id == id)
+    }
+
+    pub(super) fn highest_id(&self) -> u64 {
+        self.sealed
+            .iter()
+            .map(|entry| entry.id)
+            .fold(self.active.id, u64::max)
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let count = self.sealed.len() + 1;
+        let mut bytes = Vec::with_capacity(HEADER_BYTES + count * ENTRY_BYTES + 4);
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&self.instance);
+        bytes.extend_from_slice(&self.generation.to_le_bytes());
+        bytes.extend_from_slice(&(count as u32).to_le_bytes());
+        bytes.extend_from_slice(&[0; 4]);
+        for entry in self.sealed.iter().chain([&self.active]) {
+            for number in [entry.id, entry.first_batch, entry.length, entry.last_batch] {
+                bytes.extend_from_slice(&number.to_le_bytes());
+            }
+            bytes.extend_from_slice(&entry.last_digest);
+        }
+        bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
+        bytes
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let split = bytes.len().saturating_sub(4);
+        let (covered, stored) = bytes.split_at_checked(split).unwrap_or_default();
+        if covered.len() < HEADER_BYTES || crc32c::crc32c(covered).to_le_bytes() != *stored {
+            return Err(DecodeError::Invalid("its checksum does not match"));
+        }
+        let mut reader = Reader::new(covered);
+        if reader.bytes(MAGIC.len())? != MAGIC {
+            return Err(DecodeError::Invalid("it does not start as a manifest does"));
+        }
+        let instance = reader.array()?;
+        let generation = reader.u64()?;
+        let count = reader.u32()? as usize;
+        if reader.u32()? != 0 || reader.left() != count.saturating_mul(ENTRY_BYTES) {
+            return Err(DecodeError::Invalid(
+                "its length does not match its number of segments",
+            ));
+        }
+        let mut sealed = Vec::with_capacity(count);
+        for _ in 0..count {
+            sealed.push(SegmentEntry {
+                id: reader.u64()?,
+                first_batch: reader.u64()?,
+                length: reader.u64()?,
+                last_batch: reader.u64()?,
+                last_digest: reader.array()?,
+            });
+        }
+        reader.finish()?;
+        let active = sealed.pop().ok_or(DecodeError::Invalid("it lists no segment"))?;
+        let manifest = Self {
+            instance,
+            generation,
+            sealed,
+            active,
+        };
+        manifest.validate()?;
+        Ok(manifest)
+    }
+
+    fn validate(&self) -> Result<(), DecodeError> {
+        let mut ids: Vec<u64> = self
+            .sealed
+            .iter()
+            .map(|entry| entry.id)
+            .chain([self.active.id])
+            .collect();
+        ids.sort_unstable();
+        if !ids.iter().all(|id| (1..=u64::from(u32::MAX)).contains(id))
+            || ids.windows(2).any(|pair| pair[0] == pair[1])
+        {
+            return Err(DecodeError::Invalid(
+                "a segment number is out of range or there twice",
+            ));
+        }
+        // INVARIANT MAN-1.
+        let mut next = 1;
+        for entry in &self.sealed {
+            let fits = entry.first_batch == next && entry.last_batch >= entry.first_batch;
+            let ends = entry.length > SEGMENT_HEADER_BYTES as u64 && entry.length % 16 == 0;
+            if !fits || !ends || entry.last_batch == u64::MAX {
+                return Err(DecodeError::Invalid(
+                    "a sealed segment does not continue the one before it",
+                ));
+            }
+            next = entry.last_batch + 1;
+        }
+        let active = &self.active;
+        if active.first_batch != next
+            || active.length != 0
+            || active.last_batch != 0
+            || active.last_digest != [0; 32]
+        {
+            return Err(DecodeError::Invalid(
+                "the active segment does not continue the sealed ones",
+            ));
+        }
+        Ok(())
+    }
+}

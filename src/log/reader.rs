@@ -1,0 +1,332 @@
+//! Reading records by their place, from any thread, while the log grows.
+//!
+//! Sealed segments are mapped; what was scanned or written of the active one is kept in the buffers it came in;
+//! anything else is read from the file. Every read checks the frame's header and its body.
+//!
+//! # Layer
+//! L2.
+//!
+//! # Invariants
+//! - RDR-1: a body is handed out only after its checksum matched at its place.
+//! - RDR-2: only the sealed length of a segment is ever mapped.
+
+use std::io;
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::ArcSwap;
+use parking_lot::RwLock;
+
+use super::batch::{Locator, Record};
+use super::frame::{FRAME_HEADER_BYTES, FrameError, FrameHeader, RecordKind};
+use super::scan::Window;
+use super::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, segment_name};
+use crate::bytes::Bytes;
+use crate::digest::HashSuite;
+use crate::disk::{Access, Disk, DiskFile, read_full, unfinished_name};
+use crate::error::{Error, Result};
+
+/// Reads records of a log. Clones share everything; reads take no lock of the store and never wait for a writer.
+#[derive(Clone)]
+pub struct LogReader {
+    pub(super) segments: Arc<Segments>,
+}
+
+impl LogReader {
+    /// Reads the record at `locator`, which a batch of this log named.
+    ///
+    /// # Errors
+    /// `Corrupt` if what is there is not a whole record; `Io` if it cannot be read.
+    pub fn read(&self, locator: Locator) -> Result<Record> {
+        let segment = self.segments.find(locator.segment()).ok_or_else(|| {
+            Error::internal(format!(
+                "segment {} was asked for and is not open",
+                locator.segment()
+            ))
+        })?;
+        segment.read(locator)
+    }
+}
+
+/// The segments that were opened so far, by rising number.
+pub(super) struct Segments {
+    list: ArcSwap<Vec<Arc<SegmentFile>>>,
+}
+
+impl Segments {
+    pub(super) fn new() -> Self {
+        Self {
+            list: ArcSwap::from_pointee(Vec::new()),
+        }
+    }
+
+    pub(super) fn find(&self, id: u64) -> Option<Arc<SegmentFile>> {
+        let list = self.list.load();
+        let index = list.binary_search_by_key(&id, |segment| segment.header.id).ok()?;
+        list.get(index).cloned()
+    }
+
+    pub(super) fn insert(&self, segment: Arc<SegmentFile>) {
+        self.list.rcu(|list| {
+            let mut list = Vec::clone(list);
+            match list.binary_search_by_key(&segment.header.id, |other| other.header.id) {
+                Ok(_) => {}
+                Err(index) => list.insert(index, Arc::clone(&segment)),
+            }
+            list
+        });
+    }
+}
+
+/// Bytes of a segment that are in memory.
+struct Span {
+    start: u64,
+    bytes: Bytes,
+}
+
+/// One open segment.
+pub(super) struct SegmentFile {
+    pub(super) header: SegmentHeader,
+    pub(super) file: Arc<dyn DiskFile>,
+    /// Whether the file still had its unfinished name when it was opened.
+    pub(super) unfinished: bool,
+    mapped: OnceLock<Bytes>,
+    /// By rising start, without overlap.
+    spans: RwLock<Vec<Span>>,
+}
+
+impl SegmentFile {
+    /// Opens a listed segment. Only one that a recovery listed and could not name any more has its unfinished name.
+    pub(super) fn open(disk: &dyn Disk, id: u64, instance: [u8; 16]) -> Result<Self> {
+        let name = segment_name(id);
+        let (file, unfinished) = match disk.open(&name, Access::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                (disk.open(&unfinished_name(&name), Access::Read), true)
+            }
+            other => (other, false),
+        };
+        let file = file.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => super::damage(&name, 0, "the manifest lists it and it is missing"),
+            _ => Error::io(format!("cannot open {name}"), error),
+        })?;
+        let segment = Self::with_file(file, unfinished, &name)?;
+        if segment.header.instance != instance || segment.header.id != id {
+            return Err(super::damage(
+                &name,
+                0,
+                "it belongs to another store or another place in the log",
+            ));
+        }
+        Ok(segment)
+    }
+
+    pub(super) fn with_file(file: Arc<dyn DiskFile>, unfinished: bool, name: &str) -> Result<Self> {
+        let mut bytes = vec![0; SEGMENT_HEADER_BYTES];
+        let count = read_full(&*file, 0, &mut bytes)
+            .map_err(|error| Error::io(format!("cannot read {name}"), error))?;
+        let header = SegmentHeader::decode(bytes.get(..count).unwrap_or_default())
+            .map_err(|error| super::damage(name, 0, &error.to_string()))?;
+        Ok(Self {
+            header,
+            file,
+            unfinished,
+            mapped: OnceLock::new(),
+            spans: RwLock::default(),
+        })
+    }
+
+    pub(super) fn name(&self) -> String {
+        segment_name(self.header.id)
+    }
+
+    fn cannot_read(&self, error: io::Error) -> Error {
+        Error::io(format!("cannot read {}", self.name()), error)
+    }
+
+    /// Maps the bytes that count, once the segment is sealed at `length`, and lets go of buffers that hold the same.
+    pub(super) fn seal(&self, length: u64, map: bool) -> Result<()> {
+        if !map || self.mapped.get().is_some() {
+            return Ok(());
+        }
+        match self.file.map(length) {
+            Ok(Some(bytes)) => {
+                // Whoever came first mapped the same bytes.
+                drop(self.mapped.set(Bytes::new(bytes)));
+                self.spans
+                    .write()
+                    .retain(|span| span.start + span.bytes.len() as u64 > length);
+                Ok(())
+            }
+            Ok(None) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(super::damage(
+                &self.name(),
+                length,
+                "the file is shorter than what the manifest says",
+            )),
+            // Without a map, every read goes to the file.
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Keeps bytes that were written or scanned, for reading.
+    pub(super) fn keep(&self, start: u64, bytes: Bytes) {
+        let mut spans = self.spans.write();
+        if spans
+            .last()
+            .is_none_or(|last| last.start + last.bytes.len() as u64 <= start)
+        {
+            spans.push(Span { start, bytes });
+        }
+    }
+
+    /// Keeps bytes that were scanned from the first batch on, unless some are kept already.
+    pub(super) fn keep_all(&self, start: u64, bytes: Option<Bytes>) {
+        let mut spans = self.spans.write();
+        if let Some(bytes) = bytes.filter(|_| spans.is_empty()) {
+            spans.push(Span { start, bytes });
+        }
+    }
+
+    /// The bytes from `from` to `to` for a scan; fewer if the file ends before.
+    pub(super) fn window(&self, from: u64, to: u64, suite: HashSuite) -> Result<Window> {
+        let mapped = self
+            .mapped
+            .get()
+            .and_then(|mapped| mapped.slice(from as usize..to as usize));
+        let bytes = match mapped {
+            Some(bytes) => bytes,
+            None => Bytes::from(self.read_range(from, to)?),
+        };
+        Ok(Window {
+            bytes,
+            base: from,
+            segment: self.header.id,
+            seed: self.header.seed(),
+            suite,
+        })
+    }
+
+    /// The bytes from `from` on, without the zeros at the end of the file, always from the file.
+    pub(super) fn window_to_end(&self, from: u64, suite: HashSuite) -> Result<Window> {
+        let end = self.file.length().map_err(|error| self.cannot_read(error))?;
+        let bytes = Bytes::from(self.read_range(from, end)?);
+        Ok(Window {
+            bytes,
+            base: from,
+            segment: self.header.id,
+            seed: self.header.seed(),
+            suite,
+        })
+    }
+
+    /// Zeros at the end are not kept, so a sparse file takes no memory.
+    fn read_range(&self, from: u64, to: u64) -> Result<Vec<u8>> {
+        const STEP: u64 = 1 << 20;
+        let end = to.min(self.file.length().map_err(|error| self.cannot_read(error))?);
+        let mut bytes = Vec::new();
+        let mut zeros = 0;
+        let mut at = from;
+        let mut chunk = vec![0; STEP.min(end.saturating_sub(from)) as usize];
+        while at < end {
+            let wanted = STEP.min(end - at) as usize;
+            let piece = chunk.get_mut(..wanted).unwrap_or_default();
+            let count = read_full(&*self.file, at, piece).map_err(|error| self.cannot_read(error))?;
+            let piece = piece.get(..count).unwrap_or_default();
+            let used = piece
+                .iter()
+                .rposition(|byte| *byte != 0)
+                .map_or(0, |last| last + 1);
+            if used > 0 {
+                bytes.resize(bytes.len() + zeros, 0);
+                bytes.extend_from_slice(piece.get(..used).unwrap_or_default());
+                zeros = 0;
+            }
+            zeros += count - used;
+            at += count as u64;
+            if count < wanted {
+                break;
+            }
+        }
+        // The last digest may end in zeros that count.
+        bytes.resize(bytes.len() + zeros.min(512), 0);
+        Ok(bytes)
+    }
+
+    fn read(&self, locator: Locator) -> Result<Record> {
+        let offset = locator.offset();
+        if let Some(mapped) = self.mapped.get()
+            && offset < mapped.len() as u64
+        {
+            return self.record_in(mapped, 0, locator);
+        }
+        let kept = {
+            let spans = self.spans.read();
+            let index = spans.partition_point(|span| span.start <= offset);
+            let span = index.checked_sub(1).and_then(|index| spans.get(index));
+            span.filter(|span| offset < span.start + span.bytes.len() as u64)
+                .map(|span| (span.start, span.bytes.clone()))
+        };
+        match kept {
+            Some((start, bytes)) => self.record_in(&bytes, start, locator),
+            None => self.record_from_file(locator),
+        }
+    }
+
+    fn record_in(&self, bytes: &Bytes, start: u64, locator: Locator) -> Result<Record> {
+        let at = (locator.offset() - start) as usize;
+        let rest = bytes.get(at..).unwrap_or_default();
+        let header = self.header_of(rest, locator)?;
+        let range = header.body_range();
+        let body = bytes
+            .slice(at + range.start..at + range.end)
+            .ok_or_else(|| self.cut_off(locator))?;
+        self.record(header, body, locator)
+    }
+
+    fn record_from_file(&self, locator: Locator) -> Result<Record> {
+        let offset = locator.offset();
+        let mut head = [0; FRAME_HEADER_BYTES];
+        let count = read_full(&*self.file, offset, &mut head).map_err(|error| self.cannot_read(error))?;
+        let header = self.header_of(head.get(..count).unwrap_or_default(), locator)?;
+        let end = self.file.length().map_err(|error| self.cannot_read(error))?;
+        let body_at = offset + FRAME_HEADER_BYTES as u64;
+        if end.saturating_sub(body_at) < header.body_length as u64 {
+            return Err(self.cut_off(locator));
+        }
+        let mut body = vec![0; header.body_length];
+        let count = read_full(&*self.file, body_at, &mut body).map_err(|error| self.cannot_read(error))?;
+        body.truncate(count);
+        self.record(header, Bytes::from(body), locator)
+    }
+
+    fn header_of(&self, bytes: &[u8], locator: Locator) -> Result<FrameHeader> {
+        FrameHeader::parse(bytes, self.header.seed(), locator.offset()).map_err(|error| match error {
+            FrameError::Invalid(what) => super::damage(&self.name(), locator.offset(), what),
+            FrameError::Unsupported(what) => super::unsupported(&self.name(), locator.offset(), &what),
+        })
+    }
+
+    fn record(&self, header: FrameHeader, body: Bytes, locator: Locator) -> Result<Record> {
+        let offset = locator.offset();
+        // INVARIANT RDR-1.
+        if body.len() != header.body_length || !header.matches(&body, self.header.seed(), offset) {
+            return Err(super::damage(
+                &self.name(),
+                offset,
+                "the checksum of a body does not match",
+            ));
+        }
+        let kind = RecordKind::from_tag(header.kind)
+            .ok_or_else(|| Error::internal("a record that this version ignores was asked for"))?;
+        Ok(Record {
+            kind,
+            flags: header.flags,
+            locator,
+            batch: header.batch,
+            body,
+        })
+    }
+
+    fn cut_off(&self, locator: Locator) -> Error {
+        super::damage(&self.name(), locator.offset(), "a record is cut off")
+    }
+}

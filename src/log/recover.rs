@@ -1,0 +1,265 @@
+//! Preparing to write: going on in place, or recovering into a new segment.
+//!
+//! # Layer
+//! L2.
+//!
+//! # Invariants
+//! - REC-1: recovery changes no byte of an existing segment.
+//! - REC-2: nothing beyond the durable mark is ever sealed: whole batches found there are written again.
+//! - REC-3: the manifest lists the new segment only when its content is durable; the segment gets its final name
+//!   after that, so an unlisted segment never holds a batch that the manifest should know.
+//!
+//! # After a crash
+//! Every step leaves either the old manifest, with which recovery simply runs again, or the new one, with which
+//! the log is whole.
+
+use std::sync::Arc;
+
+use super::batch::{Batch, BatchBuilder, Continue, HeadMark, encode_group};
+use super::catch_up::{ActiveScan, FIRST_OFFSET, Visit};
+use super::live::Live;
+use super::manifest::{MANIFEST_NAME, SegmentEntry};
+use super::reader::SegmentFile;
+use super::scan::Chain;
+use super::segment::{LOG_FOLDER, next_segment_bytes, segment_name};
+use super::{Log, WriteLock, damage};
+use crate::disk::{self, read_full, unfinished_name};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Bytes behind the end that must be zero for going on in place. A write that was cut off leaves its first bytes
+/// there; a page that a failed sync lost further behind is torn tail, which every scan stops at.
+const CLEAN_BYTES: usize = 4096;
+
+impl Log {
+    /// Brings this handle to the end of the log, as the holder of the lock: hands out what is new, then goes on in
+    /// place if the log ends where `live` of this run of the machine says, or recovers into a new segment.
+    ///
+    /// # Errors
+    /// As [`Log::catch_up`] and [`Log::append`].
+    ///
+    /// # Durability
+    /// When this returns, every batch handed out so far is durable, save a group of this handle that waits for
+    /// [`Log::sync`].
+    pub fn prepare(&mut self, lock: &WriteLock, visit: &mut dyn FnMut(Batch) -> Result<()>) -> Result<()> {
+        self.check_lock(lock)?;
+        self.check_lock_file(lock)?;
+        let live = self.look(visit)?;
+        let segment = self.segment(self.manifest.active().id)?;
+        self.check_active_header(&segment)?;
+        if segment.unfinished {
+            self.poison_on_error(|log| log.finish_name(segment.header.id))?;
+        }
+        if !self.unlisted_checked {
+            self.catch_up(visit)?;
+        }
+        if !self.go_on_in_place(live.as_ref(), &segment, visit)? {
+            self.recover(live.as_ref(), &segment, visit)?;
+        }
+        self.prepared = lock.number;
+        Ok(())
+    }
+
+    /// Whether the active segment may be written on. Catches up if so.
+    fn go_on_in_place(
+        &mut self,
+        live: Option<&Live>,
+        segment: &SegmentFile,
+        visit: &mut Visit<'_>,
+    ) -> Result<bool> {
+        let Some(limit) = live.and_then(|live| self.live_limit(live)) else {
+            return Ok(false);
+        };
+        let end = if self.unsynced.is_some() && limit == self.durable {
+            self.cursor.offset
+        } else {
+            limit
+        };
+        if end < self.cursor.offset {
+            return Ok(false);
+        }
+        let mut behind = [0; CLEAN_BYTES];
+        let count = read_full(&*segment.file, end, &mut behind)
+            .map_err(|error| Error::io(format!("cannot read {}", segment.name()), error))?;
+        if behind.iter().take(count).any(|byte| *byte != 0) {
+            return Ok(false);
+        }
+        if end > self.cursor.offset {
+            let chain = Chain {
+                batch: self.cursor.batch,
+                digest: Some(self.cursor.digest),
+            };
+            let from = self.cursor.offset;
+            let scan = self.scan_active(segment, from, chain, live, Some(end))?;
+            segment.keep(from, scan.window.bytes.clone());
+            for scanned in scan.batches {
+                self.deliver(scanned, true, visit)?;
+            }
+        }
+        if self.unsynced.is_none() {
+            self.durable = end;
+            self.unproven.clear();
+        }
+        Ok(true)
+    }
+
+    /// Seals the active segment where it is known to be durable and writes the whole batches behind that again.
+    fn recover(
+        &mut self,
+        live: Option<&Live>,
+        segment: &Arc<SegmentFile>,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let before = self.manifest.before_active();
+        let chain = Chain {
+            batch: before.last_batch,
+            digest: Some(before.last_digest),
+        };
+        self.durable = FIRST_OFFSET;
+        let mut scan = self.scan_active(segment, FIRST_OFFSET, chain, live, None)?;
+        let split = scan
+            .batches
+            .partition_point(|scanned| scanned.end <= scan.durable);
+        let beyond = scan.batches.split_off(split);
+        let boundary = scan.batches.last().map_or(FIRST_OFFSET, |scanned| scanned.end);
+        if boundary != scan.durable {
+            return Err(damage(
+                &segment.name(),
+                scan.durable,
+                "the durable mark is not at the end of a batch",
+            ));
+        }
+        let newest = beyond
+            .last()
+            .or(scan.batches.last())
+            .map_or(before.last_batch, |scanned| scanned.batch.number);
+        if newest < self.visited {
+            let message = format!(
+                "batch {}, which was read before it was durable, is gone",
+                self.visited
+            );
+            return Err(Error::new(ErrorKind::Poisoned, message).with_hint("open the store again"));
+        }
+        self.cursor.offset = FIRST_OFFSET;
+        (self.cursor.batch, self.cursor.digest) = (before.last_batch, before.last_digest);
+        let below = std::mem::take(&mut scan.batches);
+        for scanned in below {
+            let (end, number, digest) = (
+                scanned.end,
+                scanned.batch.number,
+                *scanned.batch.digest.as_bytes(),
+            );
+            self.cursor.commit = scanned.batch.commit;
+            if number > self.visited {
+                self.hand_out(scanned.batch, true, visit)?;
+            }
+            self.cursor.offset = end;
+            (self.cursor.batch, self.cursor.digest) = (number, digest);
+        }
+        let kept = scan.durable.saturating_sub(FIRST_OFFSET) as usize;
+        segment.keep_all(FIRST_OFFSET, scan.window.bytes.slice(0..kept));
+        self.unsynced = None;
+        let mut group = Vec::with_capacity(beyond.len());
+        for scanned in &beyond {
+            group.push((rebuild(&scan, scanned), scanned.batch.commit));
+        }
+        let head = self.head_after_recovery(live, beyond.last().map(|scanned| scanned.batch.commit));
+        let batches = self.poison_on_error(|log| log.write_recovered(group, head))?;
+        for batch in batches {
+            self.hand_out(batch, true, visit)?;
+        }
+        self.unproven.clear();
+        Ok(())
+    }
+
+    /// What `live` is to say after a recovery. The log does not know what a commit holds, so root and number are
+    /// those of the mark before if it is about the same commit, else zero.
+    fn head_after_recovery(
+        &self,
+        live: Option<&Live>,
+        newest: Option<crate::digest::CommitDigest>,
+    ) -> HeadMark {
+        let commit = newest.unwrap_or_else(|| self.head_commit());
+        match live {
+            Some(live) if live.commit == commit => HeadMark {
+                commit,
+                root: live.root,
+                seq: live.seq,
+            },
+            _ => HeadMark {
+                commit,
+                root: crate::digest::Root::from_bytes([0; 32]),
+                seq: 0,
+            },
+        }
+    }
+
+    fn write_recovered(
+        &mut self,
+        group: Vec<(BatchBuilder, crate::digest::CommitDigest)>,
+        head: HeadMark,
+    ) -> Result<Vec<Batch>> {
+        let (sealed, previous) = self.sealed_at_cursor();
+        let header = self.new_header(previous)?;
+        let after = Continue {
+            segment: header.id,
+            seed: header.seed(),
+            start: FIRST_OFFSET,
+            synced_upto: FIRST_OFFSET,
+            last_batch: self.cursor.batch,
+            last_digest: self.cursor.digest,
+        };
+        let first_batch = self.cursor.batch + 1;
+        let (bytes, batches) = encode_group(group, self.suite, after)?;
+        let mut content = header.encode();
+        content.extend_from_slice(&bytes);
+        let name = segment_name(header.id);
+        let unfinished = unfinished_name(&name);
+        let length = next_segment_bytes(&self.options, 0, bytes.len() as u64);
+        disk::write_whole(&*self.disk, &unfinished, &content, length)
+            .and_then(|()| self.disk.sync_dir(LOG_FOLDER))
+            .map_err(|error| Error::io(format!("cannot create {name}"), error))?;
+        // INVARIANT REC-3.
+        self.publish(sealed, SegmentEntry::active(header.id, first_batch))?;
+        self.finish_name(header.id)?;
+        let segment = self.enter_new(header.id)?;
+        segment.keep(FIRST_OFFSET, bytes.clone());
+        self.cursor.offset = FIRST_OFFSET + bytes.len() as u64;
+        if let Some(last) = batches.last() {
+            self.cursor.batch = last.number;
+            self.cursor.digest = *last.digest.as_bytes();
+            self.cursor.commit = last.commit;
+        }
+        self.mark_durable_keeping_unproven(head)?;
+        Ok(batches)
+    }
+
+    /// As `mark_durable`; what was handed out before it was durable is still to be compared.
+    fn mark_durable_keeping_unproven(&mut self, head: HeadMark) -> Result<()> {
+        let unproven = std::mem::take(&mut self.unproven);
+        self.mark_durable(head)?;
+        self.unproven = unproven;
+        Ok(())
+    }
+
+    /// Gives a listed segment its final name; a crash may have come between the manifest and this.
+    fn finish_name(&self, id: u64) -> Result<()> {
+        let name = segment_name(id);
+        let renamed = match self.disk.rename_new(&unfinished_name(&name), &name) {
+            // Another process did it before this one had the lock.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            other => other,
+        };
+        renamed
+            .and_then(|()| self.disk.sync_dir(LOG_FOLDER))
+            .map_err(|error| Error::io(format!("cannot name {name}, which {MANIFEST_NAME} lists"), error))
+    }
+}
+
+/// A batch as it was, to be written in another place.
+fn rebuild(scan: &ActiveScan, scanned: &super::scan::Scanned) -> BatchBuilder {
+    let mut builder = BatchBuilder::new();
+    for (kind, flags, body) in scan.window.raw_frames(scanned) {
+        builder.add_frame(kind, flags, &body);
+    }
+    builder
+}

@@ -1,0 +1,117 @@
+//! Segments: their files, their names, their headers and how large they are made.
+//!
+//! # Layer
+//! L2.
+//!
+//! # Invariants
+//! - SEG-1: a segment is created whole, filled with zeros; it never grows and is never shortened.
+//! - SEG-2: the nonce of a segment is random, so that no byte of an earlier file can pass as one of its frames.
+//!
+//! # Format
+//! docs/format.md, "Segment".
+
+use super::LogOptions;
+use super::frame::FrameSeed;
+use super::manifest::SegmentEnd;
+use crate::codec::{DecodeError, Reader};
+
+/// Bytes before the first batch.
+pub(super) const SEGMENT_HEADER_BYTES: usize = 4096;
+/// The folder of the segments.
+pub(super) const LOG_FOLDER: &str = "log";
+/// Bytes of a segment at the most: a locator counts 16-byte steps in 32 bits.
+pub(super) const SEGMENT_BYTES_LIMIT: u64 = 16 << 32;
+
+const MAGIC: &[u8; 8] = b"TRsegm01";
+const FORMAT: u32 = 1;
+
+/// The first bytes of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SegmentHeader {
+    pub(super) instance: [u8; 16],
+    pub(super) id: u64,
+    pub(super) nonce: [u8; 16],
+    pub(super) previous: SegmentEnd,
+}
+
+impl SegmentHeader {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(SEGMENT_HEADER_BYTES);
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&FORMAT.to_le_bytes());
+        bytes.extend_from_slice(&[0; 4]);
+        bytes.extend_from_slice(&self.instance);
+        bytes.extend_from_slice(&self.id.to_le_bytes());
+        bytes.extend_from_slice(&self.nonce);
+        for number in [self.previous.id, self.previous.length, self.previous.last_batch] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        bytes.extend_from_slice(&self.previous.last_digest);
+        bytes.resize(SEGMENT_HEADER_BYTES - 4, 0);
+        bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
+        bytes
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut whole = Reader::new(bytes);
+        let covered = whole.bytes(SEGMENT_HEADER_BYTES - 4)?;
+        let stored = whole.u32()?;
+        let mut reader = Reader::new(covered);
+        if reader.bytes(MAGIC.len())? != MAGIC {
+            return Err(DecodeError::Invalid("it does not start as a segment does"));
+        }
+        if crc32c::crc32c(covered) != stored {
+            return Err(DecodeError::Invalid("the checksum of its header does not match"));
+        }
+        if reader.u32()? != FORMAT || reader.u32()? != 0 {
+            return Err(DecodeError::Invalid("its header is of another format"));
+        }
+        let header = Self {
+            instance: reader.array()?,
+            id: reader.u64()?,
+            nonce: reader.array()?,
+            previous: SegmentEnd {
+                id: reader.u64()?,
+                length: reader.u64()?,
+                last_batch: reader.u64()?,
+                last_digest: reader.array()?,
+            },
+        };
+        if reader.bytes(reader.left())?.iter().any(|byte| *byte != 0) {
+            return Err(DecodeError::Invalid("a reserved byte of its header is not zero"));
+        }
+        Ok(header)
+    }
+
+    pub(super) fn seed(&self) -> FrameSeed {
+        FrameSeed::new(&self.instance, &self.nonce)
+    }
+}
+
+/// The name of a segment's file.
+pub(super) fn segment_name(id: u64) -> String {
+    format!("{LOG_FOLDER}/{id:08}.seg")
+}
+
+/// The segment number in a file name without its folder; the flag says that the file is unfinished. `None` for other
+/// names.
+pub(super) fn parse_segment_name(name: &str) -> Option<(u64, bool)> {
+    let (finished, unfinished) = match name.strip_suffix(".tmp") {
+        Some(finished) => (finished, true),
+        None => (name, false),
+    };
+    let digits = finished.strip_suffix(".seg")?;
+    let id: u64 = digits.parse().ok()?;
+    (format!("{id:08}") == digits).then_some((id, unfinished))
+}
+
+/// How large the next segment is made: twice what the last one used, between the two limits, and more only if `needed`
+/// bytes of batches do not fit otherwise.
+pub(super) fn next_segment_bytes(options: &LogOptions, used: u64, needed: u64) -> u64 {
+    let least = options.segment_bytes_min.max(2 * SEGMENT_HEADER_BYTES as u64);
+    let wanted = used
+        .saturating_mul(2)
+        .clamp(least, options.segment_bytes_max.max(least));
+    let needed = needed.saturating_add(SEGMENT_HEADER_BYTES as u64);
+    wanted.max(needed).next_multiple_of(SEGMENT_HEADER_BYTES as u64)
+}

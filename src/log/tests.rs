@@ -1,0 +1,95 @@
+//! Tests of the log. What several of them need is here; each file below is about one kind of trouble.
+
+mod turns;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::*;
+use crate::digest::{HashAlgorithm, Root};
+use crate::disk::MemDisk;
+
+/// Segments this small rotate after a few batches.
+const SMALL: LogOptions = LogOptions {
+    segment_bytes_min: 8192,
+    segment_bytes_max: 12288,
+    map: true,
+    degraded: false,
+};
+
+const NO_WAIT: Duration = Duration::ZERO;
+
+/// The mark of the head after the batch of `number`.
+fn mark(number: u64) -> HeadMark {
+    let mut bytes = [7; 32];
+    bytes[..8].copy_from_slice(&number.to_le_bytes());
+    HeadMark {
+        commit: CommitDigest::from_bytes(bytes),
+        root: Root::from_bytes(bytes),
+        seq: number,
+    }
+}
+
+/// A batch whose records tell `text`.
+fn batch(text: &str) -> BatchBuilder {
+    let mut builder = BatchBuilder::new();
+    builder.add(RecordKind::Object, 0, text.as_bytes());
+    builder.add(RecordKind::Text, 0, &vec![b'x'; text.len() * 3]);
+    builder
+}
+
+fn create(disk: &Arc<dyn Disk>, options: LogOptions) -> Log {
+    Log::create(
+        Arc::clone(disk),
+        HashAlgorithm::Blake3,
+        batch("batch 1"),
+        mark(1),
+        options,
+    )
+    .unwrap()
+}
+
+/// What the first record of a batch says.
+fn text_of(batch: &Batch) -> String {
+    batch
+        .records
+        .first()
+        .map(|record| String::from_utf8_lossy(&record.body).into_owned())
+        .unwrap_or_default()
+}
+
+/// Opens the store, reads it all and checks that batches are numbered as they must be and that every record reads
+/// back from its place. Returns the texts.
+fn read_all(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<(Vec<String>, Tail)> {
+    let mut log = Log::open(Arc::clone(disk), mode, options)?;
+    let mut batches = Vec::new();
+    let tail = log.catch_up(&mut |batch| {
+        batches.push(batch);
+        Ok(())
+    })?;
+    let reader = log.reader();
+    for (index, batch) in batches.iter().enumerate() {
+        assert_eq!(batch.number, index as u64 + 1, "LOG-7: batch numbers rise by one");
+        for record in &batch.records {
+            assert_eq!(&reader.read(record.locator)?, record);
+        }
+    }
+    Ok((batches.iter().map(text_of).collect(), tail))
+}
+
+/// Takes the lock, catches up and appends one batch for each text.
+fn append(log: &mut Log, texts: &[&str]) -> Result<Vec<Batch>> {
+    let lock = log.lock(NO_WAIT)?;
+    log.prepare(&lock, &mut |_| Ok(()))?;
+    let next = log.newest_batch() + 1;
+    let group = texts
+        .iter()
+        .enumerate()
+        .map(|(index, text)| (batch(text), mark(next + index as u64)))
+        .collect();
+    log.append(&lock, group, Durability::Synced)
+}
+
+fn expected(count: usize) -> Vec<String> {
+    (1..=count).map(|number| format!("batch {number}")).collect()
+}
