@@ -1,0 +1,99 @@
+//! The vectors in `tests/vectors`, from which another implementation can check itself.
+//!
+//! Each file is made here from scratch and compared with what is stored. `TREERING_WRITE_VECTORS=1` writes
+//! them anew; a change of a stored vector is a change of the format.
+
+mod commit;
+mod digest;
+mod history;
+mod object;
+mod reference;
+
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+use treering::codec::DecodeError;
+use treering::digest::{HashAlgorithm, HashSuite, to_hex};
+
+const SUITES: [HashSuite; 2] = [
+    HashSuite::new(HashAlgorithm::Blake3),
+    HashSuite::new(HashAlgorithm::Sha256),
+];
+
+/// Compares `made` with the stored file, or stores it.
+fn check_file(name: &str, made: &Json) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/vectors")
+        .join(name);
+    if std::env::var_os("TREERING_WRITE_VECTORS").is_some() {
+        let mut text = serde_json::to_string_pretty(made).unwrap();
+        text.push('\n');
+        std::fs::write(&path, text).unwrap();
+    }
+    let stored: Json = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let (Json::Object(stored), Json::Object(made)) = (&stored, made) else {
+        panic!("{name} is no object")
+    };
+    assert_eq!(
+        stored.keys().collect::<Vec<_>>(),
+        made.keys().collect::<Vec<_>>(),
+        "{name}"
+    );
+    for (section, made) in made {
+        let stored = &stored[section];
+        if let (Json::Array(stored), Json::Array(made)) = (stored, made) {
+            assert_eq!(stored.len(), made.len(), "{name}, {section}");
+            for (index, (stored, made)) in stored.iter().zip(made).enumerate() {
+                assert_eq!(stored, made, "{name}, {section}, number {index}");
+            }
+        }
+        assert_eq!(stored, made, "{name}, {section}");
+    }
+}
+
+/// The answer of each hash, under its name.
+fn for_each_hash(answer: impl Fn(HashSuite) -> Json) -> Json {
+    SUITES
+        .iter()
+        .map(|suite| (suite.algorithm().name().to_owned(), answer(*suite)))
+        .collect()
+}
+
+/// Tagged fields, also those that no encoder would write.
+fn encoding(version: u8, fields: &[(u16, Vec<u8>)]) -> Vec<u8> {
+    let mut bytes = vec![version];
+    for (tag, field) in fields {
+        bytes.extend_from_slice(&tag.to_le_bytes());
+        bytes.extend_from_slice(&u32::try_from(field.len()).unwrap().to_le_bytes());
+        bytes.extend_from_slice(field);
+    }
+    bytes
+}
+
+/// The valid fields `base` with one of them set or, without bytes, removed.
+fn altered(base: &[(u16, Vec<u8>)], tag: u16, field: Option<Vec<u8>>) -> Vec<u8> {
+    let mut fields: Vec<_> = base.iter().filter(|(other, _)| *other != tag).cloned().collect();
+    if let Some(field) = field {
+        fields.push((tag, field));
+        fields.sort();
+    }
+    encoding(1, &fields)
+}
+
+/// An encoding that must be refused.
+struct Invalid {
+    why: &'static str,
+    bytes: Vec<u8>,
+    error: &'static str,
+}
+
+/// Checks that each is refused with the error that it names, and lists them.
+fn refusals<T: std::fmt::Debug>(all: Vec<Invalid>, decode: impl Fn(&[u8]) -> Result<T, DecodeError>) -> Json {
+    all.into_iter()
+        .map(|Invalid { why, bytes, error }| {
+            let found = decode(&bytes).expect_err(why);
+            assert_eq!(found.to_string(), error, "{why}");
+            json!({"why": why, "bytes": to_hex(&bytes), "error": error})
+        })
+        .collect()
+}
