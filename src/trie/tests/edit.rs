@@ -106,6 +106,33 @@ fn tri_1_ten_thousand_histories_in_two_orders_have_one_root() {
 }
 
 #[test]
+fn entries_built_at_once_are_those_inserted() {
+    for (seed, size, shared) in [
+        (14, 0, 0),
+        (15, 1, 0),
+        (16, 2, 252),
+        (17, 60, 40),
+        (18, 16, 252),
+        (19, 3_000, 0),
+    ] {
+        let mut random = Random::new(seed);
+        let mut all: Vec<Entry> = (0..size).map(|_| random.entry_sharing(shared)).collect();
+        // Some keys come again, later, with another digest.
+        for index in 0..size / 10 {
+            let again = Entry {
+                digest: random.bytes(),
+                ..all[index]
+            };
+            all.push(again);
+        }
+        let model: Model = all.iter().map(|entry| (entry.key, *entry)).collect();
+        let built = Trie::from_entries(all.clone());
+        check_against(&built, &model);
+        assert_eq!(root(&built), root(&trie_of(all)));
+    }
+}
+
+#[test]
 fn unequal_maps_have_unequal_roots() {
     let mut random = Random::new(3);
     let base = random.entries(50);

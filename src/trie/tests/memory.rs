@@ -17,6 +17,14 @@ fn sizes_of_nodes() {
     assert_eq!(size_of::<Branch>() + OWNERS, 64);
 }
 
+#[test]
+fn tries_and_what_walks_them_go_from_thread_to_thread() {
+    fn assert_send_and_sync<T: Send + Sync>() {}
+    assert_send_and_sync::<Trie>();
+    assert_send_and_sync::<Iter<'static>>();
+    assert_send_and_sync::<Diff<'static>>();
+}
+
 /// Bytes asked of the allocator for the nodes of `new` that `old`, from which it was edited, does not have.
 fn bytes_not_shared(old: Option<&Child>, new: &Child) -> usize {
     if old.is_some_and(|old| old.is_same(new)) {

@@ -1,0 +1,54 @@
+//! Building a trie from many entries at once: sorted, then each node made in its final size.
+//!
+//! # Layer
+//! L3. Part of trie/.
+//!
+//! # Invariants
+//! TRI-1; see trie/mod.rs.
+//!
+//! # Format
+//! None.
+
+use triomphe::Arc;
+
+use super::Entry;
+use super::node::{Branch, Child};
+
+/// The top of the trie of `entries`; of entries with one key the last one counts.
+pub(super) fn build(mut entries: Vec<Entry>) -> Option<Child> {
+    // The sort is stable, so among equal keys the last one stays last.
+    entries.sort_by_key(|entry| entry.key);
+    entries.dedup_by(|later, kept| {
+        let same = later.key == kept.key;
+        if same {
+            *kept = *later;
+        }
+        same
+    });
+    if entries.is_empty() {
+        None
+    } else {
+        Some(node(&entries, 0))
+    }
+}
+
+/// The node of these entries, of which there is one at least, with keys that rise and share all digits above
+/// `level`. Recurses to at most the depth of the trie.
+fn node(entries: &[Entry], level: usize) -> Child {
+    if let [only] = entries {
+        return Child::leaf(Arc::new(*only));
+    }
+    let digit = |entry: &Entry| entry.key.nibble(level);
+    let groups = || entries.chunk_by(|one, two| digit(one) == digit(two));
+    let mut children = Vec::with_capacity(groups().count());
+    let mut bitmap = 0;
+    for group in groups() {
+        bitmap |= 1 << digit(&group[0]);
+        children.push(node(group, level + 1));
+    }
+    Child::branch(Arc::new(Branch::new(
+        bitmap,
+        entries.len() as u64,
+        children.into_boxed_slice(),
+    )))
+}
