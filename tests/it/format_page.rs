@@ -1,20 +1,34 @@
 //! The hex examples of docs/format.md, decoded: the page cannot drift from the code.
 //!
 //! An example is a fenced block whose info string is `hex` and a name. In each of its lines `;` starts a
-//! comment. Every block of the page must be decoded by a test here.
+//! comment, and `00*24` is 24 bytes of 00. Every block of the page must be decoded by a test here.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use treering::digest::{
     CommitDigest, HashAlgorithm, HashSuite, HistoryRoot, ObjectDigest, Root, TextDigest, from_hex,
 };
+use treering::disk::{Disk, MemDisk};
+use treering::log::{CheckItem, Log, LogOptions, Mode, RecordKind};
 use treering::object::{Attributes, Commit, Object, Op, Origin, Reference, Time, Value};
 
 const SUITE: HashSuite = HashSuite::new(HashAlgorithm::Blake3);
 const SUITES: [HashSuite; 2] = [SUITE, HashSuite::new(HashAlgorithm::Sha256)];
 
 /// The examples that the tests below decode.
-const EXAMPLES: [&str; 4] = ["object", "value", "commit", "reference"];
+const EXAMPLES: [&str; 10] = [
+    "object",
+    "value",
+    "commit",
+    "reference",
+    "format",
+    "live",
+    "manifest",
+    "segment",
+    "frame",
+    "seal",
+];
 
 fn page() -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/format.md")).unwrap()
@@ -29,17 +43,18 @@ fn examples(page: &str) -> Vec<(String, Vec<u8>)> {
             continue;
         };
         let block = lines.by_ref().take_while(|line| *line != "```");
-        let digits: String = block
-            .map(|line| line.split(';').next().unwrap_or_default())
-            .flat_map(str::chars)
-            .filter(|character| !character.is_whitespace())
-            .collect();
-        examples.push((
-            name.to_owned(),
-            from_hex(&digits).unwrap_or_else(|| panic!("example {name}")),
-        ));
+        let words = block.flat_map(|line| line.split(';').next().unwrap_or_default().split_whitespace());
+        examples.push((name.to_owned(), words.flat_map(bytes_of).collect()));
     }
     examples
+}
+
+/// The byte that a word stands for, or with `*` and a number that many of them.
+fn bytes_of(word: &str) -> Vec<u8> {
+    let (byte, count) = word.split_once('*').unwrap_or((word, "1"));
+    from_hex(byte)
+        .unwrap_or_else(|| panic!("{word} is no byte"))
+        .repeat(count.parse().unwrap())
 }
 
 fn example(name: &str) -> Vec<u8> {
@@ -159,5 +174,88 @@ fn the_reference_is_what_its_comments_say() {
     assert_eq!(reference.encode().unwrap(), bytes);
     for suite in SUITES {
         assert_shown(&treering::digest::to_hex(&reference.digest(suite).unwrap()));
+    }
+}
+
+/// The store whose files the page shows, with byte `damage` of example `damaged` changed.
+fn example_store(damaged: Option<(&str, usize)>) -> Arc<dyn Disk> {
+    let disk = MemDisk::new();
+    let file = |name: &str, parts: &[&str], length: usize| {
+        let mut bytes = Vec::new();
+        for part in parts {
+            let mut example = example(part);
+            match damaged {
+                Some((name, at)) if name == *part => example[at] ^= 1,
+                _ => {}
+            }
+            bytes.extend_from_slice(&example);
+        }
+        bytes.resize(bytes.len().max(length), 0);
+        disk.create(name).unwrap().write_at(0, &bytes).unwrap();
+    };
+    disk.create_dir("log").unwrap();
+    file("format", &["format"], 0);
+    file("live", &["live"], 0);
+    file("manifest", &["manifest"], 0);
+    file("log/00000001.seg", &["segment", "frame", "seal"], 64 << 10);
+    Arc::new(disk)
+}
+
+/// What a check of the store finds wrong, or the error with which it is refused.
+fn findings(disk: Arc<dyn Disk>) -> Vec<String> {
+    let mut findings = Vec::new();
+    let result = Log::check(disk, LogOptions::default(), &mut |item| {
+        if let CheckItem::Finding(finding) = item {
+            findings.push(format!("{}: {}", finding.file, finding.message));
+        }
+        Ok(())
+    });
+    findings.extend(result.err().map(|error| error.to_string()));
+    findings
+}
+
+#[test]
+fn the_files_of_a_store_are_read_as_their_comments_say() {
+    let disk = example_store(None);
+    assert_eq!(findings(Arc::clone(&disk)), [""; 0]);
+    let mut log = Log::open(disk, Mode::ReadOnly, LogOptions::default()).unwrap();
+    assert_eq!(log.format().hash, HashAlgorithm::Sha256);
+    assert_eq!(
+        (log.format().lineage, log.format().instance),
+        ([0xa1; 16], [0xa2; 16])
+    );
+    let mut batches = Vec::new();
+    let tail = log.catch_up(&mut |batch| {
+        batches.push(batch);
+        Ok(())
+    });
+    assert_eq!(tail.unwrap().torn_bytes, 0);
+    assert_eq!(batches.len(), 1);
+    let [record] = &batches[0].records[..] else {
+        panic!("{batches:?}")
+    };
+    assert_eq!(
+        (batches[0].number, batches[0].commit),
+        (1, CommitDigest::from_bytes([0x41; 32]))
+    );
+    assert_eq!(
+        (record.kind, record.flags, &*record.body),
+        (RecordKind::Text, 0, &b"why, in words"[..])
+    );
+    assert_eq!(record.locator.offset(), 4096);
+    assert_eq!(log.size(), (1, 4304));
+}
+
+/// So the test above would have seen a wrong byte in any example, whatever a reader makes of it.
+#[test]
+fn a_wrong_byte_in_any_file_is_found() {
+    for name in ["format", "live", "manifest", "segment", "frame", "seal"] {
+        let length = example(name).len();
+        for at in (0..length.min(256)).chain(length - 4..length) {
+            assert!(
+                !findings(example_store(Some((name, at)))).is_empty(),
+                "{name}, byte {at}"
+            );
+        }
     }
 }
