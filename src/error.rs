@@ -122,6 +122,19 @@ impl Error {
         self
     }
 
+    /// The same error for another one who waits for the same work; without the underlying error.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        Self(Box::new(Inner {
+            kind: self.0.kind,
+            code: self.0.code,
+            message: self.0.message.clone(),
+            hint: self.0.hint.clone(),
+            ids: self.0.ids.clone(),
+            source: None,
+        }))
+    }
+
     /// What the caller has to do.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -186,9 +199,6 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0
-            .source
-            .as_ref()
-            .map(|source| &**source as &(dyn std::error::Error + 'static))
+        self.0.source.as_ref().map(|source| &**source as &(dyn std::error::Error + 'static))
     }
 }

@@ -4,9 +4,16 @@ pub mod bytes;
 pub mod codec;
 pub mod digest;
 pub mod disk;
+pub mod engine;
 pub mod error;
 pub mod log;
 pub mod object;
+pub(crate) mod store;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod trie;
+
+pub use engine::*;
+pub use error::{Error, ErrorKind, Result};
+pub use object::*;
+pub use store::ChangeCounts;

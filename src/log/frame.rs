@@ -26,7 +26,8 @@ pub const BODY_BYTES_MAX: usize = 64 << 20;
 pub(super) const IGNORABLE_KIND: u8 = 0x80;
 
 const MAGIC: &[u8; 4] = b"TRf1";
-const FLAG_UNLINKED: u8 = 4;
+/// Flag of an object record that does not link its id.
+pub const UNLINKED: u8 = 4;
 
 /// What a record is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -128,7 +129,7 @@ impl FrameHeader {
         if kind == 0 || body_length > BODY_BYTES_MAX {
             return Err(FrameError::Invalid("a frame header breaks a limit"));
         }
-        if flags & !FLAG_UNLINKED != 0 || header[6..8] != [0; 2] || word(12) != word(8) {
+        if flags & !UNLINKED != 0 || header[6..8] != [0; 2] || word(12) != word(8) {
             return Err(FrameError::Unsupported(format!(
                 "a frame has the flags {flags:#04x} or a key"
             )));

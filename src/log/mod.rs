@@ -49,7 +49,7 @@ pub use append::Durability;
 pub use batch::{Batch, BatchBuilder, HeadMark, Locator, Record};
 pub use check::{CheckItem, CheckSummary, Finding, Severity};
 pub use format_file::{FORMAT, Format};
-pub use frame::{BODY_BYTES_MAX, RecordKind};
+pub use frame::{BODY_BYTES_MAX, RecordKind, UNLINKED};
 pub use reader::LogReader;
 
 use crate::digest::{CommitDigest, HashSuite};

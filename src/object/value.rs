@@ -115,6 +115,16 @@ impl From<BTreeMap<String, Value>> for Value {
 }
 
 impl Value {
+    /// The canonical bytes: equal values have equal bytes.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the value nests too deep or a key breaks its rule.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        put_value(&mut bytes, self, 1)?;
+        Ok(bytes)
+    }
+
     /// The text, if the value is one.
     pub fn as_text(&self) -> Option<&str> {
         match self {

@@ -1,0 +1,110 @@
+//! A change that is kept only if it passes its checks: committed whole or not at all.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - ATT-1: after an error, a panic or a failed check the state is as before; what was staged is under
+//!   `rejected/`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::{ReferenceClass, ReferenceName};
+
+use super::commit::Committed;
+use super::draft::{Draft, Writer};
+use super::memory::Memory;
+
+/// A condition that a change must meet; the error says which and why, for a person or a model to act on.
+pub type Check<'a> = dyn Fn(&Draft) -> Result<(), String> + 'a;
+
+/// What an accepted attempt gave.
+#[derive(Debug)]
+pub struct Attempted<T> {
+    /// What the change returned.
+    pub value: T,
+    /// The commit.
+    pub committed: Committed,
+}
+
+impl Memory {
+    /// Runs `change` on a draft, then the checks, then commits it with an automatic snapshot of the state
+    /// before. If the change fails or panics or a check refuses, nothing of it is committed, and what it had
+    /// staged is kept under `rejected/` with the reason.
+    ///
+    /// # Errors
+    /// The change's own error; `Denied` (code `rejected`) if a check refused it or it panicked; as
+    /// [`Self::commit`].
+    ///
+    /// ```
+    /// use treering::{Draft, Id, Kind, Memory, NewObject, Writer};
+    ///
+    /// let memory = Memory::in_memory()?;
+    /// let no_removals = |draft: &Draft| match draft.counts().removed {
+    ///     0 => Ok(()),
+    ///     count => Err(format!("it removes {count} objects")),
+    /// };
+    /// let id = Id::new("plan")?;
+    /// memory.put(NewObject::new(id.clone(), Kind::new("note")?), Writer::new())?;
+    /// let refused = memory.attempt(Writer::new(), |draft| draft.remove(&id), &[&no_removals]);
+    /// assert!(refused.is_err());
+    /// assert!(memory.view().contains(&id)?);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn attempt<T>(
+        &self,
+        writer: Writer,
+        change: impl FnOnce(&mut Draft) -> Result<T>,
+        checks: &[&Check<'_>],
+    ) -> Result<Attempted<T>> {
+        self.inner.check_writable()?;
+        writer.check()?;
+        let mut draft = self.draft(writer);
+        draft.snapshot_before(true);
+        // A panic of the change leaves only the draft in doubt, and that is dropped.
+        let value = match catch_unwind(AssertUnwindSafe(|| change(&mut draft))) {
+            Ok(Ok(value)) => value,
+            Ok(Err(error)) => {
+                self.reject(&draft, &format!("the change failed: {error}"))?;
+                return Err(error);
+            }
+            Err(panic) => return Err(self.rejected(&draft, &format!("the change panicked: {}", said(&*panic)))?),
+        };
+        for check in checks {
+            let verdict = catch_unwind(AssertUnwindSafe(|| check(&draft)))
+                .unwrap_or_else(|panic| Err(format!("a check panicked: {}", said(&*panic))));
+            if let Err(reason) = verdict {
+                return Err(self.rejected(&draft, &reason)?);
+            }
+        }
+        let committed = self.commit(draft, "attempt")?;
+        Ok(Attempted { value, committed })
+    }
+
+    fn rejected(&self, draft: &Draft, reason: &str) -> Result<Error> {
+        let name = self.reject(draft, reason)?;
+        let error = Error::new(ErrorKind::Denied, format!("the change was rejected: {reason}")).with_code("rejected");
+        Ok(match name {
+            Some(name) => error.with_hint(format!("nothing was changed; what it staged is kept as {name}")),
+            None => error,
+        })
+    }
+
+    /// Keeps what a draft stages under `rejected/`, with the reason; the state does not change.
+    pub(super) fn reject(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
+        if draft.is_empty() {
+            return Ok(None);
+        }
+        let writer = Writer { reason: Some(reason.to_owned()), ..draft.writer().clone() };
+        let kept = self.keep(draft, &writer, |number| {
+            ReferenceName::of(ReferenceClass::Rejected, &number.to_string())
+        })?;
+        Ok(Some(kept.as_str().to_owned()))
+    }
+}
+
+fn said(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}

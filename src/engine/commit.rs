@@ -1,0 +1,425 @@
+//! The one way by which the state changes: drafts become commits under the lock, several in one sync.
+//!
+//! Threads that want to commit queue up; whoever gets the writer's mutex commits for all that wait by then
+//! (group commit). Each draft is checked against the state that the ones before it leave, then all batches
+//! are written and synced together, then each is published and acknowledged.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - COM-1: nothing is published or acknowledged before the log says that it is durable.
+//! - COM-2: a draft is committed whole or not at all.
+//! - COM-3: a commit's time is after its parent's.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::digest::{CommitDigest, ContentDigest, KeyPath, ObjectDigest, Root, TextDigest};
+use crate::error::{Error, ErrorKind, Result};
+use crate::log::{BatchBuilder, HeadMark, RecordKind};
+use crate::object::{Commit, Id, Op, ReferenceName, Time, hash_text};
+use crate::store::{ChangeCounts, CommitEntry, CommitHistory, StagedState};
+use crate::trie::{Entry, NoSource, Shape, Trie};
+
+use super::draft::{Draft, StagedChange, Writer};
+use super::index::Family;
+use super::memory::{Inner, Memory, Writing};
+use super::policy::Verdict;
+use super::tree::{Placement, Tree};
+use super::view::CommitInfo;
+
+/// What a writing call did.
+#[derive(Clone, Debug)]
+pub struct Committed {
+    /// The new commit, or the head if nothing changed.
+    pub commit: CommitInfo,
+    /// Whether there is a new commit. How much it changed, [`Memory::commit_counts`] tells.
+    pub changed: bool,
+}
+
+/// One caller's draft on its way into a group.
+pub(super) struct Request {
+    draft: Draft,
+    op: String,
+    answer: Arc<Answer>,
+}
+
+type Answer = Mutex<Option<Result<Committed>>>;
+
+/// The head as the next commit will see it: in memory ahead of the log until the group is durable.
+pub(super) struct Tip {
+    pub(super) commit: CommitDigest,
+    pub(super) root: Root,
+    pub(super) seq: u64,
+    pub(super) time: Time,
+    pub(super) trie: Trie,
+    pub(super) history: CommitHistory,
+    /// The number of the next batch.
+    pub(super) next_batch: u64,
+}
+
+impl Tip {
+    pub(super) fn of(entry: &CommitEntry, writing: &Writing) -> Self {
+        Self {
+            commit: entry.digest,
+            root: entry.commit.root,
+            seq: entry.seq(),
+            time: entry.commit.time,
+            trie: entry.trie.clone(),
+            history: writing.history.clone(),
+            next_batch: writing.log.newest_batch() + 1,
+        }
+    }
+}
+
+/// What a commit says of itself besides its state.
+pub(super) struct Note<'a> {
+    pub(super) op: &'a str,
+    pub(super) target: Option<CommitDigest>,
+    pub(super) writer: &'a Writer,
+}
+
+/// A batch that is ready to be written, and what is known of the state after it.
+pub(super) struct Ready {
+    pub(super) batch: BatchBuilder,
+    pub(super) mark: HeadMark,
+    pub(super) state: Option<StagedState>,
+    pub(super) counts: ChangeCounts,
+}
+
+impl Inner {
+    /// Adds the record of a reason or source text, unless history has it.
+    pub(super) fn add_text(&self, batch: &mut BatchBuilder, text: Option<&str>) -> Result<Option<TextDigest>> {
+        let Some(text) = text else { return Ok(None) };
+        let digest = hash_text(self.store.suite, text.as_bytes());
+        if self.store.records.find_text(digest)?.is_none() {
+            batch.add(RecordKind::Text, 0, text.as_bytes());
+        }
+        Ok(Some(digest))
+    }
+
+    /// The time of a commit after one at `parent` (COM-3).
+    pub(super) fn time_after(&self, parent: Time) -> Time {
+        let next = Time::from_micros(parent.as_micros().saturating_add(1));
+        self.options.clock.now().max(next)
+    }
+
+    /// Ends a batch with a commit on `tip`, and moves the tip to it.
+    pub(super) fn add_commit(
+        &self,
+        batch: &mut BatchBuilder,
+        tip: &mut Tip,
+        trie: Trie,
+        root: Root,
+        note: &Note<'_>,
+    ) -> Result<HeadMark> {
+        let source = self.add_text(batch, note.writer.source.as_deref())?;
+        let reason = self.add_text(batch, note.writer.reason.as_deref())?;
+        let commit = Commit {
+            parents: vec![tip.commit],
+            root,
+            seq: tip.seq + 1,
+            history_root: tip.history.root(),
+            time: self.time_after(tip.time),
+            op: Op::new(note.op)?,
+            target: note.target,
+            actor: note.writer.actor.clone(),
+            session: note.writer.session.clone(),
+            source,
+            trust: note.writer.trust,
+            reason,
+            reserved: BTreeMap::new(),
+        };
+        let bytes = commit.encode()?;
+        batch.add(RecordKind::Commit, 0, &bytes);
+        tip.commit = Commit::hash(&bytes, self.store.suite);
+        tip.history.append(&tip.commit);
+        tip.root = root;
+        tip.seq = commit.seq;
+        tip.time = commit.time;
+        tip.trie = trie;
+        tip.next_batch += 1;
+        Ok(HeadMark { commit: tip.commit, root, seq: tip.seq })
+    }
+
+    /// Writes ready batches as one group, then publishes each; returns the commits in order.
+    pub(super) fn write_group(
+        &self,
+        writing: &mut Writing,
+        group: Vec<Ready>,
+    ) -> Result<Vec<(Option<Arc<CommitEntry>>, u64)>> {
+        let mut states = Vec::with_capacity(group.len());
+        let mut batches = Vec::with_capacity(group.len());
+        for ready in group {
+            states.push((ready.state, ready.counts, ready.mark));
+            batches.push((ready.batch, ready.mark));
+        }
+        let written = writing.append(batches, self.options.durability)?;
+        let mut published = Vec::with_capacity(written.len());
+        for (batch, (state, counts, _)) in written.iter().zip(states) {
+            // COM-1: append has returned, so the batch is durable (or the handle's durability says so).
+            let entry = self.store.apply(&mut writing.history, batch, state)?;
+            if let Some(entry) = &entry {
+                // Counted already; a rollback's counts stay lazy.
+                if counts.total() > 0 {
+                    entry.counts.get_or_init(|| counts);
+                }
+                self.notify(entry);
+            }
+            published.push((entry, batch.number));
+        }
+        Ok(published)
+    }
+}
+
+impl Memory {
+    /// Commits a draft, unless it changes nothing.
+    ///
+    /// `op` is the verb that the audit log shows, 1 to 32 of `a-z` and `_`.
+    ///
+    /// # Errors
+    /// `Conflict` naming the ids if somebody else changed what the draft changes or expects, `InvalidInput`
+    /// if the tree of parents would break, `Denied` by the policy, `Busy` if the lock is not to be had,
+    /// `Io` and `Poisoned` if it could not be made durable.
+    ///
+    /// # Durability
+    /// When it returns, the commit survives a power loss (see [`Durability`](super::Durability)).
+    pub fn commit(&self, draft: Draft, op: &str) -> Result<Committed> {
+        let inner = &self.inner;
+        inner.check_writable()?;
+        draft.writer.check()?;
+        let draft = self.review(draft, op)?;
+        let answer = Arc::new(Answer::default());
+        inner.queue.lock().push(Request { draft, op: op.to_owned(), answer: Arc::clone(&answer) });
+        let mut writing = inner.writing.lock();
+        if answer.lock().is_none() {
+            let group = std::mem::take(&mut *inner.queue.lock());
+            inner.commit_group(&mut writing, group);
+        }
+        drop(writing);
+        let answer = answer.lock().take();
+        answer.unwrap_or_else(|| Err(Error::internal("a commit was left without an answer")))
+    }
+
+    fn review(&self, mut draft: Draft, op: &str) -> Result<Draft> {
+        let Some(policy) = &self.inner.options.policy else { return Ok(draft) };
+        if draft.is_empty() {
+            return Ok(draft);
+        }
+        let denied = |reason: &str| Error::new(ErrorKind::Denied, format!("a policy refused this {op}: {reason}"));
+        match policy.review(&draft) {
+            Verdict::Accept => Ok(draft),
+            Verdict::Replace(objects) => {
+                for object in objects {
+                    draft.put(object)?;
+                }
+                Ok(draft)
+            }
+            Verdict::Refuse(reason) => Err(denied(&reason)),
+            Verdict::Quarantine(reason) => {
+                let name = self.reject(&draft, &reason)?.unwrap_or_default();
+                Err(denied(&reason).with_code("quarantined").with_hint(format!("it is kept as {name}")))
+            }
+        }
+    }
+}
+
+impl Inner {
+    /// Answers every request of a group.
+    fn commit_group(&self, writing: &mut Writing, group: Vec<Request>) {
+        let outcome = self.begin(writing).and_then(|()| self.store.head());
+        let head = match outcome {
+            Ok(head) => head,
+            Err(error) => return answer_all(group.iter(), &error),
+        };
+        let mut tip = Tip::of(&head, writing);
+        let (mut ready, mut waiting) = (Vec::new(), Vec::new());
+        for request in &group {
+            match self.stage(&mut tip, request) {
+                Ok(Some(batch)) => {
+                    waiting.push(request);
+                    ready.push(batch);
+                }
+                Ok(None) => {
+                    let commit = CommitInfo::of(&head);
+                    *request.answer.lock() = Some(Ok(Committed { commit, changed: false }));
+                }
+                Err(error) => *request.answer.lock() = Some(Err(error)),
+            }
+        }
+        if !ready.is_empty() {
+            match self.write_group(writing, ready) {
+                Ok(published) => {
+                    for (request, (entry, _)) in waiting.into_iter().zip(published) {
+                        let committed = entry.map(|entry| Committed { commit: CommitInfo::of(&entry), changed: true });
+                        let answer = committed.ok_or_else(|| Error::internal("a batch came back without its commit"));
+                        *request.answer.lock() = Some(answer);
+                    }
+                }
+                Err(error) => answer_all(waiting.into_iter(), &error),
+            }
+        }
+        writing.release(self.options.exclusive);
+    }
+
+    /// Checks one draft against the tip and makes its batch; `None` if nothing is left to change.
+    fn stage(&self, tip: &mut Tip, request: &Request) -> Result<Option<Ready>> {
+        let Request { draft, op, .. } = request;
+        let changes = self.merge(tip, draft)?;
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        self.check_tree(tip, &changes)?;
+        let mut batch = BatchBuilder::new();
+        if draft.snapshot_before {
+            self.add_ring_snapshot(&mut batch, tip, &draft.writer)?;
+        }
+        let mut trie = tip.trie.clone();
+        let objects = self.add_changes(&mut batch, &mut trie, tip, &changes)?;
+        let root = trie.root(self.store.suite, Shape::State, &NoSource)?;
+        let counts = count(tip, &changes)?;
+        let note = Note { op, target: None, writer: &draft.writer };
+        let mark = self.add_commit(&mut batch, tip, trie.clone(), root, &note)?;
+        Ok(Some(Ready { batch, mark, state: Some(StagedState { trie, objects }), counts }))
+    }
+
+    /// What is left of a draft's changes on the tip.
+    fn merge<'a>(&self, tip: &Tip, draft: &'a Draft) -> Result<BTreeMap<KeyPath, &'a StagedChange>> {
+        let mut changes = BTreeMap::new();
+        let mut conflicts = Vec::new();
+        let current = |key: &KeyPath| {
+            let entry = tip.trie.get(key, &NoSource)?;
+            Ok::<_, Error>(entry.map(|entry| ObjectDigest::from_bytes(entry.digest)))
+        };
+        for (key, change) in &draft.staged {
+            let now = current(key)?;
+            if now == change.new_digest() {
+                continue;
+            }
+            if now == change.old {
+                changes.insert(*key, change);
+            } else {
+                conflicts.push(change.id.to_string());
+            }
+        }
+        for (id, version) in &draft.expected {
+            if current(&self.store.suite.key_path(id.as_str()))? != *version {
+                conflicts.push(id.to_string());
+            }
+        }
+        if conflicts.is_empty() {
+            return Ok(changes);
+        }
+        conflicts.sort_unstable();
+        conflicts.dedup();
+        Err(changed_meanwhile(conflicts))
+    }
+
+    fn check_tree(&self, tip: &Tip, changes: &BTreeMap<KeyPath, &StagedChange>) -> Result<()> {
+        let placed = changes.iter().map(|(key, change)| {
+            let placement = match &change.new {
+                None => Placement::Gone,
+                Some(staged) => {
+                    let parent = staged.object.parent().map(Id::new).transpose()?;
+                    let moved = change.old.is_none() || parent != change.old_parent;
+                    Placement::Under { parent, moved }
+                }
+            };
+            Ok((*key, (change.id.clone(), placement)))
+        });
+        let placed = placed.collect::<Result<BTreeMap<_, _>>>()?;
+        let tree = Tree { store: &self.store, before: &tip.trie, placed: &placed };
+        tree.check(|| self.indexes.get(Family::Children, tip.root, &tip.trie, &self.store.records))
+    }
+
+    /// Adds the records of the changes and edits the trie; returns what the object records hold.
+    fn add_changes(
+        &self,
+        batch: &mut BatchBuilder,
+        trie: &mut Trie,
+        tip: &Tip,
+        changes: &BTreeMap<KeyPath, &StagedChange>,
+    ) -> Result<Vec<(KeyPath, ObjectDigest)>> {
+        let mut objects = Vec::new();
+        let mut contents: Vec<ContentDigest> = Vec::new();
+        let (mut links, mut unlinks) = (Vec::new(), Vec::new());
+        for (key, change) in changes {
+            let Some(staged) = &change.new else {
+                unlinks.extend_from_slice(key.as_bytes());
+                trie.remove(key, &NoSource)?;
+                continue;
+            };
+            let digest = staged.object.digest();
+            // The place comes with the write; `since` is set when the batch is taken in.
+            trie.insert(Entry { key: *key, digest: *digest.as_bytes(), place: 0, since: tip.seq as u32 }, &NoSource)?;
+            if self.store.records.find_place(digest)?.is_some() {
+                links.extend_from_slice(key.as_bytes());
+                links.extend_from_slice(digest.as_bytes());
+                continue;
+            }
+            if let Some((digest, bytes)) = &staged.content
+                && !contents.contains(digest)
+                && self.store.records.find_content(*digest)?.is_none()
+            {
+                contents.push(*digest);
+                batch.add(RecordKind::Content, 0, bytes);
+            }
+            batch.add(RecordKind::Object, 0, staged.object.bytes());
+            objects.push((*key, digest));
+        }
+        if !links.is_empty() {
+            batch.add(RecordKind::Link, 0, &links);
+        }
+        if !unlinks.is_empty() {
+            batch.add(RecordKind::Unlink, 0, &unlinks);
+        }
+        Ok(objects)
+    }
+
+    /// Adds an automatic snapshot of the tip to the writer's ring.
+    pub(super) fn add_ring_snapshot(
+        &self,
+        batch: &mut BatchBuilder,
+        tip: &Tip,
+        writer: &Writer,
+    ) -> Result<ReferenceName> {
+        let name = ReferenceName::of_ring(tip.next_batch);
+        let mut reference = self.reference(batch, name.clone(), Some(tip.commit), tip.time, writer)?;
+        reference.lane = Some(writer.lane().to_owned());
+        batch.add(RecordKind::Reference, 0, &reference.encode()?);
+        Ok(name)
+    }
+}
+
+fn count(tip: &Tip, changes: &BTreeMap<KeyPath, &StagedChange>) -> Result<ChangeCounts> {
+    let mut counts = ChangeCounts::default();
+    for (key, change) in changes {
+        match (tip.trie.get(key, &NoSource)?, &change.new) {
+            (None, _) => counts.added += 1,
+            (Some(_), Some(_)) => counts.changed += 1,
+            (Some(_), None) => counts.removed += 1,
+        }
+    }
+    Ok(counts)
+}
+
+pub(super) fn changed_meanwhile(ids: Vec<String>) -> Error {
+    let shown: Vec<_> = ids.iter().take(10).map(String::as_str).collect();
+    let more = ids.len().saturating_sub(shown.len());
+    let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Error::conflict(format!("somebody else changed {}{tail} meanwhile", shown.join(", ")))
+        .with_ids(ids)
+        .with_hint("read them again and repeat the change")
+}
+
+fn answer_all<'a>(requests: impl Iterator<Item = &'a Request>, error: &Error) {
+    for request in requests {
+        let mut answer = request.answer.lock();
+        if answer.is_none() {
+            *answer = Some(Err(error.again()));
+        }
+    }
+}

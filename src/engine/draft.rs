@@ -1,0 +1,389 @@
+//! Staged changes: a value that is read, compared, committed or dropped.
+//!
+//! # Layer
+//! L5. A draft touches neither the log nor the lock.
+//!
+//! # Invariants
+//! - DRA-1: what is staged for an id differs from the base state; staging it back to the base unstages it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::bytes::Bytes;
+use crate::digest::{ContentDigest, KeyPath, ObjectDigest};
+use crate::error::{Error, Result};
+use crate::object::{Id, NewObject, Object, Origin};
+use crate::store::{ChangeCounts, lane_of};
+
+use super::history::Change;
+use super::view::View;
+
+/// Who writes, in which session, from which source, how much they are trusted, and why.
+#[derive(Clone, Debug)]
+pub struct Writer {
+    /// The person, agent or program.
+    pub actor: Option<String>,
+    /// The session the work belongs to.
+    pub session: Option<String>,
+    /// Where the written information comes from.
+    pub source: Option<String>,
+    /// The class of the writer: the highest origin its objects can get.
+    pub trust: Origin,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+impl Default for Writer {
+    fn default() -> Self {
+        Self { actor: None, session: None, source: None, trust: Origin::DirectUser, reason: None }
+    }
+}
+
+impl Writer {
+    /// A trusted writer without a name.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same writer as `actor`.
+    #[must_use]
+    pub fn actor(mut self, actor: impl Into<String>) -> Self {
+        self.actor = Some(actor.into());
+        self
+    }
+
+    /// The same writer in `session`.
+    #[must_use]
+    pub fn session(mut self, session: impl Into<String>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+
+    /// The same writer with a reason.
+    #[must_use]
+    pub fn reason(mut self, reason: impl Into<String>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
+
+    /// The same writer with another class of trust.
+    #[must_use]
+    pub fn trust(mut self, trust: Origin) -> Self {
+        self.trust = trust;
+        self
+    }
+
+    /// Whose undo and whose ring of snapshots this writer has: its session, else its actor, else `default`.
+    pub fn lane(&self) -> &str {
+        lane_of(self.session.as_deref(), self.actor.as_deref())
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        for (what, text) in [("actor", &self.actor), ("session", &self.session)] {
+            let Some(text) = text else { continue };
+            if text.is_empty() || text.len() > 256 || text.chars().any(char::is_control) {
+                return Err(Error::invalid(format!("the {what} must have 1 to 256 bytes and no control characters")));
+            }
+        }
+        for (what, text) in [("source", &self.source), ("reason", &self.reason)] {
+            if text.as_ref().is_some_and(|text| text.len() > 1 << 16) {
+                return Err(Error::invalid(format!("the {what} must have at most 65,536 bytes")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What staging an object did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Staged {
+    /// The id is new.
+    Created,
+    /// The id gets a new version.
+    Updated,
+    /// The id has this meaning already.
+    Unchanged,
+}
+
+/// An object ready to be written.
+pub(super) struct StagedObject {
+    pub(super) object: Object,
+    /// A content that becomes a record of its own.
+    pub(super) content: Option<(ContentDigest, Bytes)>,
+}
+
+pub(super) struct StagedChange {
+    pub(super) id: Id,
+    /// The version in the base state.
+    pub(super) old: Option<ObjectDigest>,
+    /// The parent in the base state.
+    pub(super) old_parent: Option<Id>,
+    /// The new version; `None` removes the id.
+    pub(super) new: Option<StagedObject>,
+}
+
+impl StagedChange {
+    pub(super) fn new_digest(&self) -> Option<ObjectDigest> {
+        self.new.as_ref().map(|staged| staged.object.digest())
+    }
+}
+
+/// Changes to one state that are not committed yet.
+pub struct Draft {
+    pub(super) base: View,
+    pub(super) writer: Writer,
+    pub(super) staged: BTreeMap<KeyPath, StagedChange>,
+    /// Staged children by their parent's key path.
+    children: BTreeMap<KeyPath, BTreeSet<KeyPath>>,
+    pub(super) expected: Vec<(Id, Option<ObjectDigest>)>,
+    pub(super) snapshot_before: bool,
+}
+
+impl Draft {
+    pub(super) fn new(base: View, writer: Writer) -> Self {
+        Self {
+            base,
+            writer,
+            staged: BTreeMap::new(),
+            children: BTreeMap::new(),
+            expected: Vec::new(),
+            snapshot_before: false,
+        }
+    }
+
+    /// Who writes.
+    pub fn writer(&self) -> &Writer {
+        &self.writer
+    }
+
+    /// The state that the changes are to.
+    pub fn base(&self) -> &View {
+        &self.base
+    }
+
+    /// Whether nothing is staged.
+    pub fn is_empty(&self) -> bool {
+        self.staged.is_empty()
+    }
+
+    /// Whether an automatic snapshot of the state before goes into the writer's ring with the commit.
+    pub fn snapshot_before(&mut self, snapshot: bool) {
+        self.snapshot_before = snapshot;
+    }
+
+    /// Makes the commit fail with `Conflict` unless `id` still has this version (`None`: does not exist).
+    pub fn expect(&mut self, id: &Id, version: Option<ObjectDigest>) {
+        self.expected.push((id.clone(), version));
+    }
+
+    /// The object named `id` with the changes.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if it cannot be read.
+    pub fn get(&self, id: &Id) -> Result<Option<Object>> {
+        match self.staged.get(&self.base.key(id)) {
+            Some(change) if change.id == *id => Ok(change.new.as_ref().map(|staged| staged.object.clone())),
+            _ => self.base.get(id),
+        }
+    }
+
+    /// The version of `id` with the changes.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn digest(&self, id: &Id) -> Result<Option<ObjectDigest>> {
+        Ok(self.get(id)?.map(|object| object.digest()))
+    }
+
+    /// The children of `id` with the changes, in sibling order.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn children(&self, id: &Id) -> Result<Vec<Id>> {
+        let staged = self.children.get(&self.base.key(id));
+        let mut children = Vec::new();
+        let mut sort = false;
+        for child in self.base.children(id, None)? {
+            // A staged child is taken from the changes below, if it still has this parent.
+            if !self.staged.contains_key(&self.base.key(&child)) {
+                children.push(child);
+            }
+        }
+        for key in staged.into_iter().flatten() {
+            if let Some(StagedChange { id, new: Some(_), .. }) = self.staged.get(key) {
+                children.push(id.clone());
+                sort = true;
+            }
+        }
+        if sort {
+            let mut keyed = Vec::with_capacity(children.len());
+            for child in children {
+                let object = self.get(&child)?;
+                let position = object.as_ref().and_then(Object::position).map(|text| text.as_bytes().to_vec());
+                keyed.push((position.is_none(), position, child));
+            }
+            keyed.sort_unstable();
+            children = keyed.into_iter().map(|(_, _, child)| child).collect();
+        }
+        Ok(children)
+    }
+
+    /// Stages `object` in place of what its id has.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the object breaks a rule or limit or `derived_from` names an unknown version.
+    pub fn put(&mut self, object: NewObject) -> Result<Staged> {
+        self.base.inner.options.limits.check(&object)?;
+        let key = self.base.key(&object.id);
+        let (old, origin) = (self.base_version(&object.id, &key)?, self.origin(&object)?);
+        let suite = self.base.inner.store.suite;
+        let staged = self.staged.get(&key);
+        let current = match staged {
+            Some(change) => change.new.as_ref().map(|staged| staged.object.clone()),
+            None => old.clone(),
+        };
+        let existed = current.is_some();
+        // The same meaning again keeps its old origin: no new version.
+        let mut encoded = object.encode(current.as_ref().map_or(origin, Object::origin), suite)?;
+        if current.as_ref().is_some_and(|current| current.digest() == encoded.digest) {
+            return Ok(Staged::Unchanged);
+        }
+        if let (Some(_), Some(base)) = (staged, &old)
+            && object.encode(base.origin(), suite)?.digest == base.digest()
+        {
+            self.unstage(&key);
+            return Ok(Staged::Updated);
+        }
+        if current.is_some_and(|current| current.origin() != origin) {
+            encoded = object.encode(origin, suite)?;
+        }
+        let content = encoded.content.map(|(digest, bytes)| (digest, Bytes::from(bytes)));
+        let mut staged = Object::from_verified(Bytes::from(encoded.bytes), encoded.digest);
+        if let Some((_, bytes)) = &content {
+            staged = staged.with_content(bytes.clone());
+        }
+        self.unstage(&key);
+        if let Some(parent) = &object.parent {
+            self.children.entry(self.base.key(parent)).or_default().insert(key);
+        }
+        let old_parent = old.as_ref().and_then(|old| old.parent().and_then(|parent| Id::new(parent).ok()));
+        let change = StagedChange {
+            id: object.id,
+            old: old.as_ref().map(Object::digest),
+            old_parent,
+            new: Some(StagedObject { object: staged, content }),
+        };
+        self.staged.insert(key, change);
+        Ok(if existed { Staged::Updated } else { Staged::Created })
+    }
+
+    /// Stages a version that history keeps, as it is.
+    pub(super) fn stage_version(&mut self, key: KeyPath, object: Object) -> Result<()> {
+        let id = Id::new(object.id())?;
+        let old = self.base_version(&id, &key)?;
+        if let Some(parent) = object.parent() {
+            self.children.entry(self.base.inner.store.suite.key_path(parent)).or_default().insert(key);
+        }
+        let old_parent = old.as_ref().and_then(|old| old.parent().and_then(|parent| Id::new(parent).ok()));
+        let old = old.as_ref().map(Object::digest);
+        let new = Some(StagedObject { object, content: None });
+        self.staged.insert(key, StagedChange { id, old, old_parent, new });
+        Ok(())
+    }
+
+    /// The base state's object at the key path, which must be this id's.
+    fn base_version(&self, id: &Id, key: &KeyPath) -> Result<Option<Object>> {
+        let taken = |other: &str| {
+            Error::invalid(format!("the ids {id} and {other} have the same key path")).with_code("key_path_taken")
+        };
+        if let Some(change) = self.staged.get(key).filter(|change| change.id != *id) {
+            return Err(taken(change.id.as_str()));
+        }
+        let Some(entry) = self.base.entry_at(key)? else { return Ok(None) };
+        let object = self.base.load(&entry)?;
+        if object.id() == id.as_str() { Ok(Some(object)) } else { Err(taken(object.id())) }
+    }
+
+    /// The least of the writer's class and the stored origins of what the object is derived from.
+    fn origin(&self, object: &NewObject) -> Result<Origin> {
+        let mut origin = self.writer.trust;
+        for digest in &object.derived_from {
+            let staged = self.staged.values().find(|change| change.new_digest() == Some(*digest));
+            let source = match staged.and_then(|change| change.new.as_ref()) {
+                Some(staged) => Some(staged.object.origin()),
+                None => self.base.inner.store.records.find_object(*digest)?.map(|(_, object)| object.origin()),
+            };
+            let source = source.ok_or_else(|| {
+                Error::invalid(format!("{} says it is derived from {digest}, which is not kept", object.id))
+            })?;
+            origin = Origin::least(origin, source);
+        }
+        Ok(origin)
+    }
+
+    fn unstage(&mut self, key: &KeyPath) {
+        let Some(change) = self.staged.remove(key) else { return };
+        let parent = change.new.as_ref().and_then(|staged| staged.object.parent());
+        let parent = parent.map(|parent| self.base.inner.store.suite.key_path(parent));
+        if let Some(siblings) = parent.and_then(|parent| self.children.get_mut(&parent)) {
+            siblings.remove(key);
+        }
+    }
+
+    /// Stages the removal of `id`; false if there is no such object. Its children must go too, before the
+    /// commit.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn remove(&mut self, id: &Id) -> Result<bool> {
+        if self.get(id)?.is_none() {
+            return Ok(false);
+        }
+        let key = self.base.key(id);
+        let old = self.base.get(id)?;
+        self.unstage(&key);
+        if let Some(old) = old {
+            let old_parent = old.parent().and_then(|parent| Id::new(parent).ok());
+            let change = StagedChange { id: id.clone(), old: Some(old.digest()), old_parent, new: None };
+            self.staged.insert(key, change);
+        }
+        Ok(true)
+    }
+
+    /// Stages the removal of `id` and everything below it; returns how many objects that is.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn remove_recursive(&mut self, id: &Id) -> Result<u64> {
+        let mut waiting = vec![id.clone()];
+        let mut removed = 0;
+        while let Some(next) = waiting.pop() {
+            waiting.extend(self.children(&next)?);
+            removed += u64::from(self.remove(&next)?);
+        }
+        Ok(removed)
+    }
+
+    /// What is staged, sorted by id.
+    pub fn changes(&self) -> Vec<Change> {
+        let changes = self.staged.values();
+        let mut changes: Vec<_> = changes
+            .map(|change| Change { id: change.id.clone(), old: change.old, new: change.new_digest() })
+            .collect();
+        changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+        changes
+    }
+
+    /// How much is staged.
+    pub fn counts(&self) -> ChangeCounts {
+        let mut counts = ChangeCounts::default();
+        for change in self.staged.values() {
+            match (change.old, &change.new) {
+                (None, _) => counts.added += 1,
+                (Some(_), Some(_)) => counts.changed += 1,
+                (Some(_), None) => counts.removed += 1,
+            }
+        }
+        counts
+    }
+}

@@ -1,0 +1,210 @@
+//! Indexes over a state: children of a parent, ids in order, kinds, scopes, attributes.
+//!
+//! An index is a persistent set, so the one of another state is made from it by the difference of the two
+//! states, and both stay: rolling back to a state whose index is still here is free. Built when first asked
+//! for; a few recent ones are kept.
+//!
+//! # Layer
+//! L5. Derived: dropping it all costs time only.
+//!
+//! # Invariants
+//! - IND-1: an index under a root holds exactly the keys of that state's objects.
+
+use std::collections::VecDeque;
+
+use imbl::OrdSet;
+use parking_lot::Mutex;
+
+use crate::codec;
+use crate::digest::{ObjectDigest, Root};
+use crate::error::Result;
+use crate::object::{Id, Object, Value};
+use crate::store::{RING, Records};
+use crate::trie::{Entry, NoSource, Trie};
+
+/// Indexes kept a family: the head's, and one for each snapshot of a ring.
+const KEPT: usize = RING + 4;
+
+/// What an index groups objects by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    /// By parent, in sibling order.
+    Children,
+    /// All in one group, by id.
+    Ids,
+    /// By kind.
+    Kinds,
+    /// By scope.
+    Scopes,
+    /// By attribute and value.
+    Attributes,
+}
+
+const FAMILIES: usize = 5;
+
+/// One entry: group, order within the group, id; sorted by these bytes.
+///
+/// Layout: group length u32, group, order, id, then the id's length u16, so that the id can be cut off the end.
+/// The length in front only has to keep groups apart: nothing reads across groups.
+type Key = std::sync::Arc<[u8]>;
+
+fn key(group: &[u8], order: &[u8], id: &str) -> Key {
+    let mut bytes = Vec::with_capacity(group.len() + order.len() + id.len() + 4);
+    codec::put_sized(&mut bytes, group);
+    bytes.extend_from_slice(order);
+    bytes.extend_from_slice(id.as_bytes());
+    bytes.extend_from_slice(&(id.len() as u16).to_le_bytes());
+    bytes.into()
+}
+
+fn id_of(key: &[u8]) -> Option<Id> {
+    let (rest, length) = key.split_last_chunk::<2>()?;
+    let start = rest.len().checked_sub(usize::from(u16::from_le_bytes(*length)))?;
+    Id::new(std::str::from_utf8(rest.get(start..)?).ok()?).ok()
+}
+
+/// Sibling order: positions by their bytes, then those without one. A position has no zero byte.
+fn sibling_order(object: &Object) -> Vec<u8> {
+    match object.position() {
+        Some(position) => [&[1], position.as_bytes(), &[0]].concat(),
+        None => vec![2],
+    }
+}
+
+/// The group of objects that have this attribute with this value.
+pub(super) fn attribute_group(name: &str, value: &Value) -> Result<Vec<u8>> {
+    let mut group = Vec::new();
+    codec::put_sized(&mut group, name.as_bytes());
+    group.extend_from_slice(&value.encode()?);
+    Ok(group)
+}
+
+fn keys_of(family: Family, object: &Object) -> Result<Vec<Key>> {
+    let id = object.id();
+    Ok(match family {
+        Family::Children => {
+            let parent = object.parent().map(|parent| key(parent.as_bytes(), &sibling_order(object), id));
+            parent.into_iter().collect()
+        }
+        Family::Ids => vec![key(&[], &[], id)],
+        Family::Kinds => vec![key(object.kind().as_bytes(), &[], id)],
+        Family::Scopes => vec![key(object.scope().as_bytes(), &[], id)],
+        Family::Attributes => {
+            let attributes = object.attributes();
+            let keys = attributes.iter().map(|(name, value)| Ok(key(&attribute_group(name, value)?, &[], id)));
+            keys.collect::<Result<_>>()?
+        }
+    })
+}
+
+/// One family's index of one state.
+#[derive(Clone, Default)]
+pub(super) struct Index {
+    keys: OrdSet<Key>,
+}
+
+impl Index {
+    /// The ids of a group in order.
+    pub(super) fn group(&self, group: &[u8]) -> impl Iterator<Item = Id> + use<> {
+        self.from(group, &[])
+    }
+
+    /// The ids of a group whose order and id start with `start`, in order.
+    pub(super) fn from(&self, group: &[u8], start: &[u8]) -> impl Iterator<Item = Id> + use<> {
+        let mut prefix = Vec::new();
+        codec::put_sized(&mut prefix, group);
+        prefix.extend_from_slice(start);
+        let first: Key = prefix.as_slice().into();
+        // The set is cloned (a pointer) so that the iterator owns what it walks.
+        let keys = self.keys.clone();
+        let mut next = Some((std::ops::Bound::Included(first), prefix));
+        std::iter::from_fn(move || {
+            let (bound, prefix) = next.take()?;
+            let found = keys.range((bound, std::ops::Bound::Unbounded)).next()?.clone();
+            if !found.starts_with(&prefix) {
+                return None;
+            }
+            let id = id_of(&found);
+            next = Some((std::ops::Bound::Excluded(found), prefix));
+            id
+        })
+    }
+
+    fn add(&mut self, family: Family, object: &Object) -> Result<()> {
+        self.keys.extend(keys_of(family, object)?);
+        Ok(())
+    }
+
+    fn take(&mut self, family: Family, object: &Object) -> Result<()> {
+        for key in keys_of(family, object)? {
+            self.keys.remove(&key);
+        }
+        Ok(())
+    }
+}
+
+struct Kept {
+    root: Root,
+    trie: Trie,
+    index: Index,
+}
+
+/// The indexes of recent states, newest first, a queue for each family.
+#[derive(Default)]
+pub(super) struct IndexCache {
+    families: [Mutex<VecDeque<Kept>>; FAMILIES],
+}
+
+fn load(records: &Records, entry: &Entry) -> Result<Object> {
+    records.object_at(entry.place, ObjectDigest::from_bytes(entry.digest))
+}
+
+impl IndexCache {
+    /// Whether the index of this state is here already.
+    pub(super) fn holds(&self, family: Family, root: Root) -> bool {
+        self.families[family as usize].lock().iter().any(|kept| kept.root == root)
+    }
+
+    /// The index of a state: kept, or made from the most recent one by the difference, or built.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub(super) fn get(&self, family: Family, root: Root, trie: &Trie, records: &Records) -> Result<Index> {
+        let mut kept = self.families[family as usize].lock();
+        if let Some(at) = kept.iter().position(|kept| kept.root == root) {
+            let found = kept.remove(at).expect("position found it");
+            let index = found.index.clone();
+            kept.push_front(found);
+            return Ok(index);
+        }
+        let index = match kept.front() {
+            Some(nearest) => derive(family, nearest, trie, records)?,
+            None => build(family, trie, records)?,
+        };
+        kept.push_front(Kept { root, trie: trie.clone(), index: index.clone() });
+        kept.truncate(KEPT);
+        Ok(index)
+    }
+}
+
+fn build(family: Family, trie: &Trie, records: &Records) -> Result<Index> {
+    let mut index = Index::default();
+    for entry in trie.iter(&NoSource) {
+        index.add(family, &load(records, &entry?)?)?;
+    }
+    Ok(index)
+}
+
+fn derive(family: Family, from: &Kept, trie: &Trie, records: &Records) -> Result<Index> {
+    let mut index = from.index.clone();
+    for change in from.trie.diff(trie, &NoSource) {
+        let change = change?;
+        if let Some(old) = &change.old {
+            index.take(family, &load(records, old)?)?;
+        }
+        if let Some(new) = &change.new {
+            index.add(family, &load(records, new)?)?;
+        }
+    }
+    Ok(index)
+}

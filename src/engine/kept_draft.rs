@@ -1,0 +1,129 @@
+//! Drafts that outlive their process: saved ones under `drafts/`, refused ones under `rejected/`.
+//!
+//! The new versions are in history, unlinked; the reference holds what the draft does to which ids.
+//!
+//! # Layer
+//! L5.
+
+use std::sync::Arc;
+
+use crate::digest::Root;
+use crate::error::{Error, Result};
+use crate::log::{BatchBuilder, RecordKind, UNLINKED};
+use crate::object::{Id, ReferenceClass, ReferenceName, StagedChange};
+use crate::trie::{Entry, NoSource, Shape};
+
+use super::commit::Tip;
+use super::draft::{Draft, Writer};
+use super::memory::Memory;
+use super::view::View;
+
+impl Memory {
+    /// Saves a draft under `drafts/` and a name, for a later process to go on with. The state does not change.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the draft is empty or the name not valid; as [`Self::commit`].
+    ///
+    /// # Durability
+    /// As a commit.
+    pub fn save_draft(&self, draft: &Draft, name: &str) -> Result<()> {
+        if draft.is_empty() {
+            return Err(Error::invalid("an empty draft cannot be saved"));
+        }
+        let name = ReferenceName::of(ReferenceClass::Drafts, name)?;
+        self.keep(draft, draft.writer(), |_| Ok(name)).map(drop)
+    }
+
+    /// Opens a saved draft (`drafts/NAME`) or a refused one (`rejected/N`), on the state that it was made on.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such draft or its base is not kept any more.
+    pub fn open_draft(&self, name: &str, writer: Writer) -> Result<Draft> {
+        let (base, changes) = {
+            let catalog = self.inner.store.catalog.read();
+            let full = ReferenceName::new(name)?;
+            let reference = catalog.reference(&full).map(|entry| &entry.reference);
+            let reference = reference.filter(|reference| reference.root.is_some());
+            let reference = reference.ok_or_else(|| {
+                Error::not_found(format!("there is no draft {name}")).with_hint("`log --refs` lists references")
+            })?;
+            let base = reference.commit.and_then(|commit| catalog.by_digest(commit));
+            let base = base.ok_or_else(|| Error::not_found(format!("the state that {name} is based on is not kept")))?;
+            (Arc::clone(base), reference.changes.clone())
+        };
+        let mut draft = Draft::new(View::new(Arc::clone(&self.inner), base), writer);
+        for change in changes {
+            self.stage_kept(&mut draft, &change)?;
+        }
+        Ok(draft)
+    }
+
+    fn stage_kept(&self, draft: &mut Draft, change: &StagedChange) -> Result<()> {
+        let records = &self.inner.store.records;
+        match change.digest {
+            Some(digest) => {
+                let found = records.find_object(digest)?;
+                let (_, object) = found.ok_or_else(|| Error::corrupt(format!("version {digest} is missing")))?;
+                draft.stage_version(change.key, object)
+            }
+            None => match draft.base().entry_at(&change.key)? {
+                Some(entry) => {
+                    let id = Id::new(draft.base().load(&entry)?.id())?;
+                    draft.remove(&id).map(drop)
+                }
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// Writes a draft's versions and a reference to them; `name` is given the number of the batch.
+    pub(super) fn keep(
+        &self,
+        draft: &Draft,
+        writer: &Writer,
+        name: impl FnOnce(u64) -> Result<ReferenceName>,
+    ) -> Result<ReferenceName> {
+        let inner = &self.inner;
+        inner.check_writable()?;
+        let mut writing = inner.writing.lock();
+        inner.begin(&mut writing)?;
+        let head = inner.store.head()?;
+        let tip = Tip::of(&head, &writing);
+        let mut batch = BatchBuilder::new();
+        let (root, changes) = self.stage_unlinked(&mut batch, draft)?;
+        let base = draft.base().commit().digest;
+        let name = name(tip.next_batch)?;
+        let mut reference = inner.reference(&mut batch, name.clone(), Some(base), head.commit.time, writer)?;
+        reference.root = Some(root);
+        reference.changes = changes;
+        batch.add(RecordKind::Reference, 0, &reference.encode()?);
+        inner.write_references(&mut writing, batch, &head)?;
+        Ok(name)
+    }
+
+    /// Adds the new versions of a draft as unlinked records; returns the state they would make.
+    fn stage_unlinked(&self, batch: &mut BatchBuilder, draft: &Draft) -> Result<(Root, Vec<StagedChange>)> {
+        let store = &self.inner.store;
+        let mut trie = draft.base().entry.trie.clone();
+        let mut changes = Vec::with_capacity(draft.staged.len());
+        for (key, change) in &draft.staged {
+            changes.push(StagedChange { key: *key, digest: change.new_digest() });
+            let Some(staged) = &change.new else {
+                trie.remove(key, &NoSource)?;
+                continue;
+            };
+            let digest = staged.object.digest();
+            trie.insert(Entry { key: *key, digest: *digest.as_bytes(), place: 0, since: 0 }, &NoSource)?;
+            if store.records.find_place(digest)?.is_some() {
+                continue;
+            }
+            if let Some((digest, bytes)) = &staged.content
+                && store.records.find_content(*digest)?.is_none()
+            {
+                batch.add(RecordKind::Content, 0, bytes);
+            }
+            batch.add(RecordKind::Object, UNLINKED, staged.object.bytes());
+        }
+        Ok((trie.root(store.suite, Shape::State, &NoSource)?, changes))
+    }
+}

@@ -1,0 +1,53 @@
+//! The one mutable place: a memory with its views, drafts, commits, snapshots and ways back.
+//!
+//! Reading takes a [`View`] and sees one state for ever. Writing stages a [`Draft`] and commits it; every
+//! other verb that changes something is a commit or a reference too.
+//!
+//! # When the disk changes
+//! 1. creating a store; 2. appending a batch: a commit, a snapshot, a kept draft; 3. recovery by a writer that
+//! finds a tail it cannot trust; 4. rotation to a new segment. All of it is the log's work; what a crash leaves
+//! after each step is in docs/durability.md. Reading, refreshing and verifying change nothing.
+//!
+//! # Layer
+//! L5. Nothing below reads the clock; nothing above touches the log.
+
+mod attempt;
+mod commit;
+mod draft;
+mod history;
+mod index;
+mod kept_draft;
+mod memory;
+mod options;
+mod policy;
+mod query;
+mod revision;
+mod rollback;
+mod snapshot;
+mod stats;
+mod subtree;
+mod tree;
+mod verify;
+mod view;
+mod watch;
+
+#[cfg(test)]
+mod tests;
+
+pub use attempt::{Attempted, Check};
+pub use commit::Committed;
+pub use draft::{Draft, Staged, Writer};
+pub use history::{Change, ChangeKind, Commits, HistoryEntry};
+pub use memory::Memory;
+pub use options::{Clock, Durability, Options, Progress, ProgressListener, SystemClock};
+pub use policy::{Limits, Verdict, WritePolicy};
+pub use query::{Matches, Query};
+pub use revision::Revision;
+pub use snapshot::{ReferenceInfo, SnapshotInfo};
+pub use stats::{Containment, Stats};
+pub use verify::{Finding, VerifyDepth, VerifyReport};
+pub use view::{CommitInfo, Objects, View};
+pub use watch::HeadMoved;
+
+/// A day, in microseconds: how far a clock may be off before it is not believed.
+const DAY_MICROS: i64 = 86_400_000_000;

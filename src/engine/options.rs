@@ -1,0 +1,228 @@
+//! How a store is opened.
+//!
+//! # Layer
+//! L5.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::digest::HashAlgorithm;
+use crate::error::Result;
+use crate::object::Time;
+
+use super::memory::Memory;
+use super::policy::{Limits, WritePolicy};
+
+/// Where the engine takes the time from.
+pub trait Clock: Send + Sync {
+    /// The wall clock now.
+    fn now(&self) -> Time;
+}
+
+/// The operating system's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Time {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        Time::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+    }
+}
+
+/// When a commit is acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Durability {
+    /// When it is durable: it survives a power loss. The default.
+    #[default]
+    Sync,
+    /// When it is written; a sync follows with the first commit after this time, at `sync` and at `close`. A
+    /// power loss may take the commits since the last sync, all or a newest part of them; nothing else.
+    /// The handle keeps the store's lock.
+    Interval(Duration),
+}
+
+/// How far long work is.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Progress {
+    /// What is being done.
+    pub doing: &'static str,
+    /// Bytes done.
+    pub done: u64,
+    /// Bytes in all, as far as known.
+    pub total: u64,
+}
+
+/// Told about the progress of long work.
+pub type ProgressListener = Arc<dyn Fn(Progress) + Send + Sync>;
+
+/// How to open or create a store; start from [`Options::new`].
+#[derive(Clone)]
+pub struct Options {
+    pub(super) hash: HashAlgorithm,
+    pub(super) read_only: bool,
+    pub(super) degraded: bool,
+    pub(super) wait: Duration,
+    pub(super) exclusive: bool,
+    pub(super) map: bool,
+    pub(super) durability: Durability,
+    pub(super) policy: Option<Arc<dyn WritePolicy>>,
+    pub(super) limits: Limits,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) indexes: bool,
+    pub(super) progress: Option<ProgressListener>,
+    pub(super) segment_bytes_max: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            hash: HashAlgorithm::Blake3,
+            read_only: false,
+            degraded: false,
+            wait: Duration::from_secs(30),
+            exclusive: false,
+            map: true,
+            durability: Durability::Sync,
+            policy: None,
+            limits: Limits::default(),
+            clock: Arc::new(SystemClock),
+            indexes: true,
+            progress: None,
+            segment_bytes_max: 64 << 20,
+        }
+    }
+}
+
+impl Options {
+    /// The defaults: read and write, every commit durable, wait 30 seconds for the lock.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The hash of a store that is created; an existing store keeps its own.
+    #[must_use]
+    pub fn hash(mut self, hash: HashAlgorithm) -> Self {
+        self.hash = hash;
+        self
+    }
+
+    /// Never lock and never write, whatever happens; works on a read-only mount.
+    #[must_use]
+    pub fn read_only(mut self, read_only: bool) -> Self {
+        self.read_only = read_only;
+        self
+    }
+
+    /// Read a damaged store at its last good commit. Implies read-only.
+    #[must_use]
+    pub fn degraded(mut self, degraded: bool) -> Self {
+        self.degraded = degraded;
+        self
+    }
+
+    /// How long a writer waits for another process's lock.
+    #[must_use]
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.wait = wait;
+        self
+    }
+
+    /// Keep the lock from the first write until the handle is dropped, so that no other process writes.
+    #[must_use]
+    pub fn exclusive(mut self, exclusive: bool) -> Self {
+        self.exclusive = exclusive;
+        self
+    }
+
+    /// Whether sealed segments are mapped (the default) or read into memory.
+    #[must_use]
+    pub fn map(mut self, map: bool) -> Self {
+        self.map = map;
+        self
+    }
+
+    /// When a commit is acknowledged.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// Rules that every commit of this handle passes.
+    #[must_use]
+    pub fn policy(mut self, policy: Arc<dyn WritePolicy>) -> Self {
+        self.policy = Some(policy);
+        self
+    }
+
+    /// Limits on what this handle writes.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Another clock, for tests and replays.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Whether queries build and keep indexes (the default) or scan: better for a process that asks once.
+    #[must_use]
+    pub fn indexes(mut self, indexes: bool) -> Self {
+        self.indexes = indexes;
+        self
+    }
+
+    /// Whom to tell about long work.
+    #[must_use]
+    pub fn progress(mut self, progress: ProgressListener) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    /// The largest segment of the log in bytes, between 64 KiB and 1 GiB. Default: 64 MiB.
+    #[must_use]
+    pub fn segment_bytes_max(mut self, bytes: u32) -> Self {
+        self.segment_bytes_max = bytes.clamp(64 << 10, 1 << 30);
+        self
+    }
+
+    /// Opens the store in the folder `path`.
+    ///
+    /// # Errors
+    /// `NotFound` (code `no_store`) if there is none, `Corrupt`, `UnsupportedFormat`, `Io`.
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Memory> {
+        Memory::open_with(path.as_ref(), self)
+    }
+
+    /// Creates a store in the folder `path`, which may exist if it is empty.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `store_exists`) if there is a store: nothing is touched; `Io`.
+    pub fn create(self, path: impl AsRef<Path>) -> Result<Memory> {
+        Memory::create_with(path.as_ref(), self)
+    }
+
+    /// Opens the store in the folder `path`, or creates it; says whether it was created.
+    ///
+    /// # Errors
+    /// As [`Self::open`] and [`Self::create`].
+    pub fn open_or_create(self, path: impl AsRef<Path>) -> Result<(Memory, bool)> {
+        match self.clone().open(path.as_ref()) {
+            Ok(memory) => Ok((memory, false)),
+            Err(error) if error.code() == "no_store" => match self.clone().create(path.as_ref()) {
+                // Another process was faster; its store is as good as ours.
+                Err(error) if error.code() == "store_exists" => Ok((self.open(path)?, false)),
+                created => Ok((created?, true)),
+            },
+            Err(error) => Err(error),
+        }
+    }
+}

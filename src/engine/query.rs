@@ -1,0 +1,141 @@
+//! Finds objects by kind, scope, id prefix, parent and attributes.
+//!
+//! # Layer
+//! L5.
+
+use crate::error::Result;
+use crate::object::{Id, Kind, Object, Scope, Value};
+use crate::trie::{Entry, NoSource};
+
+use super::index::{Family, attribute_group};
+use super::view::View;
+
+/// What to look for; every condition that is given must hold.
+#[derive(Clone, Debug, Default)]
+pub struct Query {
+    /// Only this kind.
+    pub kind: Option<Kind>,
+    /// Only this scope.
+    pub scope: Option<Scope>,
+    /// Only ids that start with this text.
+    pub prefix: Option<String>,
+    /// Only children of this object, in sibling order.
+    pub parent: Option<Id>,
+    /// Only objects with these attributes.
+    pub attributes: Vec<(String, Value)>,
+    /// Expired objects too.
+    pub include_expired: bool,
+    /// At most this many.
+    pub limit: Option<usize>,
+}
+
+impl Query {
+    fn accepts(&self, object: &Object, now: crate::object::Time) -> bool {
+        let expired = object.expires().is_some_and(|expires| expires <= now);
+        (self.include_expired || !expired)
+            && self.kind.as_ref().is_none_or(|kind| object.kind() == kind.as_str())
+            && self.scope.as_ref().is_none_or(|scope| object.scope() == scope.as_str())
+            && self.prefix.as_ref().is_none_or(|prefix| object.id().starts_with(prefix.as_str()))
+            && self.parent.as_ref().is_none_or(|parent| object.parent() == Some(parent.as_str()))
+            && self.attributes.iter().all(|(name, value)| object.attribute(name).as_ref() == Some(value))
+    }
+
+    /// The index that leaves the least to filter, and the group and start to read in it.
+    fn best_index(&self) -> Result<(Family, Vec<u8>, Vec<u8>)> {
+        Ok(if let Some(parent) = &self.parent {
+            (Family::Children, parent.as_str().as_bytes().to_vec(), Vec::new())
+        } else if let Some((name, value)) = self.attributes.first() {
+            (Family::Attributes, attribute_group(name, value)?, Vec::new())
+        } else if let Some(prefix) = &self.prefix {
+            (Family::Ids, Vec::new(), prefix.as_bytes().to_vec())
+        } else if let Some(kind) = &self.kind {
+            (Family::Kinds, kind.as_str().as_bytes().to_vec(), Vec::new())
+        } else if let Some(scope) = &self.scope {
+            (Family::Scopes, scope.as_str().as_bytes().to_vec(), Vec::new())
+        } else {
+            (Family::Ids, Vec::new(), Vec::new())
+        })
+    }
+}
+
+enum Candidates {
+    /// Ids from an index, not yet loaded or filtered.
+    Indexed(Box<dyn Iterator<Item = Id> + Send>),
+    /// Entries found by a scan, already filtered.
+    Scanned(std::vec::IntoIter<(Id, Entry)>),
+}
+
+/// The answer to a [`Query`], by id (by position under a parent). Stops for good after an error.
+pub struct Matches {
+    view: View,
+    query: Query,
+    now: crate::object::Time,
+    candidates: Candidates,
+    left: usize,
+}
+
+impl Matches {
+    pub(super) fn find(view: &View, query: &Query) -> Result<Self> {
+        let now = view.now();
+        let (family, group, start) = query.best_index()?;
+        let is_head = view.inner.store.head()?.commit.root == view.root();
+        let indexed = family == Family::Children
+            || view.inner.options.indexes && (is_head || view.inner.indexes.holds(family, view.root()));
+        let candidates = if indexed {
+            Candidates::Indexed(Box::new(view.index(family)?.from(&group, &start)))
+        } else {
+            Candidates::Scanned(scan(view, query, now)?.into_iter())
+        };
+        let left = query.limit.unwrap_or(usize::MAX);
+        Ok(Self { view: view.clone(), query: query.clone(), now, candidates, left })
+    }
+
+    /// Whether every object was read because no index of this state is at hand.
+    pub fn scanned(&self) -> bool {
+        matches!(self.candidates, Candidates::Scanned(_))
+    }
+
+    fn advance(&mut self) -> Result<Option<Object>> {
+        loop {
+            match &mut self.candidates {
+                Candidates::Scanned(entries) => {
+                    let Some((_, entry)) = entries.next() else { return Ok(None) };
+                    return self.view.load(&entry).map(Some);
+                }
+                Candidates::Indexed(ids) => {
+                    let Some(id) = ids.next() else { return Ok(None) };
+                    let found = self.view.get(&id)?;
+                    if let Some(object) = found.filter(|object| self.query.accepts(object, self.now)) {
+                        return Ok(Some(object));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Iterator for Matches {
+    type Item = Result<Object>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let found = self.advance().transpose();
+        if !matches!(found, Some(Ok(_))) {
+            self.left = 0;
+        }
+        found
+    }
+}
+
+fn scan(view: &View, query: &Query, now: crate::object::Time) -> Result<Vec<(Id, Entry)>> {
+    let mut found = Vec::new();
+    for entry in view.entry.trie.iter(&NoSource) {
+        let entry = entry?;
+        let object = view.load(&entry)?;
+        if query.accepts(&object, now) {
+            found.push((Id::new(object.id())?, entry));
+        }
+    }
+    found.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(found)
+}

@@ -1,0 +1,214 @@
+//! Snapshots: names for commits, by hand or automatic in a ring for each lane.
+//!
+//! A snapshot is one small record whatever the state holds.
+//!
+//! # Layer
+//! L5.
+
+use crate::digest::{CommitDigest, Root, TextDigest};
+use crate::error::{Error, Result};
+use crate::log::{BatchBuilder, HeadMark, RecordKind};
+use crate::object::{Reference, ReferenceClass, ReferenceName, Time, check_snapshot_name};
+use crate::store::{Catalog, ChangeCounts, CommitEntry, ReferenceEntry};
+
+use super::commit::{Ready, Tip};
+use super::draft::Writer;
+use super::memory::{Inner, Memory, Writing};
+
+/// A snapshot.
+#[derive(Clone, Debug)]
+pub struct SnapshotInfo {
+    /// Its name; an automatic one has a name too.
+    pub name: String,
+    /// Its place in its lane's ring, 0 the newest; `None` if it was named by hand.
+    pub index: Option<usize>,
+    /// The lane whose ring it is in.
+    pub lane: Option<String>,
+    /// The commit it names.
+    pub commit: CommitDigest,
+    /// The state of that commit.
+    pub root: Root,
+    /// The number of that commit.
+    pub seq: u64,
+    /// When it was taken.
+    pub time: Time,
+    /// Who took it.
+    pub actor: Option<String>,
+    /// In which session.
+    pub session: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// A reference record of any class.
+#[derive(Clone, Debug)]
+pub struct ReferenceInfo {
+    /// Class and rest, as in `snapshots/before-lunch` or `rejected/17`.
+    pub name: String,
+    /// The commit it names, or for drafts and rejected changes the one they are based on.
+    pub commit: Option<CommitDigest>,
+    /// When it was made.
+    pub time: Time,
+    /// Who made it.
+    pub actor: Option<String>,
+    /// In which session.
+    pub session: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+impl Inner {
+    fn reason(&self, digest: Option<TextDigest>) -> Option<String> {
+        let text = self.store.records.find_text(digest?).ok().flatten()?;
+        Some(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    fn snapshot_info(&self, catalog: &Catalog, entry: &ReferenceEntry) -> Option<SnapshotInfo> {
+        let reference = &entry.reference;
+        let target = catalog.by_digest(reference.commit?)?;
+        let index = reference.lane.as_ref().and_then(|lane| {
+            catalog.ring(lane).position(|other| other.reference.name == reference.name)
+        });
+        Some(SnapshotInfo {
+            name: reference.name.rest().to_owned(),
+            index,
+            lane: reference.lane.clone(),
+            commit: target.digest,
+            root: target.commit.root,
+            seq: target.seq(),
+            time: reference.time,
+            actor: reference.actor.clone(),
+            session: reference.session.clone(),
+            reason: self.reason(reference.reason),
+        })
+    }
+
+    /// A reference as `writer` makes it now.
+    pub(super) fn reference(
+        &self,
+        batch: &mut BatchBuilder,
+        name: ReferenceName,
+        commit: Option<CommitDigest>,
+        after: Time,
+        writer: &Writer,
+    ) -> Result<Reference> {
+        let mut reference = Reference::new(name, commit, self.time_after(after));
+        reference.actor.clone_from(&writer.actor);
+        reference.session.clone_from(&writer.session);
+        reference.reason = self.add_text(batch, writer.reason.as_deref())?;
+        Ok(reference)
+    }
+
+    /// Writes a batch that has no commit: the head stays.
+    pub(super) fn write_references(
+        &self,
+        writing: &mut Writing,
+        batch: BatchBuilder,
+        head: &CommitEntry,
+    ) -> Result<u64> {
+        let mark = HeadMark { commit: head.digest, root: head.commit.root, seq: head.seq() };
+        let ready = Ready { batch, mark, state: None, counts: ChangeCounts::default() };
+        let written = self.write_group(writing, vec![ready])?;
+        writing.release(self.options.exclusive);
+        written.first().map(|(_, number)| *number).ok_or_else(|| Error::internal("a batch was not written"))
+    }
+}
+
+impl Memory {
+    /// Takes a snapshot of the head: named, or in the writer's ring. Costs the same at any size.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the name is not valid or taken; as [`Self::commit`].
+    ///
+    /// # Durability
+    /// As a commit.
+    pub fn snapshot(&self, name: Option<&str>, writer: &Writer) -> Result<SnapshotInfo> {
+        let inner = &self.inner;
+        inner.check_writable()?;
+        writer.check()?;
+        name.map_or(Ok(()), check_snapshot_name)?;
+        let mut writing = inner.writing.lock();
+        inner.begin(&mut writing)?;
+        let head = inner.store.head()?;
+        let mut batch = BatchBuilder::new();
+        let name = match name {
+            Some(name) => {
+                let name = ReferenceName::of(ReferenceClass::Snapshots, name)?;
+                if inner.store.catalog.read().reference(&name).is_some() {
+                    let taken = format!("there is a snapshot named {} already", name.rest());
+                    writing.release(inner.options.exclusive);
+                    return Err(Error::invalid(taken)
+                        .with_code("name_taken")
+                        .with_hint("choose another name, or delete that one: `snapshot --delete NAME`"));
+                }
+                let reference = inner.reference(&mut batch, name, Some(head.digest), head.commit.time, writer)?;
+                let name = reference.name.clone();
+                batch.add(RecordKind::Reference, 0, &reference.encode()?);
+                name
+            }
+            None => {
+                let tip = Tip::of(&head, &writing);
+                inner.add_ring_snapshot(&mut batch, &tip, writer)?
+            }
+        };
+        inner.write_references(&mut writing, batch, &head)?;
+        drop(writing);
+        let catalog = inner.store.catalog.read();
+        let entry = catalog.reference(&name);
+        let info = entry.and_then(|entry| inner.snapshot_info(&catalog, entry));
+        info.ok_or_else(|| Error::internal("the snapshot just taken is not there"))
+    }
+
+    /// Deletes the name of a snapshot; commits and states stay.
+    ///
+    /// # Errors
+    /// `NotFound` if there is none; as [`Self::commit`].
+    pub fn delete_snapshot(&self, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
+        let inner = &self.inner;
+        inner.check_writable()?;
+        writer.check()?;
+        let mut writing = inner.writing.lock();
+        inner.begin(&mut writing)?;
+        let head = inner.store.head()?;
+        let found = ReferenceName::of(ReferenceClass::Snapshots, name).ok().and_then(|full| {
+            let catalog = inner.store.catalog.read();
+            let info = inner.snapshot_info(&catalog, catalog.reference(&full)?)?;
+            Some((full, info))
+        });
+        let Some((full, info)) = found else {
+            writing.release(inner.options.exclusive);
+            return Err(Error::not_found(format!("there is no snapshot named {name}"))
+                .with_hint("`snapshots` lists them"));
+        };
+        let mut batch = BatchBuilder::new();
+        let reference = inner.reference(&mut batch, full, None, head.commit.time, writer)?;
+        batch.add(RecordKind::Reference, 0, &reference.encode()?);
+        inner.write_references(&mut writing, batch, &head)?;
+        Ok(info)
+    }
+
+    /// All snapshots, newest first: named ones and those of every lane's ring.
+    pub fn snapshots(&self) -> Vec<SnapshotInfo> {
+        let catalog = self.inner.store.catalog.read();
+        let mut entries: Vec<_> = catalog.references().collect();
+        entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.batch));
+        let snapshots = entries.into_iter().filter(|entry| entry.reference.name.class() == ReferenceClass::Snapshots);
+        snapshots.filter_map(|entry| self.inner.snapshot_info(&catalog, entry)).collect()
+    }
+
+    /// All references of every class, newest first.
+    pub fn references(&self) -> Vec<ReferenceInfo> {
+        let catalog = self.inner.store.catalog.read();
+        let mut entries: Vec<_> = catalog.references().collect();
+        entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.batch));
+        let info = |entry: &ReferenceEntry| ReferenceInfo {
+            name: entry.reference.name.as_str().to_owned(),
+            commit: entry.reference.commit,
+            time: entry.reference.time,
+            actor: entry.reference.actor.clone(),
+            session: entry.reference.session.clone(),
+            reason: self.inner.reason(entry.reference.reason),
+        };
+        entries.into_iter().map(info).collect()
+    }
+}

@@ -1,0 +1,116 @@
+//! Subtree digests: one digest over an object and everything below it.
+//!
+//! Computed from the leaves up without recursion, remembered by key path for the state it was asked of, and
+//! carried over to the next state except along the paths from what changed to the top.
+//!
+//! # Layer
+//! L5. Derived.
+//!
+//! # Invariants
+//! - SUB-1: if an object's subtree digest is remembered, so are those of all its descendants.
+//!
+//! # Format
+//! docs/format.md, "Digests" (subtree contexts).
+
+use parking_lot::Mutex;
+
+use crate::digest::{KeyPath, ObjectDigest, Root, SubtreeDigest};
+use crate::error::{Error, Result};
+use crate::object::Id;
+use crate::store::Records;
+use crate::trie::{Entry, NoSource, Trie};
+
+use super::index::{Family, Index};
+use super::view::{View, subtree_of};
+
+type Known = imbl::HashMap<KeyPath, [u8; 32]>;
+
+/// The subtree digests of the state that was asked about last.
+#[derive(Default)]
+pub(super) struct SubtreeCache {
+    kept: Mutex<Option<(Root, Trie, Known)>>,
+}
+
+pub(super) fn digest(view: &View, id: &Id) -> Result<Option<SubtreeDigest>> {
+    let Some(top) = view.entry_at(&view.key(id))? else { return Ok(None) };
+    let mut kept = view.inner.subtrees.kept.lock();
+    let mut known = match kept.take() {
+        Some((root, _, known)) if root == view.root() => known,
+        Some((_, trie, known)) => carry_over(view, &trie, known)?,
+        None => Known::new(),
+    };
+    let result = compute(view, top, id, &mut known);
+    *kept = Some((view.root(), view.entry.trie.clone(), known));
+    result.map(|digest| Some(SubtreeDigest::from_bytes(digest)))
+}
+
+/// Forgets what changed between the two states and everything above it in either.
+fn carry_over(view: &View, older: &Trie, mut known: Known) -> Result<Known> {
+    let records = &view.inner.store.records;
+    for change in older.diff(&view.entry.trie, &NoSource) {
+        let change = change?;
+        for (trie, entry) in [(older, change.old), (&view.entry.trie, change.new)] {
+            known.remove(&change.key);
+            let mut above = entry.map(|entry| parent_of(view, records, &entry)).transpose()?.flatten();
+            // SUB-1: above an object that is not remembered nothing is.
+            while let Some(key) = above.filter(|key| known.remove(key).is_some()) {
+                above = match trie.get(&key, &NoSource)? {
+                    Some(entry) => parent_of(view, records, &entry)?,
+                    None => None,
+                };
+            }
+        }
+    }
+    Ok(known)
+}
+
+fn parent_of(view: &View, records: &Records, entry: &Entry) -> Result<Option<KeyPath>> {
+    let object = records.object_at(entry.place, ObjectDigest::from_bytes(entry.digest))?;
+    Ok(object.parent().map(|parent| view.inner.store.suite.key_path(parent)))
+}
+
+/// An object whose children are being gathered.
+struct Open {
+    entry: Entry,
+    children: Box<dyn Iterator<Item = Id> + Send>,
+    digests: Trie,
+}
+
+impl Open {
+    fn new(index: &Index, entry: Entry, id: &Id) -> Self {
+        Self { entry, children: Box::new(index.group(id.as_str().as_bytes())), digests: Trie::new() }
+    }
+
+    fn add(&mut self, key: KeyPath, digest: [u8; 32]) -> Result<()> {
+        self.digests.insert(Entry { key, digest, place: 0, since: 0 }, &NoSource).map(drop)
+    }
+}
+
+fn compute(view: &View, top: Entry, id: &Id, known: &mut Known) -> Result<[u8; 32]> {
+    if let Some(digest) = known.get(&top.key) {
+        return Ok(*digest);
+    }
+    let index = view.index(Family::Children)?;
+    let mut open = vec![Open::new(&index, top, id)];
+    loop {
+        let innermost = open.last_mut().expect("the loop ends when the last one is closed");
+        if let Some(child) = innermost.children.next() {
+            let key = view.key(&child);
+            if let Some(&digest) = known.get(&key) {
+                innermost.add(key, digest)?;
+            } else {
+                let entry = view.entry_at(&key)?;
+                let entry = entry.ok_or_else(|| Error::internal(format!("IND-1: child {child} is not there")))?;
+                open.push(Open::new(&index, entry, &child));
+            }
+            continue;
+        }
+        let done = open.pop().expect("it was just there");
+        let digest = *subtree_of(view.inner.store.suite, &done.entry.digest, &done.digests)?.as_bytes();
+        known.insert(done.entry.key, digest);
+        match open.last_mut() {
+            Some(parent) => parent.add(done.entry.key, digest)?,
+            None => return Ok(digest),
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Tests of the engine as a library, in memory and on a folder.
+use std::sync::Arc;
+
+use super::*;
+use crate::object::{Id, Kind, NewObject, Value};
+use crate::{ErrorKind, Result};
+
+pub(crate) fn id(text: &str) -> Id {
+    Id::new(text).unwrap()
+}
+
+pub(crate) fn note(name: &str, content: &str) -> NewObject {
+    let mut object = NewObject::new(id(name), Kind::new("note").unwrap());
+    object.content = Some(content.to_owned());
+    object
+}
+
+fn child(name: &str, parent: &str) -> NewObject {
+    let mut object = note(name, "");
+    object.parent = Some(id(parent));
+    object
+}
+
+fn content(view: &View, name: &str) -> Option<String> {
+    view.get(&id(name)).unwrap().map(|object| object.content().unwrap_or_default().to_owned())
+}
+
+fn put(memory: &Memory, name: &str, text: &str) -> Committed {
+    memory.put(note(name, text), Writer::new()).unwrap()
+}
+
+fn by(session: &str) -> Writer {
+    Writer::new().session(session)
+}
+
+#[test]
+fn put_get_reopen() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let memory = Memory::create(&store)?;
+    put(&memory, "a", "one");
+    let long = "x".repeat(10_000);
+    let last = put(&memory, "b", &long);
+    assert!(last.changed);
+    assert_eq!(last.commit.commit.seq, 2);
+    drop(memory);
+    let memory = Memory::open(&store)?;
+    assert_eq!(memory.view().commit().digest, last.commit.digest);
+    assert_eq!(content(&memory.view(), "a").as_deref(), Some("one"));
+    assert_eq!(content(&memory.view(), "b").as_deref(), Some(long.as_str()));
+    let report = memory.verify(VerifyDepth::Full)?;
+    assert!(report.ok, "{report:?}");
+    assert_eq!((report.commits, report.versions), (3, 2));
+    Ok(())
+}
+
+#[test]
+fn the_same_meaning_again_is_no_commit() {
+    let memory = Memory::in_memory().unwrap();
+    let first = put(&memory, "a", "one");
+    let again = memory.put(note("a", "one"), Writer::new().trust(crate::Origin::ToolExternal)).unwrap();
+    assert!(!again.changed);
+    assert_eq!(again.commit.digest, first.commit.digest);
+}
+
+#[test]
+fn rollback_undo_redo() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    put(&memory, "a", "one");
+    let snapshot = memory.snapshot(Some("good"), &Writer::new())?;
+    put(&memory, "a", "two");
+    put(&memory, "b", "three");
+    let back = memory.rollback(&Revision::parse("good")?, false, &Writer::new())?;
+    assert_eq!(memory.view().root(), snapshot.root);
+    let counts = memory.commit_counts(&back.commit)?;
+    assert_eq!((counts.added, counts.changed, counts.removed), (0, 1, 1));
+    memory.undo(&Writer::new())?;
+    assert_eq!(content(&memory.view(), "a").as_deref(), Some("two"));
+    memory.redo(&Writer::new())?;
+    assert_eq!(memory.view().root(), snapshot.root);
+    assert_eq!(memory.redo(&Writer::new()).unwrap_err().kind(), ErrorKind::NotFound);
+    Ok(())
+}
+
+#[test]
+fn undo_refuses_what_others_changed_since() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    memory.put(note("a", "mine"), by("one"))?;
+    memory.put(note("a", "theirs"), by("two"))?;
+    let error = memory.undo(&by("one")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert_eq!(error.ids(), ["a"]);
+    assert_eq!(content(&memory.view(), "a").as_deref(), Some("theirs"));
+    let error = memory.rollback(&Revision::Seq(0), false, &by("one")).unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, "other_lanes"));
+    memory.rollback(&Revision::Seq(0), true, &by("one"))?;
+    assert!(memory.view().is_empty());
+    Ok(())
+}
+
+#[test]
+fn undo_walks_back_commit_by_commit_and_a_new_one_empties_redo() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    let writer = Writer::new();
+    for text in ["1", "2", "3"] {
+        put(&memory, "a", text);
+    }
+    memory.undo(&writer)?;
+    memory.undo(&writer)?;
+    assert_eq!(content(&memory.view(), "a").as_deref(), Some("1"));
+    memory.redo(&writer)?;
+    assert_eq!(content(&memory.view(), "a").as_deref(), Some("2"));
+    put(&memory, "a", "4");
+    assert_eq!(memory.redo(&writer).unwrap_err().code(), "nothing_to_redo");
+    memory.undo(&writer)?;
+    assert_eq!(content(&memory.view(), "a").as_deref(), Some("2"));
+    Ok(())
+}
+
+#[test]
+fn the_tree_of_parents_holds() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    let code = |result: Result<Committed>| result.unwrap_err().code();
+    assert_eq!(code(memory.put(child("b", "a"), Writer::new())), "no_parent");
+    put(&memory, "a", "");
+    memory.put(child("b", "a"), Writer::new())?;
+    memory.put(child("c", "b"), Writer::new())?;
+    assert_eq!(code(memory.put(child("a", "c"), Writer::new())), "parent_cycle");
+    assert_eq!(code(memory.remove(&id("a"), false, Writer::new())), "has_children");
+    assert_eq!(memory.view().children(&id("a"), None)?, [id("b")]);
+    memory.remove(&id("a"), true, Writer::new())?;
+    assert!(memory.view().is_empty());
+    Ok(())
+}
+
+#[test]
+fn an_attempt_is_whole_or_not_at_all() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    put(&memory, "a", "one");
+    let root = memory.view().root();
+    let change = |draft: &mut Draft| draft.put(note("a", "bad"));
+    let error = memory.attempt(by("s"), change, &[&|_| Err("looks wrong".to_owned())]).unwrap_err();
+    assert_eq!((error.kind(), error.code()), (ErrorKind::Denied, "rejected"));
+    let failing = |draft: &mut Draft| -> Result<()> {
+        draft.put(note("b", "half"))?;
+        Err(crate::Error::new(ErrorKind::InvalidInput, "the model stopped"))
+    };
+    assert_eq!(memory.attempt(by("s"), failing, &[]).unwrap_err().message(), "the model stopped");
+    let panicking = |draft: &mut Draft| -> Result<()> {
+        draft.put(note("c", "half"))?;
+        panic!("out of cheese")
+    };
+    assert!(memory.attempt(by("s"), panicking, &[]).unwrap_err().message().contains("out of cheese"));
+    assert_eq!(memory.view().root(), root);
+    let rejected = memory.references();
+    let named: Vec<_> = rejected.iter().filter(|one| one.name.starts_with("rejected/")).collect();
+    assert_eq!(named.len(), 3);
+    let draft = memory.open_draft(&named[2].name, Writer::new())?;
+    assert_eq!(draft.get(&id("a"))?.unwrap().content(), Some("bad"));
+    let kept = memory.attempt(by("s"), change, &[])?;
+    assert_eq!(kept.committed.commit.commit.op.as_str(), "attempt");
+    assert_eq!(memory.resolve(&Revision::Ring(0), "s")?.commit.root, root);
+    Ok(())
+}
+
+#[test]
+fn queries_by_index_and_by_scan_agree() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    let mut draft = memory.draft(Writer::new());
+    for number in 0..200_i64 {
+        let mut object = note(&format!("n/{number:03}"), "text");
+        object.kind = Kind::new(if number % 3 == 0 { "fact" } else { "note" })?;
+        object.attributes.insert("modulo", Value::Integer(number % 7));
+        draft.put(object)?;
+    }
+    memory.commit(draft, "put")?;
+    let past = memory.view();
+    memory.remove(&id("n/000"), false, Writer::new())?;
+    let query = Query {
+        kind: Some(Kind::new("fact")?),
+        attributes: vec![("modulo".to_owned(), Value::Integer(0))],
+        ..Query::default()
+    };
+    let ids = |view: &View| -> Vec<String> {
+        view.query(&query).unwrap().map(|found| found.unwrap().id().to_owned()).collect()
+    };
+    assert!(past.query(&query)?.scanned());
+    assert!(!memory.view().query(&query)?.scanned());
+    let mut expected = ids(&past);
+    assert_eq!(expected.remove(0), "n/000");
+    assert_eq!(ids(&memory.view()), expected);
+    let prefix = Query { prefix: Some("n/01".to_owned()), limit: Some(4), ..Query::default() };
+    let found: Vec<_> = memory.view().query(&prefix)?.map(|found| found.unwrap().id().to_owned()).collect();
+    assert_eq!(found, ["n/010", "n/011", "n/012", "n/013"]);
+    Ok(())
+}
+
+#[test]
+fn subtree_digests_follow_every_descendant() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    put(&memory, "a", "");
+    memory.put(child("b", "a"), Writer::new())?;
+    memory.put(child("c", "b"), Writer::new())?;
+    put(&memory, "other", "");
+    let before = memory.view();
+    let digest = |view: &View, name: &str| view.subtree_digest(&id(name)).unwrap().unwrap();
+    let (a, b, other) = (digest(&before, "a"), digest(&before, "b"), digest(&before, "other"));
+    let mut changed = child("c", "b");
+    changed.content = Some("new".to_owned());
+    memory.put(changed, Writer::new())?;
+    let after = memory.view();
+    assert_ne!(digest(&after, "a"), a);
+    assert_ne!(digest(&after, "b"), b);
+    assert_eq!(digest(&after, "other"), other);
+    // Asked of the old state again, and cold in another process, it is the same.
+    assert_eq!(digest(&before, "a"), a);
+    memory.undo(&Writer::new())?;
+    assert_eq!(digest(&memory.view(), "a"), a);
+    Ok(())
+}
+
+#[test]
+fn threads_commit_together_and_nothing_is_lost() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let memory = memory.clone();
+            scope.spawn(move || {
+                for number in 0..50 {
+                    put(&memory, &format!("{thread}/{number}"), "text");
+                }
+            });
+        }
+    });
+    assert_eq!(memory.view().len(), 400);
+    assert_eq!(memory.view().commit().commit.seq, 400);
+    assert!(memory.verify(VerifyDepth::Full)?.ok);
+    Ok(())
+}
+
+#[test]
+fn a_policy_may_refuse_replace_and_quarantine() -> Result<()> {
+    struct NoSecrets;
+    impl WritePolicy for NoSecrets {
+        fn review(&self, draft: &Draft) -> Verdict {
+            for change in draft.changes() {
+                let object = draft.get(&change.id).unwrap();
+                match object.as_ref().and_then(|object| object.content()) {
+                    Some("refuse") => return Verdict::Refuse("no".to_owned()),
+                    Some("keep") => return Verdict::Quarantine("look at it".to_owned()),
+                    Some("change") => return Verdict::Replace(vec![note(change.id.as_str(), "changed")]),
+                    _ => {}
+                }
+            }
+            Verdict::Accept
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let memory = Options::new().policy(Arc::new(NoSecrets)).create(folder.path().join("s"))?;
+    assert_eq!(memory.put(note("a", "refuse"), Writer::new()).unwrap_err().code(), "denied");
+    assert_eq!(memory.put(note("a", "keep"), Writer::new()).unwrap_err().code(), "quarantined");
+    assert!(memory.view().is_empty());
+    memory.put(note("a", "change"), Writer::new())?;
+    assert_eq!(content(&memory.view(), "a").as_deref(), Some("changed"));
+    Ok(())
+}
+
+#[test]
+fn created_and_updated_are_the_first_times() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    let first = put(&memory, "a", "one").commit.commit.time;
+    let second = put(&memory, "a", "two").commit.commit.time;
+    assert_eq!(memory.view().stamps(&id("a"))?, Some((first, second)));
+    memory.remove(&id("a"), false, Writer::new())?;
+    put(&memory, "a", "one");
+    assert_eq!(memory.view().stamps(&id("a"))?, Some((first, first)));
+    memory.rollback(&Revision::Seq(0), false, &Writer::new())?;
+    put(&memory, "a", "two");
+    assert_eq!(memory.view().stamps(&id("a"))?, Some((first, second)));
+    Ok(())
+}
+
+#[test]
+fn relaxed_durability_keeps_the_lock_and_loses_nothing_at_close() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("s");
+    let relaxed = Durability::Interval(std::time::Duration::from_secs(3600));
+    let memory = Options::new().durability(relaxed).create(&store)?;
+    for number in 0..100 {
+        put(&memory, &number.to_string(), "text");
+    }
+    memory.close()?;
+    assert_eq!(Memory::open(&store)?.view().len(), 100);
+    Ok(())
+}

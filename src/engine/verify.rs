@@ -1,0 +1,164 @@
+//! Reads everything back from the disk and says what is wrong with it.
+//!
+//! Two passes that share no memory with the handle: the files (frames, checksums, seals, chain of segments),
+//! then the meaning (every digest, every root, the chain of commits), rebuilt from nothing.
+//!
+//! # Layer
+//! L5.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::digest::HashSuite;
+use crate::disk::{Disk, FileDisk};
+use crate::error::{Error, Result};
+use crate::log::{Batch, CheckItem, Log, LogOptions, Mode, Severity};
+use crate::object::HistoryTree;
+use crate::store::{CommitEntry, Store};
+
+use super::memory::Memory;
+use super::options::{Options, Progress};
+
+/// How much `verify` reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum VerifyDepth {
+    /// The files: every frame, checksum and seal.
+    Quick,
+    /// The files, then every digest, root and commit.
+    Full,
+}
+
+/// Something that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The file, relative to the store.
+    pub file: String,
+    /// Where in the file.
+    pub offset: Option<u64>,
+    /// What.
+    pub what: String,
+}
+
+/// What `verify` found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VerifyReport {
+    /// Whether everything that was acknowledged is there and whole.
+    pub ok: bool,
+    /// Commits that verified.
+    pub commits: u64,
+    /// Versions of objects that verified.
+    pub versions: u64,
+    /// Bytes of log read.
+    pub bytes: u64,
+    /// Erased versions.
+    pub erased: u64,
+    /// Thinned commits.
+    pub thinned: u64,
+    /// Damage that costs nothing: derived files, torn tails, left-overs.
+    pub derived: Vec<Finding>,
+    /// Damage to what was acknowledged.
+    pub damage: Vec<Finding>,
+}
+
+impl Memory {
+    /// Reads the whole store again and checks it, also against what this handle has read before.
+    ///
+    /// # Errors
+    /// `Io` if the store cannot be read at all; damage is in the report.
+    pub fn verify(&self, depth: VerifyDepth) -> Result<VerifyReport> {
+        // What is on disk by now cannot be older than what this handle holds.
+        let head = self.inner.store.head()?;
+        let versions = self.inner.store.records.versions();
+        let mut report = examine(&self.inner.disk, &self.inner.options, depth, Some(&head))?;
+        if depth == VerifyDepth::Quick {
+            report.commits = head.seq() + 1;
+            report.versions = versions;
+        }
+        Ok(report)
+    }
+
+    /// Checks the store in the folder `path`, also one that does not open. Writes nothing.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no store, `UnsupportedFormat`, `Io`.
+    pub fn verify_store(path: impl AsRef<Path>, options: &Options, depth: VerifyDepth) -> Result<VerifyReport> {
+        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
+        examine(&disk, options, depth, None)
+    }
+}
+
+pub(super) fn examine(
+    disk: &Arc<dyn Disk>,
+    options: &Options,
+    depth: VerifyDepth,
+    known: Option<&CommitEntry>,
+) -> Result<VerifyReport> {
+    let mut report = VerifyReport::default();
+    let mut done = 0;
+    let files = Log::check(Arc::clone(disk), LogOptions::default(), &mut |item| {
+        match item {
+            CheckItem::Batch(batch) => {
+                done += body_bytes(&batch);
+                if let Some(progress) = &options.progress {
+                    progress(Progress { doing: "verify files", done, total: 0 });
+                }
+            }
+            CheckItem::Finding(found) => {
+                let damage = found.severity == Severity::Damage;
+                let list = if damage { &mut report.damage } else { &mut report.derived };
+                list.push(Finding { file: found.file, offset: Some(found.offset), what: found.message });
+            }
+        }
+        Ok(())
+    })?;
+    report.bytes = files.bytes;
+    if depth == VerifyDepth::Full {
+        match rebuild(disk, options, known) {
+            Ok((commits, versions)) => (report.commits, report.versions) = (commits, versions),
+            Err(error) => {
+                let what = error.to_string();
+                // The files' damage stops the rebuild too; once said is enough.
+                if report.damage.is_empty() || !error.is_corruption() {
+                    report.damage.push(Finding { file: "log".to_owned(), offset: None, what });
+                }
+            }
+        }
+    }
+    report.ok = report.damage.is_empty();
+    Ok(report)
+}
+
+/// The bytes of the records of a batch.
+pub(super) fn body_bytes(batch: &Batch) -> u64 {
+    batch.records.iter().map(|record| record.body.len() as u64).sum()
+}
+
+/// Replays the log into a store of its own, through positional reads; returns commits and versions.
+fn rebuild(disk: &Arc<dyn Disk>, options: &Options, known: Option<&CommitEntry>) -> Result<(u64, u64)> {
+    let log_options = LogOptions { map: false, ..LogOptions::default() };
+    let mut log = Log::open(Arc::clone(disk), Mode::ReadOnly, log_options)?;
+    let suite = HashSuite::new(log.format().hash);
+    let store = Store::new(suite, log.reader());
+    let mut history = HistoryTree::new(suite);
+    let (mut done, total) = (0, log.size().1);
+    log.catch_up(&mut |batch| {
+        done += body_bytes(&batch);
+        if let Some(progress) = &options.progress {
+            progress(Progress { doing: "verify contents", done, total });
+        }
+        store.apply(&mut history, &batch, None).map(drop)
+    })?;
+    let head = store.head()?;
+    store.check_contents(&head)?;
+    if let Some(known) = known {
+        let catalog = store.catalog.read();
+        if catalog.by_digest(known.digest).is_none() {
+            let seq = known.seq();
+            return Err(Error::corrupt(format!(
+                "commit {seq} was acknowledged to this handle and is not in the log: its end is lost or replaced"
+            )));
+        }
+    }
+    Ok((head.seq() + 1, store.records.versions()))
+}

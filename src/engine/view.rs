@@ -1,0 +1,217 @@
+//! One state of memory, read-only: the head of a moment, a snapshot or any other kept commit.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - VIE-1: a view answers the same for ever, whatever is committed meanwhile.
+
+use std::sync::Arc;
+
+use crate::digest::{Domain, KeyPath, ObjectDigest, Root, SubtreeDigest};
+use crate::error::Result;
+use crate::object::{Commit, Id, Object, Time};
+use crate::store::CommitEntry;
+use crate::trie::{self, Entry, NoSource};
+
+use super::index::Family;
+use super::memory::Inner;
+use super::query::{Matches, Query};
+
+/// A kept commit and its digest.
+#[derive(Clone, Debug)]
+pub struct CommitInfo {
+    /// The digest that names it.
+    pub digest: crate::digest::CommitDigest,
+    /// What it says.
+    pub commit: Commit,
+}
+
+impl CommitInfo {
+    pub(super) fn of(entry: &CommitEntry) -> Self {
+        Self { digest: entry.digest, commit: entry.commit.clone() }
+    }
+
+    /// Whose commit it is: its session, else its actor, else `default`.
+    pub fn lane(&self) -> &str {
+        crate::store::lane_of(self.commit.session.as_deref(), self.commit.actor.as_deref())
+    }
+}
+
+/// One state of memory. Cloning and keeping it costs nothing that grows with the state.
+#[derive(Clone)]
+pub struct View {
+    pub(super) inner: Arc<Inner>,
+    pub(super) entry: Arc<CommitEntry>,
+    now: Option<Time>,
+}
+
+impl View {
+    pub(super) fn new(inner: Arc<Inner>, entry: Arc<CommitEntry>) -> Self {
+        Self { inner, entry, now: None }
+    }
+
+    /// The commit whose state this is.
+    pub fn commit(&self) -> CommitInfo {
+        CommitInfo::of(&self.entry)
+    }
+
+    /// The root that names this state.
+    pub fn root(&self) -> Root {
+        self.entry.commit.root
+    }
+
+    /// How many objects there are, expired ones included.
+    pub fn len(&self) -> u64 {
+        self.entry.trie.len()
+    }
+
+    /// Whether there is no object.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The moment that expiry is judged at: the one set, else for a past state its commit's time, else the
+    /// later of the wall clock and the head's time.
+    pub fn now(&self) -> Time {
+        let committed = self.entry.commit.time;
+        if let Some(now) = self.now {
+            return now;
+        }
+        let is_head = self.inner.store.head().is_ok_and(|head| head.digest == self.entry.digest);
+        if !is_head {
+            return committed;
+        }
+        let wall = self.inner.options.clock.now();
+        // A head more than a day ahead is a broken clock, not a reason to expire everything.
+        if committed.as_micros() > wall.as_micros().saturating_add(super::DAY_MICROS) { wall } else { wall.max(committed) }
+    }
+
+    /// The same state, with expiry judged at `now`.
+    #[must_use]
+    pub fn with_now(mut self, now: Time) -> Self {
+        self.now = Some(now);
+        self
+    }
+
+    pub(super) fn key(&self, id: &Id) -> KeyPath {
+        self.inner.store.suite.key_path(id.as_str())
+    }
+
+    pub(super) fn entry_at(&self, key: &KeyPath) -> Result<Option<Entry>> {
+        self.entry.trie.get(key, &NoSource)
+    }
+
+    pub(super) fn load(&self, entry: &Entry) -> Result<Object> {
+        self.inner.store.records.object_at(entry.place, ObjectDigest::from_bytes(entry.digest))
+    }
+
+    /// The object named `id`, expired or not.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if its record cannot be read.
+    pub fn get(&self, id: &Id) -> Result<Option<Object>> {
+        let Some(entry) = self.entry_at(&self.key(id))? else { return Ok(None) };
+        let object = self.load(&entry)?;
+        // Two ids with one key path would be a collision of the hash: the other id is not this one.
+        Ok((object.id() == id.as_str()).then_some(object))
+    }
+
+    /// Whether there is an object named `id`.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn contains(&self, id: &Id) -> Result<bool> {
+        Ok(self.entry_at(&self.key(id))?.is_some())
+    }
+
+    /// The ids of the children of `id` in their order, at most `limit` of them.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub fn children(&self, id: &Id, limit: Option<usize>) -> Result<Vec<Id>> {
+        let index = self.index(Family::Children)?;
+        Ok(index.group(id.as_str().as_bytes()).take(limit.unwrap_or(usize::MAX)).collect())
+    }
+
+    /// How many children `id` has.
+    ///
+    /// # Errors
+    /// As [`Self::children`].
+    pub fn child_count(&self, id: &Id) -> Result<u64> {
+        Ok(self.index(Family::Children)?.group(id.as_str().as_bytes()).count() as u64)
+    }
+
+    pub(super) fn index(&self, family: Family) -> Result<super::index::Index> {
+        self.inner.indexes.get(family, self.root(), &self.entry.trie, &self.inner.store.records)
+    }
+
+    /// The objects that `query` asks for.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub fn query(&self, query: &Query) -> Result<Matches> {
+        Matches::find(self, query)
+    }
+
+    /// Every object, in the order of the trie, without an index and without holding more than one.
+    pub fn objects(&self) -> Objects {
+        Objects { view: self.clone(), entries: self.entry.trie.iter(&NoSource) }
+    }
+
+    /// The digest of `id` and everything below it; `None` if there is no such object. Cold, it reads the
+    /// whole subtree; afterwards only what changed.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn subtree_digest(&self, id: &Id) -> Result<Option<SubtreeDigest>> {
+        super::subtree::digest(self, id)
+    }
+
+    /// When the id was first written, and when this version of it was.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn stamps(&self, id: &Id) -> Result<Option<(Time, Time)>> {
+        let Some(entry) = self.entry_at(&self.key(id))? else { return Ok(None) };
+        let batch = self.inner.store.records.batch_of(entry.place)?;
+        let catalog = self.inner.store.catalog.read();
+        let own = self.entry.commit.time;
+        let created = catalog.by_seq(u64::from(entry.since)).map_or(own, |commit| commit.commit.time);
+        let index = catalog.commits().partition_point(|commit| commit.batch < batch);
+        let updated = catalog.commits().get(index).map_or(own, |commit| commit.commit.time);
+        Ok(Some((created, updated)))
+    }
+
+    /// Proves that this state has this version of `id`, or that it has no `id`.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a node cannot be read.
+    pub fn prove(&self, id: &Id) -> Result<trie::Proof> {
+        self.entry.trie.prove(&self.key(id), self.inner.store.suite, &NoSource)
+    }
+}
+
+/// All objects of a view; see [`View::objects`]. Stops for good after an error.
+pub struct Objects {
+    view: View,
+    entries: trie::Iter<'static>,
+}
+
+impl Iterator for Objects {
+    type Item = Result<Object>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.entries.next()?.and_then(|entry| self.view.load(&entry)))
+    }
+}
+
+/// The subtree digest of an object over its children's trie.
+pub(super) fn subtree_of(
+    suite: crate::digest::HashSuite,
+    own: &[u8; 32],
+    children: &trie::Trie,
+) -> Result<SubtreeDigest> {
+    let below = children.root(suite, trie::Shape::Subtree, &NoSource)?;
+    Ok(SubtreeDigest::from_bytes(suite.hash_fixed(Domain::Subtree, &[own, below.as_bytes()])))
+}

@@ -1,0 +1,44 @@
+//! Tells hosts that the head moved, so that they refresh what they made from it.
+//!
+//! # Layer
+//! L5.
+
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use parking_lot::Mutex;
+
+use crate::digest::{CommitDigest, Root};
+
+/// Moves that wait in a channel before newer ones are dropped.
+const WAITING_MAX: usize = 256;
+
+/// The head is another commit now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeadMoved {
+    /// The new head.
+    pub commit: CommitDigest,
+    /// Its state.
+    pub root: Root,
+    /// Its number.
+    pub seq: u64,
+    /// What made it: `put`, `rollback` and so on.
+    pub op: String,
+}
+
+/// Who wants to know.
+#[derive(Default)]
+pub(super) struct Watchers {
+    senders: Mutex<Vec<Sender<HeadMoved>>>,
+}
+
+impl Watchers {
+    pub(super) fn add(&self) -> Receiver<HeadMoved> {
+        let (sender, receiver) = bounded(WAITING_MAX);
+        self.senders.lock().push(sender);
+        receiver
+    }
+
+    pub(super) fn send(&self, moved: impl Fn() -> HeadMoved) {
+        let gone = |sender: &Sender<HeadMoved>| matches!(sender.try_send(moved()), Err(TrySendError::Disconnected(_)));
+        self.senders.lock().retain(|sender| !gone(sender));
+    }
+}
