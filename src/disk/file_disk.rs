@@ -323,7 +323,7 @@ fn refuse_network(folder: &OwnedFd, path: &Path) -> Result<()> {
             error.into(),
         )
     })?;
-    network_name(found.f_type as u32).map_or(Ok(()), |name| {
+    network_name(u32::try_from(found.f_type & 0xffff_ffff).unwrap_or_default()).map_or(Ok(()), |name| {
         let message = format!(
             "{} is on a network file system ({name}), which cannot keep a store",
             path.display()

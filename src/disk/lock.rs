@@ -18,6 +18,9 @@ pub(super) const HOLDER_BYTES: usize = 256;
 /// A lock that is held. Dropping it lets the lock go.
 pub trait LockGuard: Send + Sync {
     /// Whether the locked file still is the one of its name (LCK-1); somebody may have replaced it.
+    ///
+    /// # Errors
+    /// What the system says.
     fn is_current(&self) -> io::Result<bool>;
 }
 
@@ -40,7 +43,7 @@ pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dy
         if waited >= wait {
             return Err(busy(disk, name, waited));
         }
-        std::thread::sleep(pause(disk, waited).min(wait - waited));
+        std::thread::sleep(pause(disk, waited).min(wait.saturating_sub(waited)));
     }
 }
 

@@ -216,7 +216,22 @@ impl DiskFile for MemFile {
         if (content.len() as u64) < length {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        Ok(Some(content))
+        Ok(Some(Arc::new(MemMap {
+            content,
+            length: length as usize,
+        })))
+    }
+}
+
+/// The first bytes of a content as it was when it was mapped.
+struct MemMap {
+    content: Arc<Vec<u8>>,
+    length: usize,
+}
+
+impl Buffer for MemMap {
+    fn bytes(&self) -> &[u8] {
+        self.content.get(..self.length).unwrap_or_default()
     }
 }
 

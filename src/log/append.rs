@@ -157,6 +157,7 @@ impl Log {
             }
         }
         self.visited = self.cursor.batch;
+        self.visited_commit = self.cursor.commit;
         Ok(batches)
     }
 
@@ -198,7 +199,7 @@ impl Log {
 
     /// Seals the active segment at the cursor and goes on in a new one.
     fn rotate(&mut self, lock: &WriteLock, needed: u64) -> Result<Arc<SegmentFile>> {
-        self.check_lock_file(lock)?;
+        lock.check_file()?;
         let (sealed, previous) = self.sealed_at_cursor();
         let header = self.new_header(previous)?;
         let name = segment_name(header.id);
@@ -257,6 +258,7 @@ impl Log {
         let manifest = Manifest::new(self.format.instance, self.manifest.generation + 1, sealed, active);
         disk::replace(&*self.disk, MANIFEST_NAME, &manifest.encode())
             .map_err(|error| Error::io(format!("cannot replace {MANIFEST_NAME}"), error))?;
+        self.named_generation = manifest.generation;
         self.manifest = manifest;
         Ok(())
     }
@@ -273,9 +275,16 @@ impl Log {
         self.segment(id)
     }
 
+    /// The commit of the newest batch read; zero if none was.
+    pub(super) fn head_commit(&self) -> CommitDigest {
+        self.cursor.commit
+    }
+}
+
+impl WriteLock {
     /// Refuses to go on when the lock file was replaced: another process may hold the new one.
-    pub(super) fn check_lock_file(&self, lock: &WriteLock) -> Result<()> {
-        match lock.guard.is_current() {
+    pub(super) fn check_file(&self) -> Result<()> {
+        match self.guard.is_current() {
             Ok(true) => Ok(()),
             Ok(false) => {
                 let message = "the lock file was removed or replaced while it was held";
@@ -283,10 +292,5 @@ impl Log {
             }
             Err(error) => Err(Error::io("cannot check the lock file", error)),
         }
-    }
-
-    /// The commit of the newest batch read; zero if none was.
-    pub(super) fn head_commit(&self) -> CommitDigest {
-        self.cursor.commit
     }
 }

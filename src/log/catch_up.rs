@@ -79,10 +79,7 @@ impl Log {
         let live = self.look(visit)?;
         let limit = live.as_ref().and_then(|live| self.live_limit(live));
         let tail = self.read_active(live.as_ref(), limit, visit)?;
-        if !self.unlisted_checked {
-            self.check_unlisted()?;
-            self.unlisted_checked = true;
-        }
+        self.check_unlisted(self.cursor.batch)?;
         Ok(tail)
     }
 
@@ -363,22 +360,33 @@ impl Log {
     pub(super) fn hand_out(&mut self, batch: Batch, proven: bool, visit: &mut Visit<'_>) -> Result<()> {
         let number = batch.number;
         if number <= self.visited {
-            let known = self.unproven.iter().find(|(unproven, _)| *unproven == number);
-            if known.is_some_and(|(_, content)| *content == content_of(&batch, self.suite)) {
+            let unproven = self.unproven.iter().find(|(unproven, _)| *unproven == number);
+            // One that was proven is the same by LOG-1, and the newest commit stands for all before it.
+            let same = match unproven {
+                Some((_, content)) => *content == content_of(&batch, self.suite),
+                None => number < self.visited || batch.commit == self.visited_commit,
+            };
+            if same {
                 return Ok(());
             }
             let message = format!("batch {number}, which was read before it was durable, is gone");
             return Err(Error::new(ErrorKind::Poisoned, message).with_hint("open the store again"));
         }
+        let commit = batch.commit;
         let content = (!proven).then(|| content_of(&batch, self.suite));
         visit(batch)?;
         self.visited = number;
+        self.visited_commit = commit;
         self.unproven.extend(content.map(|content| (number, content)));
         Ok(())
     }
 
-    /// Refuses a log whose manifest does not know a segment with batches that are newer than all it lists.
-    fn check_unlisted(&self) -> Result<()> {
+    /// Refuses, once a handle, a log whose manifest does not know a segment with batches beyond `newest`, the last
+    /// one of those that it lists.
+    pub(super) fn check_unlisted(&mut self, newest: u64) -> Result<()> {
+        if self.unlisted_checked {
+            return Ok(());
+        }
         let names = self
             .disk
             .list(LOG_FOLDER)
@@ -389,7 +397,7 @@ impl Log {
             .filter(|(_, unfinished)| !unfinished)
         {
             let id = id.0;
-            if !self.manifest.lists(id) && self.unlisted_is_newer(id, self.cursor.batch)? {
+            if !self.manifest.lists(id) && self.unlisted_is_newer(id, newest)? {
                 return Err(damage(
                     super::manifest::MANIFEST_NAME,
                     0,
@@ -397,6 +405,7 @@ impl Log {
                 ));
             }
         }
+        self.unlisted_checked = true;
         Ok(())
     }
 

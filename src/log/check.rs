@@ -163,7 +163,7 @@ impl Log {
                     report.finding(severity, &name, 0, message)?;
                 }
                 Some((_, true)) => {
-                    report.finding(Severity::Harmless, &name, 0, "a crash left it unfinished")?
+                    report.finding(Severity::Harmless, &name, 0, "a crash left it unfinished")?;
                 }
                 None => report.finding(Severity::Harmless, &name, 0, "it does not belong to the log")?,
             }

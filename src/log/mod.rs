@@ -142,11 +142,15 @@ pub struct Log {
     durable: u64,
     /// Number of the newest batch that was handed out.
     visited: u64,
+    /// The head after that batch.
+    visited_commit: CommitDigest,
     /// Handed out before they were known to be durable: number and what their records are.
     unproven: Vec<(u64, [u8; 32])>,
     /// A group that was written and not yet synced.
     unsynced: Option<HeadMark>,
     unlisted_checked: bool,
+    /// Generation of the manifest whose names this handle made durable; 0 for none.
+    named_generation: u64,
     poisoned: bool,
     process: u32,
     identity: u64,
@@ -188,9 +192,11 @@ impl Log {
             },
             durable: 0,
             visited: 0,
+            visited_commit: CommitDigest::from_bytes([0; 32]),
             unproven: Vec::new(),
             unsynced: None,
             unlisted_checked: false,
+            named_generation: 0,
             poisoned: false,
             process,
             identity: NUMBERS.fetch_add(1, Ordering::Relaxed),
@@ -288,7 +294,7 @@ impl Log {
             return Ok(segment);
         }
         let segment = Arc::new(SegmentFile::open(&*self.disk, id, self.format.instance)?);
-        self.segments.insert(Arc::clone(&segment));
+        self.segments.insert(&segment);
         Ok(segment)
     }
 

@@ -65,12 +65,12 @@ impl Segments {
         list.get(index).cloned()
     }
 
-    pub(super) fn insert(&self, segment: Arc<SegmentFile>) {
+    pub(super) fn insert(&self, segment: &Arc<SegmentFile>) {
         self.list.rcu(|list| {
             let mut list = Vec::clone(list);
             match list.binary_search_by_key(&segment.header.id, |other| other.header.id) {
                 Ok(_) => {}
-                Err(index) => list.insert(index, Arc::clone(&segment)),
+                Err(index) => list.insert(index, Arc::clone(segment)),
             }
             list
         });
@@ -156,14 +156,13 @@ impl SegmentFile {
                     .retain(|span| span.start + span.bytes.len() as u64 > length);
                 Ok(())
             }
-            Ok(None) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(super::damage(
                 &self.name(),
                 length,
                 "the file is shorter than what the manifest says",
             )),
             // Without a map, every read goes to the file.
-            Err(_) => Ok(()),
+            Ok(None) | Err(_) => Ok(()),
         }
     }
 

@@ -42,20 +42,42 @@ impl Log {
     /// [`Log::sync`].
     pub fn prepare(&mut self, lock: &WriteLock, visit: &mut dyn FnMut(Batch) -> Result<()>) -> Result<()> {
         self.check_lock(lock)?;
-        self.check_lock_file(lock)?;
+        lock.check_file()?;
         let live = self.look(visit)?;
         let segment = self.segment(self.manifest.active().id)?;
         self.check_active_header(&segment)?;
         if segment.unfinished {
             self.poison_on_error(|log| log.finish_name(segment.header.id))?;
         }
-        if !self.unlisted_checked {
-            self.catch_up(visit)?;
-        }
-        if !self.go_on_in_place(live.as_ref(), &segment, visit)? {
+        self.poison_on_error(Self::make_names_durable)?;
+        if self.go_on_in_place(live.as_ref(), &segment, visit)? {
+            self.check_unlisted(self.cursor.batch)?;
+        } else {
             self.recover(live.as_ref(), &segment, visit)?;
         }
         self.prepared = lock.number;
+        Ok(())
+    }
+
+    /// Syncs the folders if another process published the manifest: it may have ended between a rename and its sync,
+    /// and what is appended now must not depend on a name that a loss of power takes.
+    fn make_names_durable(&mut self) -> Result<()> {
+        let generation = self.manifest.generation;
+        if self.named_generation == generation {
+            return Ok(());
+        }
+        self.disk
+            .sync_dir(LOG_FOLDER)
+            .and_then(|()| self.disk.sync_dir(""))
+            .and_then(|()| {
+                if self.named_generation == 0 {
+                    self.disk.sync_parent()
+                } else {
+                    Ok(())
+                }
+            })
+            .map_err(|error| Error::io("cannot sync the folders of the store", error))?;
+        self.named_generation = generation;
         Ok(())
     }
 
@@ -114,7 +136,6 @@ impl Log {
             batch: before.last_batch,
             digest: Some(before.last_digest),
         };
-        self.durable = FIRST_OFFSET;
         let mut scan = self.scan_active(segment, FIRST_OFFSET, chain, live, None)?;
         let split = scan
             .batches
@@ -132,6 +153,7 @@ impl Log {
             .last()
             .or(scan.batches.last())
             .map_or(before.last_batch, |scanned| scanned.batch.number);
+        self.check_unlisted(newest)?;
         if newest < self.visited {
             let message = format!(
                 "batch {}, which was read before it was durable, is gone",

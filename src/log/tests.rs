@@ -1,5 +1,8 @@
 //! Tests of the log. What several of them need is here; each file below is about one kind of trouble.
 
+mod crash;
+mod damage;
+mod layout;
 mod turns;
 
 use std::sync::Arc;
@@ -39,14 +42,16 @@ fn batch(text: &str) -> BatchBuilder {
 }
 
 fn create(disk: &Arc<dyn Disk>, options: LogOptions) -> Log {
-    Log::create(
+    let created = Log::create(
         Arc::clone(disk),
         HashAlgorithm::Blake3,
         batch("batch 1"),
         mark(1),
         options,
-    )
-    .unwrap()
+    );
+    let mut log = created.unwrap();
+    log.catch_up(&mut |_| Ok(())).unwrap();
+    log
 }
 
 /// What the first record of a batch says.

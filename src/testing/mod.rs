@@ -5,3 +5,4 @@
 
 pub mod generators;
 pub mod random;
+pub mod sim_disk;

@@ -76,3 +76,60 @@ fn only_one_handle_holds_the_lock() {
     drop(lock);
     second.lock(NO_WAIT).unwrap();
 }
+
+#[test]
+fn readers_in_other_threads_see_only_whole_batches_in_order_with_and_without_live() {
+    for keep_live in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("store");
+        let disk: Arc<dyn Disk> = Arc::new(FileDisk::create(&store).unwrap());
+        let mut log = create(&disk, SMALL);
+        let done = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let readers: Vec<_> = (0..2)
+            .map(|_| {
+                let (store, done) = (store.clone(), Arc::clone(&done));
+                std::thread::spawn(move || follow(&store, &done))
+            })
+            .collect();
+        for number in 2..=150 {
+            append(&mut log, &[&format!("batch {number}")]).unwrap();
+            if !keep_live {
+                // Whoever reads now has no mark to stop at, and meets batches that are being written.
+                drop(std::fs::remove_file(store.join("live")));
+            }
+            if keep_live && number == 75 {
+                let mut other = Log::open(Arc::clone(&disk), Mode::ReadWrite, SMALL).unwrap();
+                other.catch_up(&mut |_| Ok(())).unwrap();
+                log = other;
+            }
+        }
+        done.store(true, Ordering::Release);
+        for reader in readers {
+            let seen = reader.join().unwrap();
+            assert_eq!(seen, expected(seen.len()));
+            assert_eq!(seen.len(), 150, "live is kept: {keep_live}");
+        }
+    }
+}
+
+/// Follows the log until the writer is done; every record is read back from its place.
+fn follow(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) -> Vec<String> {
+    let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(store).unwrap());
+    let mut log = Log::open(disk, Mode::ReadOnly, SMALL).unwrap();
+    let reader = log.reader();
+    let mut batches = Vec::new();
+    loop {
+        let last = done.load(Ordering::Acquire);
+        log.catch_up(&mut |batch| {
+            batches.push(batch);
+            Ok(())
+        })
+        .unwrap();
+        for record in batches.iter().flat_map(|batch: &Batch| &batch.records) {
+            assert_eq!(reader.read(record.locator).unwrap().body, record.body);
+        }
+        if last {
+            return batches.iter().map(text_of).collect();
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! Crashes at every call, power losses that keep any part of what was not synced, and failing calls.
+
+use super::*;
+use crate::testing::random::SplitMix64;
+use crate::testing::sim_disk::{CrashImage, Fault, SimDisk};
+
+/// What the client knows: how many batches it was told are durable, and how many it has asked for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ledger {
+    acked: usize,
+    submitted: usize,
+}
+
+fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
+    Arc::new(disk.clone())
+}
+
+/// A text of `number` whose batch takes between one and a few sectors.
+fn text(number: usize) -> String {
+    format!("batch {number} {}", "y".repeat(number * 131 % 700))
+}
+
+fn texts(count: usize) -> Vec<String> {
+    (1..=count).map(text).collect()
+}
+
+fn append_group(log: &mut Log, ledger: &mut Ledger, count: usize, durability: Durability) -> Result<()> {
+    let lock = log.lock(NO_WAIT)?;
+    log.prepare(&lock, &mut |_| Ok(()))?;
+    let next = usize::try_from(log.newest_batch()).unwrap() + 1;
+    let group = (next..next + count)
+        .map(|number| (batch(&text(number)), mark(number as u64)))
+        .collect();
+    ledger.submitted = ledger.submitted.max(next + count - 1);
+    log.append(&lock, group, durability)?;
+    if durability == Durability::Later {
+        log.sync(&lock)?;
+    }
+    ledger.acked = ledger.acked.max(next + count - 1);
+    Ok(())
+}
+
+/// Creates, appends, rotates, restarts the machine, recovers and goes on.
+fn workload(disk: &SimDisk, ledger: &mut Ledger) -> Result<()> {
+    ledger.submitted = 1;
+    let mut log = Log::create(
+        shared(disk),
+        HashAlgorithm::Blake3,
+        batch(&text(1)),
+        mark(1),
+        SMALL,
+    )?;
+    ledger.acked = 1;
+    for step in 0..7 {
+        append_group(&mut log, ledger, 1 + step % 2, Durability::Synced)?;
+    }
+    disk.reboot();
+    let mut log = Log::open(shared(disk), Mode::ReadWrite, SMALL)?;
+    append_group(&mut log, ledger, 1, Durability::Later)?;
+    let mut other = Log::open(shared(disk), Mode::ReadWrite, SMALL)?;
+    for step in 0..5 {
+        append_group(
+            if step % 2 == 0 { &mut other } else { &mut log },
+            ledger,
+            1,
+            Durability::Synced,
+        )?;
+    }
+    Ok(())
+}
+
+fn read_texts(disk: &SimDisk) -> Result<Vec<String>> {
+    read_all(&shared(disk), Mode::ReadOnly, SMALL).map(|(texts, _)| texts)
+}
+
+/// Opens the image for reading; returns the number of batches.
+fn verify_read(image: &SimDisk, ledger: Ledger, what: &str) -> usize {
+    let before = image.files();
+    let count = match read_texts(image) {
+        Ok(found) => {
+            assert_eq!(found, texts(found.len()), "{what}");
+            found.len()
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => 0,
+        Err(error) => panic!("{what}: {error:?}"),
+    };
+    assert!(
+        count >= ledger.acked,
+        "{what}: {} batches were acknowledged, {count} are there",
+        ledger.acked
+    );
+    assert!(
+        count <= ledger.submitted,
+        "{what}: {} batches were submitted, {count} are there",
+        ledger.submitted
+    );
+    assert!(
+        image.files() == before,
+        "LOG-6: {what}: reading changed the store"
+    );
+    count
+}
+
+/// Recovers the image, appends one batch and sees that all of it is durable. Errors are those of a crash or fault.
+fn go_on(image: &SimDisk, count: usize) -> Result<()> {
+    let mut ledger = Ledger {
+        acked: count,
+        submitted: count,
+    };
+    if count == 0 {
+        Log::create(
+            shared(image),
+            HashAlgorithm::Blake3,
+            batch(&text(1)),
+            mark(1),
+            SMALL,
+        )?;
+    } else {
+        let mut log = Log::open(shared(image), Mode::ReadWrite, SMALL)?;
+        append_group(&mut log, &mut ledger, 1, Durability::Synced)?;
+    }
+    Ok(())
+}
+
+/// Goes on behind a crash; returns the number of batches then.
+fn verify_whole(image: &SimDisk, choice: CrashImage, what: &str) -> usize {
+    let count = verify_read(
+        image,
+        Ledger {
+            acked: 0,
+            submitted: usize::MAX,
+        },
+        what,
+    );
+    go_on(image, count).unwrap_or_else(|error| panic!("{what}: {error:?}"));
+    let now = read_texts(image).unwrap().len();
+    // In the same run of the machine, whole batches beyond `live` come to light only when the next writer recovers.
+    assert!(
+        now == count + 1 || choice == CrashImage::Killed && now > count,
+        "{what}: {count} batches, then {now}"
+    );
+    verify_read(
+        image,
+        Ledger {
+            acked: now,
+            submitted: now,
+        },
+        what,
+    );
+    let lost = image.crash_image(CrashImage::Nothing);
+    assert_eq!(
+        read_texts(&lost).unwrap(),
+        texts(now),
+        "LOG-3: {what}: acknowledged means durable"
+    );
+    let mut damages = Vec::new();
+    let checked = Log::check(shared(image), SMALL, &mut |item| {
+        if let CheckItem::Finding(finding) = item
+            && finding.severity == Severity::Damage
+        {
+            damages.push(finding);
+        }
+        Ok(())
+    });
+    assert_eq!(checked.unwrap().batches, now as u64, "{what}");
+    assert!(damages.is_empty(), "{what}: {damages:?}");
+    now
+}
+
+fn images(disk: &SimDisk, call: u64, random: &mut SplitMix64) -> Vec<CrashImage> {
+    let mut images = vec![CrashImage::Killed, CrashImage::Nothing, CrashImage::Everything];
+    let last = disk.last_write_bytes();
+    if last > 0 {
+        images.extend([0, 1, 16, 40, last / 2, last - 1].map(CrashImage::LastWritePrefix));
+        images.push(CrashImage::LastWritePrefix(random.below(last)));
+    }
+    images.extend((0..10).map(|choice| CrashImage::Sectors(call * 1000 + choice)));
+    images
+}
+
+fn calls_of_workload() -> u64 {
+    let disk = SimDisk::new(1);
+    let mut ledger = Ledger::default();
+    workload(&disk, &mut ledger).unwrap();
+    assert_eq!(ledger.acked, ledger.submitted);
+    assert!(
+        disk.files()
+            .keys()
+            .filter(|name| name.starts_with("log/"))
+            .count()
+            >= 4,
+        "it rotates"
+    );
+    disk.calls()
+}
+
+#[test]
+fn every_acknowledged_batch_survives_a_crash_at_every_call() {
+    let mut random = SplitMix64::new(7);
+    let mut seen = 0;
+    for call in 1..=calls_of_workload() {
+        let disk = SimDisk::new(1);
+        disk.crash_at(call);
+        let mut ledger = Ledger::default();
+        workload(&disk, &mut ledger).unwrap_err();
+        for choice in images(&disk, call, &mut random) {
+            let what = format!("crash at call {call}, {choice:?}, {ledger:?}");
+            let image = disk.crash_image(choice);
+            verify_read(&image, ledger, &what);
+            let now = verify_whole(&image, choice, &what);
+            assert!(now <= ledger.submitted + 1, "{what}: {now} batches");
+            seen += 1;
+        }
+    }
+    assert!(seen > 1000, "{seen} images");
+}
+
+#[test]
+fn a_crash_inside_recovery_loses_nothing_either() {
+    let mut random = SplitMix64::new(8);
+    let mut seen = 0;
+    for call in (1..=calls_of_workload()).step_by(3) {
+        let disk = SimDisk::new(1);
+        disk.crash_at(call);
+        let mut ledger = Ledger::default();
+        workload(&disk, &mut ledger).unwrap_err();
+        let choices = images(&disk, call, &mut random);
+        let choice = *random.pick(&choices);
+        let image = disk.crash_image(choice);
+        image.reboot();
+        let count = verify_read(&image, ledger, "the first crash");
+        let whole = image.copy();
+        go_on(&whole, count).unwrap();
+        for second in 1..=whole.calls() {
+            let again = image.copy();
+            again.crash_at(second);
+            go_on(&again, count).unwrap_err();
+            for choice in images(&again, second, &mut random) {
+                let what = format!("crash at call {call}, then in recovery at {second}, {choice:?}");
+                let image = again.crash_image(choice);
+                verify_read(
+                    &image,
+                    Ledger {
+                        acked: count,
+                        submitted: count + 1,
+                    },
+                    &what,
+                );
+                verify_whole(&image, choice, &what);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 2000, "{seen} images");
+}
+
+#[test]
+fn recovering_twice_is_recovering_once() {
+    let disk = SimDisk::new(1);
+    workload(&disk, &mut Ledger::default()).unwrap();
+    disk.reboot();
+    let prepare = || {
+        let mut log = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
+        let lock = log.lock(NO_WAIT).unwrap();
+        log.prepare(&lock, &mut |_| Ok(())).unwrap();
+    };
+    let before = disk.files();
+    prepare();
+    let once = disk.files();
+    assert!(once != before, "it recovered");
+    prepare();
+    assert!(disk.files() == once);
+}
+
+#[test]
+fn a_failing_call_poisons_and_loses_no_acknowledged_batch() {
+    let calls = calls_of_workload();
+    for fault in [Fault::Device, Fault::Full] {
+        for call in 1..=calls {
+            let what = format!("{fault:?} at call {call}");
+            let disk = SimDisk::new(1);
+            disk.fail_at(call, fault);
+            let mut ledger = Ledger::default();
+            let failed = workload(&disk, &mut ledger);
+            assert!(failed.is_err(), "{what}: an error must not be swallowed");
+            assert_eq!(failed.unwrap_err().kind(), ErrorKind::Io, "{what}");
+            // In the running machine another handle goes on, and acknowledges with the space that came back.
+            let count = verify_read(
+                &disk,
+                Ledger {
+                    submitted: ledger.submitted + 1,
+                    ..ledger
+                },
+                &what,
+            );
+            go_on(&disk, count).unwrap_or_else(|error| panic!("{what}: {error:?}"));
+            let now = read_texts(&disk).unwrap();
+            assert_eq!(now, texts(now.len()), "{what}");
+            assert!(now.len() > ledger.acked, "{what}");
+            for choice in [
+                CrashImage::Nothing,
+                CrashImage::Everything,
+                CrashImage::Sectors(call),
+            ] {
+                assert_eq!(
+                    read_texts(&disk.crash_image(choice)).unwrap(),
+                    now,
+                    "{what}: {choice:?}"
+                );
+                verify_whole(&disk.crash_image(choice), choice, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_handle_that_failed_writes_nothing_more() {
+    let disk = SimDisk::new(1);
+    let mut ledger = Ledger::default();
+    let mut log = Log::create(
+        shared(&disk),
+        HashAlgorithm::Blake3,
+        batch(&text(1)),
+        mark(1),
+        SMALL,
+    )
+    .unwrap();
+    append_group(&mut log, &mut ledger, 1, Durability::Synced).unwrap();
+    disk.fail_at(disk.calls() + 2, Fault::Device);
+    append_group(&mut log, &mut ledger, 1, Durability::Synced).unwrap_err();
+    let calls = disk.calls();
+    for _ in 0..2 {
+        let refused = append_group(&mut log, &mut ledger, 1, Durability::Synced).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Poisoned, "LOG-5");
+    }
+    assert_eq!(disk.calls(), calls);
+    // The batch whose sync failed is not in what this run's readers see, nor lost in part.
+    assert_eq!(read_texts(&disk).unwrap(), texts(2));
+}
+
+#[test]
+fn a_forked_child_must_open_again() {
+    let disk = SimDisk::new(1);
+    let mut log = create(&shared(&disk), SMALL);
+    let lock = log.lock(NO_WAIT).unwrap();
+    log.prepare(&lock, &mut |_| Ok(())).unwrap();
+    disk.set_process(2);
+    let refused = log
+        .append(&lock, vec![(batch("2"), mark(2))], Durability::Synced)
+        .unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Poisoned);
+    assert_eq!(
+        log.catch_up(&mut |_| Ok(())).unwrap_err().kind(),
+        ErrorKind::Poisoned
+    );
+}
+
+#[test]
+fn a_group_that_waits_for_its_sync_is_seen_by_its_own_handle_only() {
+    let disk = SimDisk::new(1);
+    let mut log = create(&shared(&disk), SMALL);
+    let lock = log.lock(NO_WAIT).unwrap();
+    log.prepare(&lock, &mut |_| Ok(())).unwrap();
+    let made = log
+        .append(&lock, vec![(batch("batch 2"), mark(2))], Durability::Later)
+        .unwrap();
+    assert_eq!(
+        log.reader().read(made[0].records[0].locator).unwrap().body,
+        made[0].records[0].body
+    );
+    assert_eq!(read_texts(&disk).unwrap().len(), 1);
+    log.append(&lock, vec![(batch("batch 3"), mark(3))], Durability::Later)
+        .unwrap();
+    assert_eq!(
+        read_texts(&disk).unwrap().len(),
+        2,
+        "LOG-2: what waited was synced first"
+    );
+    log.sync(&lock).unwrap();
+    assert_eq!(
+        read_texts(&disk.crash_image(CrashImage::Nothing)).unwrap().len(),
+        3
+    );
+}
+
+#[test]
+fn a_group_left_waiting_is_recovered_by_the_next_writer_and_known_again_by_its_own_handle() {
+    let disk = SimDisk::new(1);
+    let mut log = create(&shared(&disk), SMALL);
+    let lock = log.lock(NO_WAIT).unwrap();
+    log.prepare(&lock, &mut |_| Ok(())).unwrap();
+    log.append(&lock, vec![(batch(&text(2)), mark(2))], Durability::Later)
+        .unwrap();
+    drop(lock);
+    let mut other = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
+    append_group(&mut other, &mut Ledger::default(), 1, Durability::Synced).unwrap();
+    append_group(&mut log, &mut Ledger::default(), 1, Durability::Synced).unwrap();
+    let (found, _) = read_all(&shared(&disk), Mode::ReadOnly, SMALL).unwrap();
+    assert_eq!(found[1..], texts(4)[1..]);
+}

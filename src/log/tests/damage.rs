@@ -1,0 +1,484 @@
+//! Damaged, cut, swapped, foreign and missing files: refused or a whole prefix, never wrong and never empty.
+
+use super::*;
+use crate::testing::sim_disk::SimDisk;
+
+/// A store of several small segments, and the number of its batches.
+fn store() -> (SimDisk, usize) {
+    let disk = SimDisk::new(11);
+    let mut log = create(&shared(&disk), SMALL);
+    while log.size().0 < 3 {
+        let next = log.newest_batch() + 1;
+        append(&mut log, &[&format!("batch {next}")]).unwrap();
+    }
+    for _ in 0..2 {
+        let next = log.newest_batch() + 1;
+        append(&mut log, &[&format!("batch {next}")]).unwrap();
+    }
+    let count = usize::try_from(log.newest_batch()).unwrap();
+    (disk, count)
+}
+
+fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
+    Arc::new(disk.clone())
+}
+
+fn read(disk: &SimDisk) -> Result<Vec<String>> {
+    read_all(&shared(disk), Mode::ReadOnly, SMALL).map(|(texts, _)| texts)
+}
+
+fn findings(disk: &SimDisk) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    Log::check(shared(disk), SMALL, &mut |item| {
+        if let CheckItem::Finding(finding) = item {
+            findings.push(finding);
+        }
+        Ok(())
+    })
+    .unwrap();
+    findings
+}
+
+fn has(findings: &[Finding], severity: Severity, file: &str) -> bool {
+    findings
+        .iter()
+        .any(|finding| finding.severity == severity && finding.file == file)
+}
+
+fn assert_corrupt(disk: &SimDisk, what: &str) {
+    for mode in [Mode::ReadOnly, Mode::ReadWrite] {
+        let error = read_all(&shared(disk), mode, SMALL)
+            .map(|(texts, _)| texts.len())
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{what}: {error:?}");
+    }
+    let before = disk.files();
+    let refused =
+        Log::open(shared(disk), Mode::ReadWrite, SMALL).and_then(|mut log| append(&mut log, &["new"]));
+    assert_eq!(
+        refused.map(|made| made.len()).unwrap_err().kind(),
+        ErrorKind::Corrupt,
+        "{what}: writing is refused"
+    );
+    assert!(disk.files() == before, "{what}: nothing was changed");
+    let created = Log::create(shared(disk), HashAlgorithm::Blake3, batch("new"), mark(1), SMALL);
+    assert!(created.is_err(), "{what}");
+    assert!(disk.files() == before, "CRE-1: {what}: nothing was changed");
+}
+
+fn active(disk: &SimDisk) -> String {
+    disk.files()
+        .keys()
+        .rfind(|name| name.starts_with("log/"))
+        .unwrap()
+        .clone()
+}
+
+/// Where the batches of a segment end.
+fn used(content: &[u8]) -> usize {
+    content
+        .iter()
+        .rposition(|byte| *byte != 0)
+        .map_or(0, |last| last + 1)
+}
+
+#[test]
+fn every_bit_of_a_store_is_right_or_refused_or_unused() {
+    let (disk, count) = store();
+    let whole = expected(count);
+    let files = disk.files();
+    let base = MemDisk::new();
+    for (name, content) in &files {
+        base.create(name).unwrap().write_at(0, content).unwrap();
+    }
+    let disk: Arc<dyn Disk> = Arc::new(base.clone());
+    let options = LogOptions { map: false, ..SMALL };
+    let mut refused = 0;
+    for (name, content) in &files {
+        let end = used(content).next_multiple_of(512).min(content.len());
+        let file = base.open(name, Access::ReadWrite).unwrap();
+        for at in (0..end).chain((end..content.len()).step_by(97)) {
+            // The zeros of a segment header are covered by one checksum: one bit of each byte will do.
+            let header = name.starts_with("log/") && (128..4088).contains(&at);
+            for bit in (0..8).filter(|bit| !(header && *bit != at % 8)) {
+                file.write_at(at as u64, &[content[at] ^ (1 << bit)]).unwrap();
+                let what = format!("{name}, byte {at}, bit {bit}");
+                match read_all(&disk, Mode::ReadOnly, options) {
+                    Ok((texts, tail)) => {
+                        assert!(texts == whole, "{what}: {} batches", texts.len());
+                        let unused = name.starts_with("log/") && at >= used(content);
+                        assert!(unused || name == "live", "{what} is covered by nothing");
+                        assert!(tail.proven || name == "live", "{what}");
+                    }
+                    Err(error) => {
+                        assert_eq!(error.kind(), ErrorKind::Corrupt, "{what}: {error:?}");
+                        refused += 1;
+                    }
+                }
+            }
+            file.write_at(at as u64, &[content[at]]).unwrap();
+        }
+    }
+    assert!(refused > 20_000, "{refused} flips were refused");
+    assert_eq!(read_all(&disk, Mode::ReadOnly, options).unwrap().0, whole);
+}
+
+#[test]
+fn check_finds_every_damaged_byte_and_goes_on_behind_it() {
+    let (disk, count) = store();
+    for (name, content) in disk.files() {
+        for at in (0..content.len()).step_by(61) {
+            let changed = disk.copy();
+            changed.overwrite(&name, |bytes| bytes[at] ^= 0x55);
+            let found = findings(&changed);
+            let what = format!("{name}, byte {at}: {found:?}");
+            let unused = name.starts_with("log/") && at >= used(&content);
+            if name == "live" {
+                assert!(has(&found, Severity::Derived, "live"), "{what}");
+            } else if unused {
+                assert!(has(&found, Severity::Harmless, &name), "{what}");
+                assert!(!has(&found, Severity::Damage, &name), "{what}");
+            } else {
+                assert!(has(&found, Severity::Damage, &name), "{what}");
+            }
+        }
+    }
+    // Two damaged places in two segments are both named, and what is between them is read.
+    disk.overwrite("log/00000001.seg", |bytes| bytes[4096 + 40] ^= 1);
+    disk.overwrite("log/00000002.seg", |bytes| bytes[4096 + 40] ^= 1);
+    let mut numbers = Vec::new();
+    let summary = Log::check(shared(&disk), SMALL, &mut |item| {
+        if let CheckItem::Batch(batch) = item {
+            numbers.push(batch.number);
+        }
+        Ok(())
+    });
+    assert_eq!(summary.unwrap().damages, 2);
+    assert_eq!(numbers.len(), count - 2, "{numbers:?}");
+}
+
+#[test]
+fn the_active_segment_cut_at_every_byte_serves_what_is_below_the_cut_or_refuses() {
+    let (disk, count) = store();
+    let name = active(&disk);
+    let content = disk.files()[&name].clone();
+    let end = used(&content);
+    for live in [true, false] {
+        let base = disk.copy();
+        if !live {
+            base.remove_file("live");
+        }
+        let mut served = std::collections::BTreeSet::new();
+        for cut in (0..content.len()).filter(|cut| (4000..end + 64).contains(cut) || cut % 113 == 0) {
+            base.put_file(&name, content[..cut].to_vec());
+            match read(&base) {
+                Ok(texts) => {
+                    assert_eq!(texts, expected(texts.len()), "cut at {cut}");
+                    // With `live` everything below the end is known to be durable; without it, the last seal
+                    // proves all but its own batch.
+                    assert!(
+                        texts.len() == count || !live && texts.len() < count,
+                        "cut at {cut}: {}",
+                        texts.len()
+                    );
+                    assert!(texts.len() < count || cut >= end, "cut at {cut}");
+                    served.insert(texts.len());
+                }
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Corrupt, "cut at {cut}: {error:?}"),
+            }
+        }
+        assert!(served.contains(&count));
+        assert_eq!(served.len() > 1, !live, "{served:?}");
+    }
+}
+
+#[test]
+fn the_newest_batch_alone_is_unproven_without_live_and_below_it_damage_is_refused() {
+    let (disk, count) = store();
+    disk.remove_file("live");
+    let name = active(&disk);
+    let end = used(&disk.files()[&name]);
+    let (_, tail) = read_all(&shared(&disk), Mode::ReadOnly, SMALL).unwrap();
+    assert!(!tail.proven);
+    let torn = disk.copy();
+    torn.overwrite(&name, |bytes| bytes[end - 1] ^= 1);
+    let (texts, tail) = read_all(&shared(&torn), Mode::ReadOnly, SMALL).unwrap();
+    assert_eq!(texts, expected(count - 1));
+    assert!(tail.torn_bytes > 100);
+    assert!(
+        findings(&torn)
+            .iter()
+            .all(|finding| finding.severity != Severity::Damage)
+    );
+    // The next batch goes into a new segment; the torn bytes stay, and are still harmless.
+    let mut log = Log::open(shared(&torn), Mode::ReadWrite, SMALL).unwrap();
+    append(&mut log, &[&format!("batch {count}")]).unwrap();
+    assert_eq!(read(&torn).unwrap(), expected(count));
+    assert!(has(&findings(&torn), Severity::Harmless, &name));
+    assert!(
+        findings(&torn)
+            .iter()
+            .all(|finding| finding.severity != Severity::Damage)
+    );
+    // One batch earlier, the seal of the newest one proves that the byte was durable.
+    let damaged = disk.copy();
+    damaged.overwrite(&name, |bytes| bytes[4096 + 33] ^= 1);
+    assert_corrupt(&damaged, "the last but one batch");
+}
+
+#[test]
+fn missing_swapped_old_and_foreign_files_are_never_taken_for_an_empty_or_shorter_store() {
+    let (disk, _) = store();
+    let (other, _) = {
+        let other = SimDisk::new(99);
+        let mut log = create(&shared(&other), SMALL);
+        while log.size().0 < 3 {
+            append(&mut log, &["other"]).unwrap();
+        }
+        (other, 0)
+    };
+    let files = disk.files();
+    for name in files.keys().filter(|name| *name != "live") {
+        let changed = disk.copy();
+        changed.remove_file(name);
+        assert_corrupt(&changed, &format!("{name} is missing"));
+        let changed = disk.copy();
+        changed.put_file(name, Vec::new());
+        assert_corrupt(&changed, &format!("{name} is empty"));
+        let changed = disk.copy();
+        changed.put_file(name, other.files()[name].clone());
+        assert_corrupt(&changed, &format!("{name} is of another store"));
+    }
+    let swapped = disk.copy();
+    swapped.put_file("log/00000001.seg", files["log/00000002.seg"].clone());
+    swapped.put_file("log/00000002.seg", files["log/00000001.seg"].clone());
+    assert_corrupt(&swapped, "two segments are swapped");
+    let zeroed = disk.copy();
+    zeroed.overwrite("log/00000002.seg", |bytes| bytes[4096..].fill(0));
+    assert_corrupt(&zeroed, "a sealed segment is zero");
+}
+
+#[test]
+fn an_older_manifest_or_segment_put_back_is_refused() {
+    let disk = SimDisk::new(3);
+    let mut log = create(&shared(&disk), SMALL);
+    let mut earlier = Vec::new();
+    while log.size().0 < 3 {
+        earlier.push(disk.files());
+        let next = log.newest_batch() + 1;
+        append(&mut log, &[&format!("batch {next}")]).unwrap();
+    }
+    for old in &earlier {
+        for name in ["manifest", "log/00000001.seg", "log/00000002.seg"] {
+            let Some(content) = old.get(name).filter(|content| **content != disk.files()[name]) else {
+                continue;
+            };
+            for live in [true, false] {
+                let changed = disk.copy();
+                if !live {
+                    changed.remove_file("live");
+                }
+                changed.put_file(name, content.clone());
+                assert_corrupt(
+                    &changed,
+                    &format!("{name} as it was with {} files, live: {live}", old.len()),
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_segment_that_a_crash_left_unlisted_is_harmless() {
+    let (disk, count) = store();
+    let mut orphan = disk.files()["log/00000002.seg"].clone();
+    orphan[4096..].fill(0);
+    disk.put_file("log/00000009.seg", orphan);
+    disk.put_file("log/00000010.seg.tmp", vec![1; 100]);
+    disk.put_file("log/notes.txt", vec![1; 100]);
+    assert_eq!(read(&disk).unwrap(), expected(count));
+    let found = findings(&disk);
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(found.iter().all(|finding| finding.severity == Severity::Harmless));
+    // Its number is not used again.
+    disk.reboot();
+    let mut log = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
+    append(&mut log, &[&format!("batch {}", count + 1)]).unwrap();
+    assert_eq!(active(&disk), "log/notes.txt");
+    assert!(disk.files().contains_key("log/00000011.seg"), "MAN-3");
+}
+
+#[test]
+fn degraded_reading_serves_what_is_before_the_damage_and_tells() {
+    let (disk, count) = store();
+    disk.overwrite("log/00000002.seg", |bytes| bytes[4096 + 40] ^= 1);
+    let options = LogOptions {
+        degraded: true,
+        ..SMALL
+    };
+    let (texts, tail) = read_all(&shared(&disk), Mode::ReadOnly, options).unwrap();
+    assert!(!texts.is_empty() && texts.len() < count);
+    assert_eq!(texts, expected(texts.len()));
+    let damage = tail.damage.unwrap();
+    assert!(damage.is_corruption());
+    assert!(
+        damage.message().contains("log/00000002.seg") && damage.message().contains("4096"),
+        "{damage}"
+    );
+    let refused = Log::open(shared(&disk), Mode::ReadWrite, options).err().unwrap();
+    assert_eq!(refused.kind(), ErrorKind::InvalidInput);
+}
+
+#[test]
+fn a_store_from_the_future_is_refused_and_not_touched() {
+    let (disk, _) = store();
+    let change = |from: usize, bytes: &[u8]| {
+        let changed = disk.copy();
+        changed.overwrite("format", |format| {
+            format[from..from + bytes.len()].copy_from_slice(bytes);
+            let checksum = crc32c::crc32c(&format[..124]);
+            format[124..].copy_from_slice(&checksum.to_le_bytes());
+        });
+        // Whatever else the future changed is not looked at.
+        changed.put_file("manifest", b"a manifest of format 9".to_vec());
+        changed
+    };
+    let cases = [
+        (change(12, &9_u32.to_le_bytes()), "min_reader"),
+        (change(32, &1_u64.to_le_bytes()), "an incompatible feature"),
+        (change(40, &[9]), "a hash"),
+        (change(41, &[1]), "a cipher"),
+    ];
+    for (store, what) in cases {
+        let before = store.files();
+        for mode in [Mode::ReadOnly, Mode::ReadWrite] {
+            let refused = Log::open(shared(&store), mode, SMALL).err().unwrap();
+            assert_eq!(refused.kind(), ErrorKind::UnsupportedFormat, "FMT-1: {what}");
+        }
+        let refused = Log::create(
+            shared(&store),
+            HashAlgorithm::Blake3,
+            batch("new"),
+            mark(1),
+            SMALL,
+        )
+        .err()
+        .unwrap();
+        assert_eq!(refused.kind(), ErrorKind::UnsupportedFormat, "{what}");
+        assert!(store.files() == before, "{what}");
+    }
+    let readable = disk.copy();
+    readable.overwrite("format", |format| {
+        format[24] = 1;
+        let checksum = crc32c::crc32c(&format[..124]);
+        format[124..].copy_from_slice(&checksum.to_le_bytes());
+    });
+    Log::open(shared(&readable), Mode::ReadOnly, SMALL).unwrap();
+    let refused = Log::open(shared(&readable), Mode::ReadWrite, SMALL)
+        .err()
+        .unwrap();
+    assert_eq!(refused.kind(), ErrorKind::UnsupportedFormat);
+}
+
+/// Appends a batch with one frame of `kind`, as a later version may.
+fn append_kind(log: &mut Log, kind: u8) -> Vec<Batch> {
+    let lock = log.lock(NO_WAIT).unwrap();
+    log.prepare(&lock, &mut |_| Ok(())).unwrap();
+    let mut builder = batch("with more");
+    builder.add_frame(kind, 0, b"from the future");
+    log.append(
+        &lock,
+        vec![(builder, mark(log.newest_batch() + 1))],
+        Durability::Synced,
+    )
+    .unwrap()
+}
+
+#[test]
+fn ignorable_kinds_are_skipped_and_kept_by_recovery_and_reserved_ones_refused() {
+    let disk = SimDisk::new(2);
+    let mut log = create(&shared(&disk), SMALL);
+    assert_eq!(append_kind(&mut log, 0x80)[0].records.len(), 2);
+    disk.remove_file("live");
+    disk.reboot();
+    let mut log = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
+    append(&mut log, &["batch 3"]).unwrap();
+    let files = disk.files();
+    let recovered = &files["log/00000002.seg"];
+    assert!(
+        recovered.windows(15).any(|window| window == b"from the future"),
+        "it was written again"
+    );
+    assert_eq!(read(&disk).unwrap(), ["batch 1", "with more", "batch 3"]);
+    for kind in [9, 13, 14, 0x7f] {
+        let disk = SimDisk::new(2);
+        let mut log = create(&shared(&disk), SMALL);
+        append_kind(&mut log, kind);
+        assert_eq!(
+            read(&disk).unwrap_err().kind(),
+            ErrorKind::UnsupportedFormat,
+            "kind {kind}"
+        );
+    }
+}
+
+#[test]
+fn a_copied_store_opens_and_goes_on() {
+    let (disk, count) = store();
+    let copy = SimDisk::new(1);
+    for (name, content) in disk.files() {
+        copy.put_file(&name, content);
+    }
+    let mut log = Log::open(shared(&copy), Mode::ReadWrite, SMALL).unwrap();
+    append(&mut log, &[&format!("batch {}", count + 1)]).unwrap();
+    assert_eq!(read(&copy).unwrap(), expected(count + 1));
+}
+
+#[test]
+fn a_folder_without_a_store_is_not_found_and_an_unfinished_creation_is_finished() {
+    let empty = SimDisk::new(1);
+    assert_eq!(read(&empty).unwrap_err().kind(), ErrorKind::NotFound);
+    assert!(empty.files().is_empty(), "LOG-6");
+    let cut = SimDisk::new(1);
+    create(&shared(&cut), SMALL);
+    cut.remove_file("format");
+    assert_eq!(read(&cut).unwrap_err().kind(), ErrorKind::NotFound);
+    create(&shared(&cut), SMALL);
+    assert_eq!(read(&cut).unwrap(), expected(1));
+    let again = Log::create(
+        shared(&cut),
+        HashAlgorithm::Blake3,
+        batch("again"),
+        mark(1),
+        SMALL,
+    )
+    .err()
+    .unwrap();
+    assert_eq!(
+        (again.kind(), again.code()),
+        (ErrorKind::InvalidInput, "store_exists")
+    );
+    assert_eq!(read(&cut).unwrap(), expected(1));
+}
+
+#[test]
+fn locators_that_name_no_record_are_refused() {
+    let (disk, _) = store();
+    let mut log = Log::open(shared(&disk), Mode::ReadOnly, SMALL).unwrap();
+    log.catch_up(&mut |_| Ok(())).unwrap();
+    let reader = log.reader();
+    for segment in 0..4_u64 {
+        for offset in 0..800_u64 {
+            if let Ok(record) = reader.read(Locator::from_u64(segment << 32 | offset)) {
+                assert!(!record.body.is_empty());
+            }
+        }
+    }
+    assert!(
+        reader
+            .read(Locator::from_u64(1 << 32))
+            .unwrap_err()
+            .is_corruption()
+    );
+    assert!(reader.read(Locator::from_u64(u64::MAX)).is_err());
+}
