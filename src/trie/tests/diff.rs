@@ -55,6 +55,8 @@ fn a_diff_visits_the_paths_of_the_changes_only() {
     let mut random = Random::new(11);
     let all = random.entries(50_000);
     let old = trie_of(all.iter().copied());
+    // Paths are as long in a copy of its own; asking `old` would cache digests, which also stop a diff.
+    let copy = trie_of(all.iter().copied());
     for count in [1, 10, 100] {
         let mut new = old.clone();
         let mut on_paths = 0;
@@ -67,7 +69,7 @@ fn a_diff_visits_the_paths_of_the_changes_only() {
                 &NoSource,
             )
             .unwrap();
-            on_paths += new.prove(&entry.key, BLAKE3, &NoSource).unwrap().levels.len() as u64;
+            on_paths += copy.prove(&entry.key, BLAKE3, &NoSource).unwrap().levels.len() as u64;
         }
         let mut diff = old.diff(&new, &NoSource);
         assert_eq!(diff.by_ref().count(), count);

@@ -282,6 +282,14 @@ fn tri_2_an_edit_forgets_the_digests_on_its_path_and_no_others() {
         "an equal digest leaves every cached digest"
     );
 
+    let mut moved = trie.clone();
+    moved.insert(Entry { place: 100, ..same }, &NoSource).unwrap();
+    assert_eq!(
+        cached_and_all(&moved),
+        (branches, branches),
+        "also where the path is copied"
+    );
+
     let mut other = trie.clone();
     other
         .insert(

@@ -352,6 +352,28 @@ fn shapes_that_no_trie_has_are_rejected_even_under_their_own_root() {
 }
 
 #[test]
+fn a_path_of_more_than_64_branches_is_refused_by_decoder_and_verifier() {
+    let level = ProofLevel {
+        bitmap: 1,
+        count: 2,
+        siblings: Vec::new(),
+    };
+    let zero = KeyPath::from_bytes([0; 32]);
+    let end = Terminal::Leaf {
+        key: zero,
+        digest: [1; 32],
+    };
+    let deep = |depth| Proof {
+        algorithm: HashAlgorithm::Blake3,
+        levels: vec![level.clone(); depth],
+        terminal: end,
+    };
+    assert_eq!(Proof::decode(&deep(64).encode()), Ok(deep(64)));
+    assert!(Proof::decode(&deep(65).encode()).is_err());
+    assert_eq!(verify(&deep(65), &[0; 32], &zero), Err(ProofError::Length));
+}
+
+#[test]
 fn on_the_last_levels_a_branch_has_no_more_leaves_than_room() {
     let mut random = Random::new(63);
     let trie = trie_of((0..16).map(|_| random.entry_sharing(252)));

@@ -282,6 +282,72 @@ fn tri_4_what_a_parent_says_of_a_node_is_checked() {
     );
 }
 
+/// Nodes that carry the very digest that is expected, but that no trie would write.
+#[test]
+fn tri_1_nodes_that_no_trie_has_are_refused_even_under_their_own_digest() {
+    let mut random = Random::new(37);
+    let hasher = NodeHasher::new(BLAKE3, Shape::State);
+    let refused = |bitmap: u16, leaves: u16, count: u64, children: &[([u8; 32], Vec<u8>)]| {
+        let digests: Vec<[u8; 32]> = children.iter().map(|(digest, _)| *digest).collect();
+        let mut bytes = vec![2, 0];
+        bytes.extend_from_slice(&bitmap.to_le_bytes());
+        bytes.extend_from_slice(&leaves.to_le_bytes());
+        children
+            .iter()
+            .for_each(|(_, child)| bytes.extend_from_slice(child));
+        let top = StoredNode {
+            digest: hasher.branch(0, bitmap, count, &digests),
+            count,
+            place: 5,
+        };
+        let storage = Storage {
+            nodes: HashMap::from([(5, bytes)]),
+            ..Storage::default()
+        };
+        let trie = Trie::from_stored(top, &storage).unwrap();
+        trie.get(&KeyPath::from_bytes([0xff; 32]), &storage)
+            .err()
+            .map(|error| error.message().to_owned())
+    };
+    let mut leaf = |digit: u8| {
+        let mut path = random.bytes();
+        path[0] = digit << 4;
+        let digest = random.bytes();
+        let bytes = [&path[..], &digest, &[0; 12]].concat();
+        (hasher.leaf(&KeyPath::from_bytes(path), &digest), bytes)
+    };
+    let branch = |count: u64| {
+        let bytes = [&[7; 32][..], &count.to_le_bytes(), &[0; 8]].concat();
+        ([7; 32], bytes)
+    };
+    assert_eq!(
+        refused(0b110, 0b110, 2, &[leaf(1), leaf(2)]),
+        None,
+        "this one is as it should be"
+    );
+    assert_eq!(
+        refused(0b110, 0b100, 4, &[branch(3), leaf(2)]),
+        None,
+        "and so is this one"
+    );
+    let message = refused(0b110, 0b110, 2, &[leaf(1), leaf(3)]).unwrap();
+    assert!(message.contains("another digit"), "{message}");
+    for count in [0, 1, 1 << 40, u64::MAX] {
+        let message = refused(0b110, 0b100, 2, &[branch(count), leaf(2)]).unwrap();
+        assert!(message.contains("impossibly many"), "{message}");
+    }
+    assert!(
+        refused(0b010, 0b010, 2, &[leaf(1)])
+            .unwrap()
+            .contains("fewer than two leaves")
+    );
+    assert!(
+        refused(0b010, 0b110, 2, &[leaf(1)])
+            .unwrap()
+            .contains("outside of its bitmap")
+    );
+}
+
 #[test]
 fn a_failed_edit_leaves_the_trie_as_it_was() {
     let mut random = Random::new(35);
