@@ -92,17 +92,19 @@ fn base() -> Vec<(u16, Vec<u8>)> {
     ]
 }
 
+/// A valid commit but for one field.
+fn set(why: &'static str, tag: u16, field: &[u8], error: &'static str) -> Invalid {
+    let bytes = altered(&base(), tag, Some(field.to_vec()));
+    Invalid { why, bytes, error }
+}
+
 fn invalid() -> Vec<Invalid> {
-    let set = |why, tag, field: &[u8], error| {
-        let bytes = altered(&base(), tag, Some(field.to_vec()));
-        Invalid { why, bytes, error }
-    };
     let without = |why, tag, error| Invalid {
         why,
         bytes: altered(&base(), tag, None),
         error,
     };
-    vec![
+    let mut all = vec![
         Invalid {
             why: "version 2",
             bytes: encoding(2, &base()),
@@ -143,6 +145,13 @@ fn invalid() -> Vec<Invalid> {
             b"Put",
             "an operation is badly named",
         ),
+    ];
+    all.extend(invalid_optional_fields());
+    all
+}
+
+fn invalid_optional_fields() -> Vec<Invalid> {
+    vec![
         set("an empty target", 7, b"", "a field has the wrong length"),
         set("an empty actor", 8, b"", "an actor is empty"),
         set("an actor of 257 bytes", 8, &[b'x'; 257], "an actor is too long"),

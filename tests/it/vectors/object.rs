@@ -44,7 +44,6 @@ fn every_value() -> Value {
 }
 
 fn valid() -> Vec<(&'static str, Origin, NewObject)> {
-    let digest = |byte| ObjectDigest::from_bytes([byte; 32]);
     let nested = (1..32).fold(Value::Integer(7), |value, _| Value::List(vec![value]));
     let mut all = vec![
         ("least", Origin::DirectUser, named("a")),
@@ -86,6 +85,15 @@ fn valid() -> Vec<(&'static str, Origin, NewObject)> {
             Origin::Host,
             with("a", |new| drop(new.attributes.insert("v", nested))),
         ),
+    ];
+    all.extend(valid_rarities());
+    all
+}
+
+fn valid_rarities() -> Vec<(&'static str, Origin, NewObject)> {
+    let digest = |byte| ObjectDigest::from_bytes([byte; 32]);
+    let text = "na\u{ef}ve \u{4f60}\u{597d} \u{5e9}\u{5dc}\u{5d5}\u{5dd} \u{1f332}";
+    vec![
         (
             "derived, dated, with an end",
             Origin::ToolExternal,
@@ -107,19 +115,17 @@ fn valid() -> Vec<(&'static str, Origin, NewObject)> {
                 .into();
             }),
         ),
-    ];
-    let text = "na\u{ef}ve \u{4f60}\u{597d} \u{5e9}\u{5dc}\u{5d5}\u{5dd} \u{1f332}";
-    all.push((
-        "text of many scripts",
-        Origin::Host,
-        with(text, |new| {
-            new.kind = Kind::new(text).unwrap();
-            new.scope = Scope::new(text).unwrap();
-            new.content = Some(text.to_owned());
-            new.attributes.insert(text, text);
-        }),
-    ));
-    all
+        (
+            "text of many scripts",
+            Origin::Host,
+            with(text, |new| {
+                new.kind = Kind::new(text).unwrap();
+                new.scope = Scope::new(text).unwrap();
+                new.content = Some(text.to_owned());
+                new.attributes.insert(text, text);
+            }),
+        ),
+    ]
 }
 
 /// A value in plain JSON; a map and a float are wrapped, because JSON has no bits and no second kind of map.
@@ -219,18 +225,34 @@ fn float(bits: u64) -> Vec<u8> {
     attributes(1, &entry(b"v", &[&[4][..], &bits.to_le_bytes()].concat()))
 }
 
+fn of(why: &'static str, bytes: Vec<u8>, error: &'static str) -> Invalid {
+    Invalid { why, bytes, error }
+}
+
+/// A valid object but for one field.
+fn set(why: &'static str, tag: u16, field: &[u8], error: &'static str) -> Invalid {
+    of(why, altered(&base(), tag, Some(field.to_vec())), error)
+}
+
+/// A valid object but for a field that is not there.
+fn without(why: &'static str, tag: u16, error: &'static str) -> Invalid {
+    of(why, altered(&base(), tag, None), error)
+}
+
 fn invalid() -> Vec<Invalid> {
-    let set = |why, tag, field: &[u8], error| {
-        let bytes = altered(&base(), tag, Some(field.to_vec()));
-        Invalid { why, bytes, error }
-    };
-    let of = |why, bytes, error| Invalid { why, bytes, error };
-    let without = |why, tag, error| Invalid {
-        why,
-        bytes: altered(&base(), tag, None),
-        error,
-    };
-    let mut all = vec![
+    let groups = [
+        invalid_frames(),
+        invalid_names(),
+        invalid_fields(),
+        invalid_orders_and_contents(),
+        invalid_attributes(),
+        invalid_values(),
+    ];
+    groups.into_iter().flatten().collect()
+}
+
+fn invalid_frames() -> Vec<Invalid> {
+    vec![
         of("nothing at all", vec![], "1 bytes wanted, 0 left"),
         of(
             "version 0",
@@ -246,6 +268,11 @@ fn invalid() -> Vec<Invalid> {
         without("no kind", 2, "tag 0x0002 is missing"),
         without("no scope", 3, "tag 0x0003 is missing"),
         without("no origin", 10, "tag 0x000a is missing"),
+    ]
+}
+
+fn invalid_names() -> Vec<Invalid> {
+    vec![
         set("an empty id", 1, b"", "an id is empty"),
         set("an id of 257 bytes", 1, &[b'x'; 257], "an id is too long"),
         set(
@@ -293,6 +320,11 @@ fn invalid() -> Vec<Invalid> {
             b"\x7f",
             "a position holds a control character",
         ),
+    ]
+}
+
+fn invalid_fields() -> Vec<Invalid> {
+    vec![
         set(
             "4,097 bytes of content inline",
             7,
@@ -352,14 +384,10 @@ fn invalid() -> Vec<Invalid> {
             "a field has the wrong length",
         ),
         set("an empty end", 13, b"", "a field has the wrong length"),
-    ];
-    all.extend(invalid_orders_and_contents());
-    all.extend(invalid_attributes());
-    all
+    ]
 }
 
 fn invalid_orders_and_contents() -> Vec<Invalid> {
-    let of = |why, bytes, error| Invalid { why, bytes, error };
     let mut twice = base();
     twice.insert(1, (1, b"a".to_vec()));
     let mut falling = base();
@@ -409,90 +437,97 @@ fn invalid_orders_and_contents() -> Vec<Invalid> {
     ]
 }
 
+/// A valid object but for its attributes.
+fn bad(why: &'static str, field: Vec<u8>, error: &'static str) -> Invalid {
+    of(why, altered(&base(), 6, Some(field)), error)
+}
+
+fn one(name: &[u8], value: &[u8]) -> Vec<u8> {
+    attributes(1, &entry(name, value))
+}
+
+fn two(a: &[u8], b: &[u8]) -> Vec<u8> {
+    let integer = [3, 0, 0, 0, 0, 0, 0, 0, 0];
+    attributes(2, &[entry(a, &integer), entry(b, &[2, 1])].concat())
+}
+
 fn invalid_attributes() -> Vec<Invalid> {
-    const BAD_FLOAT: &str = "a float is not in its one valid form";
-    let of = |why, field: Vec<u8>, error| Invalid {
-        why,
-        bytes: altered(&base(), 6, Some(field)),
-        error,
-    };
-    let one = |name: &[u8], value: &[u8]| attributes(1, &entry(name, value));
-    let two = |a: &[u8], b: &[u8]| {
-        attributes(
-            2,
-            &[entry(a, &[3, 0, 0, 0, 0, 0, 0, 0, 0]), entry(b, &[2, 1])].concat(),
-        )
-    };
-    let mut deep = [6, 1, 0, 0, 0].repeat(32);
-    deep.push(1);
     let inner = [&[7][..], &two(b"b", b"a")].concat();
     vec![
-        of("no attributes", attributes(0, b""), "the attributes are empty"),
-        of("attributes without a count", vec![], "4 bytes wanted, 0 left"),
-        of("a null attribute", one(b"v", &[1]), "an attribute is null"),
-        of(
+        bad("no attributes", attributes(0, b""), "the attributes are empty"),
+        bad("attributes without a count", vec![], "4 bytes wanted, 0 left"),
+        bad("a null attribute", one(b"v", &[1]), "an attribute is null"),
+        bad(
             "a nameless attribute",
             one(b"", &[2, 1]),
             "an attribute name or map key is empty",
         ),
-        of(
+        bad(
             "a name of 257 bytes",
             one(&[b'k'; 257], &[2, 1]),
             "an attribute name or map key is too long",
         ),
-        of(
+        bad(
             "a tab in a name",
             one(b"\t", &[2, 1]),
             "an attribute name or map key holds a control character",
         ),
-        of(
+        bad(
             "a name that is not UTF-8",
             one(&[0xff], &[2, 1]),
             "text is not UTF-8",
         ),
-        of(
+        bad(
             "names that fall",
             two(b"b", b"a"),
             "the keys of a map do not rise",
         ),
-        of("a name twice", two(b"a", b"a"), "the keys of a map do not rise"),
-        of(
+        bad("a name twice", two(b"a", b"a"), "the keys of a map do not rise"),
+        bad(
             "keys that fall in an inner map",
             one(b"v", &inner),
             "the keys of a map do not rise",
         ),
-        of("value type 0", one(b"v", &[0]), "a value has an unknown type"),
-        of("value type 8", one(b"v", &[8]), "a value has an unknown type"),
-        of(
+    ]
+}
+
+fn invalid_values() -> Vec<Invalid> {
+    const BAD_FLOAT: &str = "a float is not in its one valid form";
+    let mut deep = [6, 1, 0, 0, 0].repeat(32);
+    deep.push(1);
+    vec![
+        bad("value type 0", one(b"v", &[0]), "a value has an unknown type"),
+        bad("value type 8", one(b"v", &[8]), "a value has an unknown type"),
+        bad(
             "a boolean of 2",
             one(b"v", &[2, 2]),
             "a boolean is neither 0 nor 1",
         ),
-        of(
+        bad(
             "an integer cut short",
             one(b"v", &[3, 0]),
             "8 bytes wanted, 1 left",
         ),
-        of("negative zero", float(0x8000_0000_0000_0000), BAD_FLOAT),
-        of("another NaN", float(0x7ff8_0000_0000_0001), BAD_FLOAT),
-        of("a negative NaN", float(0xfff8_0000_0000_0000), BAD_FLOAT),
-        of(
+        bad("negative zero", float(0x8000_0000_0000_0000), BAD_FLOAT),
+        bad("another NaN", float(0x7ff8_0000_0000_0001), BAD_FLOAT),
+        bad("a negative NaN", float(0xfff8_0000_0000_0000), BAD_FLOAT),
+        bad(
             "text that is not UTF-8",
             one(b"v", &[5, 1, 0, 0, 0, 0xff]),
             "text is not UTF-8",
         ),
-        of(
+        bad(
             "text longer than the field",
             one(b"v", &[5, 2, 0, 0, 0, b'x']),
             "2 bytes wanted, 1 left",
         ),
-        of(
+        bad(
             "a list of more than there is",
             one(b"v", &[6, 0xff, 0xff, 0xff, 0xff]),
             "1 bytes wanted, 0 left",
         ),
-        of("values 33 deep", one(b"v", &deep), "a value is nested too deep"),
-        of(
+        bad("values 33 deep", one(b"v", &deep), "a value is nested too deep"),
+        bad(
             "a byte after the last attribute",
             [one(b"v", &[2, 1]), vec![0]].concat(),
             "1 bytes too many",

@@ -81,33 +81,25 @@ fn base(name: &[u8]) -> Vec<(u16, Vec<u8>)> {
     vec![(1, name.to_vec()), (2, vec![1; 32]), (3, vec![0; 8])]
 }
 
+/// A valid pin but for one field.
+fn pin(why: &'static str, tag: u16, field: &[u8], error: &'static str) -> Invalid {
+    let bytes = altered(&base(b"pins/a"), tag, Some(field.to_vec()));
+    Invalid { why, bytes, error }
+}
+
 fn invalid() -> Vec<Invalid> {
+    [invalid_names(), invalid_fields(), invalid_drafts_and_deletions()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn invalid_names() -> Vec<Invalid> {
     const CLASS: &str = "a reference name has no known class";
     let name = |why, name: &[u8], error| Invalid {
         why,
         bytes: encoding(1, &base(name)),
         error,
-    };
-    let pin = |why, tag, field: &[u8], error| {
-        let bytes = altered(&base(b"pins/a"), tag, Some(field.to_vec()));
-        Invalid { why, bytes, error }
-    };
-    let draft = |why, changes: &[[u8; 32]], error| {
-        let mut fields = base(b"drafts/a");
-        fields.push((7, vec![3; 32]));
-        Invalid {
-            why,
-            bytes: altered(&fields, 8, Some(changes.as_flattened().to_vec())),
-            error,
-        }
-    };
-    let deleted = |why, name: &[u8], tag, field: Vec<u8>| {
-        let bytes = encoding(1, &[(1, name.to_vec()), (3, vec![0; 8]), (tag, field)]);
-        Invalid {
-            why,
-            bytes,
-            error: "a deleted reference holds more than its name",
-        }
     };
     let without = |why, tag, error| Invalid {
         why,
@@ -138,6 +130,11 @@ fn invalid() -> Vec<Invalid> {
             "a reference name holds a control character",
         ),
         name("a name that is not UTF-8", b"pins/\xff", "text is not UTF-8"),
+    ]
+}
+
+fn invalid_fields() -> Vec<Invalid> {
+    vec![
         pin(
             "a commit of 31 bytes",
             2,
@@ -168,6 +165,25 @@ fn invalid() -> Vec<Invalid> {
         ),
         pin("an empty lane", 9, b"", "a lane is empty"),
         pin("an unknown field", 10, b"", "tag 0x000a is not known"),
+    ]
+}
+
+fn invalid_drafts_and_deletions() -> Vec<Invalid> {
+    let draft = |why, changes: &[[u8; 32]], error| {
+        let mut fields = base(b"drafts/a");
+        fields.push((7, vec![3; 32]));
+        let bytes = altered(&fields, 8, Some(changes.as_flattened().to_vec()));
+        Invalid { why, bytes, error }
+    };
+    let deleted = |why, name: &[u8], tag, field: Vec<u8>| {
+        let bytes = encoding(1, &[(1, name.to_vec()), (3, vec![0; 8]), (tag, field)]);
+        Invalid {
+            why,
+            bytes,
+            error: "a deleted reference holds more than its name",
+        }
+    };
+    vec![
         draft("empty changes", &[], "the changes are empty"),
         draft("half a change", &[[1; 32]], "a list has a partial entry"),
         draft(
