@@ -6,6 +6,8 @@ pub mod digest;
 pub mod disk;
 pub mod engine;
 pub mod error;
+#[cfg(feature = "ingest")]
+pub mod ingest;
 pub mod log;
 pub mod object;
 pub(crate) mod store;

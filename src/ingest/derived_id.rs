@@ -1,0 +1,104 @@
+//! Ids for what states none: from the path of the document and the titles on the way, as in
+//! `notes/work.org#projects/treering`.
+//!
+//! # Layer
+//! L6, inside `ingest`. Pure.
+//!
+//! # Invariants
+//! - ING-7: the same file gives the same ids in any store that does not know it.
+
+use unicode_normalization::UnicodeNormalization;
+
+use crate::digest::{Domain, HashAlgorithm, HashSuite, to_hex};
+
+/// Bytes of a derived id before a number that tells equal ones apart.
+const BYTES_MAX: usize = 240;
+/// Bytes that stay of an id that is shortened; a digest of the whole follows.
+const BYTES_KEPT: usize = 200;
+/// Bytes of the digest of a shortened id, before they are written as hexadecimal digits.
+const DIGEST_BYTES: usize = 8;
+/// Bytes of a title that go into an id.
+const TITLE_BYTES_MAX: usize = 64;
+
+/// What stands for a title without a letter or digit.
+const UNTITLED: &str = "untitled";
+
+/// A title as part of an id: letters and digits in lower case, a `-` for each run of others. Control
+/// characters are left out.
+pub(super) fn slug(title: &str) -> String {
+    let mut slug = String::new();
+    for character in title.nfc().filter(|character| !character.is_control()) {
+        if character.is_alphanumeric() {
+            slug.extend(character.to_lowercase());
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+        if slug.len() > TITLE_BYTES_MAX {
+            break;
+        }
+    }
+    let slug: String = start_of(&slug, TITLE_BYTES_MAX)
+        .trim_end_matches('-')
+        .nfc()
+        .collect();
+    if slug.is_empty() {
+        UNTITLED.to_owned()
+    } else {
+        slug
+    }
+}
+
+/// `base`, `separator` and `part` as one id, shortened where it would be too long.
+pub(super) fn join(base: &str, separator: char, part: &str) -> String {
+    let whole: String = format!("{base}{separator}{part}").nfc().collect();
+    if whole.len() <= BYTES_MAX {
+        return whole;
+    }
+    // One hash whatever the store uses, so that ids do not depend on it (ING-7).
+    let digest = HashSuite::new(HashAlgorithm::Blake3).hash_bytes(Domain::Text, whole.as_bytes());
+    format!(
+        "{}~{}",
+        start_of(&whole, BYTES_KEPT),
+        to_hex(&digest[..DIGEST_BYTES])
+    )
+}
+
+/// The longest start of `text` of at most `bytes` bytes.
+fn start_of(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_becomes_letters_digits_and_dashes() {
+        assert_eq!(slug("  Release 2.0: what's *new*?"), "release-2-0-what-s-new");
+        assert_eq!(slug("Crème Brûlée"), "crème-brûlée");
+        assert_eq!(slug("a\u{0}b\u{7}c"), "abc");
+        assert_eq!(slug("!!!"), UNTITLED);
+        assert_eq!(slug(""), UNTITLED);
+        assert_eq!(slug("e\u{301}"), "é", "in normal form NFC");
+    }
+
+    #[test]
+    fn a_long_title_is_cut_between_characters() {
+        let slug = slug(&"ä".repeat(1000));
+        assert_eq!(slug, "ä".repeat(32));
+    }
+
+    #[test]
+    fn a_long_id_is_shortened_and_stays_apart_from_others() {
+        let mut ids = std::collections::BTreeSet::new();
+        let (mut one, mut two) = ("a".to_owned(), "a".to_owned());
+        for place in 0..200 {
+            one = join(&one, '/', "chapter");
+            two = join(&two, '/', if place == 0 { "section" } else { "chapter" });
+            for id in [&one, &two] {
+                assert!(id.len() <= BYTES_MAX);
+                assert!(ids.insert(id.clone()), "{id} stands for two paths");
+            }
+        }
+    }
+}

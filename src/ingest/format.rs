@@ -1,0 +1,74 @@
+//! The formats that are read, and how a file's format is told.
+//!
+//! # Layer
+//! L6, inside `ingest`.
+
+/// A format of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Org: headlines with TODO states, tags, planning lines and property drawers.
+    Org,
+    /// Markdown (`CommonMark`) with front matter.
+    Markdown,
+    /// JSON Lines: objects, or the entries of a transcript.
+    JsonLines,
+}
+
+impl Format {
+    /// The name on the command line and in the attribute `format` of a document.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Org => "org",
+            Self::Markdown => "markdown",
+            Self::JsonLines => "jsonl",
+        }
+    }
+
+    /// The format of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Org, Self::Markdown, Self::JsonLines]
+            .into_iter()
+            .find(|format| format.name() == name)
+    }
+
+    /// The format that the name of a file says, where it says one.
+    pub fn from_path(path: &str) -> Option<Self> {
+        let (_, extension) = path.rsplit(['/', '\\']).next().unwrap_or(path).rsplit_once('.')?;
+        match extension.to_ascii_lowercase().as_str() {
+            "org" => Some(Self::Org),
+            "md" | "markdown" | "mdown" | "mkd" => Some(Self::Markdown),
+            "jsonl" | "ndjson" => Some(Self::JsonLines),
+            _ => None,
+        }
+    }
+
+    /// The format that the name of a file says, else the one that its first telling line looks like, else
+    /// Markdown, which any text is.
+    pub fn detect(path: &str, text: &str) -> Self {
+        Self::from_path(path).unwrap_or_else(|| {
+            text.lines()
+                .take(LINES_LOOKED_AT)
+                .find_map(format_of_line)
+                .unwrap_or(Self::Markdown)
+        })
+    }
+}
+
+/// Lines at the start of a file that are looked at to tell its format.
+const LINES_LOOKED_AT: usize = 200;
+
+fn format_of_line(line: &str) -> Option<Format> {
+    let stars = line.len() - line.trim_start_matches('*').len();
+    if line.starts_with("{\"") || line.starts_with("{ \"") {
+        Some(Format::JsonLines)
+    } else if line.starts_with("#+") || line.starts_with(":PROPERTIES:") {
+        Some(Format::Org)
+    } else if stars >= 2 && line[stars..].starts_with(' ') {
+        // One star may be a Markdown list; two stars and a space are a headline.
+        Some(Format::Org)
+    } else if line.starts_with("# ") || line.starts_with("## ") || line == "---" || line.starts_with("```") {
+        Some(Format::Markdown)
+    } else {
+        None
+    }
+}

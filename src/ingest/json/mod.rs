@@ -1,0 +1,174 @@
+//! JSON in both directions without loss: text, attribute values and whole objects.
+//!
+//! An attribute value has the type that it has in JSON. What JSON cannot say is written as a map whose only
+//! key begins with `$`: `{"$float": "nan"}`, also `"inf"` and `"-inf"`; a map that itself looks so is written
+//! as `{"$map": {...}}`. Integers have 64 bits with a sign, a number with a point or exponent is a float.
+//!
+//! # Layer
+//! L6, inside `ingest`. Pure.
+//!
+//! # Invariants
+//! - ING-5: what is written is read back as the same value, whatever it holds.
+//! - ING-6: what cannot be kept as it is written (a key that stands twice, an integer that is too large) is refused.
+
+mod object_line;
+mod strict;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Number, Value as Json};
+
+pub use self::object_line::{
+    ObjectLine, object_from_json, object_to_json, stored_object_to_json, time_from_json, time_to_json,
+};
+pub use self::strict::parse;
+use crate::error::{Error, Result};
+use crate::object::{Attributes, VALUE_DEPTH_MAX, Value};
+
+const FLOAT: &str = "$float";
+const MAP: &str = "$map";
+
+/// Reads a value from JSON.
+///
+/// # Errors
+/// `InvalidInput`: nested too deep, an integer beyond 64 bits with a sign, a `$float` that is none.
+pub fn value_from_json(json: &Json) -> Result<Value> {
+    value_at(json, 1)
+}
+
+fn value_at(json: &Json, depth: usize) -> Result<Value> {
+    if depth > VALUE_DEPTH_MAX {
+        return Err(
+            Error::invalid(format!("a value is nested more than {VALUE_DEPTH_MAX} deep"))
+                .with_hint("flatten it, or keep it as text in the content"),
+        );
+    }
+    Ok(match json {
+        Json::Null => Value::Null,
+        Json::Bool(value) => Value::Bool(*value),
+        Json::Number(number) => value_of_number(number)?,
+        Json::String(text) => Value::from(text.as_str()),
+        Json::Array(items) => Value::List(
+            items
+                .iter()
+                .map(|item| value_at(item, depth + 1))
+                .collect::<Result<_>>()?,
+        ),
+        Json::Object(map) => match marked(map) {
+            Some((FLOAT, float)) => Value::Float(float_of_name(float)?),
+            Some((MAP, Json::Object(inner))) => Value::Map(entries_at(inner, depth + 1)?),
+            Some((MAP, _)) => {
+                return Err(Error::invalid("the value of `$map` is not a map")
+                    .with_hint("`$map` quotes a map whose only key begins with `$`"));
+            }
+            _ => Value::Map(entries_at(map, depth + 1)?),
+        },
+    })
+}
+
+fn entries_at(map: &Map<String, Json>, depth: usize) -> Result<BTreeMap<String, Value>> {
+    map.iter()
+        .map(|(key, value)| Ok((key.clone(), value_at(value, depth)?)))
+        .collect()
+}
+
+/// The only entry of a map, if its key begins with `$`.
+fn marked(map: &Map<String, Json>) -> Option<(&str, &Json)> {
+    let (key, value) = map.iter().next()?;
+    (map.len() == 1 && key.starts_with('$')).then_some((key, value))
+}
+
+fn value_of_number(number: &Number) -> Result<Value> {
+    if let Some(integer) = number.as_i64() {
+        Ok(Value::Integer(integer))
+    } else if number.is_u64() {
+        Err(strict::too_large(&number.to_string()))
+    } else {
+        let float = number
+            .as_f64()
+            .ok_or_else(|| Error::invalid(format!("{number} is not a number that can be kept")))?;
+        Ok(Value::Float(float))
+    }
+}
+
+fn float_of_name(name: &Json) -> Result<f64> {
+    match name.as_str() {
+        Some("nan") => Ok(f64::NAN),
+        Some("inf") => Ok(f64::INFINITY),
+        Some("-inf") => Ok(f64::NEG_INFINITY),
+        _ => Err(
+            Error::invalid("the value of `$float` is not one of \"nan\", \"inf\" and \"-inf\"")
+                .with_hint("write other floats as numbers"),
+        ),
+    }
+}
+
+/// Writes a value as JSON.
+pub fn value_to_json(value: &Value) -> Json {
+    match value {
+        Value::Null => Json::Null,
+        Value::Bool(value) => Json::Bool(*value),
+        Value::Integer(integer) => Json::from(*integer),
+        Value::Float(float) => match Number::from_f64(*float) {
+            Some(number) => Json::Number(number),
+            None => single(FLOAT, Json::from(name_of_float(*float))),
+        },
+        Value::Text(text) => Json::from(text.as_str()),
+        Value::List(values) => Json::Array(values.iter().map(value_to_json).collect()),
+        Value::Map(entries) => {
+            let map: Map<String, Json> = entries
+                .iter()
+                .map(|(key, value)| (key.clone(), value_to_json(value)))
+                .collect();
+            if marked(&map).is_some() {
+                single(MAP, Json::Object(map))
+            } else {
+                Json::Object(map)
+            }
+        }
+    }
+}
+
+fn single(key: &str, value: Json) -> Json {
+    Json::Object(Map::from_iter([(key.to_owned(), value)]))
+}
+
+fn name_of_float(float: f64) -> &'static str {
+    if float.is_nan() {
+        "nan"
+    } else if float > 0.0 {
+        "inf"
+    } else {
+        "-inf"
+    }
+}
+
+/// Reads attributes from a JSON object; null means absent.
+///
+/// # Errors
+/// `InvalidInput`, naming the attribute; also when `json` is not an object.
+pub fn attributes_from_json(json: &Json) -> Result<Attributes> {
+    let map = json
+        .as_object()
+        .ok_or_else(|| Error::invalid("attributes are not a JSON object"))?;
+    map.iter()
+        .map(|(name, value)| {
+            let value = value_at(value, 1)
+                .map_err(|error| error.context(format!("attribute `{}`", super::document::shown(name))))?;
+            Ok((name.clone(), value))
+        })
+        .collect()
+}
+
+/// Writes attributes as a JSON object.
+pub fn attributes_to_json(attributes: &Attributes) -> Json {
+    Json::Object(
+        attributes
+            .iter()
+            .map(|(name, value)| (name.clone(), value_to_json(value)))
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests;

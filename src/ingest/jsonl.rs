@@ -1,0 +1,81 @@
+//! Reads JSON Lines: each line a whole object, or an entry of a transcript.
+//!
+//! # Layer
+//! L6, inside `ingest`.
+
+use std::collections::HashMap;
+
+use super::document::{Document, StatedObject};
+use super::format::Format;
+use super::{json, text, transcript};
+use crate::error::{Error, Result};
+use crate::object::{Attributes, CONTENT_BYTES_MAX, Id};
+
+/// Reads the text of a JSON Lines file. Blank lines count for nothing.
+pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
+    let mut sections = Vec::new();
+    let mut objects: Vec<StatedObject> = Vec::new();
+    for (line, written) in (1..).zip(text.split('\n')) {
+        if written.trim().is_empty() {
+            continue;
+        }
+        let locate = |error: Error| error.context(format!("{path}:{line}"));
+        let parsed = json::parse(written).map_err(locate)?;
+        if parsed.get("id").is_some() && parsed.get("kind").is_some() {
+            let stated = json::object_from_json(&parsed).map_err(locate)?;
+            objects.push(StatedObject { line, stated });
+        } else {
+            sections.push(transcript::entry(line, &parsed).map_err(locate)?);
+        }
+    }
+    check_ids(&path, &objects)?;
+    let mut attributes = Attributes::new();
+    attributes.insert("format", Format::JsonLines.name());
+    let content = listing(&path, &objects)?;
+    Ok(Document {
+        path,
+        format: Format::JsonLines,
+        attributes,
+        content,
+        sections,
+        objects,
+    })
+}
+
+fn check_ids(path: &Id, objects: &[StatedObject]) -> Result<()> {
+    let mut lines = HashMap::new();
+    for StatedObject { line, stated } in objects {
+        if let Some(first) = lines.insert(&stated.object.id, line) {
+            return Err(text::at(
+                path,
+                *line,
+                format_args!("the id `{}` also stands in line {first}", stated.object.id),
+            )
+            .with_hint("one object, one line"));
+        }
+    }
+    Ok(())
+}
+
+/// The ids of the objects that the file states, sorted, one a line: the content of its document.
+///
+/// The objects may have any kind and parent, so nothing else tells later which of them are the file's and go
+/// when their line goes.
+fn listing(path: &Id, objects: &[StatedObject]) -> Result<Option<String>> {
+    let mut ids: Vec<&str> = objects
+        .iter()
+        .map(|object| object.stated.object.id.as_str())
+        .collect();
+    ids.sort_unstable();
+    let listing = ids.join("\n");
+    if listing.len() > CONTENT_BYTES_MAX {
+        return Err(Error::invalid(format!(
+            "{path}: the ids of its objects have {} bytes together",
+            listing.len()
+        ))
+        .with_hint(format!(
+            "split the file ({CONTENT_BYTES_MAX} bytes at most), or use `put --jsonl`"
+        )));
+    }
+    Ok((!ids.is_empty()).then_some(listing))
+}

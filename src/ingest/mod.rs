@@ -1,0 +1,34 @@
+//! Org, Markdown and JSON Lines into objects.
+//!
+//! Two steps. [`Document::read`] turns a file into the objects that it stands for: one for the document, one
+//! for each heading, entry of a transcript or stated object. [`plan()`] compares documents with a memory and
+//! says what to write and what to remove, so that the same file again changes nothing and an edit changes
+//! only what was edited. Neither touches a disk; the caller applies the [`Change`].
+//!
+//! # Layer
+//! L6. Stands on objects alone and sees the memory through [`Existing`].
+//!
+//! # Invariants
+//! - ING-1 to ING-10, each in the file that keeps it.
+//!
+//! # Format
+//! docs/ingest.md says what becomes of each part of a file.
+
+mod derived_id;
+mod document;
+mod format;
+pub mod json;
+mod jsonl;
+mod markdown;
+mod order;
+mod org;
+mod plan;
+mod text;
+mod transcript;
+
+pub use self::document::{DOCUMENT_KIND, Document, ENTRY_KIND, HEADING_KIND};
+pub use self::format::Format;
+pub use self::plan::{Change, Existing, IngestOptions, Write, plan};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+//! Order keys: texts whose bytes sort as the siblings stand.
+//!
+//! A key is a number of eight digits of base 36, and digits of a fraction behind it where many were
+//! inserted in one place. First keys are evenly spaced around the middle, so that there is room in front,
+//! between and behind. Keys that a list already has are kept while their order holds.
+//!
+//! # Layer
+//! L6, inside `ingest`. Pure.
+//!
+//! # Invariants
+//! - ING-3: keys rise strictly in the order of the siblings.
+//! - ING-4: the keys that are kept are as many as can be.
+
+/// The digits, in the order of their bytes.
+const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+const BASE: u64 = 36;
+/// Digits before the fraction.
+const WHOLE: usize = 8;
+/// Digits of a key at most: the longest position an object can have.
+const LONGEST: usize = 64;
+/// Numbers that eight digits can write.
+const NUMBERS: u64 = BASE.pow(8);
+/// The first key of a new list: half of all numbers stay free in front.
+const FIRST: u64 = NUMBERS / 2;
+/// From one new key to the next: room for fifteen halvings, and for thirty million keys behind the first.
+const STEP: u64 = BASE.pow(3);
+
+/// Keys for a list of siblings.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Assigned {
+    /// A key for each sibling, in order.
+    pub(super) keys: Vec<String>,
+    /// Whether there was no room left, so that every key is new.
+    pub(super) respaced: bool,
+}
+
+/// Keys for siblings of which some have one already.
+pub(super) fn assign(existing: &[Option<&str>]) -> Assigned {
+    let existing: Vec<Option<&str>> = existing
+        .iter()
+        .map(|key| key.filter(|key| is_valid(key)))
+        .collect();
+    let kept = longest_rise(&existing);
+    let mut keys = Vec::with_capacity(existing.len());
+    let mut last: Option<&str> = None;
+    for place in kept.iter().copied().map(Some).chain([None]) {
+        let next = place.and_then(|place| existing[place]);
+        let count = place.unwrap_or(existing.len()) - keys.len();
+        let Some(between) = between(last, next, count) else {
+            return Assigned {
+                keys: fresh(existing.len()),
+                respaced: true,
+            };
+        };
+        keys.extend(between);
+        keys.extend(next.map(str::to_owned));
+        last = next;
+    }
+    Assigned {
+        keys,
+        respaced: false,
+    }
+}
+
+/// Evenly spaced keys for a list that has none.
+fn fresh(count: usize) -> Vec<String> {
+    let step = STEP.min((NUMBERS - FIRST) / (count as u64 + 1)).max(1);
+    (0..count as u64)
+        .map(|place| write_number(FIRST + place * step))
+        .collect()
+}
+
+/// The places of the longest strictly rising run of values, in order.
+pub(super) fn longest_rise<T: Ord>(values: &[Option<T>]) -> Vec<usize> {
+    // `ends[n]` is where the run of length n + 1 with the lowest last value ends.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = vec![None; values.len()];
+    for (place, value) in values.iter().enumerate().filter(|(_, value)| value.is_some()) {
+        let length = ends.partition_point(|end| values[*end] < *value);
+        before[place] = length.checked_sub(1).map(|shorter| ends[shorter]);
+        if length == ends.len() {
+            ends.push(place);
+        } else {
+            ends[length] = place;
+        }
+    }
+    let mut run: Vec<usize> = std::iter::successors(ends.last().copied(), |place| before[*place]).collect();
+    run.reverse();
+    run
+}
+
+/// Whether `key` is one of ours: another one, put there by hand, is replaced when its list is ingested.
+fn is_valid(key: &str) -> bool {
+    (WHOLE..=LONGEST).contains(&key.len())
+        && key
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase())
+        && (key.len() == WHOLE || !key.ends_with('0'))
+}
+
+/// `count` keys between two others, or `None` if there is no room for them.
+fn between(low: Option<&str>, high: Option<&str>, count: usize) -> Option<Vec<String>> {
+    if count == 0 {
+        return Some(Vec::new());
+    }
+    let span = STEP.checked_mul(count as u64)?;
+    match (low, high) {
+        (None, None) => return Some(fresh(count)),
+        (Some(low), None) => {
+            let number = read_number(low);
+            if number.checked_add(span)? < NUMBERS {
+                return Some(
+                    (1..=count as u64)
+                        .map(|place| write_number(number + place * STEP))
+                        .collect(),
+                );
+            }
+        }
+        (None, Some(high)) => {
+            if let Some(start) = read_number(high).checked_sub(span).filter(|start| *start > 0) {
+                return Some(
+                    (0..count as u64)
+                        .map(|place| write_number(start + place * STEP))
+                        .collect(),
+                );
+            }
+        }
+        (Some(_), Some(_)) => {}
+    }
+    divide(
+        low.map_or_else(Vec::new, read_digits),
+        high.map(read_digits).as_deref(),
+        count as u64,
+    )
+}
+
+fn read_number(key: &str) -> u64 {
+    read_digits(key)
+        .iter()
+        .take(WHOLE)
+        .fold(0, |number, digit| number * BASE + u64::from(*digit))
+}
+
+fn write_number(mut number: u64) -> String {
+    let mut digits = [0; WHOLE];
+    for digit in digits.iter_mut().rev() {
+        *digit = (number % BASE) as u8;
+        number /= BASE;
+    }
+    write_digits(&digits)
+}
+
+fn read_digits(key: &str) -> Vec<u8> {
+    key.bytes()
+        .map(|byte| {
+            if byte.is_ascii_digit() {
+                byte - b'0'
+            } else {
+                byte - b'a' + 10
+            }
+        })
+        .collect()
+}
+
+fn write_digits(digits: &[u8]) -> String {
+    let zeros = digits.iter().rev().take_while(|digit| **digit == 0).count();
+    let digits = &digits[..WHOLE.max(digits.len() - zeros)];
+    digits
+        .iter()
+        .map(|digit| char::from(DIGITS[usize::from(*digit)]))
+        .collect()
+}
+
+/// Evenly divides what is between two numbers, with as few digits as will do. No `high` is the end of all
+/// numbers.
+fn divide(mut low: Vec<u8>, high: Option<&[u8]>, count: u64) -> Option<Vec<String>> {
+    let shortest = WHOLE.max(low.len()).max(high.map_or(0, <[u8]>::len));
+    for width in shortest..=LONGEST {
+        low.resize(width, 0);
+        let difference = subtract(high, &low);
+        if saturating_number(&difference) > u128::from(count) {
+            return Some(
+                (1..=count)
+                    .map(|place| write_digits(&add_part(&low, &difference, place, count + 1)))
+                    .collect(),
+            );
+        }
+    }
+    None
+}
+
+/// `high` minus `low` in the digits of `low`, one more in front (`high` may be the end of all numbers).
+fn subtract(high: Option<&[u8]>, low: &[u8]) -> Vec<u8> {
+    let mut difference = vec![0; low.len() + 1];
+    let mut borrow = 0;
+    for place in (0..low.len()).rev() {
+        let from = high.and_then(|high| high.get(place)).copied().unwrap_or(0);
+        let taken = low[place] + borrow;
+        borrow = u8::from(from < taken);
+        difference[place + 1] = from + borrow * BASE as u8 - taken;
+    }
+    difference[0] = u8::from(high.is_none()) - borrow;
+    difference
+}
+
+fn saturating_number(digits: &[u8]) -> u128 {
+    digits.iter().fold(0_u128, |number, digit| {
+        number
+            .saturating_mul(u128::from(BASE))
+            .saturating_add(u128::from(*digit))
+    })
+}
+
+/// `low` plus `part` of `parts` of `difference`, rounded down. All but the first digit of the difference
+/// stand below those of `low`.
+fn add_part(low: &[u8], difference: &[u8], part: u64, parts: u64) -> Vec<u8> {
+    let (base, part, parts) = (u128::from(BASE), u128::from(part), u128::from(parts));
+    let mut carry = 0;
+    let mut product: Vec<u128> = vec![0; difference.len()];
+    for place in (0..difference.len()).rev() {
+        let value = u128::from(difference[place]) * part + carry;
+        // The first digit takes all that is left, so that nothing of the product is lost.
+        (product[place], carry) = if place == 0 {
+            (value, 0)
+        } else {
+            (value % base, value / base)
+        };
+    }
+    let mut remainder = 0;
+    for digit in &mut product {
+        let value = remainder * base + *digit;
+        *digit = value / parts;
+        remainder = value % parts;
+    }
+    let mut sum = vec![0; low.len()];
+    let mut carry = 0;
+    for place in (0..low.len()).rev() {
+        let value = u128::from(low[place]) + product[place + 1] + carry;
+        sum[place] = (value % base) as u8;
+        carry = value / base;
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests;

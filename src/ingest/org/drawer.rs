@@ -1,0 +1,110 @@
+//! Property drawers of Org: `:PROPERTIES:`, a line for each property, `:END:`.
+//!
+//! # Layer
+//! L6, inside `ingest`.
+
+use std::collections::BTreeMap;
+
+use super::super::document::shown;
+use super::super::text::at;
+use crate::error::Result;
+use crate::object::{Id, Value};
+
+/// Bytes in the name of a property at most: it becomes the key of a map.
+const NAME_BYTES_MAX: usize = 256;
+
+/// What a drawer holds.
+#[derive(Debug, Default)]
+pub(super) struct Properties {
+    /// The id that `:ID:` states.
+    pub(super) id: Option<Id>,
+    /// All others, by name as written. A name that stands twice has a list of its values.
+    pub(super) others: BTreeMap<String, Value>,
+}
+
+/// A property as written.
+pub(super) struct Property<'a> {
+    pub(super) name: &'a str,
+    pub(super) value: &'a str,
+    line: u64,
+}
+
+/// Reads the drawer that `body`, starting at `line`, may start with. Returns what follows it.
+pub(super) fn read<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Properties, &'a str)> {
+    let Some((properties, rest)) = split(line, body) else {
+        return Ok((Properties::default(), body));
+    };
+    let mut read = Properties::default();
+    for property in properties {
+        if !property.name.eq_ignore_ascii_case("ID") {
+            add(path, &mut read.others, &property)?;
+        } else if read.id.is_some() {
+            return Err(at(path, property.line, "a second `:ID:` in one property drawer")
+                .with_hint("an object has one id: keep one of the two"));
+        } else if !property.value.is_empty() {
+            let id = Id::new(property.value).map_err(|error| {
+                error.context(format!(
+                    "{path}:{}: the `:ID:` `{}` cannot be an id",
+                    property.line,
+                    shown(property.value)
+                ))
+            })?;
+            read.id = Some(id);
+        }
+    }
+    Ok((read, rest))
+}
+
+/// Adds a property to the values by name.
+pub(super) fn add(path: &Id, others: &mut BTreeMap<String, Value>, property: &Property<'_>) -> Result<()> {
+    let name = property.name;
+    if name.len() > NAME_BYTES_MAX || name.chars().any(char::is_control) {
+        return Err(at(
+            path,
+            property.line,
+            format_args!("the property name `{}` cannot be kept", shown(name)),
+        )
+        .with_hint("use at most 256 bytes without control characters"));
+    }
+    let value = Value::from(property.value);
+    match others.get_mut(name) {
+        None => {
+            others.insert(name.to_owned(), value);
+        }
+        Some(Value::List(values)) => values.push(value),
+        Some(single) => *single = Value::List(vec![single.clone(), value]),
+    }
+    Ok(())
+}
+
+/// The properties of the drawer that `body` starts with and what follows it. A drawer that is not closed
+/// or holds any other line is not a property drawer, as in Org.
+pub(super) fn split(first_line: u64, body: &str) -> Option<(Vec<Property<'_>>, &str)> {
+    let mut lines = body.split_inclusive('\n');
+    let mut length = 0;
+    let mut next = || {
+        let line = lines.next()?;
+        length += line.len();
+        Some((line.trim_matches([' ', '\t', '\n']), length))
+    };
+    if !next()?.0.eq_ignore_ascii_case(":PROPERTIES:") {
+        return None;
+    }
+    let mut properties = Vec::new();
+    for line in first_line + 1.. {
+        let (text, end) = next()?;
+        if text.eq_ignore_ascii_case(":END:") {
+            return Some((properties, &body[end..]));
+        }
+        let (name, value) = name_and_value(text)?;
+        properties.push(Property { name, value, line });
+    }
+    None
+}
+
+/// Splits `:NAME: value`. The name ends at the first colon that white space or the end of the line follows.
+fn name_and_value(line: &str) -> Option<(&str, &str)> {
+    let word = line.split([' ', '\t']).next()?;
+    let name = word.strip_prefix(':')?.strip_suffix(':')?;
+    (!name.is_empty()).then(|| (name, line[word.len()..].trim_matches([' ', '\t'])))
+}

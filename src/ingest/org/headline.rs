@@ -1,0 +1,134 @@
+//! The parts of an Org headline and the planning line below it.
+//!
+//! # Layer
+//! L6, inside `ingest`.
+
+use std::collections::BTreeSet;
+
+use crate::object::{Attributes, Value};
+
+/// TODO states that are known without a `#+TODO:` line.
+const STATES: [&str; 5] = ["TODO", "NEXT", "WAITING", "DONE", "CANCELLED"];
+
+const PLANNING: [(&str, &str); 3] = [
+    ("CLOSED", "closed"),
+    ("DEADLINE", "deadline"),
+    ("SCHEDULED", "scheduled"),
+];
+
+const SPACE: [char; 2] = [' ', '\t'];
+
+/// The TODO states of a file: the usual ones and those of its `#+TODO:` lines, wherever they stand.
+pub(super) fn todo_states(text: &str) -> BTreeSet<&str> {
+    let mut states = BTreeSet::from(STATES);
+    for line in text.lines() {
+        let Some((name, value)) = line.strip_prefix("#+").and_then(|rest| rest.split_once(':')) else {
+            continue;
+        };
+        if ["TODO", "SEQ_TODO", "TYP_TODO"]
+            .iter()
+            .any(|known| name.eq_ignore_ascii_case(known))
+        {
+            // A state may be followed by its fast key and logging, as in `WAIT(w@/!)`.
+            let words = value.split_whitespace().filter(|word| *word != "|");
+            states.extend(
+                words
+                    .map(|word| word.split('(').next().unwrap_or(word))
+                    .filter(|word| !word.is_empty()),
+            );
+        }
+    }
+    states
+}
+
+/// Reads what follows the stars into `todo`, `priority`, `title` and `tags`.
+pub(super) fn read(rest: &str, states: &BTreeSet<&str>, attributes: &mut Attributes) {
+    let mut rest = rest.trim_end_matches('\n').trim_matches(SPACE);
+    let (word, after) = rest.split_at(rest.find(SPACE).unwrap_or(rest.len()));
+    if states.contains(word) {
+        attributes.insert("todo", word);
+        rest = after.trim_start_matches(SPACE);
+    }
+    if let Some((priority, after)) = read_priority(rest) {
+        attributes.insert("priority", priority);
+        rest = after.trim_start_matches(SPACE);
+    }
+    let (title, last) = rest.split_at(rest.rfind(SPACE).map_or(0, |at| at + 1));
+    if let Some(tags) = read_tags(last) {
+        attributes.insert("tags", tags);
+        rest = title.trim_end_matches(SPACE);
+    }
+    attributes.insert("title", rest);
+}
+
+/// A priority cookie such as `[#A]` or `[#12]`: one capital letter, or a number below 65.
+fn read_priority(text: &str) -> Option<(&str, &str)> {
+    let (priority, after) = text.strip_prefix("[#")?.split_once(']')?;
+    let letter = priority.len() == 1 && priority.as_bytes()[0].is_ascii_uppercase();
+    let number = priority.bytes().all(|byte| byte.is_ascii_digit())
+        && priority.parse::<u8>().is_ok_and(|number| number < 65);
+    (letter || number).then_some((priority, after))
+}
+
+/// Tags such as `:work:urgent:`.
+pub(super) fn read_tags(word: &str) -> Option<Vec<Value>> {
+    let tags = word.strip_prefix(':')?.strip_suffix(':')?;
+    tags.split(':')
+        .map(|tag| is_tag(tag).then(|| Value::from(tag)))
+        .collect()
+}
+
+fn is_tag(tag: &str) -> bool {
+    !tag.is_empty()
+        && tag
+            .chars()
+            .all(|character| character.is_alphanumeric() || "_@#%".contains(character))
+}
+
+/// Reads the planning line that may follow a headline. Returns what follows it and the line of that.
+pub(super) fn read_planning<'a>(body: &'a str, line: u64, attributes: &mut Attributes) -> (&'a str, u64) {
+    let end = body.find('\n').map_or(body.len(), |at| at + 1);
+    match planning_of(&body[..end]) {
+        Some(planned) if !planned.is_empty() => {
+            for (name, stamp) in planned {
+                attributes.insert(name, stamp);
+            }
+            (&body[end..], line + 1)
+        }
+        _ => (body, line),
+    }
+}
+
+/// The stamps of a line that holds nothing else, each kind at most once.
+fn planning_of(line: &str) -> Option<Vec<(&'static str, &str)>> {
+    let mut rest = line.trim_matches([' ', '\t', '\n']);
+    let mut planned: Vec<(&'static str, &str)> = Vec::new();
+    while !rest.is_empty() {
+        let (word, after) = rest.split_once(':')?;
+        let (_, name) = PLANNING.into_iter().find(|(keyword, _)| *keyword == word)?;
+        let after = after.trim_start_matches(SPACE);
+        let length = stamp_length(after)?;
+        if planned.iter().any(|(earlier, _)| *earlier == name) {
+            return None;
+        }
+        planned.push((name, &after[..length]));
+        rest = after[length..].trim_start_matches(SPACE);
+    }
+    Some(planned)
+}
+
+/// The length of the time stamp, or range of two, that `text` starts with.
+fn stamp_length(text: &str) -> Option<usize> {
+    let first = one_stamp_length(text)?;
+    let second = text[first..].strip_prefix("--").and_then(one_stamp_length);
+    Some(second.map_or(first, |second| first + 2 + second))
+}
+
+fn one_stamp_length(text: &str) -> Option<usize> {
+    let close = match text.chars().next()? {
+        '<' => '>',
+        '[' => ']',
+        _ => return None,
+    };
+    Some(text.find(close)? + 1)
+}

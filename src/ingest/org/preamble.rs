@@ -1,0 +1,122 @@
+//! What stands before the first headline of an Org file: a property drawer, keywords such as `#+TITLE:`,
+//! then text.
+//!
+//! # Layer
+//! L6, inside `ingest`.
+
+use std::collections::BTreeMap;
+
+use super::super::text;
+use super::{drawer, headline};
+use crate::error::Result;
+use crate::object::{Attributes, Id, Value};
+
+/// Keywords that belong to what follows them, so that their place matters: they stay text.
+const AFFILIATED: [&str; 15] = [
+    "call", "caption", "data", "header", "headers", "include", "label", "name", "plot", "resname", "result",
+    "results", "source", "srcname", "tblname",
+];
+const AFFILIATED_STARTS: [&str; 3] = ["attr_", "begin", "end"];
+
+/// Reads `preamble` into the attributes of the document; the text left over is its content.
+pub(super) fn read(path: &Id, preamble: &str, attributes: &mut Attributes) -> Result<Option<String>> {
+    let mut rest = text_from(preamble);
+    let line = 1 + preamble[..preamble.len() - rest.len()].matches('\n').count() as u64;
+    if let Some((properties, after)) = drawer::split(line, rest) {
+        let mut values = BTreeMap::new();
+        for property in &properties {
+            // The document is known by its path, so its `:ID:` is a property like any other.
+            drawer::add(path, &mut values, property)?;
+        }
+        if !values.is_empty() {
+            attributes.insert("properties", Value::Map(values));
+        }
+        rest = after;
+    }
+    let (keywords, rest) = split_keywords(rest);
+    add_keywords(&keywords, attributes);
+    Ok(text::body(rest))
+}
+
+/// `text` from its first line that is not blank.
+fn text_from(text: &str) -> &str {
+    let first = text.len() - text.trim_start_matches([' ', '\t', '\n']).len();
+    &text[text[..first].rfind('\n').map_or(0, |at| at + 1)..]
+}
+
+/// The run of keyword lines, with blank ones between them, that `text` starts with, and what follows it.
+fn split_keywords(text: &str) -> (Vec<(String, &str)>, &str) {
+    let mut keywords = Vec::new();
+    let mut length = 0;
+    let mut rest = text;
+    for line in text.split_inclusive('\n') {
+        length += line.len();
+        let trimmed = line.trim_matches([' ', '\t', '\n']);
+        if trimmed.is_empty() {
+            continue;
+        }
+        let Some(keyword) = keyword(trimmed) else { break };
+        keywords.push(keyword);
+        rest = &text[length..];
+    }
+    (keywords, rest)
+}
+
+/// Splits `#+NAME: value`; the name in lower case, as Org does not tell the cases apart.
+fn keyword(line: &str) -> Option<(String, &str)> {
+    let (name, value) = line.strip_prefix("#+")?.split_once(':')?;
+    let name = name.to_ascii_lowercase();
+    let plain = !name.is_empty()
+        && name.len() <= 256
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    let affiliated =
+        AFFILIATED.contains(&name.as_str()) || AFFILIATED_STARTS.iter().any(|start| name.starts_with(start));
+    (plain && !affiliated).then(|| (name, value.trim_matches([' ', '\t'])))
+}
+
+fn add_keywords(keywords: &[(String, &str)], attributes: &mut Attributes) {
+    let mut titles = Vec::new();
+    let mut tags = Some(Vec::new());
+    let mut others: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for (name, value) in keywords {
+        match name.as_str() {
+            "title" => titles.push(*value),
+            "filetags" => {
+                tags = tags
+                    .zip(headline::read_tags(value))
+                    .map(|(all, more)| [all, more].concat());
+            }
+            _ => others.entry(name.clone()).or_default().push(Value::from(*value)),
+        }
+    }
+    if !titles.is_empty() {
+        // Org reads several titles as one.
+        attributes.insert("title", titles.join(" "));
+    }
+    if tags.is_none() {
+        let written = keywords.iter().filter(|(name, _)| name == "filetags");
+        others.insert(
+            "filetags".to_owned(),
+            written.map(|(_, value)| Value::from(*value)).collect(),
+        );
+    }
+    if let Some(tags) = tags.filter(|tags| !tags.is_empty()) {
+        attributes.insert("tags", tags);
+    }
+    let single_or_list = |mut values: Vec<Value>| {
+        if values.len() == 1 {
+            values.remove(0)
+        } else {
+            Value::List(values)
+        }
+    };
+    let map: BTreeMap<String, Value> = others
+        .into_iter()
+        .map(|(name, values)| (name, single_or_list(values)))
+        .collect();
+    if !map.is_empty() {
+        attributes.insert("keywords", Value::Map(map));
+    }
+}

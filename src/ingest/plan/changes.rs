@@ -1,0 +1,249 @@
+//! From documents with ids to the objects that have to be written and removed.
+//!
+//! # Layer
+//! L6, inside `ingest`.
+
+use std::collections::{HashMap, HashSet};
+
+use super::super::document::{DOCUMENT_KIND, Document, SectionKind};
+use super::super::json::ObjectLine;
+use super::super::order;
+use super::known::Known;
+use super::matching::{Matched, children_by_parent};
+use super::{Change, Existing, IngestOptions, Write};
+use crate::error::Result;
+use crate::object::{Id, Kind, NewObject, Object, Origin, Position};
+
+/// Collects the change.
+pub(super) fn changes(
+    documents: &[Document],
+    known: &Known,
+    matched: &Matched,
+    ids: &[Vec<Id>],
+    existing: &dyn Existing,
+    options: &IngestOptions,
+) -> Result<Change> {
+    let mut writer = Writer {
+        known,
+        existing,
+        options,
+        change: Change::default(),
+        stays: HashSet::new(),
+    };
+    for (number, document) in documents.iter().enumerate() {
+        writer.put_document(document)?;
+        writer.put_sections(document, &ids[number], &|section| matched.of(number, section))?;
+        writer.put_objects(document)?;
+    }
+    writer.remove_others()?;
+    Ok(writer.change)
+}
+
+struct Writer<'a> {
+    known: &'a Known,
+    existing: &'a dyn Existing,
+    options: &'a IngestOptions,
+    change: Change,
+    /// Ids of everything that the documents say.
+    stays: HashSet<Id>,
+}
+
+impl Writer<'_> {
+    fn put_document(&mut self, document: &Document) -> Result<()> {
+        let mut object = NewObject::new(document.path.clone(), Kind::new(DOCUMENT_KIND)?);
+        object.attributes = document.attributes.clone();
+        object.content.clone_from(&document.content);
+        let old = self
+            .known
+            .place(&document.path)
+            .map(|place| &self.known.objects[place].object);
+        if let Some(old) = old {
+            // Where a document hangs is not in the file.
+            object.parent = old.parent().map(Id::new).transpose()?;
+            object.position = old.position().map(Position::new).transpose()?;
+            object.event_time = old.event_time();
+        }
+        self.change.roots.push(document.path.clone());
+        self.put(object, old, None, document.path.as_str())
+    }
+
+    fn put_sections(
+        &mut self,
+        document: &Document,
+        ids: &[Id],
+        matched: &dyn Fn(usize) -> Option<usize>,
+    ) -> Result<()> {
+        let old_of = |section: usize| {
+            let old = &self.known.objects[matched(section)?];
+            (old.id == ids[section]).then_some(&old.object)
+        };
+        let mut keys: Vec<String> = vec![String::new(); document.sections.len()];
+        for (parent, children) in children_by_parent(document) {
+            let parent = parent.map_or(&document.path, |parent| &ids[parent]);
+            // A key holds only among the siblings that it was made for.
+            let old_key = |child: &usize| {
+                let old = old_of(*child)?;
+                old.position().filter(|_| old.parent() == Some(parent.as_str()))
+            };
+            let assigned = order::assign(&children.iter().map(old_key).collect::<Vec<_>>());
+            if assigned.respaced {
+                self.change.respaced.push(parent.clone());
+            }
+            for (child, key) in children.into_iter().zip(assigned.keys) {
+                keys[child] = key;
+            }
+        }
+        for (place, section) in document.sections.iter().enumerate() {
+            let mut object = NewObject::new(ids[place].clone(), Kind::new(section.kind.name())?);
+            object.parent = Some(
+                section
+                    .parent
+                    .map_or(&document.path, |parent| &ids[parent])
+                    .clone(),
+            );
+            object.position = Some(Position::new(&keys[place])?);
+            object.attributes = section.attributes.clone();
+            object.content.clone_from(&section.content);
+            object.event_time = section.event_time;
+            let old = old_of(place);
+            if section.kind == SectionKind::Heading {
+                // A heading says nothing about when it happened, so what somebody set stays.
+                object.event_time = old.and_then(Object::event_time);
+            }
+            self.put(object, old, None, &format!("{}:{}", document.path, section.line))?;
+        }
+        Ok(())
+    }
+
+    fn put_objects(&mut self, document: &Document) -> Result<()> {
+        for stated in &document.objects {
+            let mut object = stated.stated.object.clone();
+            object.parent.get_or_insert_with(|| document.path.clone());
+            let old = self.existing.get(&object.id)?;
+            let place = format!("{}:{}", document.path, stated.line);
+            self.put(object, old.as_ref(), Some(&stated.stated), &place)?;
+        }
+        Ok(())
+    }
+
+    /// Adds an object to the change if it is new or says something else than before.
+    ///
+    /// What a file cannot say is kept from the old version, unless a line states the `whole` object.
+    fn put(
+        &mut self,
+        mut object: NewObject,
+        old: Option<&Object>,
+        whole: Option<&ObjectLine>,
+        place: &str,
+    ) -> Result<()> {
+        let before = old.map(Object::to_new).transpose()?;
+        if !whole.is_some_and(|whole| whole.has_scope) {
+            let scope = self
+                .options
+                .scope
+                .as_ref()
+                .or(before.as_ref().map(|before| &before.scope));
+            object.scope = scope.cloned().unwrap_or_default();
+        }
+        if let (None, Some(before)) = (whole, &before) {
+            object.derived_from.clone_from(&before.derived_from);
+            object.expires = before.expires;
+            object.reserved.clone_from(&before.reserved);
+        }
+        self.stays.insert(object.id.clone());
+        if before.as_ref() == Some(&object) {
+            self.change.unchanged += 1;
+            return Ok(());
+        }
+        // Encoded here so that a broken rule is told with the line that breaks it.
+        let origin = old.map_or(Origin::Document, Object::origin);
+        let encoded = object
+            .encode(origin, self.existing.hash())
+            .map_err(|error| error.context(place))?;
+        if old.is_some_and(|old| encoded.same_meaning(old)) {
+            self.change.unchanged += 1;
+            return Ok(());
+        }
+        *(if old.is_some() {
+            &mut self.change.updated
+        } else {
+            &mut self.change.created
+        }) += 1;
+        self.change.put.push(Write {
+            object,
+            origin: whole.and_then(|whole| whole.origin),
+        });
+        Ok(())
+    }
+
+    /// Removes what the documents owned and no longer say (ING-10).
+    fn remove_others(&mut self) -> Result<()> {
+        let mut leaving: HashMap<Id, Option<Id>> = HashMap::new();
+        for known in &self.known.objects {
+            if !self.stays.contains(&known.id) {
+                leaving.insert(known.id.clone(), known.object.parent().map(Id::new).transpose()?);
+            }
+        }
+        for id in &self.known.listed {
+            if self.stays.contains(id) || leaving.contains_key(id) {
+                continue;
+            }
+            if let Some(object) = self.existing.get(id)? {
+                leaving.insert(id.clone(), object.parent().map(Id::new).transpose()?);
+            }
+        }
+        let order = children_first(&leaving);
+        for id in &order {
+            for child in self.existing.children(id)? {
+                if !leaving.contains_key(child.id()) && !self.stays.contains(child.id()) {
+                    self.move_up(&child, id, &leaving)?;
+                }
+            }
+        }
+        self.change.removed = order.len() as u64;
+        self.change.remove = order;
+        Ok(())
+    }
+
+    /// Hangs an object that is not the documents' below the nearest object that stays.
+    fn move_up(&mut self, child: &Object, parent: &Id, leaving: &HashMap<Id, Option<Id>>) -> Result<()> {
+        let mut above = Some(parent);
+        while let Some(next) = above.and_then(|id| leaving.get(id)) {
+            above = next.as_ref();
+        }
+        let mut object = child.to_new()?;
+        object.parent = above.cloned();
+        self.change.updated += 1;
+        self.change.put.push(Write {
+            object,
+            origin: Some(child.origin()),
+        });
+        Ok(())
+    }
+}
+
+/// The ids of a map of ids to parents, children before parents, else in the order of their bytes.
+fn children_first(parents: &HashMap<Id, Option<Id>>) -> Vec<Id> {
+    let mut children: HashMap<&Id, usize> = HashMap::new();
+    for parent in parents
+        .values()
+        .flatten()
+        .filter(|parent| parents.contains_key(*parent))
+    {
+        *children.entry(parent).or_default() += 1;
+    }
+    let mut ready: Vec<&Id> = parents.keys().filter(|id| !children.contains_key(id)).collect();
+    ready.sort_unstable_by(|one, two| two.cmp(one));
+    let mut order = Vec::with_capacity(parents.len());
+    while let Some(id) = ready.pop() {
+        order.push(id.clone());
+        let Some(parent) = &parents[id] else { continue };
+        if let Some(left) = children.get_mut(parent) {
+            *left -= 1;
+            if *left == 0 {
+                ready.push(parent);
+            }
+        }
+    }
+    order
+}

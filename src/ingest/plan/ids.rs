@@ -1,0 +1,133 @@
+//! The id of each section: the one that the file states, the one of the object that it is, or a new one.
+//!
+//! # Layer
+//! L6, inside `ingest`.
+
+use std::collections::{HashMap, HashSet};
+
+use super::super::derived_id::{join, slug};
+use super::super::document::{Document, SectionKind};
+use super::super::text::at;
+use super::Existing;
+use super::known::Known;
+use super::matching::Matched;
+use crate::error::{Error, Result};
+use crate::object::Id;
+
+/// Where the documents state an id.
+pub(super) type StatedIds<'a> = HashMap<&'a Id, (&'a Id, u64)>;
+
+/// The ids that the documents state, each in one place only.
+pub(super) fn stated_ids(documents: &[Document]) -> Result<StatedIds<'_>> {
+    let mut stated: StatedIds<'_> = HashMap::new();
+    for document in documents {
+        if stated.insert(&document.path, (&document.path, 0)).is_some() {
+            return Err(Error::invalid(format!(
+                "the document `{}` is given twice",
+                document.path
+            )));
+        }
+    }
+    for document in documents {
+        let sections = document
+            .sections
+            .iter()
+            .filter_map(|section| Some((section.id.as_ref()?, section.line)));
+        let objects = document
+            .objects
+            .iter()
+            .map(|object| (&object.stated.object.id, object.line));
+        for (id, line) in sections.chain(objects) {
+            if let Some(first) = stated.insert(id, (&document.path, line)) {
+                return Err(twice(id, first, (&document.path, line)));
+            }
+        }
+    }
+    Ok(stated)
+}
+
+fn twice(id: &Id, first: (&Id, u64), second: (&Id, u64)) -> Error {
+    let (path, line) = first;
+    let earlier = if line == 0 {
+        format!("is the path of the document `{path}`")
+    } else {
+        format!("also stands at {path}:{line}")
+    };
+    at(second.0, second.1, format_args!("the id `{id}` {earlier}"))
+        .with_hint("an id names one object: change or remove one of the two")
+        .with_ids(vec![id.as_str().to_owned()])
+}
+
+/// The ids of the sections of each document.
+pub(super) fn assign(
+    documents: &[Document],
+    known: &Known,
+    matched: &Matched,
+    stated: &StatedIds<'_>,
+    existing: &dyn Existing,
+) -> Result<Vec<Vec<Id>>> {
+    let mut fresh = FreshIds {
+        stated,
+        existing,
+        made: HashSet::new(),
+        next: HashMap::new(),
+    };
+    let mut all = Vec::with_capacity(documents.len());
+    for (number, document) in documents.iter().enumerate() {
+        let mut ids: Vec<Id> = Vec::with_capacity(document.sections.len());
+        // What the ids of children start with: the own id where it is new, else the path of titles.
+        let mut bases: Vec<String> = Vec::with_capacity(document.sections.len());
+        let mut entries = 0_u64;
+        for (place, section) in document.sections.iter().enumerate() {
+            let base = match (section.kind, section.parent) {
+                (SectionKind::Entry, _) => {
+                    entries += 1;
+                    join(document.path.as_str(), '#', &format!("{entries:06}"))
+                }
+                (SectionKind::Heading, None) => join(document.path.as_str(), '#', &slug(section.title())),
+                (SectionKind::Heading, Some(parent)) => join(&bases[parent], '/', &slug(section.title())),
+            };
+            let old = matched.of(number, place).map(|old| &known.objects[old].id);
+            if let Some(id) = section.id.as_ref().or(old) {
+                ids.push(id.clone());
+                bases.push(base);
+            } else {
+                let id = fresh.make(base)?;
+                bases.push(id.as_str().to_owned());
+                ids.push(id);
+            }
+        }
+        all.push(ids);
+    }
+    Ok(all)
+}
+
+/// Makes ids that no live object and nothing else in the documents has (ING-9).
+struct FreshIds<'a> {
+    stated: &'a StatedIds<'a>,
+    existing: &'a dyn Existing,
+    made: HashSet<Id>,
+    /// The number that the next id of the same base gets.
+    next: HashMap<String, u64>,
+}
+
+impl FreshIds<'_> {
+    fn make(&mut self, base: String) -> Result<Id> {
+        let mut number = self.next.get(&base).copied().unwrap_or(1);
+        loop {
+            let id = if number == 1 {
+                Id::new(&base)?
+            } else {
+                Id::new(&format!("{base}~{number}"))?
+            };
+            number += 1;
+            let taken =
+                self.stated.contains_key(&id) || self.made.contains(&id) || self.existing.get(&id)?.is_some();
+            if !taken {
+                self.next.insert(base, number);
+                self.made.insert(id.clone());
+                return Ok(id);
+            }
+        }
+    }
+}

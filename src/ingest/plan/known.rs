@@ -1,0 +1,128 @@
+//! The objects of a memory that documents own.
+//!
+//! # Layer
+//! L6, inside `ingest`.
+
+use std::collections::HashMap;
+
+use super::super::document::{DOCUMENT_KIND, Document, ENTRY_KIND, HEADING_KIND, SectionKind};
+use super::super::format::Format;
+use super::Existing;
+use crate::error::{Error, Result};
+use crate::object::{Id, Object, Value};
+
+/// An object that a document owns.
+pub(super) struct KnownObject {
+    pub(super) id: Id,
+    pub(super) object: Object,
+    /// Places of the headings or entries below it, in order.
+    pub(super) children: Vec<usize>,
+}
+
+/// The objects that the documents own: what is below them, and what moves into them.
+#[derive(Default)]
+pub(super) struct Known {
+    pub(super) objects: Vec<KnownObject>,
+    by_id: HashMap<Id, usize>,
+    /// Ids of the stated objects of earlier versions of the documents.
+    pub(super) listed: Vec<Id>,
+}
+
+impl Known {
+    pub(super) fn read(documents: &[Document], existing: &dyn Existing) -> Result<Self> {
+        let mut known = Self::default();
+        for document in documents {
+            let Some(object) = existing.get(&document.path)? else {
+                continue;
+            };
+            if object.kind() != DOCUMENT_KIND {
+                return Err(taken(document.path.as_str(), &object, DOCUMENT_KIND));
+            }
+            known.read_listing(&object)?;
+            known.walk(object, existing)?;
+        }
+        for document in documents {
+            for section in &document.sections {
+                let Some(id) = &section.id else { continue };
+                if known.place(id).is_some() {
+                    continue;
+                }
+                let Some(object) = existing.get(id)? else { continue };
+                if object.kind() != HEADING_KIND || section.kind != SectionKind::Heading {
+                    return Err(taken(
+                        &format!("{}:{}", document.path, section.line),
+                        &object,
+                        HEADING_KIND,
+                    ));
+                }
+                known.walk(object, existing)?;
+            }
+        }
+        Ok(known)
+    }
+
+    /// Where the object of that id is.
+    pub(super) fn place(&self, id: &Id) -> Option<usize> {
+        self.by_id.get(id).copied()
+    }
+
+    /// Adds the ids that the document lists if it was read from JSON Lines.
+    fn read_listing(&mut self, document: &Object) -> Result<()> {
+        let format = document.attribute("format");
+        if format.as_ref().and_then(Value::as_text) == Some(Format::JsonLines.name()) {
+            for id in document.content().unwrap_or_default().lines() {
+                self.listed.push(Id::new(id)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds an object and the headings and entries below it.
+    fn walk(&mut self, root: Object, existing: &dyn Existing) -> Result<()> {
+        let Some(first) = self.add(root)? else {
+            return Ok(());
+        };
+        let mut open = vec![first];
+        while let Some(place) = open.pop() {
+            let id = self.objects[place].id.clone();
+            let mut children = Vec::new();
+            for child in existing.children(&id)? {
+                if !matches!(child.kind(), HEADING_KIND | ENTRY_KIND) {
+                    continue;
+                }
+                let known = self.by_id.get(child.id()).copied();
+                let added = if known.is_some() { None } else { self.add(child)? };
+                open.extend(added);
+                children.extend(known.or(added));
+            }
+            self.objects[place].children = children;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, object: Object) -> Result<Option<usize>> {
+        let id = Id::new(object.id())?;
+        let place = self.objects.len();
+        if self.by_id.contains_key(&id) {
+            return Ok(None);
+        }
+        self.by_id.insert(id.clone(), place);
+        self.objects.push(KnownObject {
+            id,
+            object,
+            children: Vec::new(),
+        });
+        Ok(Some(place))
+    }
+}
+
+/// The refusal to write over an object of another kind.
+fn taken(place: &str, object: &Object, wanted: &str) -> Error {
+    Error::invalid(format!(
+        "{place}: the id `{}` is that of an object of kind `{}`, not of a {wanted}",
+        object.id(),
+        object.kind()
+    ))
+    .with_hint("give it another id, or remove that object first")
+    .with_ids(vec![object.id().to_owned()])
+}

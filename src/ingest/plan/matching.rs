@@ -1,0 +1,282 @@
+//! Finds which object of the memory each section of a document is.
+//!
+//! A stated id decides, wherever its object was. Below a pair the rest is told by what it holds: first equal
+//! title and text, then equal title, then what is left between the same neighbours and is much alike.
+//!
+//! # Layer
+//! L6, inside `ingest`.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::super::document::{Document, Section, SectionKind, title_of};
+use super::super::order::longest_rise;
+use super::known::Known;
+use crate::digest::{ContentDigest, HashSuite};
+use crate::object::{Attributes, CONTENT_INLINE_MAX, Time, Value, hash_content};
+
+/// The places in [`Known`] of the sections of each document.
+pub(super) struct Matched(Vec<Vec<Option<usize>>>);
+
+impl Matched {
+    /// The object that a section of a document is.
+    pub(super) fn of(&self, document: usize, section: usize) -> Option<usize> {
+        self.0[document][section]
+    }
+}
+
+/// Finds the object of each section.
+pub(super) fn match_all(documents: &[Document], known: &Known, suite: HashSuite) -> Matched {
+    let mut claimed = vec![false; known.objects.len()];
+    let mut matched: Vec<Vec<Option<usize>>> = Vec::with_capacity(documents.len());
+    for document in documents {
+        let stated = document
+            .sections
+            .iter()
+            .map(|section| known.place(section.id.as_ref()?));
+        let stated: Vec<_> = stated.collect();
+        stated.iter().flatten().for_each(|place| claimed[*place] = true);
+        matched.push(stated);
+    }
+    for (document, matched) in documents.iter().zip(&mut matched) {
+        // Parents stand before their children (ING-2), so theirs is decided when it is asked for.
+        for (parent, children) in children_by_parent(document) {
+            let above = match parent {
+                None => known.place(&document.path),
+                Some(parent) => matched[parent],
+            };
+            let Some(above) = above else { continue };
+            let new: Vec<usize> = children
+                .into_iter()
+                .filter(|place| matched[*place].is_none())
+                .collect();
+            let old = known.objects[above].children.iter().copied();
+            let old: Vec<usize> = old.filter(|place| !claimed[*place]).collect();
+            if new.is_empty() || old.is_empty() {
+                continue;
+            }
+            let siblings = Siblings {
+                new: new
+                    .iter()
+                    .map(|place| Marks::of_section(&document.sections[*place], suite))
+                    .collect(),
+                old: old.iter().map(|place| Marks::of_object(known, *place)).collect(),
+            };
+            for (new, old) in new
+                .iter()
+                .zip(siblings.pairs().iter().map(|pair| pair.map(|pair| old[pair])))
+            {
+                matched[*new] = old;
+                if let Some(old) = old {
+                    claimed[old] = true;
+                }
+            }
+        }
+    }
+    Matched(matched)
+}
+
+/// The places of the children of the document and of each section that has any, in order.
+pub(super) fn children_by_parent(document: &Document) -> Vec<(Option<usize>, Vec<usize>)> {
+    let mut lists: Vec<(Option<usize>, Vec<usize>)> = Vec::new();
+    let mut list_of: HashMap<Option<usize>, usize> = HashMap::new();
+    for (place, section) in document.sections.iter().enumerate() {
+        let list = *list_of.entry(section.parent).or_insert_with(|| {
+            lists.push((section.parent, Vec::new()));
+            lists.len() - 1
+        });
+        lists[list].1.push(place);
+    }
+    lists
+}
+
+/// What a section or object is recognised by.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Marks {
+    label: Label,
+    text: Text,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Label {
+    Title(String),
+    Turn {
+        role: Option<String>,
+        speaker: Option<String>,
+        time: Option<Time>,
+    },
+}
+
+/// A text, or the digest of one that is too long to be compared again and again.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Text {
+    None,
+    Short(String),
+    Long(ContentDigest),
+}
+
+impl Label {
+    fn new(kind: SectionKind, attributes: &Attributes, time: Option<Time>) -> Self {
+        let text = |name| attributes.get(name).and_then(Value::as_text).map(str::to_owned);
+        match kind {
+            SectionKind::Heading => Self::Title(title_of(attributes).to_owned()),
+            SectionKind::Entry => Self::Turn {
+                role: text("role"),
+                speaker: text("speaker"),
+                time,
+            },
+        }
+    }
+
+    /// Whether an equal label alone makes two the same.
+    fn is_telling(&self) -> bool {
+        match self {
+            Self::Title(_) => true,
+            Self::Turn { time, .. } => time.is_some(),
+        }
+    }
+}
+
+impl Marks {
+    fn of_section(section: &Section, suite: HashSuite) -> Self {
+        let text = match &section.content {
+            None => Text::None,
+            Some(text) if text.len() <= CONTENT_INLINE_MAX => Text::Short(text.clone()),
+            Some(text) => Text::Long(hash_content(suite, text.as_bytes())),
+        };
+        Self {
+            label: Label::new(section.kind, &section.attributes, section.event_time),
+            text,
+        }
+    }
+
+    fn of_object(known: &Known, place: usize) -> Self {
+        let object = &known.objects[place].object;
+        let kind = if object.kind() == SectionKind::Entry.name() {
+            SectionKind::Entry
+        } else {
+            SectionKind::Heading
+        };
+        let text = match (object.content_digest(), object.content()) {
+            (Some((digest, _)), _) => Text::Long(digest),
+            (None, Some(text)) => Text::Short(text.to_owned()),
+            (None, None) => Text::None,
+        };
+        Self {
+            label: Label::new(kind, &object.attributes(), object.event_time()),
+            text,
+        }
+    }
+
+    /// Whether one may be an edited form of the other.
+    fn is_like(&self, other: &Self) -> bool {
+        if self.text != Text::None && self.text == other.text {
+            return true;
+        }
+        match (&self.label, &other.label) {
+            (Label::Title(one), Label::Title(two)) => share_half_their_words(one, two),
+            (one, two) => one == two,
+        }
+    }
+
+    /// Whether nothing speaks against one being an edited form of the other, where no other can be.
+    fn may_be(&self, other: &Self) -> bool {
+        self.is_like(other) || (self.text == Text::None && other.text == Text::None)
+    }
+}
+
+fn share_half_their_words(one: &str, two: &str) -> bool {
+    let words =
+        |title: &str| -> HashSet<String> { title.split_whitespace().map(str::to_lowercase).collect() };
+    let (one, two) = (words(one), words(two));
+    let shared = one.intersection(&two).count();
+    shared > 0 && shared * 2 >= one.len().max(two.len())
+}
+
+/// The sections and objects below one pair, each in order.
+struct Siblings {
+    new: Vec<Marks>,
+    old: Vec<Marks>,
+}
+
+impl Siblings {
+    /// For each new one the old one that it is.
+    fn pairs(&self) -> Vec<Option<usize>> {
+        let mut pairs = vec![None; self.new.len()];
+        let mut free = vec![true; self.old.len()];
+        self.pair_equal(&mut pairs, &mut free, Some);
+        self.pair_equal(&mut pairs, &mut free, |marks| {
+            marks.label.is_telling().then_some(&marks.label)
+        });
+        self.pair_between(&mut pairs, &free);
+        pairs
+    }
+
+    /// Pairs those of equal key that are left, in order.
+    fn pair_equal<'a, K: std::hash::Hash + Eq + 'a>(
+        &'a self,
+        pairs: &mut [Option<usize>],
+        free: &mut [bool],
+        key: impl Fn(&'a Marks) -> Option<&'a K>,
+    ) {
+        let mut waiting: HashMap<&K, VecDeque<usize>> = HashMap::new();
+        for (place, marks) in self.old.iter().enumerate() {
+            if let (true, Some(key)) = (free[place], key(marks)) {
+                waiting.entry(key).or_default().push_back(place);
+            }
+        }
+        for (pair, marks) in pairs.iter_mut().zip(&self.new) {
+            if pair.is_none() {
+                *pair = key(marks).and_then(|key| waiting.get_mut(key)?.pop_front());
+                if let Some(place) = *pair {
+                    free[place] = false;
+                }
+            }
+        }
+    }
+
+    /// Pairs what is left between the same neighbours.
+    fn pair_between(&self, pairs: &mut [Option<usize>], free: &[bool]) {
+        let kept = longest_rise(pairs);
+        let mut new_start = 0;
+        let mut old_start = 0;
+        for anchor in kept.into_iter().map(Some).chain([None]) {
+            let new_end = anchor.unwrap_or(pairs.len());
+            let old_end = anchor.and_then(|anchor| pairs[anchor]).unwrap_or(self.old.len());
+            let new: Vec<usize> = (new_start..new_end)
+                .filter(|place| pairs[*place].is_none())
+                .collect();
+            let old: Vec<usize> = (old_start..old_end).filter(|place| free[*place]).collect();
+            for (new, old) in self.pair_gap(&new, &old) {
+                pairs[new] = Some(old);
+            }
+            (new_start, old_start) = (new_end + 1, old_end + 1);
+        }
+    }
+
+    /// Pairs what is left in one gap: a single one with a single one unless their texts differ, else each
+    /// with the next one that is much like it.
+    fn pair_gap(&self, new: &[usize], old: &[usize]) -> Vec<(usize, usize)> {
+        /// How many old ones are looked at for a new one, so that a file written anew takes no square time.
+        const LOOKED_AT: usize = 32;
+        if let ([new], [old]) = (new, old) {
+            return if self.new[*new].may_be(&self.old[*old]) {
+                vec![(*new, *old)]
+            } else {
+                Vec::new()
+            };
+        }
+        let mut pairs = Vec::new();
+        let mut rest = old;
+        for new in new {
+            let next = rest
+                .iter()
+                .take(LOOKED_AT)
+                .position(|old| self.new[*new].is_like(&self.old[*old]));
+            if let Some(at) = next {
+                pairs.push((*new, rest[at]));
+                rest = &rest[at + 1..];
+            }
+        }
+        pairs
+    }
+}

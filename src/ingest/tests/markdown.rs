@@ -1,0 +1,134 @@
+//! What becomes of each part of a Markdown file.
+
+use super::*;
+use crate::object::Value;
+
+fn titles(text: &str) -> Vec<String> {
+    read("a.md", text)
+        .sections
+        .iter()
+        .map(|section| section.title().to_owned())
+        .collect()
+}
+
+#[test]
+fn headings_of_both_styles_make_the_tree() {
+    let text =
+        "intro\n\n# One #\n\ntext\n\n## *Two* `x` ##\n\nThree\nlines\n=====\n   # Four\nFive\n---\nend\n";
+    let document = read("a.md", text);
+    assert_eq!(document.content.as_deref(), Some("intro"));
+    assert_eq!(titles(text), ["One", "*Two* `x`", "Three lines", "Four", "Five"]);
+    let parents: Vec<_> = document.sections.iter().map(|section| section.parent).collect();
+    assert_eq!(parents, [None, Some(0), None, None, Some(3)]);
+    assert_eq!(document.sections[0].content.as_deref(), Some("text"));
+    assert_eq!(document.sections[4].content.as_deref(), Some("end"));
+    assert_eq!(document.sections[4].line, 13);
+}
+
+#[test]
+fn what_is_no_heading_stays_text() {
+    let text = "# One\n\n```\n# in a fence\n```\n\n> # quoted\n\n- # in a list\n\n    # indented\n\n#hashtag\n\n<!--\n# comment\n-->\n";
+    assert_eq!(titles(text), ["One"]);
+    let content = read("a.md", text).sections[0].content.clone().unwrap();
+    assert_eq!(content, text["# One\n\n".len()..].trim_end());
+}
+
+#[test]
+fn titles_are_kept_as_written() {
+    assert_eq!(titles("# a \\# b\n"), ["a \\# b"]);
+    assert_eq!(titles("# C#\n"), ["C#"]);
+    assert_eq!(titles("#\n"), [""]);
+    assert_eq!(titles("# #\n"), [""]);
+    assert_eq!(
+        titles("sharp #\n===\n"),
+        ["sharp \\#"],
+        "so that it stays when written with `#` in front"
+    );
+    assert_eq!(titles("# a\u{0}b\n"), ["a\u{0}b"]);
+}
+
+#[test]
+fn a_level_is_stored_only_where_the_depth_does_not_tell_it() {
+    let document = read("a.md", "## a\n### b\n# c\n### d\n");
+    let level = |place: usize| {
+        document.sections[place]
+            .attributes
+            .get("level")
+            .and_then(Value::as_integer)
+    };
+    assert_eq!(
+        (0..4).map(level).collect::<Vec<_>>(),
+        [Some(2), None, None, Some(3)]
+    );
+}
+
+#[test]
+fn a_comment_below_the_heading_states_its_id() {
+    let document = read(
+        "a.md",
+        "# One\n<!-- id: my/id -->\ntext\n\n# Two\n\n<!-- id is not stated -->\n",
+    );
+    assert_eq!(document.sections[0].id, Some(id("my/id")));
+    assert_eq!(document.sections[0].content.as_deref(), Some("text"));
+    assert_eq!(document.sections[1].id, None);
+    assert_eq!(
+        document.sections[1].content.as_deref(),
+        Some("<!-- id is not stated -->")
+    );
+    let error = refused("a.md", "text\n\n# One\n<!-- id: -->\n");
+    assert!(error.message().starts_with("a.md:3: the id ``"), "{error}");
+}
+
+#[test]
+fn front_matter_keeps_the_types_of_its_values() {
+    let text = "---\ntitle: Notes\ncount: 3\nratio: 0.5\ndraft: false\nnothing: ~\nday: 2026-01-31\ntags: [a, b]\nnested:\n  1: one\n  limit: .inf\n---\n# One\n";
+    let document = read("a.md", text);
+    let json = json::attributes_to_json(&document.attributes).to_string();
+    assert_eq!(
+        json,
+        "{\"format\":\"markdown\",\"front_matter\":{\"count\":3,\"day\":\"2026-01-31\",\"draft\":false,\
+         \"nested\":{\"1\":\"one\",\"limit\":{\"$float\":\"inf\"}},\"nothing\":null,\"ratio\":0.5,\
+         \"tags\":[\"a\",\"b\"],\"title\":\"Notes\"}}"
+    );
+    assert_eq!(document.sections[0].line, 13);
+}
+
+#[test]
+fn front_matter_stands_only_at_the_very_start_between_marks() {
+    for text in [
+        "---\n\nno: matter\n\n---\n",
+        "\n---\na: 1\n---\n",
+        "---\na: 1\n",
+        "--- x\na: 1\n---\n",
+    ] {
+        let document = read("a.md", text);
+        assert!(document.attributes.get("front_matter").is_none(), "{text}");
+    }
+    for text in [
+        "---\n---\ntext\n",
+        "---\n# only a comment\n---\ntext\n",
+        "---\r\na: 1\r\n...\r\ntext",
+    ] {
+        assert_eq!(read("a.md", text).content.as_deref(), Some("text"), "{text}");
+    }
+}
+
+#[test]
+fn front_matter_that_is_not_yaml_is_refused_with_its_line() {
+    let line = |text: &str| {
+        refused("a.md", text)
+            .message()
+            .split(": ")
+            .next()
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(line("---\na: 1\nb: [1, 2\n---\n").split(':').next(), Some("a.md"));
+    assert_eq!(line("---\na: 1\nb: 2\na: 3\n---\n"), "a.md:4");
+    assert_eq!(line("---\njust text\n---\n"), "a.md:2");
+    assert_eq!(line("---\na: 1\nb: 9223372036854775808\n---\n"), "a.md:3");
+    assert_eq!(
+        line("---\na: 'open\nb: x: y\n---\n").split(':').next(),
+        Some("a.md")
+    );
+}

@@ -1,0 +1,155 @@
+//! The plainest memory there is: a map. It checks every change that it applies.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::digest::{HashAlgorithm, HashSuite};
+use crate::error::Result;
+use crate::ingest::{Change, Document, Existing, IngestOptions, plan};
+use crate::object::{Id, NewObject, Object, Origin};
+
+#[derive(Clone, Default)]
+pub(super) struct Memory {
+    objects: BTreeMap<Id, Object>,
+    children: BTreeMap<Id, BTreeSet<Id>>,
+}
+
+impl Existing for Memory {
+    fn hash(&self) -> HashSuite {
+        HashSuite::new(HashAlgorithm::Blake3)
+    }
+
+    fn get(&self, id: &Id) -> Result<Option<Object>> {
+        Ok(self.objects.get(id).cloned())
+    }
+
+    fn children(&self, parent: &Id) -> Result<Vec<Object>> {
+        let ids = self.children.get(parent).into_iter().flatten();
+        let mut children: Vec<Object> = ids.map(|id| self.objects[id].clone()).collect();
+        children.sort_by_key(|child| {
+            (
+                child.position().is_none(),
+                child.position().map(str::to_owned),
+                child.id().to_owned(),
+            )
+        });
+        Ok(children)
+    }
+}
+
+impl Memory {
+    pub(super) fn ingest(&mut self, files: &[(&str, &str)]) -> Change {
+        self.try_ingest(files).unwrap()
+    }
+
+    pub(super) fn try_ingest(&mut self, files: &[(&str, &str)]) -> Result<Change> {
+        let documents: Vec<Document> = files
+            .iter()
+            .map(|(path, text)| Document::read(path, text.as_bytes(), None))
+            .collect::<Result<_>>()?;
+        let change = plan(&documents, self, &IngestOptions::default())?;
+        self.apply(&change);
+        let again = plan(&documents, self, &IngestOptions::default())?;
+        assert!(again.is_empty(), "ING-8: the same again changes {again:?}");
+        Ok(change)
+    }
+
+    pub(super) fn apply(&mut self, change: &Change) {
+        let (mut created, mut updated) = (0, 0);
+        for write in &change.put {
+            let old = self.put(write.object.clone(), write.origin.unwrap_or(Origin::DirectUser));
+            *(if old { &mut updated } else { &mut created }) += 1;
+        }
+        for id in &change.remove {
+            assert!(
+                self.children.get(id).is_none_or(BTreeSet::is_empty),
+                "{id} goes before its children"
+            );
+            self.take(id).expect("what goes is there");
+        }
+        assert_eq!(
+            (created, updated, change.remove.len() as u64),
+            (change.created, change.updated, change.removed)
+        );
+        for object in self.objects.values() {
+            if let Some(parent) = object.parent() {
+                assert!(
+                    self.objects.contains_key(parent),
+                    "the parent {parent} of {} is gone",
+                    object.id()
+                );
+            }
+        }
+    }
+
+    pub(super) fn put(&mut self, object: NewObject, origin: Origin) -> bool {
+        let old = self.take(&object.id).is_some();
+        if let Some(parent) = &object.parent {
+            self.children
+                .entry(parent.clone())
+                .or_default()
+                .insert(object.id.clone());
+        }
+        let encoded = object.encode(origin, self.hash()).unwrap();
+        self.objects.insert(object.id, encoded.into_object());
+        old
+    }
+
+    fn take(&mut self, id: &Id) -> Option<Object> {
+        let old = self.objects.remove(id)?;
+        if let Some(parent) = old.parent() {
+            self.children.get_mut(parent).unwrap().remove(id);
+        }
+        Some(old)
+    }
+
+    pub(super) fn object(&self, id: &str) -> &Object {
+        self.objects
+            .get(id)
+            .unwrap_or_else(|| panic!("{id} is not among {:?}", self.ids()))
+    }
+
+    pub(super) fn new_object(&self, id: &str) -> NewObject {
+        self.object(id).to_new().unwrap()
+    }
+
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.objects.contains_key(id)
+    }
+
+    pub(super) fn ids(&self) -> Vec<&str> {
+        self.objects.keys().map(Id::as_str).collect()
+    }
+
+    pub(super) fn children_of(&self, id: &str) -> Vec<String> {
+        let children = self.children(&super::id(id)).unwrap();
+        children.iter().map(|child| child.id().to_owned()).collect()
+    }
+
+    /// Everything there is: equal for two memories exactly if their roots are.
+    pub(super) fn state(&self) -> Vec<(String, String)> {
+        self.objects
+            .iter()
+            .map(|(id, object)| (id.as_str().to_owned(), object.digest().to_hex()))
+            .collect()
+    }
+
+    /// Ids whose object or whose children's subtrees differ in `other`: a subtree digest by another name.
+    pub(super) fn changed_subtrees(&self, other: &Self) -> BTreeSet<String> {
+        let digest = |memory: &Self, id: &Id| memory.objects.get(id).map(Object::digest);
+        let ids = self.objects.keys().chain(other.objects.keys());
+        let mut changed = BTreeSet::new();
+        for id in ids.filter(|id| digest(self, id) != digest(other, id)) {
+            for memory in [self, other] {
+                let mut above = Some(id.as_str().to_owned());
+                while let Some(next) = above {
+                    above = memory
+                        .objects
+                        .get(next.as_str())
+                        .and_then(|object| object.parent().map(str::to_owned));
+                    changed.insert(next);
+                }
+            }
+        }
+        changed
+    }
+}

@@ -1,0 +1,28 @@
+//! Tests of the module as a whole: what the files say, what a memory then holds, and what the next version
+//! of the files changes.
+
+mod files;
+mod hostile;
+mod jsonl;
+mod markdown;
+mod memory;
+mod org;
+mod promises;
+mod random;
+
+use super::*;
+use crate::error::Error;
+use crate::object::Id;
+use memory::Memory;
+
+fn id(text: &str) -> Id {
+    Id::new(text).unwrap()
+}
+
+fn read(path: &str, text: &str) -> Document {
+    Document::read(path, text.as_bytes(), None).unwrap()
+}
+
+fn refused(path: &str, text: impl AsRef<[u8]>) -> Error {
+    Document::read(path, text.as_ref(), None).unwrap_err()
+}

@@ -1,0 +1,80 @@
+//! From the bytes of a file to text: UTF-8 only, one kind of line end, no byte order mark.
+//!
+//! # Layer
+//! L6, inside `ingest`.
+//!
+//! # Invariants
+//! - ING-1: how lines end, a byte order mark and blank lines around a text never reach an object.
+
+use std::borrow::Cow;
+
+use crate::error::{Error, Result};
+
+const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// An error at one line of a file.
+pub(super) fn at(path: impl std::fmt::Display, line: u64, message: impl std::fmt::Display) -> Error {
+    Error::invalid(format!("{path}:{line}: {message}"))
+}
+
+/// The text of a file, its lines ended by `\n` alone.
+pub(super) fn decode<'a>(path: &str, bytes: &'a [u8]) -> Result<Cow<'a, str>> {
+    let marked = bytes.strip_prefix(UTF8_MARK);
+    let text = match std::str::from_utf8(marked.unwrap_or(bytes)) {
+        Ok(text) => text,
+        Err(error) => return Err(not_utf8(path, bytes, error.valid_up_to(), marked.is_some())),
+    };
+    Ok(if text.contains('\r') {
+        Cow::Owned(with_plain_line_ends(text))
+    } else {
+        Cow::Borrowed(text)
+    })
+}
+
+fn not_utf8(path: &str, bytes: &[u8], valid: usize, marked: bool) -> Error {
+    let offset = if marked { valid + UTF8_MARK.len() } else { valid };
+    let line = bytes[..offset].split(|byte| *byte == b'\n').count() as u64;
+    let hint = if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        "the file looks like UTF-16: convert it to UTF-8 first"
+    } else {
+        "convert the file to UTF-8 first"
+    };
+    at(
+        path,
+        line,
+        format_args!(
+            "the byte {:#04x} at byte offset {offset} is not UTF-8",
+            bytes[offset]
+        ),
+    )
+    .with_hint(hint)
+}
+
+/// Ends lines by `\n`. Every `\r` before a `\n` goes, so that doing it twice changes nothing; a `\r` that
+/// ends no line stays.
+fn with_plain_line_ends(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        match line.strip_suffix('\n') {
+            Some(line) => {
+                plain.push_str(line.trim_end_matches('\r'));
+                plain.push('\n');
+            }
+            None => plain.push_str(line),
+        }
+    }
+    plain
+}
+
+/// The lines of `text` without the blank ones around it, or `None` if there are no others.
+///
+/// Whether a blank line stands before the next heading is spacing, not meaning: without this, inserting a
+/// heading would change the text of the one before it.
+pub(super) fn body(text: &str) -> Option<String> {
+    const BLANK: [char; 3] = [' ', '\t', '\n'];
+    let first = text.find(|character| !BLANK.contains(&character))?;
+    let start = text[..first].rfind('\n').map_or(0, |at| at + 1);
+    let last = text.trim_end_matches(BLANK).len();
+    let end = text[last..].find('\n').map_or(text.len(), |at| last + at);
+    Some(text[start..end].to_owned())
+}

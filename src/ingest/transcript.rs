@@ -1,0 +1,157 @@
+//! Reads one line of a transcript: who said what, and when.
+//!
+//! A line is `{"role", "content", "speaker"?, "name"?, "time"?, "timestamp"?, ...}`, or has these in a map
+//! `message` with more fields around it. Fields that are not known here stay attributes under their names.
+//!
+//! # Layer
+//! L6, inside `ingest`.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json};
+
+use super::document::{Section, SectionKind};
+use super::json;
+use crate::error::{Error, Result};
+use crate::object::{Attributes, Value};
+
+/// Fields that may hold the time of an entry, best first.
+const TIMES: [&str; 4] = ["time", "timestamp", "created_at", "create_time"];
+/// Fields that may hold the name of who speaks, best first.
+const SPEAKERS: [&str; 2] = ["speaker", "name"];
+
+/// Reads the entry at `line`.
+pub(super) fn entry(line: u64, json: &Json) -> Result<Section> {
+    let outer = json.as_object().ok_or_else(not_known)?;
+    let mut attributes = Attributes::new();
+    let (mut fields, mut around) = match outer.get("message") {
+        Some(Json::Object(message)) if !outer.contains_key("role") => {
+            let mut around = outer.clone();
+            around.shift_remove("message");
+            (message.clone(), around)
+        }
+        _ => (outer.clone(), Map::new()),
+    };
+    match fields.shift_remove("role") {
+        Some(Json::String(role)) => attributes.insert("role", role),
+        Some(_) => return Err(Error::invalid("the field `role` is not text")),
+        None => return Err(not_known()),
+    };
+    let mut content = None;
+    match fields.shift_remove("content") {
+        None | Some(Json::Null) => {}
+        Some(Json::String(text)) => content = Some(text),
+        Some(Json::Array(parts)) => {
+            content = joined_text(&parts)?;
+            if !is_plain(&parts) {
+                attributes.insert(
+                    "parts",
+                    json::value_from_json(&Json::Array(parts)).map_err(in_field("content"))?,
+                );
+            }
+        }
+        Some(_) => {
+            return Err(Error::invalid(
+                "the field `content` is neither text nor a list of parts",
+            ));
+        }
+    }
+    let speaker = take_first(&mut fields, &mut around, &SPEAKERS, Json::is_string);
+    if let Some((_, Json::String(speaker))) = speaker {
+        attributes.insert("speaker", speaker);
+    }
+    let event_time = match take_first(&mut fields, &mut around, &TIMES, |value| !value.is_null()) {
+        Some((name, time)) => Some(json::time_from_json(&time).map_err(in_field(name))?),
+        None => None,
+    };
+    keep_others(&mut attributes, around, "around")?;
+    keep_others(&mut attributes, fields, "message")?;
+    Ok(Section {
+        kind: SectionKind::Entry,
+        parent: None,
+        line,
+        id: None,
+        attributes,
+        content,
+        event_time,
+    })
+}
+
+fn not_known() -> Error {
+    Error::invalid("neither an object nor an entry of a transcript").with_hint(
+        "an object has `id` and `kind`, an entry has `role` and `content` (they may be inside of `message`)",
+    )
+}
+
+fn in_field(name: &str) -> impl FnOnce(Error) -> Error {
+    move |error| error.context(format!("field `{name}`"))
+}
+
+/// Takes the first of `names` that one of the maps has with a value that `fits`.
+fn take_first(
+    fields: &mut Map<String, Json>,
+    around: &mut Map<String, Json>,
+    names: &[&'static str],
+    fits: impl Fn(&Json) -> bool,
+) -> Option<(&'static str, Json)> {
+    for name in names {
+        for map in [&mut *fields, &mut *around] {
+            if map.get(*name).is_some_and(&fits) {
+                return map.shift_remove(*name).map(|value| (*name, value));
+            }
+        }
+    }
+    None
+}
+
+/// The text of the parts, or `None` if none has text.
+fn joined_text(parts: &[Json]) -> Result<Option<String>> {
+    let mut texts = Vec::new();
+    for part in parts {
+        match part {
+            Json::String(text) => texts.push(text.as_str()),
+            Json::Object(map) => texts.extend(map.get("text").and_then(Json::as_str)),
+            _ => {
+                return Err(Error::invalid(
+                    "a part of the field `content` is neither text nor a map",
+                ));
+            }
+        }
+    }
+    Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
+}
+
+/// Whether the parts say no more than their joined text does.
+fn is_plain(parts: &[Json]) -> bool {
+    match parts {
+        [Json::String(_)] => true,
+        [Json::Object(part)] => {
+            part.get("text").is_some_and(Json::is_string)
+                && part
+                    .iter()
+                    .all(|(name, value)| name == "text" || (name == "type" && value == "text"))
+        }
+        _ => false,
+    }
+}
+
+/// Keeps fields as attributes. Those whose name is taken go into a map of their own.
+fn keep_others(attributes: &mut Attributes, fields: Map<String, Json>, group: &str) -> Result<()> {
+    let mut others = BTreeMap::new();
+    for (name, value) in fields {
+        let value = json::value_from_json(&value).map_err(in_field(&name))?;
+        if attributes.get(&name).is_some() {
+            others.insert(name, value);
+        } else {
+            attributes.insert(name, value);
+        }
+    }
+    if !others.is_empty() {
+        let mut group = group.to_owned();
+        while attributes.get(&group).is_some() {
+            group.push('_');
+        }
+        attributes.insert(group, Value::Map(others));
+    }
+    Ok(())
+}
