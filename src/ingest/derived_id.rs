@@ -7,7 +7,9 @@
 //! # Invariants
 //! - ING-7: the same file gives the same ids in any store that does not know it.
 
-use unicode_normalization::UnicodeNormalization;
+use std::borrow::Cow;
+
+use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::digest::{Domain, HashAlgorithm, HashSuite, to_hex};
 
@@ -27,7 +29,7 @@ const UNTITLED: &str = "untitled";
 /// characters are left out.
 pub(super) fn slug(title: &str) -> String {
     let mut slug = String::new();
-    for character in title.nfc().filter(|character| !character.is_control()) {
+    for character in normal(title).chars().filter(|character| !character.is_control()) {
         if character.is_alphanumeric() {
             slug.extend(character.to_lowercase());
         } else if !slug.is_empty() && !slug.ends_with('-') {
@@ -50,7 +52,7 @@ pub(super) fn slug(title: &str) -> String {
 
 /// `base`, `separator` and `part` as one id, shortened where it would be too long.
 pub(super) fn join(base: &str, separator: char, part: &str) -> String {
-    let whole: String = format!("{base}{separator}{part}").nfc().collect();
+    let whole = normal(&format!("{base}{separator}{part}")).into_owned();
     if whole.len() <= BYTES_MAX {
         return whole;
     }
@@ -61,6 +63,15 @@ pub(super) fn join(base: &str, separator: char, part: &str) -> String {
         start_of(&whole, BYTES_KEPT),
         to_hex(&digest[..DIGEST_BYTES])
     )
+}
+
+/// The text in normal form NFC, which most texts have already.
+fn normal(text: &str) -> Cow<'_, str> {
+    if is_nfc(text) {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(text.nfc().collect())
+    }
 }
 
 /// The longest start of `text` of at most `bytes` bytes.

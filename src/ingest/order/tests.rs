@@ -81,6 +81,10 @@ proptest! {
         }
         prop_assert_eq!(kept, longest.into_iter().max().unwrap_or(0));
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
     fn inserting_anywhere_keeps_the_order(places in prop::collection::vec(any::<prop::sample::Index>(), 1..300)) {

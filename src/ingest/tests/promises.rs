@@ -169,7 +169,7 @@ fn a_headline_inserted_again_and_again_in_one_place_rewrites_siblings_only_when_
     let mut memory = Memory::default();
     let mut titles = vec!["first".to_owned(), "last".to_owned()];
     let mut respaced = 0;
-    for number in 0..700 {
+    for number in 0..350 {
         let text: String = titles.iter().map(|title| format!("* {title}\n")).collect();
         let change = memory.ingest(&[("a.org", &text)]);
         if change.respaced.is_empty() {
@@ -182,7 +182,7 @@ fn a_headline_inserted_again_and_again_in_one_place_rewrites_siblings_only_when_
         assert_eq!(memory.children_of("a.org"), ids);
         titles.insert(1, format!("new-{number}"));
     }
-    assert!((1..=4).contains(&respaced), "{respaced} times");
+    assert!((1..=2).contains(&respaced), "{respaced} times");
 }
 
 #[test]
