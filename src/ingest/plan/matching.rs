@@ -203,12 +203,26 @@ impl Siblings {
     fn pairs(&self) -> Vec<Option<usize>> {
         let mut pairs = vec![None; self.new.len()];
         let mut free = vec![true; self.old.len()];
+        self.pair_equal_ends(&mut pairs, &mut free);
         self.pair_equal(&mut pairs, &mut free, Some);
         self.pair_equal(&mut pairs, &mut free, |marks| {
             marks.label.is_telling().then_some(&marks.label)
         });
         self.pair_between(&mut pairs, &free);
         pairs
+    }
+
+    /// Pairs what is equal from the start and from the end: nearly all, where little was edited.
+    fn pair_equal_ends(&self, pairs: &mut [Option<usize>], free: &mut [bool]) {
+        let (new, old) = (&self.new, &self.old);
+        let start = new.iter().zip(old).take_while(|(new, old)| new == old).count();
+        let end = new[start..].iter().rev().zip(old[start..].iter().rev());
+        let end = end.take_while(|(new, old)| new == old).count();
+        let starts = (0..start).map(|place| (place, place));
+        for (new, old) in starts.chain((1..=end).map(|back| (new.len() - back, old.len() - back))) {
+            pairs[new] = Some(old);
+            free[old] = false;
+        }
     }
 
     /// Pairs those of equal key that are left, in order.
