@@ -6,3 +6,7 @@
 pub mod generators;
 pub mod random;
 pub mod sim_disk;
+pub mod model;
+
+#[cfg(test)]
+mod model_test;

@@ -1,0 +1,223 @@
+//! The specification of a memory: maps of objects, a list of commits, lists of snapshots.
+//!
+//! Everything is copied and nothing is clever, so that it can be believed by reading it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An object of the model.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ModelObject {
+    /// The id of the parent.
+    pub parent: Option<String>,
+    /// The content.
+    pub content: String,
+}
+
+/// A state of the model.
+pub type ModelState = BTreeMap<String, ModelObject>;
+
+/// What a call comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A new commit.
+    Committed,
+    /// Nothing changed, no commit.
+    Unchanged,
+    /// Refused with this code.
+    Refused(&'static str),
+    /// A reference was written or deleted.
+    Referenced,
+}
+
+/// A commit of the model.
+#[derive(Clone, Debug)]
+pub struct ModelCommit {
+    /// The state.
+    pub state: ModelState,
+    /// Whose it is.
+    pub lane: String,
+}
+
+/// What a lane may undo and redo.
+#[derive(Clone, Debug, Default)]
+pub struct ModelLane {
+    undo: Vec<usize>,
+    redo: Vec<usize>,
+}
+
+/// A memory as it should be.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// All commits, oldest first.
+    pub commits: Vec<ModelCommit>,
+    /// Named snapshots: the number of their commit.
+    pub named: BTreeMap<String, usize>,
+    /// Automatic snapshots of a lane, newest first.
+    pub rings: BTreeMap<String, Vec<usize>>,
+    lanes: BTreeMap<String, ModelLane>,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        let first = ModelCommit { state: ModelState::new(), lane: "default".to_owned() };
+        Self { commits: vec![first], named: BTreeMap::new(), rings: BTreeMap::new(), lanes: BTreeMap::new() }
+    }
+}
+
+/// Whether every parent exists and nobody is their own ancestor.
+fn is_tree(state: &ModelState) -> Result<(), &'static str> {
+    for (id, object) in state {
+        let mut seen = BTreeSet::from([id.clone()]);
+        let mut above = object.parent.clone();
+        while let Some(parent) = above {
+            if !seen.insert(parent.clone()) {
+                return Err("parent_cycle");
+            }
+            let Some(object) = state.get(&parent) else { return Err("no_parent") };
+            above = object.parent.clone();
+        }
+    }
+    Ok(())
+}
+
+impl Model {
+    /// The newest state.
+    pub fn head(&self) -> &ModelState {
+        &self.commits[self.commits.len() - 1].state
+    }
+
+    fn lane(&mut self, lane: &str) -> &mut ModelLane {
+        self.lanes.entry(lane.to_owned()).or_default()
+    }
+
+    /// Commits a state that comes from putting and removing.
+    pub fn commit(&mut self, lane: &str, state: ModelState) -> Outcome {
+        if state == *self.head() {
+            return Outcome::Unchanged;
+        }
+        self.commits.push(ModelCommit { state, lane: lane.to_owned() });
+        let seq = self.commits.len() - 1;
+        let lane = self.lane(lane);
+        lane.undo.push(seq);
+        lane.redo.clear();
+        Outcome::Committed
+    }
+
+    /// Puts one object.
+    pub fn put(&mut self, lane: &str, id: &str, object: ModelObject) -> Outcome {
+        let mut state = self.head().clone();
+        if object.parent.as_ref().is_some_and(|parent| parent == id) {
+            return Outcome::Refused("invalid_input");
+        }
+        state.insert(id.to_owned(), object);
+        match is_tree(&state) {
+            Ok(()) => self.commit(lane, state),
+            Err(code) => Outcome::Refused(code),
+        }
+    }
+
+    /// Removes one object, or all below it too.
+    pub fn remove(&mut self, lane: &str, id: &str, recursive: bool) -> Outcome {
+        let mut state = self.head().clone();
+        if state.remove(id).is_none() {
+            return Outcome::Refused("not_found");
+        }
+        loop {
+            let gone = |object: &ModelObject| object.parent.as_ref().is_some_and(|parent| !state.contains_key(parent));
+            let orphans: Vec<_> = state.iter().filter(|(_, object)| gone(object)).map(|(id, _)| id.clone()).collect();
+            if orphans.is_empty() {
+                return self.commit(lane, state);
+            }
+            if !recursive {
+                return Outcome::Refused("has_children");
+            }
+            for orphan in orphans {
+                state.remove(&orphan);
+            }
+        }
+    }
+
+    /// Names the head.
+    pub fn snapshot(&mut self, lane: &str, name: Option<&str>) -> Outcome {
+        let seq = self.commits.len() - 1;
+        let Some(name) = name else {
+            let ring = self.rings.entry(lane.to_owned()).or_default();
+            ring.insert(0, seq);
+            ring.truncate(20);
+            return Outcome::Referenced;
+        };
+        if self.named.contains_key(name) {
+            return Outcome::Refused("name_taken");
+        }
+        self.named.insert(name.to_owned(), seq);
+        Outcome::Referenced
+    }
+
+    /// Deletes a name.
+    pub fn delete_snapshot(&mut self, name: &str) -> Outcome {
+        match self.named.remove(name) {
+            Some(_) => Outcome::Referenced,
+            None => Outcome::Refused("not_found"),
+        }
+    }
+
+    /// Brings back the state of a commit, if the target is known.
+    pub fn rollback(&mut self, lane: &str, target: Option<usize>, all: bool) -> Outcome {
+        let Some(target) = target else { return Outcome::Refused("no_revision") };
+        if !all && self.commits[target + 1..].iter().any(|commit| commit.lane != lane) {
+            return Outcome::Refused("other_lanes");
+        }
+        self.commit(lane, self.commits[target].state.clone())
+    }
+
+    /// Reverses the lane's newest commit that is not undone.
+    pub fn undo(&mut self, lane: &str) -> Outcome {
+        let Some(&seq) = self.lane(lane).undo.last() else { return Outcome::Refused("nothing_to_undo") };
+        self.reverse(lane, seq, seq, seq - 1, true)
+    }
+
+    /// Does again what the lane's newest undo reversed.
+    pub fn redo(&mut self, lane: &str) -> Outcome {
+        let Some(&seq) = self.lane(lane).redo.last() else { return Outcome::Refused("nothing_to_redo") };
+        self.reverse(lane, seq, seq - 1, seq, false)
+    }
+
+    fn reverse(&mut self, lane: &str, target: usize, from: usize, to: usize, undo: bool) -> Outcome {
+        let (from, to) = (self.commits[from].state.clone(), self.commits[to].state.clone());
+        let mut state = self.head().clone();
+        let ids: BTreeSet<_> = from.keys().chain(to.keys()).cloned().collect();
+        for id in ids {
+            if from.get(&id) == to.get(&id) {
+                continue;
+            }
+            if state.get(&id) != from.get(&id) {
+                return Outcome::Refused("changed_since");
+            }
+            match to.get(&id) {
+                Some(object) => state.insert(id, object.clone()),
+                None => state.remove(&id),
+            };
+        }
+        if is_tree(&state).is_err() {
+            return Outcome::Refused("conflict");
+        }
+        self.commits.push(ModelCommit { state, lane: lane.to_owned() });
+        let lane = self.lane(lane);
+        if undo {
+            lane.undo.pop();
+            lane.redo.push(target);
+        } else {
+            lane.redo.pop();
+            lane.undo.push(target);
+        }
+        Outcome::Committed
+    }
+
+    /// What differs between two commits: id, and whether each side has it.
+    pub fn diff(&self, older: usize, newer: usize) -> Vec<(String, bool, bool)> {
+        let (older, newer) = (&self.commits[older].state, &self.commits[newer].state);
+        let ids: BTreeSet<_> = older.keys().chain(newer.keys()).collect();
+        let differing = ids.into_iter().filter(|id| older.get(*id) != newer.get(*id));
+        differing.map(|id| (id.clone(), older.contains_key(id), newer.contains_key(id))).collect()
+    }
+}
