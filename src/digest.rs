@@ -141,6 +141,11 @@ impl fmt::Display for HashAlgorithm {
     }
 }
 
+fn blake3_hasher(domain: Domain) -> blake3::Hasher {
+    use blake3::hazmat::HasherExt as _;
+    blake3::Hasher::new_from_context_key(&CONTEXT_KEYS[domain as usize])
+}
+
 /// Computes the digests of one store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HashSuite {
@@ -174,6 +179,19 @@ impl HashSuite {
 
     /// The digest of a preimage of fixed length, given in parts.
     pub fn hash_fixed(self, domain: Domain, parts: &[&[u8]]) -> [u8; DIGEST_LEN] {
+        if self.algorithm == HashAlgorithm::Blake3 {
+            // On the stack: most preimages are far smaller than the state of the hasher, which is 2 KiB.
+            let mut hasher = blake3_hasher(domain);
+            let mut length = 0;
+            for part in parts {
+                hasher.update(part);
+                length += part.len();
+            }
+            if !length.is_multiple_of(BLOCK) {
+                hasher.update(&ZEROS[length % BLOCK..]);
+            }
+            return *hasher.finalize().as_bytes();
+        }
         let mut hashing = self.start(domain);
         for part in parts {
             hashing.update(part);

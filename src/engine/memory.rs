@@ -205,11 +205,17 @@ impl Memory {
         Self::on_disk(Arc::new(MemDisk::new()), Options::new(), true, None)
     }
 
-    pub(super) fn open_with(path: &Path, mut options: Options) -> Result<Self> {
-        options.read_only |= options.degraded;
+    /// A memory in this process whose ids collide at will.
+    #[cfg(test)]
+    pub(crate) fn in_memory_with_suite(suite: HashSuite) -> Result<Self> {
+        let options = Options { suite: Some(suite), ..Options::new() };
+        Self::on_disk(Arc::new(MemDisk::new()), options, true, None)
+    }
+
+    pub(super) fn open_with(path: &Path, options: Options) -> Result<Self> {
         let disk = FileDisk::open(path).map_err(|error| no_store(path, error))?;
         let identity = disk.identity();
-        if options.read_only {
+        if options.read_only || options.degraded {
             return Self::on_disk(Arc::new(disk), options, false, Some(path));
         }
         let mut opened = OPENED.lock();
@@ -240,10 +246,11 @@ impl Memory {
     /// As [`Options::open`] and [`Options::create`].
     pub(crate) fn on_disk(
         disk: Arc<dyn Disk>,
-        options: Options,
+        mut options: Options,
         create: bool,
         path: Option<&Path>,
     ) -> Result<Self> {
+        options.read_only |= options.degraded;
         let log_options = LogOptions {
             segment_bytes_max: u64::from(options.segment_bytes_max),
             map: options.map,
@@ -257,7 +264,7 @@ impl Memory {
             let mode = if options.read_only { Mode::ReadOnly } else { Mode::ReadWrite };
             Log::open(Arc::clone(&disk), mode, log_options)?
         };
-        let suite = HashSuite::new(log.format().hash);
+        let suite = options.suite.unwrap_or_else(|| HashSuite::new(log.format().hash));
         let inner = Inner {
             store: Store::new(suite, log.reader()),
             writing: Mutex::new(Writing { log, history: HistoryTree::new(suite), lock: None, unsynced: None }),

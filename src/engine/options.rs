@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::digest::HashAlgorithm;
+use crate::digest::{HashAlgorithm, HashSuite};
 use crate::error::Result;
 use crate::object::Time;
 
@@ -75,6 +75,8 @@ pub struct Options {
     pub(super) indexes: bool,
     pub(super) progress: Option<ProgressListener>,
     pub(super) segment_bytes_max: u32,
+    /// Another suite than the store's hash gives, for tests of collisions.
+    pub(super) suite: Option<HashSuite>,
 }
 
 impl Default for Options {
@@ -93,6 +95,7 @@ impl Default for Options {
             indexes: true,
             progress: None,
             segment_bytes_max: 64 << 20,
+            suite: None,
         }
     }
 }

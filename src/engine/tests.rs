@@ -1,4 +1,7 @@
 //! Tests of the engine as a library, in memory and on a folder.
+mod damage;
+mod latent_defects;
+
 use std::sync::Arc;
 
 use super::*;
