@@ -5,5 +5,6 @@
 )]
 
 mod format_page;
+mod processes;
 mod vectors;
 mod vectors_trie;
