@@ -199,6 +199,9 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source.as_ref().map(|source| &**source as &(dyn std::error::Error + 'static))
+        self.0
+            .source
+            .as_ref()
+            .map(|source| &**source as &(dyn std::error::Error + 'static))
     }
 }

@@ -15,7 +15,11 @@ pub(crate) mod store;
 pub mod testing;
 pub mod trie;
 
+pub use digest::{
+    CommitDigest, HashAlgorithm, HashSuite, KeyPath, ObjectDigest, Root, SubtreeDigest, TextDigest,
+};
 pub use engine::*;
 pub use error::{Error, ErrorKind, Result};
 pub use object::*;
 pub use store::ChangeCounts;
+pub use trie::{Proof, ProofError, Proven, verify_proof};

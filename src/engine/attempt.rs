@@ -69,7 +69,9 @@ impl Memory {
                 self.reject(&draft, &format!("the change failed: {error}"))?;
                 return Err(error);
             }
-            Err(panic) => return Err(self.rejected(&draft, &format!("the change panicked: {}", said(&*panic)))?),
+            Err(panic) => {
+                return Err(self.rejected(&draft, &format!("the change panicked: {}", said(&*panic)))?);
+            }
         };
         for check in checks {
             let verdict = catch_unwind(AssertUnwindSafe(|| check(&draft)))
@@ -84,7 +86,8 @@ impl Memory {
 
     fn rejected(&self, draft: &Draft, reason: &str) -> Result<Error> {
         let name = self.reject(draft, reason)?;
-        let error = Error::new(ErrorKind::Denied, format!("the change was rejected: {reason}")).with_code("rejected");
+        let error =
+            Error::new(ErrorKind::Denied, format!("the change was rejected: {reason}")).with_code("rejected");
         Ok(match name {
             Some(name) => error.with_hint(format!("nothing was changed; what it staged is kept as {name}")),
             None => error,
@@ -96,7 +99,10 @@ impl Memory {
         if draft.is_empty() {
             return Ok(None);
         }
-        let writer = Writer { reason: Some(reason.to_owned()), ..draft.writer().clone() };
+        let writer = Writer {
+            reason: Some(reason.to_owned()),
+            ..draft.writer().clone()
+        };
         let kept = self.keep(draft, &writer, |number| {
             ReferenceName::of(ReferenceClass::Rejected, &number.to_string())
         })?;
@@ -106,5 +112,6 @@ impl Memory {
 
 fn said(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
 }

@@ -92,7 +92,11 @@ pub(super) struct Ready {
 
 impl Inner {
     /// Adds the record of a reason or source text, unless history has it.
-    pub(super) fn add_text(&self, batch: &mut BatchBuilder, text: Option<&str>) -> Result<Option<TextDigest>> {
+    pub(super) fn add_text(
+        &self,
+        batch: &mut BatchBuilder,
+        text: Option<&str>,
+    ) -> Result<Option<TextDigest>> {
         let Some(text) = text else { return Ok(None) };
         let digest = hash_text(self.store.suite, text.as_bytes());
         if self.store.records.find_text(digest)?.is_none() {
@@ -142,7 +146,11 @@ impl Inner {
         tip.time = commit.time;
         tip.trie = trie;
         tip.next_batch += 1;
-        Ok(HeadMark { commit: tip.commit, root, seq: tip.seq })
+        Ok(HeadMark {
+            commit: tip.commit,
+            root,
+            seq: tip.seq,
+        })
     }
 
     /// Writes ready batches as one group, then publishes each; returns the commits in order.
@@ -193,7 +201,11 @@ impl Memory {
         draft.writer.check()?;
         let draft = self.review(draft, op)?;
         let answer = Arc::new(Answer::default());
-        inner.queue.lock().push(Request { draft, op: op.to_owned(), answer: Arc::clone(&answer) });
+        inner.queue.lock().push(Request {
+            draft,
+            op: op.to_owned(),
+            answer: Arc::clone(&answer),
+        });
         let mut writing = inner.writing.lock();
         if answer.lock().is_none() {
             let group = std::mem::take(&mut *inner.queue.lock());
@@ -205,11 +217,14 @@ impl Memory {
     }
 
     fn review(&self, mut draft: Draft, op: &str) -> Result<Draft> {
-        let Some(policy) = &self.inner.options.policy else { return Ok(draft) };
+        let Some(policy) = &self.inner.options.policy else {
+            return Ok(draft);
+        };
         if draft.is_empty() {
             return Ok(draft);
         }
-        let denied = |reason: &str| Error::new(ErrorKind::Denied, format!("a policy refused this {op}: {reason}"));
+        let denied =
+            |reason: &str| Error::new(ErrorKind::Denied, format!("a policy refused this {op}: {reason}"));
         match policy.review(&draft) {
             Verdict::Accept => Ok(draft),
             Verdict::Replace(objects) => {
@@ -221,7 +236,9 @@ impl Memory {
             Verdict::Refuse(reason) => Err(denied(&reason)),
             Verdict::Quarantine(reason) => {
                 let name = self.reject(&draft, &reason)?.unwrap_or_default();
-                Err(denied(&reason).with_code("quarantined").with_hint(format!("it is kept as {name}")))
+                Err(denied(&reason)
+                    .with_code("quarantined")
+                    .with_hint(format!("it is kept as {name}")))
             }
         }
     }
@@ -245,7 +262,10 @@ impl Inner {
                 }
                 Ok(None) => {
                     let commit = CommitInfo::of(&head);
-                    *request.answer.lock() = Some(Ok(Committed { commit, changed: false }));
+                    *request.answer.lock() = Some(Ok(Committed {
+                        commit,
+                        changed: false,
+                    }));
                 }
                 Err(error) => *request.answer.lock() = Some(Err(error)),
             }
@@ -254,8 +274,12 @@ impl Inner {
             match self.write_group(writing, ready) {
                 Ok(published) => {
                     for (request, (entry, _)) in waiting.into_iter().zip(published) {
-                        let committed = entry.map(|entry| Committed { commit: CommitInfo::of(&entry), changed: true });
-                        let answer = committed.ok_or_else(|| Error::internal("a batch came back without its commit"));
+                        let committed = entry.map(|entry| Committed {
+                            commit: CommitInfo::of(&entry),
+                            changed: true,
+                        });
+                        let answer =
+                            committed.ok_or_else(|| Error::internal("a batch came back without its commit"));
                         *request.answer.lock() = Some(answer);
                     }
                 }
@@ -281,9 +305,18 @@ impl Inner {
         let objects = self.add_changes(&mut batch, &mut trie, tip, &changes)?;
         let root = trie.root(self.store.suite, Shape::State, &NoSource)?;
         let counts = count(tip, &changes)?;
-        let note = Note { op, target: None, writer: &draft.writer };
+        let note = Note {
+            op,
+            target: None,
+            writer: &draft.writer,
+        };
         let mark = self.add_commit(&mut batch, tip, trie.clone(), root, &note)?;
-        Ok(Some(Ready { batch, mark, state: Some(StagedState { trie, objects }), counts }))
+        Ok(Some(Ready {
+            batch,
+            mark,
+            state: Some(StagedState { trie, objects }),
+            counts,
+        }))
     }
 
     /// What is left of a draft's changes on the tip.
@@ -331,8 +364,15 @@ impl Inner {
             Ok((*key, (change.id.clone(), placement)))
         });
         let placed = placed.collect::<Result<BTreeMap<_, _>>>()?;
-        let tree = Tree { store: &self.store, before: &tip.trie, placed: &placed };
-        tree.check(|| self.indexes.get(Family::Children, tip.root, &tip.trie, &self.store.records))
+        let tree = Tree {
+            store: &self.store,
+            before: &tip.trie,
+            placed: &placed,
+        };
+        tree.check(|| {
+            self.indexes
+                .get(Family::Children, tip.root, &tip.trie, &self.store.records)
+        })
     }
 
     /// Adds the records of the changes and edits the trie; returns what the object records hold.
@@ -354,7 +394,15 @@ impl Inner {
             };
             let digest = staged.object.digest();
             // The place comes with the write; `since` is set when the batch is taken in.
-            trie.insert(Entry { key: *key, digest: *digest.as_bytes(), place: 0, since: tip.seq as u32 }, &NoSource)?;
+            trie.insert(
+                Entry {
+                    key: *key,
+                    digest: *digest.as_bytes(),
+                    place: 0,
+                    since: tip.seq as u32,
+                },
+                &NoSource,
+            )?;
             if self.store.records.find_place(digest)?.is_some() {
                 links.extend_from_slice(key.as_bytes());
                 links.extend_from_slice(digest.as_bytes());
@@ -409,10 +457,17 @@ fn count(tip: &Tip, changes: &BTreeMap<KeyPath, &StagedChange>) -> Result<Change
 pub(super) fn changed_meanwhile(ids: Vec<String>) -> Error {
     let shown: Vec<_> = ids.iter().take(10).map(String::as_str).collect();
     let more = ids.len().saturating_sub(shown.len());
-    let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
-    Error::conflict(format!("somebody else changed {}{tail} meanwhile", shown.join(", ")))
-        .with_ids(ids)
-        .with_hint("read them again and repeat the change")
+    let tail = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    Error::conflict(format!(
+        "somebody else changed {}{tail} meanwhile",
+        shown.join(", ")
+    ))
+    .with_ids(ids)
+    .with_hint("read them again and repeat the change")
 }
 
 fn answer_all<'a>(requests: impl Iterator<Item = &'a Request>, error: &Error) {

@@ -34,7 +34,13 @@ pub struct Writer {
 
 impl Default for Writer {
     fn default() -> Self {
-        Self { actor: None, session: None, source: None, trust: Origin::DirectUser, reason: None }
+        Self {
+            actor: None,
+            session: None,
+            source: None,
+            trust: Origin::DirectUser,
+            reason: None,
+        }
     }
 }
 
@@ -81,12 +87,16 @@ impl Writer {
         for (what, text) in [("actor", &self.actor), ("session", &self.session)] {
             let Some(text) = text else { continue };
             if text.is_empty() || text.len() > 256 || text.chars().any(char::is_control) {
-                return Err(Error::invalid(format!("the {what} must have 1 to 256 bytes and no control characters")));
+                return Err(Error::invalid(format!(
+                    "the {what} must have 1 to 256 bytes and no control characters"
+                )));
             }
         }
         for (what, text) in [("source", &self.source), ("reason", &self.reason)] {
             if text.as_ref().is_some_and(|text| text.len() > 1 << 16) {
-                return Err(Error::invalid(format!("the {what} must have at most 65,536 bytes")));
+                return Err(Error::invalid(format!(
+                    "the {what} must have at most 65,536 bytes"
+                )));
             }
         }
         Ok(())
@@ -219,7 +229,10 @@ impl Draft {
             let mut keyed = Vec::with_capacity(children.len());
             for child in children {
                 let object = self.get(&child)?;
-                let position = object.as_ref().and_then(Object::position).map(|text| text.as_bytes().to_vec());
+                let position = object
+                    .as_ref()
+                    .and_then(Object::position)
+                    .map(|text| text.as_bytes().to_vec());
                 keyed.push((position.is_none(), position, child));
             }
             keyed.sort_unstable();
@@ -245,7 +258,10 @@ impl Draft {
         let existed = current.is_some();
         // The same meaning again keeps its old origin: no new version.
         let mut encoded = object.encode(current.as_ref().map_or(origin, Object::origin), suite)?;
-        if current.as_ref().is_some_and(|current| current.digest() == encoded.digest) {
+        if current
+            .as_ref()
+            .is_some_and(|current| current.digest() == encoded.digest)
+        {
             return Ok(Staged::Unchanged);
         }
         if let (Some(_), Some(base)) = (staged, &old)
@@ -257,21 +273,31 @@ impl Draft {
         if current.is_some_and(|current| current.origin() != origin) {
             encoded = object.encode(origin, suite)?;
         }
-        let content = encoded.content.map(|(digest, bytes)| (digest, Bytes::from(bytes)));
+        let content = encoded
+            .content
+            .map(|(digest, bytes)| (digest, Bytes::from(bytes)));
         let mut staged = Object::from_verified(Bytes::from(encoded.bytes), encoded.digest);
         if let Some((_, bytes)) = &content {
             staged = staged.with_content(bytes.clone());
         }
         self.unstage(&key);
         if let Some(parent) = &object.parent {
-            self.children.entry(self.base.key(parent)).or_default().insert(key);
+            self.children
+                .entry(self.base.key(parent))
+                .or_default()
+                .insert(key);
         }
-        let old_parent = old.as_ref().and_then(|old| old.parent().and_then(|parent| Id::new(parent).ok()));
+        let old_parent = old
+            .as_ref()
+            .and_then(|old| old.parent().and_then(|parent| Id::new(parent).ok()));
         let change = StagedChange {
             id: object.id,
             old: old.as_ref().map(Object::digest),
             old_parent,
-            new: Some(StagedObject { object: staged, content }),
+            new: Some(StagedObject {
+                object: staged,
+                content,
+            }),
         };
         self.staged.insert(key, change);
         Ok(if existed { Staged::Updated } else { Staged::Created })
@@ -282,39 +308,74 @@ impl Draft {
         let id = Id::new(object.id())?;
         let old = self.base_version(&id, &key)?;
         if let Some(parent) = object.parent() {
-            self.children.entry(self.base.inner.store.suite.key_path(parent)).or_default().insert(key);
+            self.children
+                .entry(self.base.inner.store.suite.key_path(parent))
+                .or_default()
+                .insert(key);
         }
-        let old_parent = old.as_ref().and_then(|old| old.parent().and_then(|parent| Id::new(parent).ok()));
+        let old_parent = old
+            .as_ref()
+            .and_then(|old| old.parent().and_then(|parent| Id::new(parent).ok()));
         let old = old.as_ref().map(Object::digest);
-        let new = Some(StagedObject { object, content: None });
-        self.staged.insert(key, StagedChange { id, old, old_parent, new });
+        let new = Some(StagedObject {
+            object,
+            content: None,
+        });
+        self.staged.insert(
+            key,
+            StagedChange {
+                id,
+                old,
+                old_parent,
+                new,
+            },
+        );
         Ok(())
     }
 
     /// The base state's object at the key path, which must be this id's.
     fn base_version(&self, id: &Id, key: &KeyPath) -> Result<Option<Object>> {
         let taken = |other: &str| {
-            Error::invalid(format!("the ids {id} and {other} have the same key path")).with_code("key_path_taken")
+            Error::invalid(format!("the ids {id} and {other} have the same key path"))
+                .with_code("key_path_taken")
         };
         if let Some(change) = self.staged.get(key).filter(|change| change.id != *id) {
             return Err(taken(change.id.as_str()));
         }
-        let Some(entry) = self.base.entry_at(key)? else { return Ok(None) };
+        let Some(entry) = self.base.entry_at(key)? else {
+            return Ok(None);
+        };
         let object = self.base.load(&entry)?;
-        if object.id() == id.as_str() { Ok(Some(object)) } else { Err(taken(object.id())) }
+        if object.id() == id.as_str() {
+            Ok(Some(object))
+        } else {
+            Err(taken(object.id()))
+        }
     }
 
     /// The least of the writer's class and the stored origins of what the object is derived from.
     fn origin(&self, object: &NewObject) -> Result<Origin> {
         let mut origin = self.writer.trust;
         for digest in &object.derived_from {
-            let staged = self.staged.values().find(|change| change.new_digest() == Some(*digest));
+            let staged = self
+                .staged
+                .values()
+                .find(|change| change.new_digest() == Some(*digest));
             let source = match staged.and_then(|change| change.new.as_ref()) {
                 Some(staged) => Some(staged.object.origin()),
-                None => self.base.inner.store.records.find_object(*digest)?.map(|(_, object)| object.origin()),
+                None => self
+                    .base
+                    .inner
+                    .store
+                    .records
+                    .find_object(*digest)?
+                    .map(|(_, object)| object.origin()),
             };
             let source = source.ok_or_else(|| {
-                Error::invalid(format!("{} says it is derived from {digest}, which is not kept", object.id))
+                Error::invalid(format!(
+                    "{} says it is derived from {digest}, which is not kept",
+                    object.id
+                ))
             })?;
             origin = Origin::least(origin, source);
         }
@@ -322,7 +383,9 @@ impl Draft {
     }
 
     fn unstage(&mut self, key: &KeyPath) {
-        let Some(change) = self.staged.remove(key) else { return };
+        let Some(change) = self.staged.remove(key) else {
+            return;
+        };
         let parent = change.new.as_ref().and_then(|staged| staged.object.parent());
         let parent = parent.map(|parent| self.base.inner.store.suite.key_path(parent));
         if let Some(siblings) = parent.and_then(|parent| self.children.get_mut(&parent)) {
@@ -344,7 +407,12 @@ impl Draft {
         self.unstage(&key);
         if let Some(old) = old {
             let old_parent = old.parent().and_then(|parent| Id::new(parent).ok());
-            let change = StagedChange { id: id.clone(), old: Some(old.digest()), old_parent, new: None };
+            let change = StagedChange {
+                id: id.clone(),
+                old: Some(old.digest()),
+                old_parent,
+                new: None,
+            };
             self.staged.insert(key, change);
         }
         Ok(true)
@@ -368,7 +436,11 @@ impl Draft {
     pub fn changes(&self) -> Vec<Change> {
         let changes = self.staged.values();
         let mut changes: Vec<_> = changes
-            .map(|change| Change { id: change.id.clone(), old: change.old, new: change.new_digest() })
+            .map(|change| Change {
+                id: change.id.clone(),
+                old: change.old,
+                new: change.new_digest(),
+            })
             .collect();
         changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));
         changes

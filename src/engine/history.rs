@@ -102,7 +102,10 @@ impl Memory {
     /// The commits, newest first, from the head of this moment on.
     pub fn commits(&self) -> Commits {
         let next = self.inner.store.catalog.read().head().map(|head| head.seq());
-        Commits { inner: Arc::clone(&self.inner), next }
+        Commits {
+            inner: Arc::clone(&self.inner),
+            next,
+        }
     }
 
     /// Every change of `id`, newest first. Empty if no commit ever had it.
@@ -115,9 +118,15 @@ impl Memory {
         let mut entries = Vec::new();
         let mut before = None;
         for commit in commits {
-            let now = commit.trie.get(&key, &NoSource)?.map(|entry| ObjectDigest::from_bytes(entry.digest));
+            let now = commit
+                .trie
+                .get(&key, &NoSource)?
+                .map(|entry| ObjectDigest::from_bytes(entry.digest));
             if now != before {
-                entries.push(HistoryEntry { digest: now, commit: CommitInfo::of(&commit) });
+                entries.push(HistoryEntry {
+                    digest: now,
+                    commit: CommitInfo::of(&commit),
+                });
                 before = now;
             }
         }
@@ -136,8 +145,13 @@ impl Memory {
             let either = change.new.or(change.old);
             let either = either.ok_or_else(|| Error::internal("a difference with neither side"))?;
             let id = Id::new(self.view().load(&either)?.id())?;
-            let digest = |entry: Option<crate::trie::Entry>| entry.map(|e| ObjectDigest::from_bytes(e.digest));
-            changes.push(Change { id, old: digest(change.old), new: digest(change.new) });
+            let digest =
+                |entry: Option<crate::trie::Entry>| entry.map(|e| ObjectDigest::from_bytes(e.digest));
+            changes.push(Change {
+                id,
+                old: digest(change.old),
+                new: digest(change.new),
+            });
         }
         changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));
         Ok(changes)
@@ -159,8 +173,12 @@ impl Memory {
         let (entry, parent) = {
             let catalog = self.inner.store.catalog.read();
             let entry = catalog.by_digest(commit.digest).cloned();
-            let entry = entry.ok_or_else(|| Error::not_found(format!("commit {} is not kept", commit.digest)))?;
-            let parent = entry.seq().checked_sub(1).and_then(|seq| catalog.by_seq(seq).cloned());
+            let entry =
+                entry.ok_or_else(|| Error::not_found(format!("commit {} is not kept", commit.digest)))?;
+            let parent = entry
+                .seq()
+                .checked_sub(1)
+                .and_then(|seq| catalog.by_seq(seq).cloned());
             (entry, parent)
         };
         if let Some(counts) = entry.counts.get() {
@@ -168,7 +186,10 @@ impl Memory {
         }
         let counts = match &parent {
             Some(parent) => count(parent, &entry)?,
-            None => ChangeCounts { added: entry.trie.len(), ..ChangeCounts::default() },
+            None => ChangeCounts {
+                added: entry.trie.len(),
+                ..ChangeCounts::default()
+            },
         };
         Ok(*entry.counts.get_or_init(|| counts))
     }

@@ -83,7 +83,9 @@ fn keys_of(family: Family, object: &Object) -> Result<Vec<Key>> {
     let id = object.id();
     Ok(match family {
         Family::Children => {
-            let parent = object.parent().map(|parent| key(parent.as_bytes(), &sibling_order(object), id));
+            let parent = object
+                .parent()
+                .map(|parent| key(parent.as_bytes(), &sibling_order(object), id));
             parent.into_iter().collect()
         }
         Family::Ids => vec![key(&[], &[], id)],
@@ -91,7 +93,9 @@ fn keys_of(family: Family, object: &Object) -> Result<Vec<Key>> {
         Family::Scopes => vec![key(object.scope().as_bytes(), &[], id)],
         Family::Attributes => {
             let attributes = object.attributes();
-            let keys = attributes.iter().map(|(name, value)| Ok(key(&attribute_group(name, value)?, &[], id)));
+            let keys = attributes
+                .iter()
+                .map(|(name, value)| Ok(key(&attribute_group(name, value)?, &[], id)));
             keys.collect::<Result<_>>()?
         }
     })
@@ -162,7 +166,10 @@ fn load(records: &Records, entry: &Entry) -> Result<Object> {
 impl IndexCache {
     /// Whether the index of this state is here already.
     pub(super) fn holds(&self, family: Family, root: Root) -> bool {
-        self.families[family as usize].lock().iter().any(|kept| kept.root == root)
+        self.families[family as usize]
+            .lock()
+            .iter()
+            .any(|kept| kept.root == root)
     }
 
     /// The index of a state: kept, or made from the most recent one by the difference, or built.
@@ -181,7 +188,11 @@ impl IndexCache {
             Some(nearest) => derive(family, nearest, trie, records)?,
             None => build(family, trie, records)?,
         };
-        kept.push_front(Kept { root, trie: trie.clone(), index: index.clone() });
+        kept.push_front(Kept {
+            root,
+            trie: trie.clone(),
+            index: index.clone(),
+        });
         kept.truncate(KEPT);
         Ok(index)
     }

@@ -45,10 +45,12 @@ impl Memory {
             let reference = catalog.reference(&full).map(|entry| &entry.reference);
             let reference = reference.filter(|reference| reference.root.is_some());
             let reference = reference.ok_or_else(|| {
-                Error::not_found(format!("there is no draft {name}")).with_hint("`log --refs` lists references")
+                Error::not_found(format!("there is no draft {name}"))
+                    .with_hint("`log --refs` lists references")
             })?;
             let base = reference.commit.and_then(|commit| catalog.by_digest(commit));
-            let base = base.ok_or_else(|| Error::not_found(format!("the state that {name} is based on is not kept")))?;
+            let base = base
+                .ok_or_else(|| Error::not_found(format!("the state that {name} is based on is not kept")))?;
             (Arc::clone(base), reference.changes.clone())
         };
         let mut draft = Draft::new(View::new(Arc::clone(&self.inner), base), writer);
@@ -63,7 +65,8 @@ impl Memory {
         match change.digest {
             Some(digest) => {
                 let found = records.find_object(digest)?;
-                let (_, object) = found.ok_or_else(|| Error::corrupt(format!("version {digest} is missing")))?;
+                let (_, object) =
+                    found.ok_or_else(|| Error::corrupt(format!("version {digest} is missing")))?;
                 draft.stage_version(change.key, object)
             }
             None => match draft.base().entry_at(&change.key)? {
@@ -93,7 +96,8 @@ impl Memory {
         let (root, changes) = self.stage_unlinked(&mut batch, draft)?;
         let base = draft.base().commit().digest;
         let name = name(tip.next_batch)?;
-        let mut reference = inner.reference(&mut batch, name.clone(), Some(base), head.commit.time, writer)?;
+        let mut reference =
+            inner.reference(&mut batch, name.clone(), Some(base), head.commit.time, writer)?;
         reference.root = Some(root);
         reference.changes = changes;
         batch.add(RecordKind::Reference, 0, &reference.encode()?);
@@ -107,13 +111,24 @@ impl Memory {
         let mut trie = draft.base().entry.trie.clone();
         let mut changes = Vec::with_capacity(draft.staged.len());
         for (key, change) in &draft.staged {
-            changes.push(StagedChange { key: *key, digest: change.new_digest() });
+            changes.push(StagedChange {
+                key: *key,
+                digest: change.new_digest(),
+            });
             let Some(staged) = &change.new else {
                 trie.remove(key, &NoSource)?;
                 continue;
             };
             let digest = staged.object.digest();
-            trie.insert(Entry { key: *key, digest: *digest.as_bytes(), place: 0, since: 0 }, &NoSource)?;
+            trie.insert(
+                Entry {
+                    key: *key,
+                    digest: *digest.as_bytes(),
+                    place: 0,
+                    since: 0,
+                },
+                &NoSource,
+            )?;
             if store.records.find_place(digest)?.is_some() {
                 continue;
             }

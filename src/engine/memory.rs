@@ -91,21 +91,34 @@ impl Writing {
         group: Vec<(BatchBuilder, HeadMark)>,
         durability: Durability,
     ) -> Result<Vec<Batch>> {
-        let lock = self.lock.as_ref().ok_or_else(|| Error::internal("a write without the lock"))?;
+        let lock = self
+            .lock
+            .as_ref()
+            .ok_or_else(|| Error::internal("a write without the lock"))?;
         match durability {
             Durability::Sync => self.log.append(lock, group, log::Durability::Synced),
             Durability::Interval(interval) => {
                 let due = self.unsynced.is_some_and(|since| since.elapsed() >= interval);
-                let when = if due { log::Durability::Synced } else { log::Durability::Later };
+                let when = if due {
+                    log::Durability::Synced
+                } else {
+                    log::Durability::Later
+                };
                 let written = self.log.append(lock, group, when)?;
-                self.unsynced = if due { None } else { self.unsynced.or_else(|| Some(Instant::now())) };
+                self.unsynced = if due {
+                    None
+                } else {
+                    self.unsynced.or_else(|| Some(Instant::now()))
+                };
                 Ok(written)
             }
         }
     }
 
     pub(super) fn sync(&mut self) -> Result<()> {
-        let Some(lock) = self.lock.as_ref().filter(|_| self.unsynced.is_some()) else { return Ok(()) };
+        let Some(lock) = self.lock.as_ref().filter(|_| self.unsynced.is_some()) else {
+            return Ok(());
+        };
         self.log.sync(lock)?;
         self.unsynced = None;
         Ok(())
@@ -122,7 +135,9 @@ impl Writing {
 impl Inner {
     pub(super) fn check_writable(&self) -> Result<()> {
         if self.options.read_only {
-            return Err(Error::new(ErrorKind::Io, "this handle was opened for reading only").with_code("read_only"));
+            return Err(
+                Error::new(ErrorKind::Io, "this handle was opened for reading only").with_code("read_only"),
+            );
         }
         Ok(())
     }
@@ -133,8 +148,12 @@ impl Inner {
         if writing.lock.is_none() {
             writing.lock = Some(writing.log.lock(self.options.wait)?);
         }
-        let Writing { log, history, lock, .. } = writing;
-        let lock = lock.as_ref().ok_or_else(|| Error::internal("the lock was just taken"))?;
+        let Writing {
+            log, history, lock, ..
+        } = writing;
+        let lock = lock
+            .as_ref()
+            .ok_or_else(|| Error::internal("the lock was just taken"))?;
         let prepared = log.prepare(lock, &mut |batch| self.take_in(history, &batch));
         if prepared.is_err() {
             writing.release(self.options.exclusive);
@@ -165,12 +184,19 @@ impl Inner {
         let tail = log.catch_up(&mut |batch| {
             if let Some(progress) = &self.options.progress {
                 done += super::verify::body_bytes(&batch);
-                progress(Progress { doing: "open", done, total: 0 });
+                progress(Progress {
+                    doing: "open",
+                    done,
+                    total: 0,
+                });
             }
             self.take_in(history, &batch)
         })?;
         if tail.torn_bytes > 0 {
-            let text = format!("{} bytes after the last whole commit were never acknowledged", tail.torn_bytes);
+            let text = format!(
+                "{} bytes after the last whole commit were never acknowledged",
+                tail.torn_bytes
+            );
             let mut warnings = self.warnings.lock();
             if !warnings.contains(&text) {
                 warnings.push(text);
@@ -208,7 +234,10 @@ impl Memory {
     /// A memory in this process whose ids collide at will.
     #[cfg(test)]
     pub(crate) fn in_memory_with_suite(suite: HashSuite) -> Result<Self> {
-        let options = Options { suite: Some(suite), ..Options::new() };
+        let options = Options {
+            suite: Some(suite),
+            ..Options::new()
+        };
         Self::on_disk(Arc::new(MemDisk::new()), options, true, None)
     }
 
@@ -261,13 +290,22 @@ impl Memory {
             let (batch, mark) = first_batch(options.hash, &options)?;
             Log::create(Arc::clone(&disk), options.hash, batch, mark, log_options)?
         } else {
-            let mode = if options.read_only { Mode::ReadOnly } else { Mode::ReadWrite };
+            let mode = if options.read_only {
+                Mode::ReadOnly
+            } else {
+                Mode::ReadWrite
+            };
             Log::open(Arc::clone(&disk), mode, log_options)?
         };
         let suite = options.suite.unwrap_or_else(|| HashSuite::new(log.format().hash));
         let inner = Inner {
             store: Store::new(suite, log.reader()),
-            writing: Mutex::new(Writing { log, history: HistoryTree::new(suite), lock: None, unsynced: None }),
+            writing: Mutex::new(Writing {
+                log,
+                history: HistoryTree::new(suite),
+                lock: None,
+                unsynced: None,
+            }),
             options,
             queue: Mutex::default(),
             indexes: IndexCache::default(),
@@ -277,7 +315,9 @@ impl Memory {
             watchers: Watchers::default(),
             warnings: Mutex::default(),
         };
-        let memory = Self { inner: Arc::new(inner) };
+        let memory = Self {
+            inner: Arc::new(inner),
+        };
         memory.inner.catch_up(&mut memory.inner.writing.lock())?;
         let head = memory.inner.store.head()?;
         let wall = memory.inner.options.clock.now();
@@ -290,7 +330,11 @@ impl Memory {
 
     /// The state at the head, as far as this process knows it. Never blocks, never touches the disk.
     pub fn view(&self) -> View {
-        let head = self.inner.store.head().expect("a memory is opened only with a head, and heads only follow");
+        let head = self
+            .inner
+            .store
+            .head()
+            .expect("a memory is opened only with a head, and heads only follow");
         View::new(Arc::clone(&self.inner), head)
     }
 
@@ -345,7 +389,11 @@ impl Memory {
     /// `NotFound` if there is none; as [`Self::commit`].
     pub fn remove(&self, id: &Id, recursive: bool, writer: Writer) -> Result<Committed> {
         let mut draft = self.draft(writer);
-        let found = if recursive { draft.remove_recursive(id)? > 0 } else { draft.remove(id)? };
+        let found = if recursive {
+            draft.remove_recursive(id)? > 0
+        } else {
+            draft.remove(id)?
+        };
         if !found {
             return Err(Error::not_found(format!("there is no object {id}")));
         }
@@ -455,5 +503,12 @@ fn first_batch(hash: HashAlgorithm, options: &Options) -> Result<(BatchBuilder, 
     let bytes = commit.encode()?;
     let mut batch = BatchBuilder::new();
     batch.add(RecordKind::Commit, 0, &bytes);
-    Ok((batch, HeadMark { commit: Commit::hash(&bytes, suite), root, seq: 0 }))
+    Ok((
+        batch,
+        HeadMark {
+            commit: Commit::hash(&bytes, suite),
+            root,
+            seq: 0,
+        },
+    ))
 }

@@ -26,7 +26,9 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Time {
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let since = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default();
         Time::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
     }
 }

@@ -18,7 +18,9 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { content_bytes_max: 1 << 20 }
+        Self {
+            content_bytes_max: 1 << 20,
+        }
     }
 }
 

@@ -33,11 +33,26 @@ impl Query {
     fn accepts(&self, object: &Object, now: crate::object::Time) -> bool {
         let expired = object.expires().is_some_and(|expires| expires <= now);
         (self.include_expired || !expired)
-            && self.kind.as_ref().is_none_or(|kind| object.kind() == kind.as_str())
-            && self.scope.as_ref().is_none_or(|scope| object.scope() == scope.as_str())
-            && self.prefix.as_ref().is_none_or(|prefix| object.id().starts_with(prefix.as_str()))
-            && self.parent.as_ref().is_none_or(|parent| object.parent() == Some(parent.as_str()))
-            && self.attributes.iter().all(|(name, value)| object.attribute(name).as_ref() == Some(value))
+            && self
+                .kind
+                .as_ref()
+                .is_none_or(|kind| object.kind() == kind.as_str())
+            && self
+                .scope
+                .as_ref()
+                .is_none_or(|scope| object.scope() == scope.as_str())
+            && self
+                .prefix
+                .as_ref()
+                .is_none_or(|prefix| object.id().starts_with(prefix.as_str()))
+            && self
+                .parent
+                .as_ref()
+                .is_none_or(|parent| object.parent() == Some(parent.as_str()))
+            && self
+                .attributes
+                .iter()
+                .all(|(name, value)| object.attribute(name).as_ref() == Some(value))
     }
 
     /// The index that leaves the least to filter, and the group and start to read in it.
@@ -87,7 +102,13 @@ impl Matches {
             Candidates::Scanned(scan(view, query, now)?.into_iter())
         };
         let left = query.limit.unwrap_or(usize::MAX);
-        Ok(Self { view: view.clone(), query: query.clone(), now, candidates, left })
+        Ok(Self {
+            view: view.clone(),
+            query: query.clone(),
+            now,
+            candidates,
+            left,
+        })
     }
 
     /// Whether every object was read because no index of this state is at hand.
@@ -99,7 +120,9 @@ impl Matches {
         loop {
             match &mut self.candidates {
                 Candidates::Scanned(entries) => {
-                    let Some((_, entry)) = entries.next() else { return Ok(None) };
+                    let Some((_, entry)) = entries.next() else {
+                        return Ok(None);
+                    };
                     return self.view.load(&entry).map(Some);
                 }
                 Candidates::Indexed(ids) => {

@@ -50,10 +50,16 @@ impl Revision {
             return count.map(Self::Ancestor).ok_or_else(|| bad("after @ comes -N"));
         }
         if let Some(rest) = text.strip_prefix("snap:") {
-            return rest.parse().map(Self::Ring).map_err(|_| bad("after snap: comes a number"));
+            return rest
+                .parse()
+                .map(Self::Ring)
+                .map_err(|_| bad("after snap: comes a number"));
         }
         if let Some(rest) = text.strip_prefix("seq:") {
-            return rest.parse().map(Self::Seq).map_err(|_| bad("after seq: comes a number"));
+            return rest
+                .parse()
+                .map(Self::Seq)
+                .map_err(|_| bad("after seq: comes a number"));
         }
         if (8..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(Self::Prefix(text.to_ascii_lowercase()));
@@ -102,7 +108,9 @@ pub(super) fn digest_range(prefix: &str) -> Option<([u8; 32], [u8; 32])> {
 
 /// The kept commits that a prefix of a commit's digest or, if there is none, of a root may mean.
 pub(super) fn by_prefix(catalog: &Catalog, prefix: &str) -> Vec<u64> {
-    let Some((low, high)) = digest_range(prefix) else { return Vec::new() };
+    let Some((low, high)) = digest_range(prefix) else {
+        return Vec::new();
+    };
     let commits = catalog.commits_between(CommitDigest::from_bytes(low), CommitDigest::from_bytes(high));
     if commits.is_empty() {
         catalog.roots_between(Root::from_bytes(low), Root::from_bytes(high))
@@ -119,7 +127,10 @@ pub(super) fn resolve(catalog: &Catalog, revision: &Revision, lane: &str) -> Res
             let head = catalog.head().map_or(0, |head| head.seq());
             head.checked_sub(*count).and_then(|seq| catalog.by_seq(seq))
         }
-        Revision::Ring(index) => catalog.ring(lane).nth(*index).and_then(|entry| commit_of(catalog, entry)),
+        Revision::Ring(index) => catalog
+            .ring(lane)
+            .nth(*index)
+            .and_then(|entry| commit_of(catalog, entry)),
         Revision::Name(name) => {
             let name = ReferenceName::of(ReferenceClass::Snapshots, name).ok();
             let entry = name.and_then(|name| catalog.reference(&name));
@@ -138,17 +149,18 @@ pub(super) fn resolve(catalog: &Catalog, revision: &Revision, lane: &str) -> Res
             }
         },
         Revision::Time(time) => {
-            let after = catalog.commits().partition_point(|entry| entry.commit.time <= *time);
-            after.checked_sub(1).and_then(|index| catalog.commits().get(index))
+            let after = catalog
+                .commits()
+                .partition_point(|entry| entry.commit.time <= *time);
+            after
+                .checked_sub(1)
+                .and_then(|index| catalog.commits().get(index))
         }
     };
     found.cloned().ok_or_else(|| missing(catalog, revision, lane))
 }
 
-fn commit_of<'a>(
-    catalog: &'a Catalog,
-    entry: &crate::store::ReferenceEntry,
-) -> Option<&'a Arc<CommitEntry>> {
+fn commit_of<'a>(catalog: &'a Catalog, entry: &crate::store::ReferenceEntry) -> Option<&'a Arc<CommitEntry>> {
     catalog.by_digest(entry.reference.commit?)
 }
 
@@ -157,8 +169,10 @@ fn missing(catalog: &Catalog, revision: &Revision, lane: &str) -> Error {
     match revision {
         Revision::Ring(index) => {
             let held = catalog.ring(lane).count();
-            error(format!("lane {lane} has {held} automatic snapshots, there is no snap:{index}"))
-                .with_hint("`snapshots` lists them; --session or --actor choose the lane")
+            error(format!(
+                "lane {lane} has {held} automatic snapshots, there is no snap:{index}"
+            ))
+            .with_hint("`snapshots` lists them; --session or --actor choose the lane")
         }
         Revision::Name(name) => {
             error(format!("there is no snapshot named {name}")).with_hint("`snapshots` lists them")
@@ -180,14 +194,29 @@ mod tests {
 
     #[test]
     fn every_form_reads_back_as_it_shows() {
-        for text in ["@", "@-3", "snap:0", "snap:19", "before-lunch", "seq:12", "0123abcd", "2026-11-21T22:20:00.000000Z"] {
+        for text in [
+            "@",
+            "@-3",
+            "snap:0",
+            "snap:19",
+            "before-lunch",
+            "seq:12",
+            "0123abcd",
+            "2026-11-21T22:20:00.000000Z",
+        ] {
             assert_eq!(Revision::parse(text).unwrap().to_string(), text);
         }
-        assert_eq!(Revision::parse("0123ABCD").unwrap(), Revision::Prefix("0123abcd".to_owned()));
+        assert_eq!(
+            Revision::parse("0123ABCD").unwrap(),
+            Revision::Prefix("0123abcd".to_owned())
+        );
         for text in ["", "@x", "@-", "snap:", "snap:x", "seq:-1"] {
             assert!(Revision::parse(text).is_err(), "{text}");
         }
-        assert_eq!(Revision::parse("0123abc").unwrap(), Revision::Name("0123abc".to_owned()));
+        assert_eq!(
+            Revision::parse("0123abc").unwrap(),
+            Revision::Name("0123abc".to_owned())
+        );
     }
 
     #[test]

@@ -118,11 +118,18 @@ impl Inner {
         if all || lanes.is_empty() {
             return Ok(());
         }
-        let named: Vec<_> = lanes.iter().map(|(lane, commits)| format!("{lane} ({commits} commits)")).collect();
-        Err(Error::conflict(format!("other lanes committed since seq:{}: {}", target.seq(), named.join(", ")))
-            .with_code("other_lanes")
-            .with_ids(lanes.keys().map(ToString::to_string).collect())
-            .with_hint("`--all` rolls their work back too; `undo` reverses only your own newest commit"))
+        let named: Vec<_> = lanes
+            .iter()
+            .map(|(lane, commits)| format!("{lane} ({commits} commits)"))
+            .collect();
+        Err(Error::conflict(format!(
+            "other lanes committed since seq:{}: {}",
+            target.seq(),
+            named.join(", ")
+        ))
+        .with_code("other_lanes")
+        .with_ids(lanes.keys().map(ToString::to_string).collect())
+        .with_hint("`--all` rolls their work back too; `undo` reverses only your own newest commit"))
     }
 
     fn rollback_to(
@@ -135,12 +142,18 @@ impl Inner {
     ) -> Result<Committed> {
         let head = self.store.head()?;
         if head.digest != expected {
-            return Err(Error::conflict(format!("the head moved to seq:{} meanwhile", head.seq()))
-                .with_code("head_moved")
-                .with_hint("look at what came in (`log`, `diff`), then try again"));
+            return Err(
+                Error::conflict(format!("the head moved to seq:{} meanwhile", head.seq()))
+                    .with_code("head_moved")
+                    .with_hint("look at what came in (`log`, `diff`), then try again"),
+            );
         }
         self.check_lanes(target, all, writer)?;
-        let note = Note { op: "rollback", target: Some(target.digest), writer };
+        let note = Note {
+            op: "rollback",
+            target: Some(target.digest),
+            writer,
+        };
         self.commit_state(writing, &head, target.trie.clone(), BatchBuilder::new(), &note)
     }
 
@@ -155,29 +168,50 @@ impl Inner {
     ) -> Result<Committed> {
         let root = trie.root(self.store.suite, Shape::State, &NoSource)?;
         if root == head.commit.root && note.op == "rollback" {
-            return Ok(Committed { commit: CommitInfo::of(head), changed: false });
+            return Ok(Committed {
+                commit: CommitInfo::of(head),
+                changed: false,
+            });
         }
         let mut tip = Tip::of(head, writing);
         let mark = self.add_commit(&mut batch, &mut tip, trie, root, note)?;
-        let ready = Ready { batch, mark, state: None, counts: ChangeCounts::default() };
+        let ready = Ready {
+            batch,
+            mark,
+            state: None,
+            counts: ChangeCounts::default(),
+        };
         let written = self.write_group(writing, vec![ready])?;
         let entry = written.into_iter().next().and_then(|(entry, _)| entry);
         let entry = entry.ok_or_else(|| Error::internal("a batch came back without its commit"))?;
-        Ok(Committed { commit: CommitInfo::of(&entry), changed: true })
+        Ok(Committed {
+            commit: CommitInfo::of(&entry),
+            changed: true,
+        })
     }
 
     fn reverse(&self, writing: &mut Writing, op: &'static str, writer: &Writer) -> Result<Committed> {
         let head = self.store.head()?;
         let (target, before) = self.to_reverse(op, writer)?;
         // Undo goes from the commit's state to its parent's, redo the other way.
-        let (from, to) = if op == "undo" { (&target, &before) } else { (&before, &target) };
+        let (from, to) = if op == "undo" {
+            (&target, &before)
+        } else {
+            (&before, &target)
+        };
         let mut reversals = BTreeMap::new();
         let mut conflicts = Vec::new();
         for change in from.trie.diff(&to.trie, &NoSource) {
             let change = change?;
             let now = head.trie.get(&change.key, &NoSource)?;
             if now.map(|entry| entry.digest) == change.old.map(|entry| entry.digest) {
-                reversals.insert(change.key, Reversal { now, then: change.new });
+                reversals.insert(
+                    change.key,
+                    Reversal {
+                        now,
+                        then: change.new,
+                    },
+                );
             } else if let Some(entry) = change.old.or(change.new) {
                 conflicts.push(self.object(&entry)?.id().to_owned());
             }
@@ -190,27 +224,47 @@ impl Inner {
         }
         self.check_reversals(&head, &reversals)?;
         let (trie, batch) = self.reversed(&head, &reversals)?;
-        self.commit_state(writing, &head, trie, batch, &Note { op, target: Some(target.digest), writer })
+        self.commit_state(
+            writing,
+            &head,
+            trie,
+            batch,
+            &Note {
+                op,
+                target: Some(target.digest),
+                writer,
+            },
+        )
     }
 
     /// The commit to undo or redo, and the one before it.
     fn to_reverse(&self, op: &str, writer: &Writer) -> Result<(Arc<CommitEntry>, Arc<CommitEntry>)> {
         let catalog = self.store.catalog.read();
         let lane = catalog.lane(writer.lane());
-        let seq = if op == "undo" { lane.undo.last() } else { lane.redo.last() };
+        let seq = if op == "undo" {
+            lane.undo.last()
+        } else {
+            lane.redo.last()
+        };
         let found = seq.and_then(|&seq| {
             let before = catalog.by_seq(seq.checked_sub(1)?)?;
             Some((Arc::clone(catalog.by_seq(seq)?), Arc::clone(before)))
         });
         found.ok_or_else(|| {
             Error::not_found(format!("lane {} has nothing to {op}", writer.lane()))
-                .with_code(if op == "undo" { "nothing_to_undo" } else { "nothing_to_redo" })
+                .with_code(if op == "undo" {
+                    "nothing_to_undo"
+                } else {
+                    "nothing_to_redo"
+                })
                 .with_hint("--session or --actor choose the lane; `log` shows whose commits there are")
         })
     }
 
     fn object(&self, entry: &Entry) -> Result<Object> {
-        self.store.records.object_at(entry.place, ObjectDigest::from_bytes(entry.digest))
+        self.store
+            .records
+            .object_at(entry.place, ObjectDigest::from_bytes(entry.digest))
     }
 
     fn check_reversals(&self, head: &CommitEntry, reversals: &BTreeMap<KeyPath, Reversal>) -> Result<()> {
@@ -223,15 +277,30 @@ impl Inner {
                     (Id::new(object.id())?, Placement::Under { parent, moved: true })
                 }
                 None => {
-                    let gone = reversal.now.as_ref().map(|entry| self.object(entry)).transpose()?;
+                    let gone = reversal
+                        .now
+                        .as_ref()
+                        .map(|entry| self.object(entry))
+                        .transpose()?;
                     let Some(gone) = gone else { continue };
                     (Id::new(gone.id())?, Placement::Gone)
                 }
             };
             placed.insert(*key, placement);
         }
-        let tree = Tree { store: &self.store, before: &head.trie, placed: &placed };
-        let children = || self.indexes.get(Family::Children, head.commit.root, &head.trie, &self.store.records);
+        let tree = Tree {
+            store: &self.store,
+            before: &head.trie,
+            placed: &placed,
+        };
+        let children = || {
+            self.indexes.get(
+                Family::Children,
+                head.commit.root,
+                &head.trie,
+                &self.store.records,
+            )
+        };
         tree.check(children).map_err(|error| {
             let ids = error.ids().to_vec();
             Error::conflict(format!("later changes stand on this one: {error}")).with_ids(ids)
@@ -239,7 +308,11 @@ impl Inner {
     }
 
     /// The head's state with the reversals, and the records for it: none if that is a kept state.
-    fn reversed(&self, head: &CommitEntry, reversals: &BTreeMap<KeyPath, Reversal>) -> Result<(Trie, BatchBuilder)> {
+    fn reversed(
+        &self,
+        head: &CommitEntry,
+        reversals: &BTreeMap<KeyPath, Reversal>,
+    ) -> Result<(Trie, BatchBuilder)> {
         let mut trie = head.trie.clone();
         let (mut links, mut unlinks) = (Vec::new(), Vec::new());
         for (key, reversal) in reversals {

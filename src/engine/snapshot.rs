@@ -67,7 +67,9 @@ impl Inner {
         let reference = &entry.reference;
         let target = catalog.by_digest(reference.commit?)?;
         let index = reference.lane.as_ref().and_then(|lane| {
-            catalog.ring(lane).position(|other| other.reference.name == reference.name)
+            catalog
+                .ring(lane)
+                .position(|other| other.reference.name == reference.name)
         });
         Some(SnapshotInfo {
             name: reference.name.rest().to_owned(),
@@ -106,11 +108,23 @@ impl Inner {
         batch: BatchBuilder,
         head: &CommitEntry,
     ) -> Result<u64> {
-        let mark = HeadMark { commit: head.digest, root: head.commit.root, seq: head.seq() };
-        let ready = Ready { batch, mark, state: None, counts: ChangeCounts::default() };
+        let mark = HeadMark {
+            commit: head.digest,
+            root: head.commit.root,
+            seq: head.seq(),
+        };
+        let ready = Ready {
+            batch,
+            mark,
+            state: None,
+            counts: ChangeCounts::default(),
+        };
         let written = self.write_group(writing, vec![ready])?;
         writing.release(self.options.exclusive);
-        written.first().map(|(_, number)| *number).ok_or_else(|| Error::internal("a batch was not written"))
+        written
+            .first()
+            .map(|(_, number)| *number)
+            .ok_or_else(|| Error::internal("a batch was not written"))
     }
 }
 
@@ -141,7 +155,8 @@ impl Memory {
                         .with_code("name_taken")
                         .with_hint("choose another name, or delete that one: `snapshot --delete NAME`"));
                 }
-                let reference = inner.reference(&mut batch, name, Some(head.digest), head.commit.time, writer)?;
+                let reference =
+                    inner.reference(&mut batch, name, Some(head.digest), head.commit.time, writer)?;
                 let name = reference.name.clone();
                 batch.add(RecordKind::Reference, 0, &reference.encode()?);
                 name
@@ -170,11 +185,13 @@ impl Memory {
         let mut writing = inner.writing.lock();
         inner.begin(&mut writing)?;
         let head = inner.store.head()?;
-        let found = ReferenceName::of(ReferenceClass::Snapshots, name).ok().and_then(|full| {
-            let catalog = inner.store.catalog.read();
-            let info = inner.snapshot_info(&catalog, catalog.reference(&full)?)?;
-            Some((full, info))
-        });
+        let found = ReferenceName::of(ReferenceClass::Snapshots, name)
+            .ok()
+            .and_then(|full| {
+                let catalog = inner.store.catalog.read();
+                let info = inner.snapshot_info(&catalog, catalog.reference(&full)?)?;
+                Some((full, info))
+            });
         let Some((full, info)) = found else {
             writing.release(inner.options.exclusive);
             return Err(Error::not_found(format!("there is no snapshot named {name}"))
@@ -192,8 +209,12 @@ impl Memory {
         let catalog = self.inner.store.catalog.read();
         let mut entries: Vec<_> = catalog.references().collect();
         entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.batch));
-        let snapshots = entries.into_iter().filter(|entry| entry.reference.name.class() == ReferenceClass::Snapshots);
-        snapshots.filter_map(|entry| self.inner.snapshot_info(&catalog, entry)).collect()
+        let snapshots = entries
+            .into_iter()
+            .filter(|entry| entry.reference.name.class() == ReferenceClass::Snapshots);
+        snapshots
+            .filter_map(|entry| self.inner.snapshot_info(&catalog, entry))
+            .collect()
     }
 
     /// All references of every class, newest first.

@@ -51,7 +51,8 @@ impl Memory {
         let (mut live_bytes, mut orphans) = (0, 0);
         for object in view.objects() {
             let object = object?;
-            live_bytes += object.bytes().len() as u64 + object.content_digest().map_or(0, |(_, length)| length);
+            live_bytes +=
+                object.bytes().len() as u64 + object.content_digest().map_or(0, |(_, length)| length);
             if let Some(parent) = object.parent() {
                 orphans += u64::from(view.entry_at(&self.suite().key_path(parent))?.is_none());
             }
@@ -80,10 +81,16 @@ impl Memory {
     /// `InvalidInput` if the text is not that.
     pub fn contains(&self, prefix: &str) -> Result<Containment> {
         if !(8..=64).contains(&prefix.len()) || revision::digest_range(prefix).is_none() {
-            return Err(Error::invalid(format!("`{prefix}` is not 8 to 64 hexadecimal digits")));
+            return Err(Error::invalid(format!(
+                "`{prefix}` is not 8 to 64 hexadecimal digits"
+            )));
         }
         let catalog = self.inner.store.catalog.read();
         let found = revision::by_prefix(&catalog, &prefix.to_ascii_lowercase());
-        Ok(if found.is_empty() { Containment::Absent } else { Containment::Kept })
+        Ok(if found.is_empty() {
+            Containment::Absent
+        } else {
+            Containment::Kept
+        })
     }
 }

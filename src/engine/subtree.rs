@@ -32,7 +32,9 @@ pub(super) struct SubtreeCache {
 }
 
 pub(super) fn digest(view: &View, id: &Id) -> Result<Option<SubtreeDigest>> {
-    let Some(top) = view.entry_at(&view.key(id))? else { return Ok(None) };
+    let Some(top) = view.entry_at(&view.key(id))? else {
+        return Ok(None);
+    };
     let mut kept = view.inner.subtrees.kept.lock();
     let mut known = match kept.take() {
         Some((root, _, known)) if root == view.root() => known,
@@ -51,7 +53,10 @@ fn carry_over(view: &View, older: &Trie, mut known: Known) -> Result<Known> {
         let change = change?;
         for (trie, entry) in [(older, change.old), (&view.entry.trie, change.new)] {
             known.remove(&change.key);
-            let mut above = entry.map(|entry| parent_of(view, records, &entry)).transpose()?.flatten();
+            let mut above = entry
+                .map(|entry| parent_of(view, records, &entry))
+                .transpose()?
+                .flatten();
             // SUB-1: above an object that is not remembered nothing is.
             while let Some(key) = above.filter(|key| known.remove(key).is_some()) {
                 above = match trie.get(&key, &NoSource)? {
@@ -66,7 +71,9 @@ fn carry_over(view: &View, older: &Trie, mut known: Known) -> Result<Known> {
 
 fn parent_of(view: &View, records: &Records, entry: &Entry) -> Result<Option<KeyPath>> {
     let object = records.object_at(entry.place, ObjectDigest::from_bytes(entry.digest))?;
-    Ok(object.parent().map(|parent| view.inner.store.suite.key_path(parent)))
+    Ok(object
+        .parent()
+        .map(|parent| view.inner.store.suite.key_path(parent)))
 }
 
 /// An object whose children are being gathered.
@@ -78,11 +85,25 @@ struct Open {
 
 impl Open {
     fn new(index: &Index, entry: Entry, id: &Id) -> Self {
-        Self { entry, children: Box::new(index.group(id.as_str().as_bytes())), digests: Trie::new() }
+        Self {
+            entry,
+            children: Box::new(index.group(id.as_str().as_bytes())),
+            digests: Trie::new(),
+        }
     }
 
     fn add(&mut self, key: KeyPath, digest: [u8; 32]) -> Result<()> {
-        self.digests.insert(Entry { key, digest, place: 0, since: 0 }, &NoSource).map(drop)
+        self.digests
+            .insert(
+                Entry {
+                    key,
+                    digest,
+                    place: 0,
+                    since: 0,
+                },
+                &NoSource,
+            )
+            .map(drop)
     }
 }
 
@@ -93,14 +114,17 @@ fn compute(view: &View, top: Entry, id: &Id, known: &mut Known) -> Result<[u8; 3
     let index = view.index(Family::Children)?;
     let mut open = vec![Open::new(&index, top, id)];
     loop {
-        let innermost = open.last_mut().expect("the loop ends when the last one is closed");
+        let innermost = open
+            .last_mut()
+            .expect("the loop ends when the last one is closed");
         if let Some(child) = innermost.children.next() {
             let key = view.key(&child);
             if let Some(&digest) = known.get(&key) {
                 innermost.add(key, digest)?;
             } else {
                 let entry = view.entry_at(&key)?;
-                let entry = entry.ok_or_else(|| Error::internal(format!("IND-1: child {child} is not there")))?;
+                let entry =
+                    entry.ok_or_else(|| Error::internal(format!("IND-1: child {child} is not there")))?;
                 open.push(Open::new(&index, entry, &child));
             }
             continue;

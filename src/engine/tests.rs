@@ -25,7 +25,9 @@ fn child(name: &str, parent: &str) -> NewObject {
 }
 
 fn content(view: &View, name: &str) -> Option<String> {
-    view.get(&id(name)).unwrap().map(|object| object.content().unwrap_or_default().to_owned())
+    view.get(&id(name))
+        .unwrap()
+        .map(|object| object.content().unwrap_or_default().to_owned())
 }
 
 fn put(memory: &Memory, name: &str, text: &str) -> Committed {
@@ -61,7 +63,9 @@ fn put_get_reopen() -> Result<()> {
 fn the_same_meaning_again_is_no_commit() {
     let memory = Memory::in_memory().unwrap();
     let first = put(&memory, "a", "one");
-    let again = memory.put(note("a", "one"), Writer::new().trust(crate::Origin::ToolExternal)).unwrap();
+    let again = memory
+        .put(note("a", "one"), Writer::new().trust(crate::Origin::ToolExternal))
+        .unwrap();
     assert!(!again.changed);
     assert_eq!(again.commit.digest, first.commit.digest);
 }
@@ -81,7 +85,10 @@ fn rollback_undo_redo() -> Result<()> {
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("two"));
     memory.redo(&Writer::new())?;
     assert_eq!(memory.view().root(), snapshot.root);
-    assert_eq!(memory.redo(&Writer::new()).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(
+        memory.redo(&Writer::new()).unwrap_err().kind(),
+        ErrorKind::NotFound
+    );
     Ok(())
 }
 
@@ -129,7 +136,10 @@ fn the_tree_of_parents_holds() -> Result<()> {
     memory.put(child("b", "a"), Writer::new())?;
     memory.put(child("c", "b"), Writer::new())?;
     assert_eq!(code(memory.put(child("a", "c"), Writer::new())), "parent_cycle");
-    assert_eq!(code(memory.remove(&id("a"), false, Writer::new())), "has_children");
+    assert_eq!(
+        code(memory.remove(&id("a"), false, Writer::new())),
+        "has_children"
+    );
     assert_eq!(memory.view().children(&id("a"), None)?, [id("b")]);
     memory.remove(&id("a"), true, Writer::new())?;
     assert!(memory.view().is_empty());
@@ -142,21 +152,35 @@ fn an_attempt_is_whole_or_not_at_all() -> Result<()> {
     put(&memory, "a", "one");
     let root = memory.view().root();
     let change = |draft: &mut Draft| draft.put(note("a", "bad"));
-    let error = memory.attempt(by("s"), change, &[&|_| Err("looks wrong".to_owned())]).unwrap_err();
+    let error = memory
+        .attempt(by("s"), change, &[&|_| Err("looks wrong".to_owned())])
+        .unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Denied, "rejected"));
     let failing = |draft: &mut Draft| -> Result<()> {
         draft.put(note("b", "half"))?;
         Err(crate::Error::new(ErrorKind::InvalidInput, "the model stopped"))
     };
-    assert_eq!(memory.attempt(by("s"), failing, &[]).unwrap_err().message(), "the model stopped");
+    assert_eq!(
+        memory.attempt(by("s"), failing, &[]).unwrap_err().message(),
+        "the model stopped"
+    );
     let panicking = |draft: &mut Draft| -> Result<()> {
         draft.put(note("c", "half"))?;
         panic!("out of cheese")
     };
-    assert!(memory.attempt(by("s"), panicking, &[]).unwrap_err().message().contains("out of cheese"));
+    assert!(
+        memory
+            .attempt(by("s"), panicking, &[])
+            .unwrap_err()
+            .message()
+            .contains("out of cheese")
+    );
     assert_eq!(memory.view().root(), root);
     let rejected = memory.references();
-    let named: Vec<_> = rejected.iter().filter(|one| one.name.starts_with("rejected/")).collect();
+    let named: Vec<_> = rejected
+        .iter()
+        .filter(|one| one.name.starts_with("rejected/"))
+        .collect();
     assert_eq!(named.len(), 3);
     let draft = memory.open_draft(&named[2].name, Writer::new())?;
     assert_eq!(draft.get(&id("a"))?.unwrap().content(), Some("bad"));
@@ -185,15 +209,26 @@ fn queries_by_index_and_by_scan_agree() -> Result<()> {
         ..Query::default()
     };
     let ids = |view: &View| -> Vec<String> {
-        view.query(&query).unwrap().map(|found| found.unwrap().id().to_owned()).collect()
+        view.query(&query)
+            .unwrap()
+            .map(|found| found.unwrap().id().to_owned())
+            .collect()
     };
     assert!(past.query(&query)?.scanned());
     assert!(!memory.view().query(&query)?.scanned());
     let mut expected = ids(&past);
     assert_eq!(expected.remove(0), "n/000");
     assert_eq!(ids(&memory.view()), expected);
-    let prefix = Query { prefix: Some("n/01".to_owned()), limit: Some(4), ..Query::default() };
-    let found: Vec<_> = memory.view().query(&prefix)?.map(|found| found.unwrap().id().to_owned()).collect();
+    let prefix = Query {
+        prefix: Some("n/01".to_owned()),
+        limit: Some(4),
+        ..Query::default()
+    };
+    let found: Vec<_> = memory
+        .view()
+        .query(&prefix)?
+        .map(|found| found.unwrap().id().to_owned())
+        .collect();
     assert_eq!(found, ["n/010", "n/011", "n/012", "n/013"]);
     Ok(())
 }
@@ -207,7 +242,11 @@ fn subtree_digests_follow_every_descendant() -> Result<()> {
     put(&memory, "other", "");
     let before = memory.view();
     let digest = |view: &View, name: &str| view.subtree_digest(&id(name)).unwrap().unwrap();
-    let (a, b, other) = (digest(&before, "a"), digest(&before, "b"), digest(&before, "other"));
+    let (a, b, other) = (
+        digest(&before, "a"),
+        digest(&before, "b"),
+        digest(&before, "other"),
+    );
     let mut changed = child("c", "b");
     changed.content = Some("new".to_owned());
     memory.put(changed, Writer::new())?;
@@ -259,9 +298,17 @@ fn a_policy_may_refuse_replace_and_quarantine() -> Result<()> {
         }
     }
     let folder = tempfile::tempdir().unwrap();
-    let memory = Options::new().policy(Arc::new(NoSecrets)).create(folder.path().join("s"))?;
-    assert_eq!(memory.put(note("a", "refuse"), Writer::new()).unwrap_err().code(), "denied");
-    assert_eq!(memory.put(note("a", "keep"), Writer::new()).unwrap_err().code(), "quarantined");
+    let memory = Options::new()
+        .policy(Arc::new(NoSecrets))
+        .create(folder.path().join("s"))?;
+    assert_eq!(
+        memory.put(note("a", "refuse"), Writer::new()).unwrap_err().code(),
+        "denied"
+    );
+    assert_eq!(
+        memory.put(note("a", "keep"), Writer::new()).unwrap_err().code(),
+        "quarantined"
+    );
     assert!(memory.view().is_empty());
     memory.put(note("a", "change"), Writer::new())?;
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("changed"));

@@ -43,13 +43,17 @@ impl Tree<'_> {
     /// `InvalidInput` naming the ids concerned.
     pub(super) fn check(&self, children: impl FnOnce() -> Result<Index>) -> Result<()> {
         for (id, placement) in self.placed.values() {
-            if let Placement::Under { parent: Some(parent), .. } = placement
+            if let Placement::Under {
+                parent: Some(parent), ..
+            } = placement
                 && !self.exists(parent)?
             {
-                return Err(Error::invalid(format!("the parent {parent} of {id} does not exist"))
-                    .with_code("no_parent")
-                    .with_ids(vec![id.to_string()])
-                    .with_hint("put the parent first, or in the same commit"));
+                return Err(
+                    Error::invalid(format!("the parent {parent} of {id} does not exist"))
+                        .with_code("no_parent")
+                        .with_ids(vec![id.to_string()])
+                        .with_hint("put the parent first, or in the same commit"),
+                );
             }
         }
         self.check_orphans(children)?;
@@ -74,7 +78,9 @@ impl Tree<'_> {
             Some((_, Placement::Gone)) => Ok(None),
             Some((_, Placement::Under { parent, .. })) => Ok(parent.as_ref().map(|parent| self.key(parent))),
             None => {
-                let Some(entry) = self.before.get(key, &NoSource)? else { return Ok(None) };
+                let Some(entry) = self.before.get(key, &NoSource)? else {
+                    return Ok(None);
+                };
                 let digest = ObjectDigest::from_bytes(entry.digest);
                 let object = self.store.records.object_at(entry.place, digest)?;
                 Ok(object.parent().map(|parent| self.store.suite.key_path(parent)))
@@ -83,13 +89,19 @@ impl Tree<'_> {
     }
 
     fn check_orphans(&self, children: impl FnOnce() -> Result<Index>) -> Result<()> {
-        let mut gone = self.placed.values().filter(|(_, placement)| matches!(placement, Placement::Gone));
+        let mut gone = self
+            .placed
+            .values()
+            .filter(|(_, placement)| matches!(placement, Placement::Gone));
         let Some(first) = gone.next() else { return Ok(()) };
         let children = children()?;
         for (id, _) in std::iter::once(first).chain(gone) {
             // Children that this commit places elsewhere were checked with their new parent.
             let left = children.group(id.as_str().as_bytes());
-            let left: Vec<_> = left.filter(|child| !self.placed.contains_key(&self.key(child))).take(10).collect();
+            let left: Vec<_> = left
+                .filter(|child| !self.placed.contains_key(&self.key(child)))
+                .take(10)
+                .collect();
             if !left.is_empty() {
                 let named: Vec<_> = left.iter().map(ToString::to_string).collect();
                 return Err(Error::invalid(format!("{id} has children: {}", named.join(", ")))
@@ -105,7 +117,13 @@ impl Tree<'_> {
     fn check_cycles(&self) -> Result<()> {
         let mut ends = HashSet::new();
         for (key, (id, placement)) in self.placed {
-            if !matches!(placement, Placement::Under { moved: true, parent: Some(_) }) {
+            if !matches!(
+                placement,
+                Placement::Under {
+                    moved: true,
+                    parent: Some(_)
+                }
+            ) {
                 continue;
             }
             let mut walked = HashSet::new();

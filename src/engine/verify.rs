@@ -82,7 +82,11 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if there is no store, `UnsupportedFormat`, `Io`.
-    pub fn verify_store(path: impl AsRef<Path>, options: &Options, depth: VerifyDepth) -> Result<VerifyReport> {
+    pub fn verify_store(
+        path: impl AsRef<Path>,
+        options: &Options,
+        depth: VerifyDepth,
+    ) -> Result<VerifyReport> {
         let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
         examine(&disk, options, depth, None)
     }
@@ -101,13 +105,25 @@ pub(super) fn examine(
             CheckItem::Batch(batch) => {
                 done += body_bytes(&batch);
                 if let Some(progress) = &options.progress {
-                    progress(Progress { doing: "verify files", done, total: 0 });
+                    progress(Progress {
+                        doing: "verify files",
+                        done,
+                        total: 0,
+                    });
                 }
             }
             CheckItem::Finding(found) => {
                 let damage = found.severity == Severity::Damage;
-                let list = if damage { &mut report.damage } else { &mut report.derived };
-                list.push(Finding { file: found.file, offset: Some(found.offset), what: found.message });
+                let list = if damage {
+                    &mut report.damage
+                } else {
+                    &mut report.derived
+                };
+                list.push(Finding {
+                    file: found.file,
+                    offset: Some(found.offset),
+                    what: found.message,
+                });
             }
         }
         Ok(())
@@ -120,7 +136,11 @@ pub(super) fn examine(
                 let what = error.to_string();
                 // The files' damage stops the rebuild too; once said is enough.
                 if report.damage.is_empty() || !error.is_corruption() {
-                    report.damage.push(Finding { file: "log".to_owned(), offset: None, what });
+                    report.damage.push(Finding {
+                        file: "log".to_owned(),
+                        offset: None,
+                        what,
+                    });
                 }
             }
         }
@@ -136,7 +156,10 @@ pub(super) fn body_bytes(batch: &Batch) -> u64 {
 
 /// Replays the log into a store of its own, through positional reads; returns commits and versions.
 fn rebuild(disk: &Arc<dyn Disk>, options: &Options, known: Option<&CommitEntry>) -> Result<(u64, u64)> {
-    let log_options = LogOptions { map: false, ..LogOptions::default() };
+    let log_options = LogOptions {
+        map: false,
+        ..LogOptions::default()
+    };
     let mut log = Log::open(Arc::clone(disk), Mode::ReadOnly, log_options)?;
     let suite = HashSuite::new(log.format().hash);
     let store = Store::new(suite, log.reader());
@@ -145,7 +168,11 @@ fn rebuild(disk: &Arc<dyn Disk>, options: &Options, known: Option<&CommitEntry>)
     log.catch_up(&mut |batch| {
         done += body_bytes(&batch);
         if let Some(progress) = &options.progress {
-            progress(Progress { doing: "verify contents", done, total });
+            progress(Progress {
+                doing: "verify contents",
+                done,
+                total,
+            });
         }
         store.apply(&mut history, &batch, None).map(drop)
     })?;

@@ -29,7 +29,10 @@ pub struct CommitInfo {
 
 impl CommitInfo {
     pub(super) fn of(entry: &CommitEntry) -> Self {
-        Self { digest: entry.digest, commit: entry.commit.clone() }
+        Self {
+            digest: entry.digest,
+            commit: entry.commit.clone(),
+        }
     }
 
     /// Whose commit it is: its session, else its actor, else `default`.
@@ -48,7 +51,11 @@ pub struct View {
 
 impl View {
     pub(super) fn new(inner: Arc<Inner>, entry: Arc<CommitEntry>) -> Self {
-        Self { inner, entry, now: None }
+        Self {
+            inner,
+            entry,
+            now: None,
+        }
     }
 
     /// The commit whose state this is.
@@ -78,13 +85,21 @@ impl View {
         if let Some(now) = self.now {
             return now;
         }
-        let is_head = self.inner.store.head().is_ok_and(|head| head.digest == self.entry.digest);
+        let is_head = self
+            .inner
+            .store
+            .head()
+            .is_ok_and(|head| head.digest == self.entry.digest);
         if !is_head {
             return committed;
         }
         let wall = self.inner.options.clock.now();
         // A head more than a day ahead is a broken clock, not a reason to expire everything.
-        if committed.as_micros() > wall.as_micros().saturating_add(super::DAY_MICROS) { wall } else { wall.max(committed) }
+        if committed.as_micros() > wall.as_micros().saturating_add(super::DAY_MICROS) {
+            wall
+        } else {
+            wall.max(committed)
+        }
     }
 
     /// The same state, with expiry judged at `now`.
@@ -103,7 +118,10 @@ impl View {
     }
 
     pub(super) fn load(&self, entry: &Entry) -> Result<Object> {
-        self.inner.store.records.object_at(entry.place, ObjectDigest::from_bytes(entry.digest))
+        self.inner
+            .store
+            .records
+            .object_at(entry.place, ObjectDigest::from_bytes(entry.digest))
     }
 
     /// The object named `id`, expired or not.
@@ -111,7 +129,9 @@ impl View {
     /// # Errors
     /// `Corrupt` or `Io` if its record cannot be read.
     pub fn get(&self, id: &Id) -> Result<Option<Object>> {
-        let Some(entry) = self.entry_at(&self.key(id))? else { return Ok(None) };
+        let Some(entry) = self.entry_at(&self.key(id))? else {
+            return Ok(None);
+        };
         let object = self.load(&entry)?;
         // Two ids with one key path would be a collision of the hash: the other id is not this one.
         Ok((object.id() == id.as_str()).then_some(object))
@@ -131,7 +151,10 @@ impl View {
     /// `Corrupt` or `Io` if an object cannot be read.
     pub fn children(&self, id: &Id, limit: Option<usize>) -> Result<Vec<Id>> {
         let index = self.index(Family::Children)?;
-        Ok(index.group(id.as_str().as_bytes()).take(limit.unwrap_or(usize::MAX)).collect())
+        Ok(index
+            .group(id.as_str().as_bytes())
+            .take(limit.unwrap_or(usize::MAX))
+            .collect())
     }
 
     /// How many children `id` has.
@@ -139,11 +162,16 @@ impl View {
     /// # Errors
     /// As [`Self::children`].
     pub fn child_count(&self, id: &Id) -> Result<u64> {
-        Ok(self.index(Family::Children)?.group(id.as_str().as_bytes()).count() as u64)
+        Ok(self
+            .index(Family::Children)?
+            .group(id.as_str().as_bytes())
+            .count() as u64)
     }
 
     pub(super) fn index(&self, family: Family) -> Result<super::index::Index> {
-        self.inner.indexes.get(family, self.root(), &self.entry.trie, &self.inner.store.records)
+        self.inner
+            .indexes
+            .get(family, self.root(), &self.entry.trie, &self.inner.store.records)
     }
 
     /// The objects that `query` asks for.
@@ -156,7 +184,10 @@ impl View {
 
     /// Every object, in the order of the trie, without an index and without holding more than one.
     pub fn objects(&self) -> Objects {
-        Objects { view: self.clone(), entries: self.entry.trie.iter(&NoSource) }
+        Objects {
+            view: self.clone(),
+            entries: self.entry.trie.iter(&NoSource),
+        }
     }
 
     /// The digest of `id` and everything below it; `None` if there is no such object. Cold, it reads the
@@ -173,13 +204,20 @@ impl View {
     /// # Errors
     /// As [`Self::get`].
     pub fn stamps(&self, id: &Id) -> Result<Option<(Time, Time)>> {
-        let Some(entry) = self.entry_at(&self.key(id))? else { return Ok(None) };
+        let Some(entry) = self.entry_at(&self.key(id))? else {
+            return Ok(None);
+        };
         let batch = self.inner.store.records.batch_of(entry.place)?;
         let catalog = self.inner.store.catalog.read();
         let own = self.entry.commit.time;
-        let created = catalog.by_seq(u64::from(entry.since)).map_or(own, |commit| commit.commit.time);
+        let created = catalog
+            .by_seq(u64::from(entry.since))
+            .map_or(own, |commit| commit.commit.time);
         let index = catalog.commits().partition_point(|commit| commit.batch < batch);
-        let updated = catalog.commits().get(index).map_or(own, |commit| commit.commit.time);
+        let updated = catalog
+            .commits()
+            .get(index)
+            .map_or(own, |commit| commit.commit.time);
         Ok(Some((created, updated)))
     }
 
@@ -188,7 +226,9 @@ impl View {
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read.
     pub fn prove(&self, id: &Id) -> Result<trie::Proof> {
-        self.entry.trie.prove(&self.key(id), self.inner.store.suite, &NoSource)
+        self.entry
+            .trie
+            .prove(&self.key(id), self.inner.store.suite, &NoSource)
     }
 }
 
@@ -213,5 +253,7 @@ pub(super) fn subtree_of(
     children: &trie::Trie,
 ) -> Result<SubtreeDigest> {
     let below = children.root(suite, trie::Shape::Subtree, &NoSource)?;
-    Ok(SubtreeDigest::from_bytes(suite.hash_fixed(Domain::Subtree, &[own, below.as_bytes()])))
+    Ok(SubtreeDigest::from_bytes(
+        suite.hash_fixed(Domain::Subtree, &[own, below.as_bytes()]),
+    ))
 }

@@ -38,7 +38,9 @@ impl Watchers {
     }
 
     pub(super) fn send(&self, moved: impl Fn() -> HeadMoved) {
-        let gone = |sender: &Sender<HeadMoved>| matches!(sender.try_send(moved()), Err(TrySendError::Disconnected(_)));
+        let gone = |sender: &Sender<HeadMoved>| {
+            matches!(sender.try_send(moved()), Err(TrySendError::Disconnected(_)))
+        };
         self.senders.lock().retain(|sender| !gone(sender));
     }
 }

@@ -135,7 +135,11 @@ impl Catalog {
 
     /// The automatic snapshots of a lane, newest first.
     pub(crate) fn ring(&self, lane: &str) -> impl Iterator<Item = &ReferenceEntry> {
-        let names = self.rings.get(lane).into_iter().flat_map(|names| names.iter().rev());
+        let names = self
+            .rings
+            .get(lane)
+            .into_iter()
+            .flat_map(|names| names.iter().rev());
         names.filter_map(|name| self.references.get(name))
     }
 
@@ -148,7 +152,12 @@ impl Catalog {
         let unlinked = self.unlinked.get(key).copied();
         let left = self.left.iter().filter_map(|&seq| {
             let entry = self.by_seq(seq)?;
-            entry.trie.get(key, &crate::trie::NoSource).ok().flatten().map(|found| found.since)
+            entry
+                .trie
+                .get(key, &crate::trie::NoSource)
+                .ok()
+                .flatten()
+                .map(|found| found.since)
         });
         left.chain(unlinked).min()
     }
@@ -168,7 +177,10 @@ impl Catalog {
         let seq = entry.seq();
         debug_assert_eq!(seq, self.commits.len() as u64, "CAT-1");
         let lane = self.lanes.entry(entry.lane().to_owned()).or_default();
-        let target = entry.commit.target.and_then(|digest| self.by_digest.get(&digest).copied());
+        let target = entry
+            .commit
+            .target
+            .and_then(|digest| self.by_digest.get(&digest).copied());
         match (entry.commit.op.as_str(), target) {
             ("init", _) => {}
             ("undo", Some(target)) => {
@@ -194,7 +206,9 @@ impl Catalog {
         let name = reference.name.clone();
         if reference.commit.is_none() {
             self.references.remove(&name);
-            self.rings.values_mut().for_each(|names| names.retain(|known| *known != name));
+            self.rings
+                .values_mut()
+                .for_each(|names| names.retain(|known| *known != name));
             self.rejected.retain(|known| *known != name);
             return;
         }
@@ -208,7 +222,11 @@ impl Catalog {
         let dropped = capped.and_then(|names| {
             names.push_back(name.clone());
             // CAT-2: the oldest leaves when the ring is full.
-            if names.len() > RING { names.pop_front() } else { None }
+            if names.len() > RING {
+                names.pop_front()
+            } else {
+                None
+            }
         });
         if let Some(dropped) = dropped {
             self.references.remove(&dropped);

@@ -56,7 +56,9 @@ impl Store {
     /// # Errors
     /// `Corrupt` if the log holds no commit at all, which no whole store does.
     pub(crate) fn head(&self) -> Result<Arc<CommitEntry>> {
-        self.head.load_full().ok_or_else(|| Error::corrupt("the log holds no commit"))
+        self.head
+            .load_full()
+            .ok_or_else(|| Error::corrupt("the log holds no commit"))
     }
 
     /// Checks that every content record that a version names is there and has its digest and length.
@@ -69,7 +71,10 @@ impl Store {
             let digest = crate::digest::ObjectDigest::from_bytes(found.digest);
             let object = self.records.object_at(found.place, digest)?;
             if object.lacks_content() {
-                return Err(Error::corrupt(format!("the content of {} is missing", object.id())));
+                return Err(Error::corrupt(format!(
+                    "the content of {} is missing",
+                    object.id()
+                )));
             }
         }
         Ok(())

@@ -27,7 +27,12 @@ pub(crate) struct Records {
 
 impl Records {
     pub(super) fn new(suite: HashSuite, reader: LogReader) -> Self {
-        Self { suite, reader, objects: RwLock::default(), texts: RwLock::default() }
+        Self {
+            suite,
+            reader,
+            objects: RwLock::default(),
+            texts: RwLock::default(),
+        }
     }
 
     /// How many versions of objects are kept.
@@ -42,13 +47,17 @@ impl Records {
     pub(crate) fn object_at(&self, place: u64, digest: ObjectDigest) -> Result<Object> {
         let record = self.reader.read(Locator::from_u64(place))?;
         if record.kind != RecordKind::Object {
-            return Err(Error::corrupt(format!("the record of version {digest} is not an object")));
+            return Err(Error::corrupt(format!(
+                "the record of version {digest} is not an object"
+            )));
         }
         self.with_content(Object::from_verified(record.body, digest))
     }
 
     fn with_content(&self, object: Object) -> Result<Object> {
-        let Some((digest, _)) = object.content_digest() else { return Ok(object) };
+        let Some((digest, _)) = object.content_digest() else {
+            return Ok(object);
+        };
         let content = self
             .find_content(digest)?
             .ok_or_else(|| Error::corrupt(format!("the content {digest} of {} is missing", object.id())))?;
@@ -70,7 +79,10 @@ impl Records {
             Ok(matches)
         })?;
         match place.zip(found) {
-            Some((place, body)) => Ok(Some((place, self.with_content(Object::from_verified(body, digest))?))),
+            Some((place, body)) => Ok(Some((
+                place,
+                self.with_content(Object::from_verified(body, digest))?,
+            ))),
             None => Ok(None),
         }
     }

@@ -60,19 +60,34 @@ pub(super) fn apply(
         }
         None => None,
     };
-    let entry = contents.commit.take().zip(state.as_ref()).map(|((commit, digest), state)| {
-        let counts = OnceLock::new();
-        Arc::new(CommitEntry { digest, commit, trie: state.trie.clone(), batch: batch.number, counts })
-    });
+    let entry = contents
+        .commit
+        .take()
+        .zip(state.as_ref())
+        .map(|((commit, digest), state)| {
+            let counts = OnceLock::new();
+            Arc::new(CommitEntry {
+                digest,
+                commit,
+                trie: state.trie.clone(),
+                batch: batch.number,
+                counts,
+            })
+        });
     if let Some(entry) = entry.as_ref().filter(|entry| entry.digest != batch.commit) {
         let (named, found) = (batch.commit, entry.digest);
-        return Err(Error::corrupt(format!("the seal names commit {named}, the record is {found}")));
+        return Err(Error::corrupt(format!(
+            "the seal names commit {named}, the record is {found}"
+        )));
     }
 
     // Everything held: from here on nothing fails, so memory takes in all of the batch or none of it.
     let mut catalog = store.catalog.write();
     if let Some(state) = state {
-        state.unlinked.into_iter().for_each(|(key, since)| catalog.note_unlinked(key, since));
+        state
+            .unlinked
+            .into_iter()
+            .for_each(|(key, since)| catalog.note_unlinked(key, since));
         state.left.into_iter().for_each(|seq| catalog.note_left(seq));
     }
     if let Some(entry) = &entry {
@@ -87,7 +102,10 @@ pub(super) fn apply(
 
 fn undecodable(record: &Record, error: impl std::fmt::Display) -> Error {
     let (segment, offset) = (record.locator.segment(), record.locator.offset());
-    Error::corrupt(format!("the {:?} record at offset {offset} of segment {segment}: {error}", record.kind))
+    Error::corrupt(format!(
+        "the {:?} record at offset {offset} of segment {segment}: {error}",
+        record.kind
+    ))
 }
 
 fn decode(store: &Store, batch: &Batch, known: Option<&[(KeyPath, ObjectDigest)]>) -> Result<Contents> {
@@ -109,16 +127,22 @@ fn decode(store: &Store, batch: &Batch, known: Option<&[(KeyPath, ObjectDigest)]
                     contents.links_of_objects.push((key, digest, record.locator));
                 }
             }
-            RecordKind::Content => store.records.add_text(Domain::Content, &record.body, record.locator)?,
+            RecordKind::Content => store
+                .records
+                .add_text(Domain::Content, &record.body, record.locator)?,
             RecordKind::Text => {
                 codec::as_text(&record.body).map_err(bad)?;
-                store.records.add_text(Domain::Text, &record.body, record.locator)?;
+                store
+                    .records
+                    .add_text(Domain::Text, &record.body, record.locator)?;
             }
             RecordKind::Link => {
                 for pair in codec::as_arrays::<64>(&record.body).map_err(bad)? {
                     let (key, digest) = pair.split_first_chunk::<32>().expect("a link has 64 bytes");
                     let digest = codec::as_array(digest).map_err(bad)?;
-                    contents.links.push((KeyPath::from_bytes(*key), ObjectDigest::from_bytes(digest)));
+                    contents
+                        .links
+                        .push((KeyPath::from_bytes(*key), ObjectDigest::from_bytes(digest)));
                 }
             }
             RecordKind::Unlink => {
@@ -133,7 +157,9 @@ fn decode(store: &Store, batch: &Batch, known: Option<&[(KeyPath, ObjectDigest)]
                 }
             }
             RecordKind::Reference => {
-                contents.references.push(Reference::decode(&record.body).map_err(bad)?);
+                contents
+                    .references
+                    .push(Reference::decode(&record.body).map_err(bad)?);
             }
             // The seal is the log's; a kind that may be ignored is.
             _ => {}
@@ -168,7 +194,9 @@ fn check_commit(
     let root = state.trie.root(store.suite, Shape::State, &NoSource)?;
     if root != commit.root {
         let (seq, named) = (commit.seq, commit.root);
-        return Err(Error::corrupt(format!("commit {seq} says root {named} but its changes give {root}")));
+        return Err(Error::corrupt(format!(
+            "commit {seq} says root {named} but its changes give {root}"
+        )));
     }
     Ok(state)
 }
@@ -184,7 +212,10 @@ fn check_chain(store: &Store, history: &CommitHistory, commit: &Commit) -> Resul
         _ if commit.history_root != history.root() => "its history root does not fit the chain",
         _ => return Ok(()),
     };
-    Err(Error::corrupt(format!("commit {} does not belong here: {rule}", commit.seq)))
+    Err(Error::corrupt(format!(
+        "commit {} does not belong here: {rule}",
+        commit.seq
+    )))
 }
 
 /// The state of the newest kept commit with the commit's root: a rollback holds only its target.
@@ -196,24 +227,40 @@ fn state_of_root(store: &Store, commit: &Commit) -> Result<NextState> {
         (None, None) => Trie::new(),
         (None, Some(_)) => {
             let (seq, root) = (commit.seq, commit.root);
-            return Err(Error::corrupt(format!("commit {seq} takes root {root}, which no commit has")));
+            return Err(Error::corrupt(format!(
+                "commit {seq} takes root {root}, which no commit has"
+            )));
         }
     };
-    let left = head.filter(|head| head.commit.root != commit.root).map(|head| head.seq());
-    Ok(NextState { trie, unlinked: Vec::new(), left })
+    let left = head
+        .filter(|head| head.commit.root != commit.root)
+        .map(|head| head.seq());
+    Ok(NextState {
+        trie,
+        unlinked: Vec::new(),
+        left,
+    })
 }
 
 /// The parent's state (or the one staged for this batch) with the batch's links and unlinks.
 fn link_all(store: &Store, contents: &Contents, commit: &Commit, staged: Option<Trie>) -> Result<NextState> {
     let catalog = store.catalog.read();
     let parent = catalog.head().map(|head| head.trie.clone()).unwrap_or_default();
-    let mut state = NextState { trie: staged.unwrap_or_else(|| parent.clone()), ..NextState::default() };
+    let mut state = NextState {
+        trie: staged.unwrap_or_else(|| parent.clone()),
+        ..NextState::default()
+    };
     let mut link = |key: KeyPath, digest: ObjectDigest, place: Locator| {
         let since = match parent.get(&key, &NoSource)? {
             Some(old) => old.since,
             None => catalog.first_written(&key).unwrap_or(commit.seq as u32),
         };
-        let entry = Entry { key, digest: *digest.as_bytes(), place: place.to_u64(), since };
+        let entry = Entry {
+            key,
+            digest: *digest.as_bytes(),
+            place: place.to_u64(),
+            since,
+        };
         state.trie.insert(entry, &NoSource).map(drop)
     };
     for &(key, digest, place) in &contents.links_of_objects {

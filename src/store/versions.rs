@@ -39,13 +39,17 @@ impl DigestIndex {
     /// Adds the record of a digest that [`Self::find`] did not find.
     pub(super) fn insert(&mut self, digest: &[u8; DIGEST_LEN], place: Locator) {
         let prefix = prefix(digest);
-        self.table.insert_unique(prefix, Slot { prefix, place }, |slot| slot.prefix);
+        self.table
+            .insert_unique(prefix, Slot { prefix, place }, |slot| slot.prefix);
     }
 
     /// The places that may hold the digest: nearly always none or one.
     fn candidates(&self, digest: &[u8; DIGEST_LEN]) -> impl Iterator<Item = Locator> + '_ {
         let prefix = prefix(digest);
-        self.table.iter_hash(prefix).filter(move |slot| slot.prefix == prefix).map(|slot| slot.place)
+        self.table
+            .iter_hash(prefix)
+            .filter(move |slot| slot.prefix == prefix)
+            .map(|slot| slot.place)
     }
 
     /// The place whose record `confirm` accepts.

@@ -4,9 +4,9 @@
 //! Above all others: it may use whatever it tests, and nothing but tests uses it.
 
 pub mod generators;
+pub mod model;
 pub mod random;
 pub mod sim_disk;
-pub mod model;
 
 #[cfg(test)]
 mod model_test;

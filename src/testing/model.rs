@@ -59,8 +59,16 @@ pub struct Model {
 
 impl Default for Model {
     fn default() -> Self {
-        let first = ModelCommit { state: ModelState::new(), lane: "default".to_owned() };
-        Self { commits: vec![first], named: BTreeMap::new(), rings: BTreeMap::new(), lanes: BTreeMap::new() }
+        let first = ModelCommit {
+            state: ModelState::new(),
+            lane: "default".to_owned(),
+        };
+        Self {
+            commits: vec![first],
+            named: BTreeMap::new(),
+            rings: BTreeMap::new(),
+            lanes: BTreeMap::new(),
+        }
     }
 }
 
@@ -73,7 +81,9 @@ fn is_tree(state: &ModelState) -> Result<(), &'static str> {
             if !seen.insert(parent.clone()) {
                 return Err("parent_cycle");
             }
-            let Some(object) = state.get(&parent) else { return Err("no_parent") };
+            let Some(object) = state.get(&parent) else {
+                return Err("no_parent");
+            };
             above = object.parent.clone();
         }
     }
@@ -95,7 +105,10 @@ impl Model {
         if state == *self.head() {
             return Outcome::Unchanged;
         }
-        self.commits.push(ModelCommit { state, lane: lane.to_owned() });
+        self.commits.push(ModelCommit {
+            state,
+            lane: lane.to_owned(),
+        });
         let seq = self.commits.len() - 1;
         let lane = self.lane(lane);
         lane.undo.push(seq);
@@ -123,8 +136,17 @@ impl Model {
             return Outcome::Refused("not_found");
         }
         loop {
-            let gone = |object: &ModelObject| object.parent.as_ref().is_some_and(|parent| !state.contains_key(parent));
-            let orphans: Vec<_> = state.iter().filter(|(_, object)| gone(object)).map(|(id, _)| id.clone()).collect();
+            let gone = |object: &ModelObject| {
+                object
+                    .parent
+                    .as_ref()
+                    .is_some_and(|parent| !state.contains_key(parent))
+            };
+            let orphans: Vec<_> = state
+                .iter()
+                .filter(|(_, object)| gone(object))
+                .map(|(id, _)| id.clone())
+                .collect();
             if orphans.is_empty() {
                 return self.commit(lane, state);
             }
@@ -163,8 +185,14 @@ impl Model {
 
     /// Brings back the state of a commit, if the target is known.
     pub fn rollback(&mut self, lane: &str, target: Option<usize>, all: bool) -> Outcome {
-        let Some(target) = target else { return Outcome::Refused("no_revision") };
-        if !all && self.commits[target + 1..].iter().any(|commit| commit.lane != lane) {
+        let Some(target) = target else {
+            return Outcome::Refused("no_revision");
+        };
+        if !all
+            && self.commits[target + 1..]
+                .iter()
+                .any(|commit| commit.lane != lane)
+        {
             return Outcome::Refused("other_lanes");
         }
         self.commit(lane, self.commits[target].state.clone())
@@ -172,13 +200,17 @@ impl Model {
 
     /// Reverses the lane's newest commit that is not undone.
     pub fn undo(&mut self, lane: &str) -> Outcome {
-        let Some(&seq) = self.lane(lane).undo.last() else { return Outcome::Refused("nothing_to_undo") };
+        let Some(&seq) = self.lane(lane).undo.last() else {
+            return Outcome::Refused("nothing_to_undo");
+        };
         self.reverse(lane, seq, seq, seq - 1, true)
     }
 
     /// Does again what the lane's newest undo reversed.
     pub fn redo(&mut self, lane: &str) -> Outcome {
-        let Some(&seq) = self.lane(lane).redo.last() else { return Outcome::Refused("nothing_to_redo") };
+        let Some(&seq) = self.lane(lane).redo.last() else {
+            return Outcome::Refused("nothing_to_redo");
+        };
         self.reverse(lane, seq, seq - 1, seq, false)
     }
 
@@ -201,7 +233,10 @@ impl Model {
         if is_tree(&state).is_err() {
             return Outcome::Refused("conflict");
         }
-        self.commits.push(ModelCommit { state, lane: lane.to_owned() });
+        self.commits.push(ModelCommit {
+            state,
+            lane: lane.to_owned(),
+        });
         let lane = self.lane(lane);
         if undo {
             lane.undo.pop();
@@ -218,6 +253,8 @@ impl Model {
         let (older, newer) = (&self.commits[older].state, &self.commits[newer].state);
         let ids: BTreeSet<_> = older.keys().chain(newer.keys()).collect();
         let differing = ids.into_iter().filter(|id| older.get(*id) != newer.get(*id));
-        differing.map(|id| (id.clone(), older.contains_key(id), newer.contains_key(id))).collect()
+        differing
+            .map(|id| (id.clone(), older.contains_key(id), newer.contains_key(id)))
+            .collect()
     }
 }

@@ -27,17 +27,49 @@ enum Target {
 
 #[derive(Clone, Debug)]
 enum Operation {
-    Put { lane: usize, id: usize, parent: Option<usize>, content: usize, long: bool },
-    Move { lane: usize, id: usize, parent: Option<usize> },
-    Remove { lane: usize, id: usize, recursive: bool },
-    Snapshot { lane: usize, name: Option<usize> },
-    DeleteSnapshot { name: usize },
-    Rollback { lane: usize, target: Target, all: bool },
-    Undo { lane: usize },
-    Redo { lane: usize },
-    Diff { older: usize, newer: usize },
+    Put {
+        lane: usize,
+        id: usize,
+        parent: Option<usize>,
+        content: usize,
+        long: bool,
+    },
+    Move {
+        lane: usize,
+        id: usize,
+        parent: Option<usize>,
+    },
+    Remove {
+        lane: usize,
+        id: usize,
+        recursive: bool,
+    },
+    Snapshot {
+        lane: usize,
+        name: Option<usize>,
+    },
+    DeleteSnapshot {
+        name: usize,
+    },
+    Rollback {
+        lane: usize,
+        target: Target,
+        all: bool,
+    },
+    Undo {
+        lane: usize,
+    },
+    Redo {
+        lane: usize,
+    },
+    Diff {
+        older: usize,
+        newer: usize,
+    },
     Reopen,
-    Rotate { lane: usize },
+    Rotate {
+        lane: usize,
+    },
 }
 
 fn object_id(number: usize) -> String {
@@ -46,7 +78,11 @@ fn object_id(number: usize) -> String {
 
 /// Contents over the limit for inline ones, and long enough that a few of them fill a segment.
 fn content(number: usize, long: bool) -> String {
-    if long { format!("{number} ").repeat(2_500) } else { format!("content {number}") }
+    if long {
+        format!("{number} ").repeat(2_500)
+    } else {
+        format!("content {number}")
+    }
 }
 
 struct Specification;
@@ -73,7 +109,11 @@ impl ReferenceStateMachine for Specification {
     type Transition = Operation;
 
     fn init_state() -> BoxedStrategy<Step> {
-        Just(Step { model: Model::default(), outcome: Outcome::Unchanged }).boxed()
+        Just(Step {
+            model: Model::default(),
+            outcome: Outcome::Unchanged,
+        })
+        .boxed()
     }
 
     fn transitions(_: &Step) -> BoxedStrategy<Operation> {
@@ -113,19 +153,33 @@ impl ReferenceStateMachine for Specification {
         };
         let model = &mut step.model;
         step.outcome = match operation {
-            Operation::Put { lane, id, parent, content: number, long } => {
+            Operation::Put {
+                lane,
+                id,
+                parent,
+                content: number,
+                long,
+            } => {
                 let parent = parent.map(object_id);
-                let object = ModelObject { parent, content: content(*number, *long) };
+                let object = ModelObject {
+                    parent,
+                    content: content(*number, *long),
+                };
                 model.put(LANES[*lane], &object_id(*id), object)
             }
             Operation::Move { lane, id, parent } => match model.head().get(&object_id(*id)).cloned() {
                 Some(object) => {
-                    let object = ModelObject { parent: parent.map(object_id), ..object };
+                    let object = ModelObject {
+                        parent: parent.map(object_id),
+                        ..object
+                    };
                     model.put(LANES[*lane], &object_id(*id), object)
                 }
                 None => Outcome::Unchanged,
             },
-            Operation::Remove { lane, id, recursive } => model.remove(LANES[*lane], &object_id(*id), *recursive),
+            Operation::Remove { lane, id, recursive } => {
+                model.remove(LANES[*lane], &object_id(*id), *recursive)
+            }
             Operation::Snapshot { lane, name } => {
                 model.snapshot(LANES[*lane], name.map(|name| format!("name-{name}")).as_deref())
             }
@@ -136,7 +190,10 @@ impl ReferenceStateMachine for Specification {
             Operation::Diff { .. } | Operation::Reopen => Outcome::Unchanged,
             Operation::Rotate { lane } => {
                 let number = model.commits.len();
-                let object = ModelObject { parent: None, content: rotating(number) };
+                let object = ModelObject {
+                    parent: None,
+                    content: rotating(number),
+                };
                 model.put(LANES[*lane], "rotate", object)
             }
         };
@@ -189,14 +246,32 @@ impl Engine {
         let memory = self.memory.clone();
         let writer = |lane: &usize| Writer::new().session(LANES[*lane]);
         match operation {
-            Operation::Put { lane, id, parent, content: number, long } => {
-                put(&memory, LANES[*lane], &object_id(*id), parent.map(object_id), content(*number, *long))
-            }
+            Operation::Put {
+                lane,
+                id,
+                parent,
+                content: number,
+                long,
+            } => put(
+                &memory,
+                LANES[*lane],
+                &object_id(*id),
+                parent.map(object_id),
+                content(*number, *long),
+            ),
             Operation::Move { lane, id, parent } => {
                 let found = memory.view().get(&Id::new(&object_id(*id)).unwrap()).unwrap();
-                let Some(object) = found else { return Outcome::Unchanged };
+                let Some(object) = found else {
+                    return Outcome::Unchanged;
+                };
                 let text = object.content().unwrap().to_owned();
-                put(&memory, LANES[*lane], &object_id(*id), parent.map(object_id), text)
+                put(
+                    &memory,
+                    LANES[*lane],
+                    &object_id(*id),
+                    parent.map(object_id),
+                    text,
+                )
             }
             Operation::Remove { lane, id, recursive } => {
                 outcome(memory.remove(&Id::new(&object_id(*id)).unwrap(), *recursive, writer(lane)))
@@ -225,8 +300,9 @@ impl Engine {
                 let (older, newer) = (older % commits, newer % commits);
                 let view = |seq: usize| memory.view_at(&Revision::Seq(seq as u64), "").unwrap();
                 let found = memory.diff(&view(older), &view(newer)).unwrap().into_iter();
-                let found: Vec<_> =
-                    found.map(|one| (one.id.to_string(), one.old.is_some(), one.new.is_some())).collect();
+                let found: Vec<_> = found
+                    .map(|one| (one.id.to_string(), one.old.is_some(), one.new.is_some()))
+                    .collect();
                 assert_eq!(found, after.model.diff(older, newer));
                 Outcome::Unchanged
             }
@@ -249,7 +325,13 @@ impl Engine {
         let objects = view.objects().map(|object| {
             let object = object.unwrap();
             let parent = object.parent().map(str::to_owned);
-            (object.id().to_owned(), ModelObject { parent, content: object.content().unwrap().to_owned() })
+            (
+                object.id().to_owned(),
+                ModelObject {
+                    parent,
+                    content: object.content().unwrap().to_owned(),
+                },
+            )
         });
         (objects.collect(), view.root())
     }
@@ -262,7 +344,11 @@ impl StateMachineTest for Engine {
     fn init_test(_: &Step) -> Self {
         let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
         let memory = open(&disk, true);
-        Self { disk, memory, roots: HashMap::new() }
+        Self {
+            disk,
+            memory,
+            roots: HashMap::new(),
+        }
     }
 
     fn apply(mut engine: Self, after: &Step, operation: Operation) -> Self {
@@ -277,14 +363,23 @@ impl StateMachineTest for Engine {
     fn check_invariants(engine: &Self, step: &Step) {
         let model = &step.model;
         assert_eq!(engine.state(None).0, *model.head());
-        assert_eq!(engine.memory.view().commit().commit.seq as usize + 1, model.commits.len());
+        assert_eq!(
+            engine.memory.view().commit().commit.seq as usize + 1,
+            model.commits.len()
+        );
         // A snapshot names what it named, whatever happened since.
         let snapshots = engine.memory.snapshots();
-        let named: BTreeMap<_, _> =
-            snapshots.iter().filter(|one| one.lane.is_none()).map(|one| (one.name.clone(), one.seq as usize)).collect();
+        let named: BTreeMap<_, _> = snapshots
+            .iter()
+            .filter(|one| one.lane.is_none())
+            .map(|one| (one.name.clone(), one.seq as usize))
+            .collect();
         assert_eq!(named, model.named);
         for lane in LANES {
-            let mut ring: Vec<_> = snapshots.iter().filter(|one| one.lane.as_deref() == Some(lane)).collect();
+            let mut ring: Vec<_> = snapshots
+                .iter()
+                .filter(|one| one.lane.as_deref() == Some(lane))
+                .collect();
             ring.sort_by_key(|one| one.index);
             let ring: Vec<_> = ring.iter().map(|one| one.seq as usize).collect();
             assert_eq!(ring, model.rings.get(lane).cloned().unwrap_or_default());
@@ -306,8 +401,16 @@ impl StateMachineTest for Engine {
 
 #[test]
 fn the_engine_does_what_the_model_says() {
-    let cases = std::env::var("TREERING_MODEL_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000);
-    let config = Config { cases, failure_persistence: None, max_shrink_iters: 20_000, ..Config::default() };
+    let cases = std::env::var("TREERING_MODEL_CASES")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(2_000);
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        max_shrink_iters: 20_000,
+        ..Config::default()
+    };
     proptest!(config, |((initial, operations, seen) in Specification::sequential_strategy(1..200))| {
         Engine::test_sequential(Config::default(), initial, operations, seen);
     });

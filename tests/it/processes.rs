@@ -30,13 +30,19 @@ fn child(role: &str, store: &Path, number: usize) -> Child {
 
 fn finish(child: Child) {
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 /// Not a test of its own: what a child does. Without a role it does nothing.
 #[test]
 fn child_process() {
-    let (Ok(role), Ok(store), Ok(number)) = (std::env::var(ROLE), std::env::var(STORE), std::env::var(NUMBER)) else {
+    let (Ok(role), Ok(store), Ok(number)) =
+        (std::env::var(ROLE), std::env::var(STORE), std::env::var(NUMBER))
+    else {
         return;
     };
     match role.as_str() {
@@ -49,9 +55,14 @@ fn child_process() {
 fn write(store: &str, number: &str) {
     let memory = Options::new().wait(Duration::from_secs(300)).open(store).unwrap();
     for count in 0..PUTS {
-        let mut object = NewObject::new(Id::new(&format!("{number}/{count}")).unwrap(), Kind::new("note").unwrap());
+        let mut object = NewObject::new(
+            Id::new(&format!("{number}/{count}")).unwrap(),
+            Kind::new("note").unwrap(),
+        );
         object.content = Some(format!("writer {number}, put {count}"));
-        let committed = memory.put(object, Writer::new().session(format!("s{number}"))).unwrap();
+        let committed = memory
+            .put(object, Writer::new().session(format!("s{number}")))
+            .unwrap();
         assert!(committed.changed);
     }
 }
@@ -78,7 +89,9 @@ fn sixteen_processes_put_250_each_and_nothing_is_lost() {
     let store = folder.path().join("store");
     drop(Memory::create(&store).unwrap());
     let reader = child("reader", &store, 0);
-    let writers: Vec<_> = (0..WRITERS).map(|number| child("writer", &store, number)).collect();
+    let writers: Vec<_> = (0..WRITERS)
+        .map(|number| child("writer", &store, number))
+        .collect();
     writers.into_iter().for_each(finish);
     finish(reader);
 
@@ -87,14 +100,24 @@ fn sixteen_processes_put_250_each_and_nothing_is_lost() {
     assert_eq!(view.len(), (WRITERS * PUTS) as u64);
     for number in 0..WRITERS {
         for count in 0..PUTS {
-            let object = view.get(&Id::new(&format!("{number}/{count}")).unwrap()).unwrap().unwrap();
-            assert_eq!(object.content(), Some(format!("writer {number}, put {count}").as_str()));
+            let object = view
+                .get(&Id::new(&format!("{number}/{count}")).unwrap())
+                .unwrap()
+                .unwrap();
+            assert_eq!(
+                object.content(),
+                Some(format!("writer {number}, put {count}").as_str())
+            );
         }
     }
     // One chain: every commit's parent is the one before it.
     let commits: Vec<_> = memory.commits().collect();
     assert_eq!(commits.len(), WRITERS * PUTS + 1);
-    assert!(commits.windows(2).all(|pair| pair[0].commit.parents == [pair[1].digest]));
+    assert!(
+        commits
+            .windows(2)
+            .all(|pair| pair[0].commit.parents == [pair[1].digest])
+    );
     let report = memory.verify(VerifyDepth::Full).unwrap();
     assert!(report.ok, "{report:?}");
 }

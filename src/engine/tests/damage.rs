@@ -24,7 +24,11 @@ fn store() -> (SimDisk, Vec<Root>) {
     let disk = SimDisk::new(1);
     let memory = Memory::on_disk(Arc::new(disk.clone()), Options::new(), true, None).unwrap();
     for number in 0..12 {
-        put(&memory, &format!("o/{}", number % 5), &format!("content {number} ").repeat(number * 4));
+        put(
+            &memory,
+            &format!("o/{}", number % 5),
+            &format!("content {number} ").repeat(number * 4),
+        );
         if number == 4 {
             memory.snapshot(Some("middle"), &Writer::new()).unwrap();
         }
@@ -56,7 +60,11 @@ fn examine(disk: &SimDisk, roots: &[Root], what: &dyn Fn() -> String) -> Option<
     assert_eq!(roots.get(seq), Some(&view.root()), "{}", what());
     for object in view.objects() {
         let object = object.unwrap();
-        let again = object.to_new().unwrap().encode(object.origin(), memory.suite()).unwrap();
+        let again = object
+            .to_new()
+            .unwrap()
+            .encode(object.origin(), memory.suite())
+            .unwrap();
         assert_eq!(again.digest, object.digest(), "{}", what());
     }
     Some(seq)
@@ -80,7 +88,10 @@ fn cut_at_every_byte() {
         copy.overwrite(SEGMENT, |bytes| bytes.truncate(cut));
         // `live` says how far the log was durable: what is missing below that is damage.
         let seen = examine(&copy, &roots, &|| format!("cut at {cut}"));
-        assert!(seen.is_none_or(|seq| seq == head), "cut at {cut}: commit {seen:?} passed as the newest");
+        assert!(
+            seen.is_none_or(|seq| seq == head),
+            "cut at {cut}: commit {seen:?} passed as the newest"
+        );
 
         copy.remove_file("live");
         let seen = examine(&copy, &roots, &|| format!("cut at {cut} without live"));
@@ -118,12 +129,24 @@ fn degraded_reading_serves_the_last_good_commit() {
     let segment = disk.files()[SEGMENT].clone();
     let damaged_at = segment.len() / 8;
     disk.overwrite(SEGMENT, |bytes| bytes[damaged_at] ^= 1);
-    assert_eq!(open(&disk, Options::new()).err().unwrap().kind(), ErrorKind::Corrupt);
+    assert_eq!(
+        open(&disk, Options::new()).err().unwrap().kind(),
+        ErrorKind::Corrupt
+    );
     let memory = open(&disk, Options::new().degraded(true)).unwrap();
     let seq = memory.view().commit().commit.seq as usize;
     assert!(seq > 0 && seq < roots.len() - 1);
     assert_eq!(memory.view().root(), roots[seq]);
-    assert_eq!(memory.put(super::note("a", ""), Writer::new()).unwrap_err().kind(), ErrorKind::Io);
+    assert_eq!(
+        memory
+            .put(super::note("a", ""), Writer::new())
+            .unwrap_err()
+            .kind(),
+        ErrorKind::Io
+    );
     let report = memory.verify(crate::VerifyDepth::Full).unwrap();
-    assert!(!report.ok && report.damage.iter().any(|found| found.file == SEGMENT), "{report:?}");
+    assert!(
+        !report.ok && report.damage.iter().any(|found| found.file == SEGMENT),
+        "{report:?}"
+    );
 }

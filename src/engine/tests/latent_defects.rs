@@ -26,7 +26,10 @@ fn aliasing_of_history() -> Result<()> {
     assert_eq!(content(&before, "a").as_deref(), Some("first"));
     let history = memory.history(&id("a"))?;
     assert_eq!(history[1].digest, Some(held.digest()));
-    assert_eq!(content(&memory.view_at(&rev("seq:1"), "")?, "a").as_deref(), Some("first"));
+    assert_eq!(
+        content(&memory.view_at(&rev("seq:1"), "")?, "a").as_deref(),
+        Some("first")
+    );
     Ok(())
 }
 
@@ -121,18 +124,23 @@ fn scope_and_parent_outside_the_hash() -> Result<()> {
     let memory = Memory::in_memory()?;
     put(&memory, "p", "");
     put(&memory, "q", "");
-    let digests: Vec<_> = [("global", None), ("session", None), ("global", Some("p")), ("global", Some("q"))]
-        .into_iter()
-        .map(|(scope, parent)| {
-            let mut object = note("fact", "the same");
-            object.scope = Scope::new(scope).unwrap();
-            object.parent = parent.map(id);
-            memory.put(object, Writer::new()).unwrap();
-            let stored = memory.view().get(&id("fact")).unwrap().unwrap();
-            assert_eq!((stored.scope(), stored.parent()), (scope, parent));
-            stored.digest()
-        })
-        .collect();
+    let digests: Vec<_> = [
+        ("global", None),
+        ("session", None),
+        ("global", Some("p")),
+        ("global", Some("q")),
+    ]
+    .into_iter()
+    .map(|(scope, parent)| {
+        let mut object = note("fact", "the same");
+        object.scope = Scope::new(scope).unwrap();
+        object.parent = parent.map(id);
+        memory.put(object, Writer::new()).unwrap();
+        let stored = memory.view().get(&id("fact")).unwrap().unwrap();
+        assert_eq!((stored.scope(), stored.parent()), (scope, parent));
+        stored.digest()
+    })
+    .collect();
     let distinct: std::collections::HashSet<_> = digests.iter().collect();
     assert_eq!(distinct.len(), 4);
     Ok(())
@@ -166,19 +174,34 @@ fn a_failed_load_that_looks_empty() -> Result<()> {
     for file in ["manifest", "format", "log/00000001.seg"] {
         let path = store.join(file);
         let whole = std::fs::read(&path).unwrap();
-        for broken in [Vec::new(), vec![0; whole.len()], whole[..whole.len().min(8_600) / 2].to_vec()] {
+        for broken in [
+            Vec::new(),
+            vec![0; whole.len()],
+            whole[..whole.len().min(8_600) / 2].to_vec(),
+        ] {
             std::fs::write(&path, &broken).unwrap();
-            let error = Memory::open(&store).err().unwrap_or_else(|| panic!("{file} opened"));
+            let error = Memory::open(&store)
+                .err()
+                .unwrap_or_else(|| panic!("{file} opened"));
             assert_eq!(error.kind(), ErrorKind::Corrupt, "{file}: {error}");
             let error = crate::Options::new().open_or_create(&store).err();
-            assert!(error.is_some_and(|error| error.is_corruption()), "{file}: creating over it");
+            assert!(
+                error.is_some_and(|error| error.is_corruption()),
+                "{file}: creating over it"
+            );
         }
         std::fs::remove_file(&path).unwrap();
         assert!(Memory::open(&store).is_err(), "without {file}");
-        assert!(crate::Options::new().open_or_create(&store).is_err(), "without {file}");
+        assert!(
+            crate::Options::new().open_or_create(&store).is_err(),
+            "without {file}"
+        );
         std::fs::write(&path, &whole).unwrap();
     }
-    assert_eq!(content(&Memory::open(&store)?.view(), "a").as_deref(), Some("must not vanish"));
+    assert_eq!(
+        content(&Memory::open(&store)?.view(), "a").as_deref(),
+        Some("must not vanish")
+    );
     Ok(())
 }
 
@@ -196,6 +219,12 @@ fn rollback_without_a_way_back() -> Result<()> {
     memory.redo(&Writer::new())?;
     memory.rollback(&rev("seq:2"), false, &Writer::new())?;
     assert_eq!(memory.view().root(), two.root());
-    assert_eq!(memory.resolve(&Revision::Prefix(two.root().to_hex()), "")?.commit.root, two.root());
+    assert_eq!(
+        memory
+            .resolve(&Revision::Prefix(two.root().to_hex()), "")?
+            .commit
+            .root,
+        two.root()
+    );
     Ok(())
 }

@@ -1,0 +1,223 @@
+//! The ratios that this project promises, each measured inside one run.
+//!
+//! `cargo bench --bench figures` prints them; `TREERING_BENCH_MAX=100000` makes it quicker. Times are medians.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a program that prints figures; a failure ends the run"
+)]
+
+use std::collections::HashMap;
+use std::hint::black_box;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use treering::{Id, Kind, Memory, NewObject, Object, Options, Revision, Value, Writer};
+
+const ROUNDS: usize = 301;
+
+fn id(number: usize) -> Id {
+    Id::new(&format!("object/{number:08}")).unwrap()
+}
+
+fn object(number: usize, round: usize) -> NewObject {
+    let mut object = NewObject::new(id(number), Kind::new("note").unwrap());
+    object.attributes.insert("round", Value::Integer(round as i64));
+    object.content = Some(format!("In round {round} the agent wrote down fact number {number}. ").repeat(5));
+    object
+}
+
+/// A small deterministic generator: the order of visits must not follow the order of writing.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % bound
+    }
+}
+
+fn fill(memory: &Memory, numbers: &[usize], round: usize) {
+    for chunk in numbers.chunks(10_000) {
+        let mut draft = memory.draft(Writer::new());
+        for &number in chunk {
+            draft.put(object(number, round)).unwrap();
+        }
+        memory.commit(draft, "put").unwrap();
+    }
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+fn time(rounds: usize, mut work: impl FnMut()) -> Duration {
+    let one = |work: &mut dyn FnMut()| {
+        let start = Instant::now();
+        work();
+        start.elapsed()
+    };
+    median((0..rounds).map(|_| one(&mut work)).collect())
+}
+
+fn ratio(one: Duration, other: Duration) -> f64 {
+    one.as_secs_f64() / other.as_secs_f64()
+}
+
+/// Anonymous memory of this process in bytes: heap, without mapped files.
+fn anonymous_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok())
+        .unwrap_or(0)
+        * 1024
+}
+
+/// Snapshot and rollback of a small and a large memory, in turns so that both see the same noise.
+fn snapshot_and_rollback(what: &str, small: &Memory, large: &Memory, sizes: (usize, usize)) {
+    let prepare = |memory: &Memory| {
+        memory.snapshot(Some("good"), &Writer::new()).unwrap();
+        memory.put(object(0, 99), Writer::new()).unwrap();
+    };
+    prepare(small);
+    prepare(large);
+    let mut times = [const { Vec::new() }; 4];
+    for _ in 0..ROUNDS {
+        for (at, memory) in [(0, small), (1, large)] {
+            times[at].push(time(1, || drop(memory.snapshot(None, &Writer::new()).unwrap())));
+            let good = Revision::Name("good".to_owned());
+            times[at + 2].push(time(1, || {
+                drop(memory.rollback(&good, false, &Writer::new()).unwrap())
+            }));
+            memory
+                .rollback(&Revision::Ancestor(1), false, &Writer::new())
+                .unwrap();
+        }
+    }
+    let [small_snapshot, large_snapshot, small_rollback, large_rollback] = times.map(median);
+    for (verb, small, large) in [
+        ("snapshot", small_snapshot, large_snapshot),
+        ("rollback", small_rollback, large_rollback),
+    ] {
+        let (few, many) = sizes;
+        println!(
+            "{what} {verb}: {few} objects {small:.1?}, {many} objects {large:.1?}, ratio {:.2} (promised: at most 2)",
+            ratio(large, small)
+        );
+    }
+}
+
+fn get(memory: &Memory, size: usize) {
+    let view = memory.view();
+    let map: HashMap<String, Arc<Object>> = view
+        .objects()
+        .map(|object| {
+            let object = object.unwrap();
+            (object.id().to_owned(), Arc::new(object))
+        })
+        .collect();
+    let mut random = Random(7);
+    let ids: Vec<_> = (0..200_000).map(|_| id(random.below(size))).collect();
+    let mut times = [const { Vec::new() }; 2];
+    for _ in 0..7 {
+        times[0].push(time(1, || {
+            for id in &ids {
+                black_box(map.get(id.as_str()).unwrap().kind().len());
+            }
+        }));
+        times[1].push(time(1, || {
+            for id in &ids {
+                black_box(view.get(id).unwrap().unwrap().kind().len());
+            }
+        }));
+    }
+    let [theirs, ours] = times.map(median);
+    let each = |time: Duration| time / ids.len() as u32;
+    println!(
+        "get by id and one field, {size} objects: HashMap<String, Arc<_>> {:.0?}, Memory {:.0?}, ratio {:.2} (promised: at most 3)",
+        each(theirs),
+        each(ours),
+        ratio(ours, theirs)
+    );
+}
+
+/// Runs in a process of its own, so that nothing freed before is used again and passes unseen.
+fn memory_of_snapshots(store: &Path, size: usize) {
+    // Small segments, so that the active one, which is held in memory, does not count for much.
+    let memory = Options::new().segment_bytes_max(1 << 20).create(store).unwrap();
+    fill(&memory, &(0..size).collect::<Vec<_>>(), 0);
+    let mut random = Random(11);
+    let before = anonymous_bytes();
+    let mut changed = 0_u64;
+    for round in 1..=20 {
+        memory
+            .snapshot(Some(&format!("round-{round}")), &Writer::new())
+            .unwrap();
+        let mut numbers: Vec<_> = (0..size / 100).map(|_| random.below(size)).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        changed += numbers.len() as u64;
+        fill(&memory, &numbers, round);
+    }
+    let grown = anonymous_bytes().saturating_sub(before);
+    println!(
+        "20 snapshots of {size} objects, 1 % changed between: {} bytes of anonymous memory per changed object (promised: at most 450; the versions themselves are on disk)",
+        grown / changed
+    );
+}
+
+const CHILD: &str = "TREERING_FIGURES_CHILD";
+
+fn main() {
+    let large = std::env::var("TREERING_BENCH_MAX")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(1_000_000);
+    if let Ok(store) = std::env::var(CHILD) {
+        return memory_of_snapshots(Path::new(&store), large);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let all: Vec<_> = (0..large).collect();
+
+    let small = Memory::in_memory().unwrap();
+    fill(&small, &all[..10], 0);
+    let big = Memory::in_memory().unwrap();
+    fill(&big, &all, 0);
+    snapshot_and_rollback("in memory,", &small, &big, (10, large));
+    drop((small, big));
+
+    let small = Memory::create(folder.path().join("small")).unwrap();
+    fill(&small, &all[..10], 0);
+    let store = folder.path().join("large");
+    let big = Memory::create(&store).unwrap();
+    let start = Instant::now();
+    fill(&big, &all, 0);
+    let filled = start.elapsed();
+    println!(
+        "bulk put of {large} objects, 10,000 a commit: {:.0} objects a second",
+        large as f64 / filled.as_secs_f64()
+    );
+    snapshot_and_rollback("durable,", &small, &big, (10, large));
+    drop(big);
+    let start = Instant::now();
+    let big = Memory::open(&store).unwrap();
+    println!(
+        "open of {large} objects without a checkpoint: {:.1?}",
+        start.elapsed()
+    );
+    get(&big, large);
+    drop((big, small));
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    assert!(
+        child
+            .env(CHILD, folder.path().join("snapshots"))
+            .status()
+            .unwrap()
+            .success()
+    );
+}
