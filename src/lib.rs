@@ -15,6 +15,11 @@ pub(crate) mod store;
 pub mod testing;
 pub mod trie;
 
+// The examples of the README are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use digest::{
     CommitDigest, HashAlgorithm, HashSuite, KeyPath, ObjectDigest, Root, SubtreeDigest, TextDigest,
 };

@@ -1,3 +1,5 @@
+//! Tests of reading and writing fields: order, bounds, and every cut.
+
 use super::*;
 
 #[test]

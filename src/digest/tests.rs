@@ -1,3 +1,5 @@
+//! Tests of padding, domains and text forms of digests.
+
 use super::*;
 
 const BOTH: [HashAlgorithm; 2] = [HashAlgorithm::Blake3, HashAlgorithm::Sha256];
@@ -60,6 +62,7 @@ fn domains_are_apart() {
         Domain::Reference,
         Domain::Batch,
     ];
+    // DIG-1 holds for each domain by itself if no two domains share a preimage.
     for algorithm in BOTH {
         let suite = HashSuite::new(algorithm);
         let digests: std::collections::HashSet<_> =

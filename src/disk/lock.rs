@@ -17,7 +17,8 @@ pub(super) const HOLDER_BYTES: usize = 256;
 
 /// A lock that is held. Dropping it lets the lock go.
 pub trait LockGuard: Send + Sync {
-    /// Whether the locked file still is the one of its name (LCK-1); somebody may have replaced it.
+    /// Whether the locked file still is the one of its name (LCK-1); treering never removes it (DSK-3), but somebody
+    /// may have replaced it.
     ///
     /// # Errors
     /// What the system says.

@@ -63,6 +63,7 @@ impl Memory {
         let mut draft = self.draft(writer);
         draft.snapshot_before(true);
         // A panic of the change leaves only the draft in doubt, and that is dropped.
+        // ATT-1: only the draft was touched so far, and only `commit` below changes the state.
         let value = match catch_unwind(AssertUnwindSafe(|| change(&mut draft))) {
             Ok(Ok(value)) => value,
             Ok(Err(error)) => {

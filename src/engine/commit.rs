@@ -8,9 +8,9 @@
 //! L5.
 //!
 //! # Invariants
-//! - COM-1: nothing is published or acknowledged before the log says that it is durable.
-//! - COM-2: a draft is committed whole or not at all.
-//! - COM-3: a commit's time is after its parent's.
+//! - CMT-1: nothing is published or acknowledged before the log says that it is durable.
+//! - CMT-2: a draft is committed whole or not at all.
+//! - CMT-3: a commit's time is after its parent's.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ impl Inner {
         Ok(Some(digest))
     }
 
-    /// The time of a commit after one at `parent` (COM-3).
+    /// The time of a commit after one at `parent` (CMT-3).
     pub(super) fn time_after(&self, parent: Time) -> Time {
         let next = Time::from_micros(parent.as_micros().saturating_add(1));
         self.options.clock.now().max(next)
@@ -165,10 +165,11 @@ impl Inner {
             states.push((ready.state, ready.counts, ready.mark));
             batches.push((ready.batch, ready.mark));
         }
+        // CMT-2: one batch holds all of a draft, and the log keeps a batch whole or not at all.
         let written = writing.append(batches, self.options.durability)?;
         let mut published = Vec::with_capacity(written.len());
         for (batch, (state, counts, _)) in written.iter().zip(states) {
-            // COM-1: append has returned, so the batch is durable (or the handle's durability says so).
+            // CMT-1: append has returned, so the batch is durable (or the handle's durability says so).
             let entry = self.store.apply(&mut writing.history, batch, state)?;
             if let Some(entry) = &entry {
                 // Counted already; a rollback's counts stay lazy.

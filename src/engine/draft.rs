@@ -267,6 +267,7 @@ impl Draft {
         if let (Some(_), Some(base)) = (staged, &old)
             && object.encode(base.origin(), suite)?.digest == base.digest()
         {
+            // DRA-1: back to the base.
             self.unstage(&key);
             return Ok(Staged::Updated);
         }

@@ -149,6 +149,7 @@ impl Inner {
             );
         }
         self.check_lanes(target, all, writer)?;
+        // ROL-1: the new state is the target's own trie.
         let note = Note {
             op: "rollback",
             target: Some(target.digest),
@@ -216,6 +217,7 @@ impl Inner {
                 conflicts.push(self.object(&entry)?.id().to_owned());
             }
         }
+        // ROL-2: all of them or none.
         if !conflicts.is_empty() {
             conflicts.sort_unstable();
             return Err(changed_meanwhile(conflicts)

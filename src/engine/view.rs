@@ -45,6 +45,7 @@ impl CommitInfo {
 #[derive(Clone)]
 pub struct View {
     pub(super) inner: Arc<Inner>,
+    /// Never changed once it is published (VIE-1).
     pub(super) entry: Arc<CommitEntry>,
     now: Option<Time>,
 }

@@ -17,7 +17,7 @@ pub(super) fn at(path: impl std::fmt::Display, line: u64, message: impl std::fmt
     Error::invalid(format!("{path}:{line}: {message}"))
 }
 
-/// The text of a file, its lines ended by `\n` alone.
+/// The text of a file, its lines ended by `\n` alone (ING-1).
 pub(super) fn decode<'a>(path: &str, bytes: &'a [u8]) -> Result<Cow<'a, str>> {
     let marked = bytes.strip_prefix(UTF8_MARK);
     let text = match std::str::from_utf8(marked.unwrap_or(bytes)) {
@@ -66,7 +66,7 @@ fn with_plain_line_ends(text: &str) -> String {
     plain
 }
 
-/// The lines of `text` without the blank ones around it, or `None` if there are no others.
+/// The lines of `text` without the blank ones around it, or `None` if there are no others (ING-1).
 ///
 /// Whether a blank line stands before the next heading is spacing, not meaning: without this, inserting a
 /// heading would change the text of the one before it.

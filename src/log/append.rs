@@ -27,8 +27,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub enum Durability {
     /// Before `append` returns.
     Synced,
-    /// At the next synced `append` or `sync`, whichever comes first; until then a loss of power may take it, with
-    /// what was appended after it.
+    /// At the next `append` or `sync`, whichever comes first; until then a crash may take it, whole.
     Later,
 }
 
@@ -44,8 +43,7 @@ impl Log {
     /// refuses to write from then on with `Poisoned`.
     ///
     /// # Durability
-    /// As asked for. Groups that were not synced count as one: each of their seals states as durable what was
-    /// so before the first of them (LOG-2).
+    /// As asked for. A group that was not synced is synced before the next one is written (LOG-2).
     pub fn append(
         &mut self,
         lock: &WriteLock,
@@ -110,13 +108,13 @@ impl Log {
         needed: u64,
         durability: Durability,
     ) -> Result<Vec<Batch>> {
+        self.sync_group()?;
         let mut segment = self.segment(self.cursor.segment)?;
         let name = segment.name();
         let writing = |error| Error::io(format!("cannot write {name}"), error);
         let mut file = self.disk.open(&name, Access::ReadWrite).map_err(writing)?;
         // INVARIANT APP-3: the length of the file is what may be written, because a segment never grows (SEG-1).
         if self.cursor.offset.saturating_add(needed) > file.length().map_err(writing)? {
-            self.sync_group()?;
             segment = self.rotate(lock, needed)?;
             file = self
                 .disk
@@ -127,7 +125,7 @@ impl Log {
             segment: segment.header.id,
             seed: segment.header.seed(),
             start: self.cursor.offset,
-            synced_upto: self.durable,
+            synced_upto: self.cursor.offset,
             last_batch: self.cursor.batch,
             last_digest: self.cursor.digest,
         };
@@ -191,6 +189,7 @@ impl Log {
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.disk.create(LIVE_NAME),
             other => other,
         };
+        // LIV-1: the callers have synced the segment up to the cursor.
         file.and_then(|file| file.write_at(0, &live.encode()))
             .map_err(writing)?;
         self.durable = self.cursor.offset;
@@ -208,6 +207,7 @@ impl Log {
         let length = next_segment_bytes(&self.options, self.cursor.offset, needed);
         disk::create_whole(&*self.disk, &name, &header.encode(), length)
             .map_err(|error| Error::io(format!("cannot create {name}"), error))?;
+        // MAN-2: the file is durable, and nothing is in it yet.
         self.publish(sealed, SegmentEntry::active(header.id, self.cursor.batch + 1))?;
         self.enter_new(header.id)
     }
@@ -243,6 +243,7 @@ impl Log {
         if highest >= u64::from(u32::MAX) {
             return Err(Error::invalid("the log has used up its segment numbers"));
         }
+        // SEG-2.
         let mut nonce = [0; 16];
         self.disk
             .random(&mut nonce)

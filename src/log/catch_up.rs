@@ -344,7 +344,7 @@ impl Log {
         })
     }
 
-    /// Hands out a batch and moves the cursor behind it.
+    /// Hands out a batch and moves the cursor behind it (CAT-1).
     pub(super) fn deliver(&mut self, scanned: Scanned, proven: bool, visit: &mut Visit<'_>) -> Result<()> {
         let batch = scanned.batch;
         let (number, digest, commit) = (batch.number, *batch.digest.as_bytes(), batch.commit);

@@ -147,6 +147,7 @@ impl SegmentFile {
         if !map || self.mapped.get().is_some() {
             return Ok(());
         }
+        // RDR-2: a writer may have left torn bytes behind this length.
         match self.file.map(length) {
             Ok(Some(bytes)) => {
                 // Whoever came first mapped the same bytes.

@@ -237,6 +237,8 @@ impl Log {
         let name = segment_name(header.id);
         let unfinished = unfinished_name(&name);
         let length = next_segment_bytes(&self.options, 0, bytes.len() as u64);
+        // REC-1: a file of its own, and the old segment is only read. REC-2: what is written again here is what the
+        // old segment is not sealed over.
         disk::write_whole(&*self.disk, &unfinished, &content, length)
             .and_then(|()| self.disk.sync_dir(LOG_FOLDER))
             .map_err(|error| Error::io(format!("cannot create {name}"), error))?;

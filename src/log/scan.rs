@@ -96,6 +96,7 @@ impl Window {
                 if seal.digest(self.suite, frames) != digest {
                     return Err(stop(FrameError::Invalid("the digest of a batch does not match")));
                 }
+                // SCN-1: only now, with a seal that covers all of it, is the batch handed out.
                 let batch = Batch {
                     number,
                     commit: seal.commit,
@@ -113,6 +114,7 @@ impl Window {
             }
             if let Some(kind) = RecordKind::from_tag(header.kind) {
                 let start = (at - self.base) as usize + header.body_range().start;
+                // SCN-2: a body is a view into the window.
                 let body = self.bytes.slice(start..start + header.body_length);
                 let body = body.ok_or_else(|| stop(FrameError::Invalid("a frame is cut off")))?;
                 let locator = Locator::new(self.segment, at);

@@ -1,3 +1,5 @@
+//! Tests of objects, commits and references.
+
 mod commit;
 mod encoding;
 mod injective;

@@ -4,8 +4,8 @@
 //! L4. Derived: rebuilt from the log at open. Knows commits and names, not objects.
 //!
 //! # Invariants
-//! - CAT-1: `commits[n]` has seq n, and its first parent is `commits[n - 1]`.
-//! - CAT-2: a lane's ring holds its newest [`RING`] automatic snapshots, oldest first.
+//! - CTL-1: `commits[n]` has seq n, and its first parent is `commits[n - 1]`.
+//! - CTL-2: a lane's ring holds its newest [`RING`] automatic snapshots, oldest first.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
@@ -175,7 +175,7 @@ impl Catalog {
 
     pub(super) fn push_commit(&mut self, entry: Arc<CommitEntry>) {
         let seq = entry.seq();
-        debug_assert_eq!(seq, self.commits.len() as u64, "CAT-1");
+        debug_assert_eq!(seq, self.commits.len() as u64, "CTL-1");
         let lane = self.lanes.entry(entry.lane().to_owned()).or_default();
         let target = entry
             .commit
@@ -221,7 +221,7 @@ impl Catalog {
         };
         let dropped = capped.and_then(|names| {
             names.push_back(name.clone());
-            // CAT-2: the oldest leaves when the ring is full.
+            // CTL-2: the oldest leaves when the ring is full.
             if names.len() > RING {
                 names.pop_front()
             } else {

@@ -94,6 +94,7 @@ impl Store {
     ) -> Result<Option<Arc<CommitEntry>>> {
         let entry = replay::apply(self, history, batch, staged)
             .map_err(|error| error.context(format!("batch {}", batch.number)))?;
+        // STO-2: a batch comes from the log, and the head moves last.
         if let Some(entry) = &entry {
             self.head.store(Some(Arc::clone(entry)));
         }

@@ -4,7 +4,7 @@
 //! L4. Knows that a record's body is an object, a content or a text; does not know states or commits.
 //!
 //! # Invariants
-//! - REC-1: a record found by digest has that digest; it is hashed before it is handed out.
+//! - RCS-1: a record found by digest has that digest; it is hashed before it is handed out.
 
 use parking_lot::RwLock;
 
@@ -72,6 +72,7 @@ impl Records {
         let mut found = None;
         let place = self.objects.read().find(digest.as_bytes(), |place| {
             let body = self.reader.read(place)?.body;
+            // RCS-1: the index holds parts of digests; the record itself decides.
             let matches = self.suite.hash_bytes(Domain::Object, &body) == *digest.as_bytes();
             if matches {
                 found = Some(body);

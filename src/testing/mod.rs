@@ -5,6 +5,7 @@
 
 pub mod generators;
 pub mod model;
+pub mod opening;
 pub mod random;
 pub mod sim_disk;
 

@@ -10,8 +10,7 @@
 //! # Invariants
 //! These are asserted on every call, so every test on this disk checks them:
 //! - SIM-1: no file is renamed while bytes of it are not synced.
-//! - SIM-2: no published segment is written while earlier bytes of it are not synced, unless [`SimDisk::relax`]
-//!   was called.
+//! - SIM-2: no published segment is written while earlier bytes of it are not synced.
 //! - SIM-3: no byte of a published segment that is not zero is ever changed.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,8 +98,6 @@ struct State {
     fault: Option<(u64, Fault)>,
     boot: u8,
     process: u32,
-    /// Whether several writes may wait for one sync.
-    relaxed: bool,
     random: SplitMix64,
 }
 
@@ -126,17 +123,11 @@ impl SimDisk {
             fault: None,
             boot: 1,
             process: 1,
-            relaxed: false,
             random: SplitMix64::new(seed),
         };
         Self {
             state: Arc::new(Mutex::new(state)),
         }
-    }
-
-    /// Lets several writes wait for one sync, as relaxed durability does (SIM-2 is not asserted).
-    pub fn relax(&self) {
-        self.state.lock().relaxed = true;
     }
 
     /// Calls that changed or synced something so far.
@@ -516,12 +507,12 @@ struct SimFile {
 }
 
 impl SimFile {
-    fn check_order(&self, inode: &Inode, start: usize, bytes: &[u8], relaxed: bool) {
+    fn check_order(&self, inode: &Inode, start: usize, bytes: &[u8]) {
         if self.name.strip_suffix(".seg").is_none() {
             return;
         }
         assert!(
-            relaxed || inode.pending.is_empty(),
+            inode.pending.is_empty(),
             "SIM-2: {} is written before it was synced",
             self.name
         );
@@ -557,9 +548,8 @@ impl DiskFile for SimFile {
         let mut state = self.state.lock();
         let outcome = state.count()?;
         state.last_write = Some(self.inode);
-        let relaxed = state.relaxed;
         let inode = &mut state.inodes[self.inode];
-        self.check_order(inode, start, bytes, relaxed);
+        self.check_order(inode, start, bytes);
         let done = match outcome {
             Outcome::Done | Outcome::Crashed => bytes.len(),
             Outcome::Failed(Fault::Device) => 0,

@@ -6,5 +6,6 @@
 
 mod format_page;
 mod processes;
+mod tidy;
 mod vectors;
 mod vectors_trie;

@@ -1,3 +1,5 @@
+//! JSON in both directions, and what is refused.
+
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -119,7 +121,7 @@ fn integers_are_kept_or_refused_never_rounded() {
 }
 
 #[test]
-fn a_key_twice_and_deep_nesting_are_refused() {
+fn ing_6_a_key_twice_and_deep_nesting_are_refused() {
     assert!(
         parse(r#"{"a":{"b":1,"b":2}}"#)
             .unwrap_err()

@@ -1,3 +1,5 @@
+//! Order keys against the plainest way to find which to keep.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -124,7 +124,7 @@ fn every_bit_of_a_store_is_right_or_refused_or_unused() {
 }
 
 #[test]
-fn check_finds_every_damaged_byte_and_goes_on_behind_it() {
+fn chk_1_check_finds_every_damaged_byte_and_goes_on_behind_it() {
     let (disk, count) = store();
     for (name, content) in disk.files() {
         for at in (0..content.len()).step_by(61) {

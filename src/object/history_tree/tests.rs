@@ -1,3 +1,5 @@
+//! Tests of the history tree against the plainest way to compute it.
+
 use super::*;
 use crate::digest::{HashAlgorithm, from_hex, plain_sha256, to_hex};
 

@@ -1,3 +1,5 @@
+//! Commits: numbers, parents and names.
+
 use super::*;
 use crate::digest::CommitDigest;
 use crate::error::ErrorKind;

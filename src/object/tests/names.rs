@@ -1,3 +1,5 @@
+//! Rules and limits of ids, kinds, scopes and positions.
+
 use super::*;
 use crate::error::ErrorKind;
 

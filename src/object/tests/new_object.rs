@@ -1,3 +1,5 @@
+//! What an object may hold, and where its content is kept.
+
 use super::*;
 use crate::digest::ObjectDigest;
 use crate::error::ErrorKind;

@@ -1,3 +1,5 @@
+//! References: names, contradictions and strict decoding.
+
 use super::*;
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest, Root};
 use crate::error::ErrorKind;

@@ -1,3 +1,5 @@
+//! Texts beyond ASCII go through unchanged.
+
 use std::collections::BTreeMap;
 
 use super::*;

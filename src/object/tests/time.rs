@@ -1,3 +1,5 @@
+//! Times as text, in both directions.
+
 use super::*;
 use crate::testing::random::SplitMix64;
 

@@ -1,3 +1,5 @@
+//! Values: depth, floats, equality and keys.
+
 use super::super::value::{Keep, read_value};
 use super::*;
 use crate::codec::{DecodeError, Reader};

@@ -1,3 +1,5 @@
+//! Vectors of commits: encodings, digests, and encodings that are refused.
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};

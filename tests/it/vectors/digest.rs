@@ -1,3 +1,5 @@
+//! Vectors of digests of every domain.
+
 use serde_json::{Value as Json, json};
 use treering::digest::{Domain, to_hex};
 

@@ -1,3 +1,5 @@
+//! Vectors of history roots.
+
 use serde_json::{Value as Json, json};
 use treering::digest::CommitDigest;
 use treering::object::HistoryTree;

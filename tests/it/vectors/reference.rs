@@ -1,3 +1,5 @@
+//! Vectors of references: encodings, digests, and encodings that are refused.
+
 use serde_json::{Value as Json, json};
 use treering::digest::{CommitDigest, KeyPath, ObjectDigest, Root, TextDigest, to_hex};
 use treering::object::{Reference, ReferenceName, StagedChange, Time};

@@ -1,0 +1,18 @@
+//! Opening a memory on a disk of the test's choice.
+//!
+//! # Layer
+//! For tests; uses the engine.
+
+use std::sync::Arc;
+
+use crate::disk::Disk;
+use crate::engine::{Memory, Options};
+use crate::error::Result;
+
+/// Opens the store on `disk`, or creates one there.
+///
+/// # Errors
+/// As [`Options::open`] and [`Options::create`].
+pub fn memory_on(disk: Arc<dyn Disk>, options: Options, create: bool) -> Result<Memory> {
+    Memory::on_disk(disk, options, create, None)
+}

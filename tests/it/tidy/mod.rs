@@ -1,0 +1,90 @@
+//! The style test: the rules that a reader of this repository may rely on, checked against every file.
+//!
+//! Each rule is a function from files to a list of violations. It has two tests: one on a small bad sample, which
+//! shows that the rule can fail, and one on the repository.
+
+mod docs;
+mod invariants;
+mod layers;
+mod packages;
+mod size;
+mod source;
+mod words;
+
+use std::path::{Path, PathBuf};
+
+use source::Source;
+
+/// The folder of the repository.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// All files under `folder` of the repository that end in `.extension`, sorted; none if there is no such folder.
+fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().join(folder)];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else {
+            continue;
+        };
+        for entry in entries {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                if !path.ends_with("target") {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|found| found == extension) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The path of a file below the repository, with `/`.
+fn name_of(path: &Path) -> String {
+    path.strip_prefix(root())
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .replace('\\', "/")
+}
+
+/// The Rust files under `folder`.
+fn sources(folder: &str) -> Vec<Source> {
+    let files = files(folder, "rs");
+    assert!(!files.is_empty(), "there are no Rust files in {folder}");
+    files
+        .iter()
+        .map(|path| Source::new(&name_of(path), &std::fs::read_to_string(path).unwrap()))
+        .collect()
+}
+
+/// The crate and its tests.
+fn all_sources() -> Vec<Source> {
+    ["src", "tests", "fuzz", "benches"]
+        .iter()
+        .filter(|folder| root().join(folder).exists())
+        .flat_map(|folder| sources(folder))
+        .collect()
+}
+
+/// Fails with the violations, one a line.
+#[track_caller]
+fn expect_none(violations: &[String]) {
+    assert!(
+        violations.is_empty(),
+        "{} violations:\n{}",
+        violations.len(),
+        violations.join("\n")
+    );
+}
+
+/// Fails unless there is a violation whose text holds `part`, and no other.
+#[track_caller]
+fn expect_one(violations: &[String], part: &str) {
+    assert_eq!(violations.len(), 1, "{violations:?}");
+    assert!(violations[0].contains(part), "{violations:?}");
+}

@@ -1,0 +1,87 @@
+//! Every file says what it is, is about one thing, and has functions that fit a screen.
+
+use super::source::{Source, block_length};
+use super::{all_sources, expect_none, expect_one};
+
+/// Lines of the longest file. Only ever lowered.
+const FILE_LINES_MAX: usize = 800;
+/// Lines of the longest function. Only ever lowered.
+const FUNCTION_LINES_MAX: usize = 100;
+
+/// Files that do not begin by saying what they are.
+fn without_header(files: &[Source]) -> Vec<String> {
+    let has_header = |file: &Source| {
+        let first = file.text.lines().find(|line| !line.starts_with("#!["));
+        first.is_some_and(|line| line.strip_prefix("//! ").is_some_and(|text| text.len() > 8))
+    };
+    files
+        .iter()
+        .filter(|file| !has_header(file))
+        .map(|file| format!("{} has no header", file.path))
+        .collect()
+}
+
+/// Files that are too long.
+fn long_files(files: &[Source], lines_max: usize) -> Vec<String> {
+    let count = |file: &Source| file.text.lines().count();
+    let long = files.iter().filter(|file| count(file) > lines_max);
+    long.map(|file| format!("{} has {} lines", file.path, count(file)))
+        .collect()
+}
+
+/// Functions that are too long.
+fn long_functions(files: &[Source], lines_max: usize) -> Vec<String> {
+    let mut violations = Vec::new();
+    for file in files {
+        let code = file.code.join("\n");
+        for (start, _) in code.match_indices("fn ") {
+            let is_word = !code[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            let rest = &code[start..];
+            let Some(open) = rest.find(['{', ';']).filter(|_| is_word) else {
+                continue;
+            };
+            if rest[open..].starts_with(';') {
+                continue;
+            }
+            let lines = rest[..open + block_length(&rest[open..])].matches('\n').count() + 1;
+            if lines > lines_max {
+                let line = code[..start].matches('\n').count() + 1;
+                violations.push(format!("{} has {lines} lines", file.at(line)));
+            }
+        }
+    }
+    violations
+}
+
+#[test]
+fn a_missing_header_and_too_many_lines_are_seen() {
+    let file = |text: &str| [Source::new("src/a.rs", text)];
+    expect_one(
+        &without_header(&file("use std::io;\n//! Too late for a header.")),
+        "no header",
+    );
+    expect_one(&without_header(&file("//! Short")), "no header");
+    expect_none(&without_header(&file("//! The thing that this is.\n")));
+    expect_one(&long_files(&file("//! A\n\n\n"), 2), "3 lines");
+    let text = "impl A {\n    fn a(&self) -> [u8; 2] {\n        if x {\n        }\n        y\n    }\n    fn b() {}\n}\n";
+    expect_one(
+        &long_functions(&file("fn long() {\n\n\n}\nfn c();\n"), 3),
+        "4 lines",
+    );
+    expect_none(&long_functions(&file(text), 5));
+}
+
+#[test]
+fn every_file_begins_with_a_header() {
+    expect_none(&without_header(&all_sources()));
+}
+
+#[test]
+fn no_file_is_too_long() {
+    expect_none(&long_files(&all_sources(), FILE_LINES_MAX));
+}
+
+#[test]
+fn no_function_is_too_long() {
+    expect_none(&long_functions(&all_sources(), FUNCTION_LINES_MAX));
+}

@@ -1,0 +1,164 @@
+//! What may be written only in one place, or nowhere.
+
+use super::source::{Source, words};
+use super::{all_sources, expect_none, expect_one, sources};
+
+/// Code that stands where it must not; `is_allowed` knows the places by path.
+fn misplaced(files: &[Source], wanted: &[&str], is_allowed: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut violations = Vec::new();
+    for file in files.iter().filter(|file| !is_allowed(&file.path)) {
+        for (number, line) in file.shipped() {
+            let squeezed: String = line.split(' ').collect();
+            let is_found = |word: &&&str| match word.strip_suffix('!') {
+                Some(name) => words(line).any(|found| found == name) && squeezed.contains(**word),
+                None if word.contains(':') => squeezed.contains(**word),
+                None => words(line).any(|found| found == **word),
+            };
+            violations.extend(
+                wanted
+                    .iter()
+                    .filter(is_found)
+                    .map(|word| format!("{} has {word}", file.at(number))),
+            );
+        }
+    }
+    violations
+}
+
+/// `unsafe` outside the file that maps segments.
+fn unsafe_code(files: &[Source]) -> Vec<String> {
+    misplaced(files, &["unsafe"], |path| path == "src/disk/map.rs")
+}
+
+/// Printing outside the file that knows streams and colours.
+fn printing(files: &[Source]) -> Vec<String> {
+    misplaced(files, &["println!", "eprintln!", "print!", "eprint!"], |path| {
+        path == "src/cli/output.rs"
+    })
+}
+
+/// Files, the clock and random bytes outside the places that own them.
+fn outside_world(files: &[Source]) -> Vec<String> {
+    misplaced(files, &["std::fs", "SystemTime", "getrandom"], |path| {
+        path.starts_with("src/disk/") || path.starts_with("src/cli/") || path == "src/engine/options.rs"
+    })
+}
+
+/// Code that is not finished.
+fn unfinished_code(files: &[Source]) -> Vec<String> {
+    misplaced(files, &["todo!", "unimplemented!", "dbg!"], |_| false)
+}
+
+/// Comments that postpone work. Ingestion may speak of the states of headlines.
+fn postponing_comments(files: &[Source]) -> Vec<String> {
+    let mut violations = Vec::new();
+    for file in files {
+        for (index, comment) in file.comments.iter().enumerate() {
+            let is_about_headlines = file.path.starts_with("src/ingest/");
+            if words(comment)
+                .any(|word| matches!(word, "FIXME" | "XXX") || (word == "TODO" && !is_about_headlines))
+            {
+                violations.push(file.at(index + 1));
+            }
+        }
+    }
+    violations
+}
+
+/// Characters beyond ASCII in files that are not for tests: there, escapes say what is meant.
+fn beyond_ascii(files: &[Source]) -> Vec<String> {
+    let mut violations = Vec::new();
+    for file in files {
+        for (index, line) in file.text.split('\n').enumerate() {
+            if !line.is_ascii() && !file.for_tests[index] {
+                violations.push(file.at(index + 1));
+            }
+        }
+    }
+    violations
+}
+
+/// Error codes that are not in snake case.
+fn bad_codes(files: &[Source]) -> Vec<String> {
+    let mut violations = Vec::new();
+    for file in files {
+        for (index, line) in file.text.lines().enumerate() {
+            for rest in line.split("with_code(\"").skip(1) {
+                let code = rest.split('"').next().unwrap_or_default();
+                let is_snake = code.starts_with(|c: char| c.is_ascii_lowercase())
+                    && code
+                        .chars()
+                        .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+                if !is_snake {
+                    violations.push(file.at(index + 1));
+                }
+            }
+        }
+    }
+    violations
+}
+
+#[test]
+fn misplaced_words_are_seen() {
+    let file = |text: &str| [Source::new("src/a.rs", text)];
+    expect_one(&unsafe_code(&file("let x = unsafe { y };")), "unsafe");
+    expect_none(&unsafe_code(&file(
+        "#![deny(unsafe_code)] // unsafe\nlet x = \"unsafe\";",
+    )));
+    expect_none(&unsafe_code(&[Source::new("src/disk/map.rs", "unsafe {}")]));
+    expect_one(&printing(&file("println !(\"a\");")), "println!");
+    expect_one(&printing(&file("print!(\"a\");")), "print!");
+    expect_none(&printing(&file(
+        "#[cfg(test)]\nmod tests { fn a() { println!(); } }",
+    )));
+    expect_one(&outside_world(&file("use std::fs::File;")), "std::fs");
+    expect_one(
+        &outside_world(&file("let now = std::time::SystemTime::now();")),
+        "SystemTime",
+    );
+    expect_one(&outside_world(&file("getrandom::fill(&mut x);")), "getrandom");
+    expect_one(&unfinished_code(&file("fn a() { todo!() }")), "todo!");
+    expect_none(&unfinished_code(&file("fn a() { todo() }")));
+    expect_one(&postponing_comments(&file("let x = 1; // FIXME: later")), "FIXME");
+    expect_one(&postponing_comments(&file("// TODO later")), "TODO");
+    expect_none(&postponing_comments(&file(
+        "let x = \"TODO\"; // A fixme is no FIXMES.",
+    )));
+    expect_one(
+        &beyond_ascii(&file("// caf\u{e9}\n#[cfg(test)]\nmod tests { /* \u{e9} */ }")),
+        "caf",
+    );
+    expect_one(&bad_codes(&file("error.with_code(\"noStore\")")), "noStore");
+    expect_none(&bad_codes(&file("error.with_code(\"no_store\")")));
+}
+
+#[test]
+fn only_the_map_is_unsafe() {
+    expect_none(&unsafe_code(&sources("src")));
+}
+
+#[test]
+fn only_the_output_prints() {
+    expect_none(&printing(&sources("src")));
+}
+
+#[test]
+fn files_clock_and_random_bytes_have_their_places() {
+    expect_none(&outside_world(&sources("src")));
+}
+
+#[test]
+fn nothing_is_left_unfinished() {
+    expect_none(&unfinished_code(&sources("src")));
+    expect_none(&postponing_comments(&all_sources()));
+}
+
+#[test]
+fn code_is_ascii() {
+    expect_none(&beyond_ascii(&sources("src")));
+}
+
+#[test]
+fn error_codes_are_snake_case() {
+    expect_none(&bad_codes(&sources("src")));
+}
