@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::Receiver;
 use parking_lot::Mutex;
@@ -97,6 +97,7 @@ impl Writing {
             .ok_or_else(|| Error::internal("a write without the lock"))?;
         match durability {
             Durability::Sync => self.log.append(lock, group, log::Durability::Synced),
+            // The first commit after the interval syncs all of it; a thread does if none comes.
             Durability::Interval(interval) => {
                 let due = self.unsynced.is_some_and(|since| since.elapsed() >= interval);
                 let when = if due {
@@ -318,6 +319,9 @@ impl Memory {
         let memory = Self {
             inner: Arc::new(inner),
         };
+        if let Durability::Interval(interval) = memory.inner.options.durability {
+            sync_every(&memory.inner, interval);
+        }
         memory.inner.catch_up(&mut memory.inner.writing.lock())?;
         let head = memory.inner.store.head()?;
         let wall = memory.inner.options.clock.now();
@@ -469,6 +473,23 @@ impl Drop for Inner {
         // A host that cares calls `close`; nobody is left to take this error.
         drop(self.writing.get_mut().sync());
     }
+}
+
+/// Syncs what waits for longer than `interval`, until the memory is gone.
+fn sync_every(inner: &Arc<Inner>, interval: Duration) {
+    let inner = Arc::downgrade(inner);
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(interval);
+            let Some(inner) = inner.upgrade() else { return };
+            let mut writing = inner.writing.lock();
+            if writing.unsynced.is_some_and(|since| since.elapsed() >= interval) {
+                // A failed sync poisons the handle, and the next commit says so.
+                drop(writing.sync());
+                writing.release(inner.options.exclusive);
+            }
+        }
+    });
 }
 
 fn no_store(path: &Path, error: Error) -> Error {

@@ -40,9 +40,9 @@ pub enum Durability {
     /// When it is durable: it survives a power loss. The default.
     #[default]
     Sync,
-    /// When it is written; a sync follows with the first commit after this time, at `sync` and at `close`. A
-    /// power loss may take the commits since the last sync, all or a newest part of them; nothing else.
-    /// The handle keeps the store's lock.
+    /// When it is written; a sync follows within this time, at `sync` and at `close`. A loss of power may take the
+    /// commits since the last sync, all or a newest part of them; nothing else. Until it is synced, the
+    /// handle keeps the store's lock and other processes do not see it.
     Interval(Duration),
 }
 

@@ -343,3 +343,57 @@ fn relaxed_durability_keeps_the_lock_and_loses_nothing_at_close() -> Result<()> 
     assert_eq!(Memory::open(&store)?.view().len(), 100);
     Ok(())
 }
+
+#[test]
+fn relaxed_durability_loses_only_a_newest_part_to_a_loss_of_power() -> Result<()> {
+    use crate::testing::sim_disk::{CrashImage, SimDisk};
+    let disk = SimDisk::new(3);
+    disk.relax();
+    let open = |disk: &SimDisk, options: Options, create: bool| {
+        Memory::on_disk(Arc::new(disk.clone()), options, create, None)
+    };
+    let relaxed = || Options::new().durability(Durability::Interval(std::time::Duration::from_secs(3600)));
+    let memory = open(&disk, relaxed(), true)?;
+    for number in 0..10 {
+        put(&memory, &number.to_string(), "text");
+    }
+    memory.sync()?;
+    for number in 10..20 {
+        put(&memory, &number.to_string(), "text");
+    }
+    // The power goes here: what was synced is there, of the rest a whole part from its start.
+    for seed in 0..50 {
+        for image in [
+            CrashImage::Nothing,
+            CrashImage::Everything,
+            CrashImage::Sectors(seed),
+        ] {
+            let found = open(&disk.crash_image(image), Options::new(), false)?.view();
+            let seq = found.commit().commit.seq;
+            assert!((10..=20).contains(&seq), "{seq}");
+            assert_eq!(found.len(), seq);
+            assert_eq!(found.root(), memory.view_at(&Revision::Seq(seq), "")?.root());
+        }
+    }
+    // What waits is synced within the interval without another commit.
+    let quick = SimDisk::new(4);
+    quick.relax();
+    let interval = std::time::Duration::from_millis(5);
+    let memory = open(
+        &quick,
+        Options::new().durability(Durability::Interval(interval)),
+        true,
+    )?;
+    put(&memory, "a", "text");
+    for _ in 0..1_000 {
+        std::thread::sleep(interval);
+        if open(&quick.crash_image(CrashImage::Nothing), Options::new(), false)?
+            .view()
+            .len()
+            == 1
+        {
+            return Ok(());
+        }
+    }
+    panic!("nobody synced it");
+}

@@ -27,7 +27,8 @@ use crate::error::{Error, ErrorKind, Result};
 pub enum Durability {
     /// Before `append` returns.
     Synced,
-    /// At the next `append` or `sync`, whichever comes first; until then a crash may take it, whole.
+    /// At the next synced `append` or `sync`, whichever comes first; until then a loss of power may take it, with
+    /// what was appended after it.
     Later,
 }
 
@@ -43,7 +44,8 @@ impl Log {
     /// refuses to write from then on with `Poisoned`.
     ///
     /// # Durability
-    /// As asked for. A group that was not synced is synced before the next one is written (LOG-2).
+    /// As asked for. Groups that were not synced count as one: each of their seals states as durable what was
+    /// so before the first of them (LOG-2).
     pub fn append(
         &mut self,
         lock: &WriteLock,
@@ -108,13 +110,13 @@ impl Log {
         needed: u64,
         durability: Durability,
     ) -> Result<Vec<Batch>> {
-        self.sync_group()?;
         let mut segment = self.segment(self.cursor.segment)?;
         let name = segment.name();
         let writing = |error| Error::io(format!("cannot write {name}"), error);
         let mut file = self.disk.open(&name, Access::ReadWrite).map_err(writing)?;
         // INVARIANT APP-3: the length of the file is what may be written, because a segment never grows (SEG-1).
         if self.cursor.offset.saturating_add(needed) > file.length().map_err(writing)? {
+            self.sync_group()?;
             segment = self.rotate(lock, needed)?;
             file = self
                 .disk
@@ -125,7 +127,7 @@ impl Log {
             segment: segment.header.id,
             seed: segment.header.seed(),
             start: self.cursor.offset,
-            synced_upto: self.cursor.offset,
+            synced_upto: self.durable,
             last_batch: self.cursor.batch,
             last_digest: self.cursor.digest,
         };
