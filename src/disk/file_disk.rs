@@ -12,6 +12,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir, RenameFlags};
 
@@ -26,6 +27,8 @@ pub struct FileDisk {
     path: PathBuf,
     folder: OwnedFd,
     identity: (u64, u64),
+    /// The last note of a waiting process that was seen in the lock file.
+    note: AtomicU64,
 }
 
 impl FileDisk {
@@ -52,6 +55,7 @@ impl FileDisk {
             path,
             folder,
             identity: (metadata.dev(), metadata.ino()),
+            note: AtomicU64::new(0),
         })
     }
 
@@ -228,6 +232,30 @@ impl Disk for FileDisk {
         // The text is for messages: a full disk must not keep a writer from trying.
         drop(guard.file.write_all_at(&text, 0));
         Ok(Some(Box::new(guard)))
+    }
+
+    fn announce_waiting(&self, name: &str) {
+        let mut note = [0; 8];
+        // A note that cannot be left costs fairness and nothing else.
+        if self.random(&mut note).is_ok()
+            && let Ok(file) = self.open_with(name, OFlags::RDWR)
+            && file.write_all_at(&note, HOLDER_BYTES as u64).is_ok()
+        {
+            self.note.store(u64::from_le_bytes(note), Ordering::Relaxed);
+        }
+    }
+
+    fn somebody_waits(&self, name: &str) -> bool {
+        let mut note = [0; 8];
+        let file = self.open_with(name, OFlags::RDONLY);
+        if file
+            .and_then(|file| file.read_exact_at(&mut note, HOLDER_BYTES as u64))
+            .is_err()
+        {
+            return false;
+        }
+        let note = u64::from_le_bytes(note);
+        self.note.swap(note, Ordering::Relaxed) != note
     }
 
     fn boot_id(&self) -> [u8; 16] {

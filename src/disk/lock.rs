@@ -15,6 +15,9 @@ use crate::error::{Error, ErrorKind, Result};
 /// Bytes of the holder's text in a lock file.
 pub(super) const HOLDER_BYTES: usize = 256;
 
+/// How long a writer that others wait for stays away: about as long as they pause.
+const LET_OTHERS_TRY: Duration = Duration::from_micros(800);
+
 /// A lock that is held. Dropping it lets the lock go.
 pub trait LockGuard: Send + Sync {
     /// Whether the locked file still is the one of its name (LCK-1); treering never removes it (DSK-3), but somebody
@@ -27,13 +30,17 @@ pub trait LockGuard: Send + Sync {
 
 /// Takes the lock `name`, trying again for as long as `wait`.
 ///
-/// The tries are short and of random distance, so that no waiter can stay in step with a busy writer and starve.
+/// The tries are short and of random distance, and who comes back while others wait lets them try first, so that no
+/// waiter can stay in step with a busy writer and starve.
 ///
 /// # Errors
 /// `Busy`, naming the holder, if the wait is over; `Io` if the system refuses.
 pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dyn LockGuard>> {
     let holder = holder_text(disk.process());
     let started = Instant::now();
+    if !wait.is_zero() && disk.somebody_waits(name) {
+        std::thread::sleep(LET_OTHERS_TRY.min(wait));
+    }
     loop {
         match disk.try_lock(name, &holder) {
             Ok(Some(guard)) => return Ok(guard),
@@ -44,6 +51,7 @@ pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dy
         if waited >= wait {
             return Err(busy(disk, name, waited));
         }
+        disk.announce_waiting(name);
         std::thread::sleep(pause(disk, waited).min(wait.saturating_sub(waited)));
     }
 }
@@ -78,9 +86,9 @@ fn pause(disk: &dyn Disk, waited: Duration) -> Duration {
     drop(disk.random(&mut random));
     let spread = u64::from(u16::from_le_bytes(random));
     let longest_us = if waited < Duration::from_millis(50) {
-        500
+        400
     } else {
-        3_000
+        1_500
     };
     Duration::from_micros(50 + spread * longest_us / 65_536)
 }

@@ -79,6 +79,17 @@ pub trait Disk: Send + Sync {
     /// is written into it for messages only. The lock ends with the guard, or with the process.
     fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn LockGuard>>>;
 
+    /// Leaves a note for the holder of the lock that somebody waits for it. A disk may have no place for notes.
+    fn announce_waiting(&self, name: &str) {
+        let _ = name;
+    }
+
+    /// Whether somebody else left such a note since this was last asked.
+    fn somebody_waits(&self, name: &str) -> bool {
+        let _ = name;
+        false
+    }
+
     /// What tells this run of the machine from the one before; zeros if that cannot be known.
     fn boot_id(&self) -> [u8; 16];
 

@@ -113,15 +113,15 @@ fn the_lock_names_its_holder_and_notices_that_its_file_was_replaced() {
 #[test]
 fn nobody_starves_while_others_take_the_lock_over_and_over() {
     let (_folder, disk) = file_disk();
-    let disk = Arc::new(disk);
     let end = Instant::now() + Duration::from_millis(1500);
     let workers: Vec<_> = (0..4)
         .map(|_| {
-            let disk = Arc::clone(&disk);
+            // A handle of its own, as another process has.
+            let disk = FileDisk::open(disk.path()).unwrap();
             std::thread::spawn(move || {
                 let mut turns = 0;
                 while Instant::now() < end {
-                    let _guard = lock_within(&*disk, "lock", Duration::from_secs(20)).unwrap();
+                    let _guard = lock_within(&disk, "lock", Duration::from_secs(20)).unwrap();
                     // As long as a short commit.
                     std::thread::sleep(Duration::from_micros(300));
                     turns += 1;
@@ -131,7 +131,7 @@ fn nobody_starves_while_others_take_the_lock_over_and_over() {
         })
         .collect();
     let turns: Vec<u32> = workers.into_iter().map(|worker| worker.join().unwrap()).collect();
-    assert!(turns.iter().all(|turns| *turns >= 3), "{turns:?}");
+    assert!(turns.iter().all(|turns| *turns >= 20), "{turns:?}");
 }
 
 #[test]
