@@ -397,7 +397,11 @@ impl Log {
             .filter(|(_, unfinished)| !unfinished)
         {
             let id = id.0;
-            if !self.manifest.lists(id) && self.unlisted_is_newer(id, newest)? {
+            // A reader that stopped at `live` has not seen all that is listed, so look again before judging.
+            if !self.manifest.lists(id)
+                && self.unlisted_is_newer(id, newest)?
+                && self.unlisted_is_newer(id, self.newest_listed()?)?
+            {
                 return Err(damage(
                     super::manifest::MANIFEST_NAME,
                     0,
@@ -407,6 +411,27 @@ impl Log {
         }
         self.unlisted_checked = true;
         Ok(())
+    }
+
+    /// Number of the last whole batch in the listed segments, whether it is known to be durable or not.
+    fn newest_listed(&self) -> Result<u64> {
+        let window = self
+            .segment(self.manifest.active().id)?
+            .window_to_end(FIRST_OFFSET, self.suite)?;
+        let before = self.manifest.before_active();
+        let mut chain = Chain {
+            batch: before.last_batch,
+            digest: Some(before.last_digest),
+        };
+        let mut at = FIRST_OFFSET;
+        while let Ok(scanned) = window.batch_at(at, chain) {
+            at = scanned.end;
+            chain = Chain {
+                batch: scanned.batch.number,
+                digest: Some(*scanned.batch.digest.as_bytes()),
+            };
+        }
+        Ok(chain.batch)
     }
 
     /// Whether an unlisted segment holds a whole batch with a number above `newest`. One that a crash left before the
