@@ -2,7 +2,6 @@
 //!
 //! `cargo bench --bench engine` runs all; `-- get/10000` one of them. `TREERING_BENCH_MAX` caps the size.
 #![expect(
-    missing_docs,
     clippy::unwrap_used,
     reason = "criterion's macros make the functions; a failure ends the run"
 )]
@@ -22,7 +21,9 @@ fn object(number: usize, round: usize) -> NewObject {
     object
         .attributes
         .insert("topic", Value::Text(format!("topic {}", number % 100)));
-    object.attributes.insert("round", Value::Integer(round as i64));
+    object
+        .attributes
+        .insert("round", Value::Integer(i64::try_from(round).unwrap_or(i64::MAX)));
     object.content = Some(format!("In round {round} the agent wrote down fact number {number}. ").repeat(5));
     object
 }
@@ -96,7 +97,7 @@ fn verbs(criterion: &mut Criterion) {
             });
         });
         group.bench_function(name("root"), |bench| {
-            bench.iter(|| black_box(memory.view().root()))
+            bench.iter(|| black_box(memory.view().root()));
         });
         group.bench_function(name("snapshot"), |bench| {
             bench.iter(|| memory.snapshot(None, &Writer::new()).unwrap());

@@ -23,7 +23,9 @@ fn id(number: usize) -> Id {
 
 fn object(number: usize, round: usize) -> NewObject {
     let mut object = NewObject::new(id(number), Kind::new("note").unwrap());
-    object.attributes.insert("round", Value::Integer(round as i64));
+    object
+        .attributes
+        .insert("round", Value::Integer(i64::try_from(round).unwrap_or(i64::MAX)));
     object.content = Some(format!("In round {round} the agent wrote down fact number {number}. ").repeat(5));
     object
 }
@@ -92,7 +94,7 @@ fn snapshot_and_rollback(what: &str, small: &Memory, large: &Memory, sizes: (usi
             times[at].push(time(1, || drop(memory.snapshot(None, &Writer::new()).unwrap())));
             let good = Revision::Name("good".to_owned());
             times[at + 2].push(time(1, || {
-                drop(memory.rollback(&good, false, &Writer::new()).unwrap())
+                drop(memory.rollback(&good, false, &Writer::new()).unwrap());
             }));
             memory
                 .rollback(&Revision::Ancestor(1), false, &Writer::new())

@@ -13,6 +13,10 @@
 //!
 //! # Format
 //! docs/format.md, "Tagged fields".
+#![expect(
+    clippy::missing_errors_doc,
+    reason = "every refusal is a `DecodeError`, and its cases are documented there"
+)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use std::fmt;

@@ -87,7 +87,7 @@ impl Error {
         Self::new(ErrorKind::Io, format!("{doing}: {source}")).with_source(source)
     }
 
-    /// Replaces the stable code (snake_case) that programs match on.
+    /// Replaces the stable code (`snake_case`) that programs match on.
     #[must_use]
     pub fn with_code(mut self, code: &'static str) -> Self {
         self.0.code = code;
@@ -140,7 +140,7 @@ impl Error {
         self.0.kind
     }
 
-    /// The stable, snake_case code that programs match on.
+    /// The stable, `snake_case` code that programs match on.
     pub fn code(&self) -> &'static str {
         self.0.code
     }

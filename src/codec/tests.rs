@@ -37,7 +37,7 @@ fn cod_2_every_cut_is_an_error() {
     let mut writer = FieldWriter::new(&mut bytes, 1);
     writer.put(1, b"hello");
     for cut in 2..bytes.len() {
-        let mut fields = Fields::new(&bytes[..cut], 1).unwrap();
+        let mut fields = Fields::new(bytes.get(..cut).unwrap(), 1).unwrap();
         assert!(
             matches!(fields.next_field(), Err(DecodeError::Truncated { .. })),
             "cut at {cut}"

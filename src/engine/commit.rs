@@ -210,7 +210,7 @@ impl Memory {
         let mut writing = inner.writing.lock();
         if answer.lock().is_none() {
             let group = std::mem::take(&mut *inner.queue.lock());
-            inner.commit_group(&mut writing, group);
+            inner.commit_group(&mut writing, &group);
         }
         drop(writing);
         let answer = answer.lock().take();
@@ -247,7 +247,7 @@ impl Memory {
 
 impl Inner {
     /// Answers every request of a group.
-    fn commit_group(&self, writing: &mut Writing, group: Vec<Request>) {
+    fn commit_group(&self, writing: &mut Writing, group: &[Request]) {
         let outcome = self.begin(writing).and_then(|()| self.store.head());
         let head = match outcome {
             Ok(head) => head,
@@ -255,7 +255,7 @@ impl Inner {
         };
         let mut tip = Tip::of(&head, writing);
         let (mut ready, mut waiting) = (Vec::new(), Vec::new());
-        for request in &group {
+        for request in group {
             match self.stage(&mut tip, request) {
                 Ok(Some(batch)) => {
                     waiting.push(request);

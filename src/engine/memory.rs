@@ -81,8 +81,11 @@ pub(super) struct Inner {
     warnings: Mutex<Vec<String>>,
 }
 
-/// The writable stores that this process has open, by device and inode (MEM-1).
-static OPENED: LazyLock<Mutex<HashMap<(u64, u64), Weak<Inner>>>> = LazyLock::new(Mutex::default);
+/// Stores by device and inode.
+type Opened = HashMap<(u64, u64), Weak<Inner>>;
+
+/// The writable stores that this process has open (MEM-1).
+static OPENED: LazyLock<Mutex<Opened>> = LazyLock::new(Mutex::default);
 
 impl Writing {
     /// Makes batches durable, or only written if the handle says that this is enough.

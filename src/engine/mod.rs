@@ -4,9 +4,13 @@
 //! other verb that changes something is a commit or a reference too.
 //!
 //! # When the disk changes
-//! 1. creating a store; 2. appending a batch: a commit, a snapshot, a kept draft; 3. recovery by a writer that
-//! finds a tail it cannot trust; 4. rotation to a new segment. All of it is the log's work; what a crash leaves
-//! after each step is in docs/durability.md. Reading, refreshing and verifying change nothing.
+//! 1. Creating a store.
+//! 2. Appending a batch: a commit, a snapshot, a kept draft.
+//! 3. Recovery by a writer that finds a tail it cannot trust.
+//! 4. Rotation to a new segment.
+//!
+//! All of it is the log's work; what a crash leaves after each step is in docs/durability.md. Reading, refreshing
+//! and verifying change nothing.
 //!
 //! # Layer
 //! L5. Nothing below reads the clock; nothing above touches the log.

@@ -63,6 +63,10 @@ pub type ProgressListener = Arc<dyn Fn(Progress) + Send + Sync>;
 
 /// How to open or create a store; start from [`Options::new`].
 #[derive(Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent switches; callers see one method for each"
+)]
 pub struct Options {
     pub(super) hash: HashAlgorithm,
     pub(super) read_only: bool,

@@ -334,7 +334,7 @@ fn created_and_updated_are_the_first_times() -> Result<()> {
 fn relaxed_durability_keeps_the_lock_and_loses_nothing_at_close() -> Result<()> {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("s");
-    let relaxed = Durability::Interval(std::time::Duration::from_secs(3600));
+    let relaxed = Durability::Interval(std::time::Duration::from_hours(1));
     let memory = Options::new().durability(relaxed).create(&store)?;
     for number in 0..100 {
         put(&memory, &number.to_string(), "text");
@@ -352,7 +352,7 @@ fn relaxed_durability_loses_only_a_newest_part_to_a_loss_of_power() -> Result<()
     let open = |disk: &SimDisk, options: Options, create: bool| {
         Memory::on_disk(Arc::new(disk.clone()), options, create, None)
     };
-    let relaxed = || Options::new().durability(Durability::Interval(std::time::Duration::from_secs(3600)));
+    let relaxed = || Options::new().durability(Durability::Interval(std::time::Duration::from_hours(1)));
     let memory = open(&disk, relaxed(), true)?;
     for number in 0..10 {
         put(&memory, &number.to_string(), "text");

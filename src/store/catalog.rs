@@ -15,10 +15,10 @@ use crate::object::{Commit, Reference, ReferenceClass, ReferenceName};
 use crate::trie::Trie;
 
 /// How many automatic snapshots a lane keeps, and how many rejected changes a store keeps.
-pub const RING: usize = 20;
+pub(crate) const RING: usize = 20;
 
 /// The lane of commits without session and actor.
-pub const DEFAULT_LANE: &str = "default";
+pub(super) const DEFAULT_LANE: &str = "default";
 
 /// How many ids differ between two states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

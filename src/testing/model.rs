@@ -77,14 +77,14 @@ fn is_tree(state: &ModelState) -> Result<(), &'static str> {
     for (id, object) in state {
         let mut seen = BTreeSet::from([id.clone()]);
         let mut above = object.parent.clone();
-        while let Some(parent) = above {
+        while let Some(parent) = above.take() {
             if !seen.insert(parent.clone()) {
                 return Err("parent_cycle");
             }
             let Some(object) = state.get(&parent) else {
                 return Err("no_parent");
             };
-            above = object.parent.clone();
+            above.clone_from(&object.parent);
         }
     }
     Ok(())

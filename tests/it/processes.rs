@@ -53,7 +53,7 @@ fn child_process() {
 }
 
 fn write(store: &str, number: &str) {
-    let memory = Options::new().wait(Duration::from_secs(300)).open(store).unwrap();
+    let memory = Options::new().wait(Duration::from_mins(5)).open(store).unwrap();
     for count in 0..PUTS {
         let mut object = NewObject::new(
             Id::new(&format!("{number}/{count}")).unwrap(),

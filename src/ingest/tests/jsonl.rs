@@ -3,7 +3,7 @@
 use super::*;
 use crate::object::{Kind, NewObject, Origin, Time, Value};
 
-fn entry(line: &str) -> crate::ingest::document::Section {
+fn entry(line: &str) -> document::Section {
     read("a.jsonl", line).sections[0].clone()
 }
 

@@ -292,9 +292,9 @@ fn tri_1_nodes_that_no_trie_has_are_refused_even_under_their_own_digest() {
         let mut bytes = vec![2, 0];
         bytes.extend_from_slice(&bitmap.to_le_bytes());
         bytes.extend_from_slice(&leaves.to_le_bytes());
-        children
-            .iter()
-            .for_each(|(_, child)| bytes.extend_from_slice(child));
+        for (_, child) in children {
+            bytes.extend_from_slice(child);
+        }
         let top = StoredNode {
             digest: hasher.branch(0, bitmap, count, &digests),
             count,
