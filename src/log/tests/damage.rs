@@ -482,3 +482,60 @@ fn locators_that_name_no_record_are_refused() {
     );
     assert!(reader.read(Locator::from_u64(u64::MAX)).is_err());
 }
+
+/// Changes a byte of the body of the first frame of segment 1 and makes both its checksums right again.
+fn forge_first_body(disk: &SimDisk) {
+    disk.overwrite("log/00000001.seg", |bytes| {
+        let header = segment::SegmentHeader::decode(bytes).unwrap();
+        let frame = &mut bytes[4096..4096 + 48];
+        frame[32] ^= 1;
+        frame::finish_frame(frame, header.seed(), 4096, 1).unwrap();
+    });
+}
+
+#[test]
+fn a_forged_record_with_right_checksums_does_not_match_the_digest_of_its_batch() {
+    let (disk, _) = store();
+    forge_first_body(&disk);
+    assert_corrupt(&disk, "SEA-1: a forged record");
+    let found = findings(&disk);
+    assert!(
+        found.iter().any(|finding| finding.message.contains("digest")),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_manifest_that_names_another_last_batch_is_refused() {
+    let (disk, _) = store();
+    // The digest of the first entry, and with it the checksum of the whole.
+    disk.overwrite("manifest", |bytes| {
+        bytes[40 + 32] ^= 1;
+        let covered = bytes.len() - 4;
+        let checksum = crc32c::crc32c(&bytes[..covered]);
+        bytes[covered..].copy_from_slice(&checksum.to_le_bytes());
+    });
+    assert_corrupt(&disk, "the manifest names another batch");
+}
+
+#[test]
+fn a_record_that_is_damaged_after_it_was_scanned_is_not_handed_out() {
+    let (disk, _) = store();
+    let options = LogOptions { map: false, ..SMALL };
+    let mut log = Log::open(shared(&disk), Mode::ReadOnly, options).unwrap();
+    let mut first = None;
+    log.catch_up(&mut |batch| {
+        first.get_or_insert(batch.records[0].locator);
+        Ok(())
+    })
+    .unwrap();
+    let locator = first.unwrap();
+    assert_eq!(&*log.reader().read(locator).unwrap().body, b"batch 1");
+    disk.overwrite("log/00000001.seg", |bytes| bytes[4096 + 33] ^= 1);
+    let refused = log.reader().read(locator).unwrap_err();
+    assert!(refused.is_corruption(), "RDR-1: {refused:?}");
+    assert!(
+        refused.message().contains("log/00000001.seg") && refused.message().contains("4096"),
+        "{refused}"
+    );
+}
