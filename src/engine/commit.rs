@@ -271,6 +271,8 @@ impl Inner {
                 Err(error) => *request.answer.lock() = Some(Err(error)),
             }
         }
+        // The tip shares its nodes with the newest state: held on to, each would be copied once more.
+        drop(tip);
         if !ready.is_empty() {
             match self.write_group(writing, ready) {
                 Ok(published) => {
@@ -305,7 +307,7 @@ impl Inner {
         let mut trie = tip.trie.clone();
         let objects = self.add_changes(&mut batch, &mut trie, tip, &changes)?;
         let root = trie.root(self.store.suite, Shape::State, &NoSource)?;
-        let counts = count(tip, &changes)?;
+        let counts = count(&changes);
         let note = Note {
             op,
             target: None,
@@ -443,16 +445,17 @@ impl Inner {
     }
 }
 
-fn count(tip: &Tip, changes: &BTreeMap<KeyPath, &StagedChange>) -> Result<ChangeCounts> {
+/// What the changes come to; [`Inner::merge`] has made sure that the tip has their old versions.
+fn count(changes: &BTreeMap<KeyPath, &StagedChange>) -> ChangeCounts {
     let mut counts = ChangeCounts::default();
-    for (key, change) in changes {
-        match (tip.trie.get(key, &NoSource)?, &change.new) {
+    for change in changes.values() {
+        match (change.old, &change.new) {
             (None, _) => counts.added += 1,
             (Some(_), Some(_)) => counts.changed += 1,
             (Some(_), None) => counts.removed += 1,
         }
     }
-    Ok(counts)
+    counts
 }
 
 pub(super) fn changed_meanwhile(ids: Vec<String>) -> Error {
