@@ -1,6 +1,8 @@
 //! Treering: the memory of a long-running AI agent.
 
 pub mod bytes;
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod codec;
 pub mod digest;
 pub mod disk;

@@ -1,2 +1,8 @@
-//! The `treering` program.
-fn main() {}
+//! The `treering` program: everything happens in [`treering::cli`].
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    treering::cli::report_bugs_in_one_line();
+    treering::cli::run(std::env::args_os())
+}

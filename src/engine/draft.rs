@@ -241,6 +241,19 @@ impl Draft {
         Ok(children)
     }
 
+    /// Stages `object` as [`Self::put`] does, with an origin no more trusted than `origin`: what comes from
+    /// elsewhere may bring its own, which can only lower that of the writer.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn put_at_most(&mut self, object: NewObject, origin: Origin) -> Result<Staged> {
+        let class = self.writer.trust;
+        self.writer.trust = Origin::least(class, origin);
+        let staged = self.put(object);
+        self.writer.trust = class;
+        staged
+    }
+
     /// Stages `object` in place of what its id has.
     ///
     /// # Errors

@@ -4,8 +4,28 @@
     reason = "everything here runs in tests only; a panic is the failure"
 )]
 
+#[cfg(feature = "cli")]
+mod cli_errors;
+#[cfg(feature = "cli")]
+mod cli_ingest;
+#[cfg(feature = "cli")]
+mod cli_lines;
+#[cfg(feature = "cli")]
+mod cli_objects;
+#[cfg(feature = "cli")]
+mod cli_output;
+#[cfg(feature = "cli")]
+mod cli_proof;
+#[cfg(feature = "cli")]
+mod cli_store;
+#[cfg(feature = "cli")]
+mod cli_time;
+#[cfg(feature = "cli")]
+mod cli_tour;
 mod format_page;
 mod processes;
+#[cfg(feature = "cli")]
+mod program;
 mod tidy;
 mod vectors;
 mod vectors_trie;

@@ -1,0 +1,291 @@
+//! The command line: what can be typed, and nothing about what it does.
+//!
+//! The options that every verb knows may stand before the verb or after it. They are declared in both places
+//! and laid over each other by [`Cli::into_parts`], so that an option a verb has no use for is refused by
+//! name instead of being ignored.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, ValueEnum};
+
+use super::errors::Failure;
+use super::time;
+use super::verbs::Verb;
+use crate::engine::Writer;
+use crate::object::Origin;
+
+const HEADING: &str = "Options that may also stand before the verb";
+
+const HELP: &str = "\
+{name} {version}: the memory of a long-running agent, with snapshots and rollback
+
+Usage: treering [OPTIONS] VERB ...
+
+Write      init        make a store                     ingest    documents into objects
+           put         store one object, or many        remove    remove an object
+Read       get         one object                       list      objects that match
+           history     the changes of one object        export    everything, as JSON Lines
+Time       snapshot    name the present state           snapshots the states with a name
+           rollback    back to an earlier state         log       the commits, newest first
+           undo, redo  your last change                 diff      what changed between two states
+Trust      verify      check every byte of the store    head      the root that names the state
+           prove       a proof for one object           contains  whether a digest is in here
+           check-proof check it, without the store      stats     counts and sizes
+Learn      tour        see all of it on real input      help      about a verb: treering help put
+
+Options, before or after the verb:
+  --store DIR    the store [else TREERING_STORE, the nearest .treering/ above, the XDG data folder]
+  --json         one JSON document, or a line each for streams
+  --at REV       read the past: @-3, snap:0, a snapshot's name, seq:7, a digest, a time
+  --degraded     read a damaged store at its last good root
+  --actor A  --session S  --source SRC  --trust untrusted  --wait 30s  -m REASON    when writing
+  -h, --help     -V, --version
+
+Start here: treering tour
+       or:  echo 'the build needs Rust 1.95' | treering put build/rust --kind fact --content -
+            treering snapshot, treering log, treering rollback snap:0
+";
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(name = "treering", bin_name = "treering", version, about, help_template = HELP)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    before: AnyOptions,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// Every option that may stand before the verb.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct AnyOptions {
+    /// The folder of the store
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+    /// Print JSON: one document, or a line each for streams
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Read the state at REV
+    #[arg(long, value_name = "REV")]
+    pub(crate) at: Option<String>,
+    /// Read a damaged store at its last good root
+    #[arg(long)]
+    pub(crate) degraded: bool,
+    #[command(flatten)]
+    pub(crate) lane: LaneOptions,
+    #[command(flatten)]
+    pub(crate) commit: CommitOptions,
+}
+
+/// Who is at work: the lane of snapshots and undo.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct LaneOptions {
+    /// Who is at work
+    #[arg(long, value_name = "A", help_heading = HEADING)]
+    pub(crate) actor: Option<String>,
+    /// The session at work: undo and snap:N count within it
+    #[arg(long, value_name = "S", help_heading = HEADING)]
+    pub(crate) session: Option<String>,
+}
+
+/// What a commit says about itself.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct CommitOptions {
+    /// Where this comes from
+    #[arg(long, value_name = "SRC", help_heading = HEADING)]
+    pub(crate) source: Option<String>,
+    /// Mark what is written as not to be trusted; nothing here raises trust
+    #[arg(long, value_name = "untrusted", hide_possible_values = true, help_heading = HEADING)]
+    pub(crate) trust: Option<Trust>,
+    /// How long to wait for another writer: 30s, 500ms, 0 [default: 30s]
+    #[arg(long, value_name = "DURATION", value_parser = time::duration, help_heading = HEADING)]
+    pub(crate) wait: Option<Duration>,
+    /// Why
+    #[arg(short = 'm', long, value_name = "REASON", help_heading = HEADING)]
+    pub(crate) reason: Option<String>,
+}
+
+/// What `--trust` takes: it can only lower, to the class of an outside tool's output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Trust {
+    Untrusted,
+}
+
+/// The options of a verb that reads a store.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ReadOptions {
+    /// The folder of the store
+    #[arg(long, value_name = "DIR", help_heading = HEADING)]
+    store: Option<PathBuf>,
+    /// Print JSON: one document, or a line each for streams
+    #[arg(long, help_heading = HEADING)]
+    json: bool,
+    /// Read the past: @-3, snap:0, a snapshot's name, seq:7, a digest, a time
+    #[arg(long, value_name = "REV", help_heading = HEADING)]
+    at: Option<String>,
+    /// Read a damaged store at its last good root
+    #[arg(long, help_heading = HEADING)]
+    degraded: bool,
+    #[command(flatten)]
+    lane: LaneOptions,
+}
+
+/// The options of a verb that writes to a store.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct WriteOptions {
+    /// The folder of the store
+    #[arg(long, value_name = "DIR", help_heading = HEADING)]
+    store: Option<PathBuf>,
+    /// Print JSON: one document
+    #[arg(long, help_heading = HEADING)]
+    json: bool,
+    #[command(flatten)]
+    lane: LaneOptions,
+    #[command(flatten)]
+    commit: CommitOptions,
+}
+
+/// The options of a verb that works on no store, or makes its own.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct PlainOptions {
+    /// The folder of the store
+    #[arg(long, value_name = "DIR", help_heading = HEADING)]
+    store: Option<PathBuf>,
+    /// Print JSON: one document
+    #[arg(long, help_heading = HEADING)]
+    json: bool,
+}
+
+/// The options of a verb, whatever it does.
+pub(crate) enum VerbOptions<'a> {
+    Read(&'a ReadOptions),
+    Write(&'a WriteOptions),
+    Plain(&'a PlainOptions),
+}
+
+impl Cli {
+    /// The verb, and the options that stood before it and after it as one. Where both say something, what
+    /// stands after the verb counts.
+    ///
+    /// # Errors
+    /// A usage failure when an option stands before a verb that has no use for it.
+    pub(crate) fn into_parts(self) -> Result<(AnyOptions, Verb), Failure> {
+        let Self { before, verb } = self;
+        let after = match verb.options() {
+            VerbOptions::Read(read) => {
+                refuse(&verb, "a verb that only reads", &before.commit.named())?;
+                AnyOptions {
+                    store: read.store.clone(),
+                    json: read.json,
+                    at: read.at.clone(),
+                    degraded: read.degraded,
+                    lane: read.lane.clone(),
+                    commit: CommitOptions::default(),
+                }
+            }
+            VerbOptions::Write(write) => {
+                refuse(&verb, "a verb that writes", &before.reading_named())?;
+                AnyOptions {
+                    store: write.store.clone(),
+                    json: write.json,
+                    at: None,
+                    degraded: false,
+                    lane: write.lane.clone(),
+                    commit: write.commit.clone(),
+                }
+            }
+            VerbOptions::Plain(plain) => {
+                refuse(&verb, "a verb that opens no store", &before.reading_named())?;
+                AnyOptions {
+                    store: plain.store.clone(),
+                    json: plain.json,
+                    ..AnyOptions::default()
+                }
+            }
+        };
+        Ok((before.overlaid_by(after), verb))
+    }
+
+    /// The definition, for tests that look at every verb.
+    #[cfg(test)]
+    pub(crate) fn definition() -> clap::Command {
+        <Self as clap::CommandFactory>::command()
+    }
+}
+
+fn refuse(verb: &Verb, what: &str, named: &[&str]) -> Result<(), Failure> {
+    match named.first() {
+        None => Ok(()),
+        Some(option) => Err(Failure::usage(
+            format!("{option} has no meaning for '{}', {what}", verb.name()),
+            format!("see treering {} --help", verb.name()),
+        )),
+    }
+}
+
+impl AnyOptions {
+    fn overlaid_by(self, after: Self) -> Self {
+        Self {
+            store: after.store.or(self.store),
+            json: after.json || self.json,
+            at: after.at.or(self.at),
+            degraded: after.degraded || self.degraded,
+            lane: LaneOptions {
+                actor: after.lane.actor.or(self.lane.actor),
+                session: after.lane.session.or(self.lane.session),
+            },
+            commit: CommitOptions {
+                source: after.commit.source.or(self.commit.source),
+                trust: after.commit.trust.or(self.commit.trust),
+                wait: after.commit.wait.or(self.commit.wait),
+                reason: after.commit.reason.or(self.commit.reason),
+            },
+        }
+    }
+
+    fn reading_named(&self) -> Vec<&'static str> {
+        let given = [(self.at.is_some(), "--at"), (self.degraded, "--degraded")];
+        given
+            .iter()
+            .filter(|(is_given, _)| *is_given)
+            .map(|(_, name)| *name)
+            .collect()
+    }
+
+    /// Who writes, as the engine wants to know it.
+    pub(crate) fn writer(&self) -> Writer {
+        Writer {
+            actor: self.lane.actor.clone(),
+            session: self.lane.session.clone(),
+            source: self.commit.source.clone(),
+            trust: match self.commit.trust {
+                Some(Trust::Untrusted) => Origin::ToolExternal,
+                None => Origin::DirectUser,
+            },
+            reason: self.commit.reason.clone(),
+        }
+    }
+}
+
+impl CommitOptions {
+    fn named(&self) -> Vec<&'static str> {
+        let given = [
+            (self.source.is_some(), "--source"),
+            (self.trust.is_some(), "--trust"),
+            (self.wait.is_some(), "--wait"),
+            (self.reason.is_some(), "-m"),
+        ];
+        given
+            .iter()
+            .filter(|(is_given, _)| *is_given)
+            .map(|(_, name)| *name)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! `export`: every object, one a line, in the form that `put --jsonl` reads.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::cli::context::{Context, shown};
+use crate::cli::errors::{DONE, Done};
+use crate::cli::human::counted;
+use crate::cli::verbs::{Export, ExportFormat};
+use crate::engine::View;
+use crate::error::{Error, Result};
+use crate::ingest::json as lines;
+use crate::object::Object;
+
+pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
+    if verb.format != ExportFormat::Jsonl {
+        let refused = Error::invalid("this version exports JSON Lines only").with_code("unsupported_format");
+        return Err(refused
+            .with_hint("leave --format out, or say --format jsonl")
+            .into());
+    }
+    let memory = context.open_to_read()?;
+    let view = context.view(&memory)?;
+    let objects = parents_first(&view)?;
+    let Some(path) = verb.path.as_deref().filter(|path| *path != Path::new("-")) else {
+        for object in &objects {
+            context.output.document(&lines::stored_object_to_json(object)?)?;
+        }
+        return Ok(DONE);
+    };
+    write_file(path, &objects)?;
+    if context.output.is_json() {
+        context
+            .output
+            .document(&json!({ "objects": objects.len(), "path": shown(path) }))?;
+    } else {
+        let what = counted(objects.len() as u64, "object");
+        context
+            .output
+            .line(format_args!("wrote {what} to {}", shown(path)))?;
+    }
+    Ok(DONE)
+}
+
+/// All objects so that a parent stands before its children, siblings by position and then id: the order is
+/// the same for the same state, and batches of any size can be read back.
+fn parents_first(view: &View) -> Result<Vec<Object>> {
+    let mut below: BTreeMap<Option<String>, Vec<Object>> = BTreeMap::new();
+    for object in view.objects() {
+        let object = object?;
+        below
+            .entry(object.parent().map(str::to_owned))
+            .or_default()
+            .push(object);
+    }
+    for siblings in below.values_mut() {
+        // Read from the end, so the first sibling stands last.
+        siblings.sort_unstable_by(|one, other| sibling_order(other).cmp(&sibling_order(one)));
+    }
+    let mut ordered = Vec::new();
+    let mut waiting = below.remove(&None).unwrap_or_default();
+    while let Some(object) = waiting.pop() {
+        if let Some(children) = below.remove(&Some(object.id().to_owned())) {
+            waiting.extend(children);
+        }
+        ordered.push(object);
+    }
+    if below.is_empty() {
+        Ok(ordered)
+    } else {
+        Err(Error::corrupt("some objects name a parent that is not there").with_hint("see treering verify"))
+    }
+}
+
+/// Positions by their bytes, absent ones after all others, then ids.
+fn sibling_order(object: &Object) -> (bool, &str, &str) {
+    (
+        object.position().is_none(),
+        object.position().unwrap_or_default(),
+        object.id(),
+    )
+}
+
+/// Writes the file beside its place and moves it there when it is whole.
+fn write_file(path: &Path, objects: &[Object]) -> Result<()> {
+    let failed = |error| Error::io(format_args!("writing {}", shown(path)), error);
+    let mut unfinished = path.as_os_str().to_owned();
+    unfinished.push(".unfinished");
+    let unfinished = PathBuf::from(unfinished);
+    let write = || -> Result<()> {
+        let mut out = BufWriter::new(File::create(&unfinished).map_err(failed)?);
+        for object in objects {
+            let line = lines::stored_object_to_json(object)?;
+            serde_json::to_writer(&mut out, &line).map_err(|error| failed(error.into()))?;
+            out.write_all(b"\n").map_err(failed)?;
+        }
+        let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
+        file.sync_all().map_err(failed)?;
+        fs::rename(&unfinished, path).map_err(failed)
+    };
+    let written = write();
+    if written.is_err() {
+        // What failed is told; that the unfinished file may stay behind is not worth a second message.
+        drop(fs::remove_file(&unfinished));
+    }
+    written
+}

@@ -1,0 +1,258 @@
+//! `ingest`: documents into objects, in one commit.
+//!
+//! Everything is read before the store is opened, so a file that cannot be read changes nothing.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::put::{input_error, tell_undo};
+use super::store::head_line;
+use crate::cli::context::{Context, shown};
+use crate::cli::errors::{DONE, Done};
+use crate::cli::human::counted;
+use crate::cli::verbs::{DocumentFormat, Ingest};
+use crate::digest::HashSuite;
+use crate::engine::{Committed, Memory, View, Writer};
+use crate::error::{Error, Result};
+use crate::ingest::{Change, Document, Existing, Format, IngestOptions, plan};
+use crate::object::{Id, Object, Scope};
+
+/// The largest file that is read.
+const FILE_BYTES_MAX: u64 = 256 << 20;
+/// What is said about a file that has none of the known endings.
+const SUPPORTED: &str = "supported are .org, .md and .jsonl; name the form of another file with --format";
+
+pub(super) fn ingest(context: &mut Context, verb: &Ingest) -> Done {
+    let format = match verb.format {
+        DocumentFormat::Auto => None,
+        DocumentFormat::Org => Some(Format::Org),
+        DocumentFormat::Markdown => Some(Format::Markdown),
+        DocumentFormat::Jsonl => Some(Format::JsonLines),
+    };
+    let options = IngestOptions {
+        scope: verb.scope.as_deref().map(Scope::new).transpose()?,
+    };
+    let documents = read_documents(context, &verb.paths, format)?;
+    let memory = context.open_or_create()?;
+    let (change, committed) = ingest_documents(&memory, &documents, &options, context.writer())?;
+    tell(context, &memory, documents.len(), &change, &committed)?;
+    memory.close()?;
+    Ok(DONE)
+}
+
+/// Writes what the documents say in one commit, with an automatic snapshot of the state before.
+pub(in crate::cli) fn ingest_documents(
+    memory: &Memory,
+    documents: &[Document],
+    options: &IngestOptions,
+    writer: Writer,
+) -> Result<(Change, Committed)> {
+    let mut draft = memory.draft(writer);
+    let change = plan(
+        documents,
+        &InView {
+            view: draft.base(),
+            suite: memory.suite(),
+        },
+        options,
+    )?;
+    draft.snapshot_before(true);
+    for write in &change.put {
+        match write.origin {
+            Some(origin) => draft.put_at_most(write.object.clone(), origin)?,
+            None => draft.put(write.object.clone())?,
+        };
+    }
+    for id in &change.remove {
+        draft.remove(id)?;
+    }
+    let committed = memory.commit(draft, "ingest")?;
+    Ok((change, committed))
+}
+
+/// A state, as ingestion looks at it.
+struct InView<'a> {
+    view: &'a View,
+    suite: HashSuite,
+}
+
+impl Existing for InView<'_> {
+    fn hash(&self) -> HashSuite {
+        self.suite
+    }
+
+    fn get(&self, id: &Id) -> Result<Option<Object>> {
+        self.view.get(id)
+    }
+
+    fn children(&self, parent: &Id) -> Result<Vec<Object>> {
+        let ids = self.view.children(parent, None)?;
+        ids.iter()
+            .filter_map(|id| self.view.get(id).transpose())
+            .collect()
+    }
+}
+
+fn tell(
+    context: &mut Context,
+    memory: &Memory,
+    documents: usize,
+    change: &Change,
+    committed: &Committed,
+) -> Result<(), crate::cli::errors::Failure> {
+    let info = &committed.commit;
+    let Change {
+        created,
+        updated,
+        unchanged,
+        removed,
+        ..
+    } = *change;
+    if context.output.is_json() {
+        let roots: Vec<&str> = change.roots.iter().map(Id::as_str).collect();
+        return context.output.document(&json!({
+            "objects": memory.view().len(),
+            "created": created,
+            "updated": updated,
+            "unchanged": unchanged,
+            "removed": removed,
+            "roots": roots,
+            "commit": info.digest.to_hex(),
+            "seq": info.commit.seq,
+            "root": info.commit.root.to_hex(),
+            "documents": documents,
+        }));
+    }
+    let head = head_line(&context.output, info.commit.seq, info.commit.root.as_bytes());
+    let what = counted(documents as u64, "document");
+    context.output.line(format_args!(
+        "{what}: {created} created, {updated} updated, {unchanged} unchanged, {removed} removed; {head}"
+    ))?;
+    tell_undo(context, committed);
+    Ok(())
+}
+
+fn read_documents(context: &mut Context, paths: &[PathBuf], format: Option<Format>) -> Result<Vec<Document>> {
+    let mut files = Vec::new();
+    for path in paths {
+        let metadata = fs::metadata(path).map_err(|error| input_error(path, error))?;
+        if metadata.is_dir() {
+            let before = files.len();
+            add_folder(path, format, &mut files)?;
+            if files.len() == before {
+                context.output.note(
+                    "nothing_found",
+                    format!("nothing to ingest in {}: {SUPPORTED}", shown(path)),
+                );
+            }
+        } else if format.is_some() || path.to_str().and_then(Format::from_path).is_some() {
+            files.push(path.clone());
+        } else {
+            let refused = Error::invalid(format!("{} is of no known form", shown(path)));
+            return Err(refused.with_code("unsupported_document").with_hint(SUPPORTED));
+        }
+    }
+    let bar = context.output.steps(files.len(), "reading");
+    let mut seen = HashSet::new();
+    let mut documents = Vec::with_capacity(files.len());
+    for file in &files {
+        let document = read_document(file, format)?;
+        if seen.insert(document.id().clone()) {
+            documents.push(document);
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(documents)
+}
+
+/// Adds the documents below a folder in the order of their names; hidden files and links are passed over.
+fn add_folder(folder: &Path, format: Option<Format>, files: &mut Vec<PathBuf>) -> Result<()> {
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(path) = waiting.pop() {
+        let failed = |error| Error::io(format_args!("looking into {}", shown(&path)), error);
+        if path.is_dir() {
+            let mut entries = Vec::new();
+            for entry in fs::read_dir(&path).map_err(failed)? {
+                let entry = entry.map_err(failed)?;
+                let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+                if !hidden && !entry.file_type().map_err(failed)?.is_symlink() {
+                    entries.push(entry.path());
+                }
+            }
+            entries.sort_unstable();
+            // Read from the end, so the first name stands last.
+            waiting.extend(entries.into_iter().rev());
+        } else if let Some(found) = path.to_str().and_then(Format::from_path)
+            && format.is_none_or(|wanted| wanted == found)
+        {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn read_document(file: &Path, format: Option<Format>) -> Result<Document> {
+    let name = file.to_str().ok_or_else(|| {
+        Error::invalid(format!("the name of {} is not UTF-8", shown(file))).with_hint("rename the file")
+    })?;
+    let mut bytes = Vec::new();
+    let opened = File::open(file).map_err(|error| input_error(file, error))?;
+    opened
+        .take(FILE_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| input_error(file, error))?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        let refused = Error::invalid(format!("{name} has more than {} MiB", FILE_BYTES_MAX >> 20));
+        return Err(refused
+            .with_code("over_limit")
+            .with_hint("split the file, or use put --jsonl"));
+    }
+    Document::read(name, &bytes, format)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_give_their_documents_in_name_order_without_hidden_files_and_links() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("b/deep")).unwrap();
+        fs::create_dir_all(at(".hidden")).unwrap();
+        for name in [
+            "z.org",
+            "a.md",
+            "b/deep/x.jsonl",
+            "b/c.org",
+            "note.txt",
+            ".secret.org",
+            ".hidden/y.org",
+        ] {
+            fs::write(at(name), "").unwrap();
+        }
+        std::os::unix::fs::symlink(at("z.org"), at("link.org")).unwrap();
+        std::os::unix::fs::symlink(folder.path(), at("loop")).unwrap();
+        let mut files = Vec::new();
+        add_folder(folder.path(), None, &mut files).unwrap();
+        let names: Vec<_> = files
+            .iter()
+            .map(|file| file.strip_prefix(folder.path()).unwrap())
+            .collect();
+        assert_eq!(
+            names,
+            ["a.md", "b/c.org", "b/deep/x.jsonl", "z.org"].map(Path::new)
+        );
+        files.clear();
+        add_folder(folder.path(), Some(Format::Org), &mut files).unwrap();
+        assert_eq!(files.len(), 2);
+    }
+}

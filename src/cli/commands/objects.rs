@@ -1,0 +1,249 @@
+//! `get`, `list`, `history`, `remove`: objects one by one.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use serde_json::json;
+
+use super::store::head_line;
+use super::undo_command;
+use crate::cli::context::Context;
+use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::human::{self, Table, coloured, number, plain, short};
+use crate::cli::json;
+use crate::cli::output::{Meaning, printable};
+use crate::cli::time;
+use crate::cli::verbs::{Get, History, List, Remove};
+use crate::engine::{Query, View};
+use crate::error::{Error, Result};
+use crate::ingest::json as lines;
+use crate::object::{Id, Kind, Object, Scope, Value};
+
+/// Children that people see.
+const CHILDREN_SHOWN: usize = 20;
+
+pub(super) fn get(context: &mut Context, verb: &Get) -> Done {
+    let memory = context.open_to_read()?;
+    let view = context.view(&memory)?;
+    let id = Id::new(&verb.id)?;
+    let object = view.get(&id)?.ok_or_else(|| no_object(&id, &view))?;
+    if context.output.is_json() {
+        context.output.document(&json::object(&view, &object)?)?;
+    } else {
+        show(context, &view, &object)?;
+    }
+    Ok(DONE)
+}
+
+/// An object for people.
+fn show(context: &mut Context, view: &View, object: &Object) -> Result<(), Failure> {
+    let id = Id::new(object.id())?;
+    let children = view.children(&id, Some(CHILDREN_SHOWN))?;
+    let total = view.child_count(&id)?;
+    let output = &mut context.output;
+    let mut rows: Vec<(String, String)> = vec![
+        ("kind".into(), human::one_line(object.kind())),
+        ("scope".into(), human::one_line(object.scope())),
+    ];
+    let mut optional = |name: &str, value: Option<String>| {
+        rows.extend(value.map(|value| (name.to_owned(), human::one_line(&value))));
+    };
+    optional("parent", object.parent().map(str::to_owned));
+    optional("position", object.position().map(str::to_owned));
+    optional("event time", object.event_time().map(|time| time.to_string()));
+    optional("expires", object.expires().map(|time| time.to_string()));
+    rows.push(("origin".into(), object.origin().name().into()));
+    rows.push(("digest".into(), object.digest().to_hex()));
+    if let Some((created, updated)) = view.stamps(&id)? {
+        let now = view.now();
+        rows.push((
+            "created".into(),
+            format!("{created}  ({})", time::ago(created, now)),
+        ));
+        if updated != created {
+            rows.push((
+                "updated".into(),
+                format!("{updated}  ({})", time::ago(updated, now)),
+            ));
+        }
+    }
+    let heading = output.paint(Meaning::Heading, human::one_line(object.id()));
+    output.line(heading)?;
+    for (name, value) in rows {
+        let name = output.paint(Meaning::Quiet, format_args!("{name:<11}"));
+        output.line(format_args!("  {name}{value}"))?;
+    }
+    let attributes = object.attributes();
+    let width = attributes
+        .iter()
+        .map(|(name, _)| name.chars().count())
+        .max()
+        .unwrap_or_default()
+        .min(24);
+    for (name, held) in &attributes {
+        let name = output.paint(Meaning::Name, format_args!("{:<width$}", human::one_line(name)));
+        output.line(format_args!("  {name} = {}", human::value(held)))?;
+    }
+    if !children.is_empty() {
+        output.line(format_args!("  {}", human::counted(total, "child object")))?;
+        for child in &children {
+            output.line(format_args!("    {}", human::one_line(child.as_str())))?;
+        }
+        if total > children.len() as u64 {
+            output.line(format_args!(
+                "    and {} more: treering list --parent ID",
+                total - children.len() as u64
+            ))?;
+        }
+    }
+    if let Some(content) = object.content() {
+        output.line("")?;
+        output.line(printable(content.trim_end_matches('\n')))?;
+    }
+    Ok(())
+}
+
+pub(super) fn list(context: &mut Context, verb: &List) -> Done {
+    let query = Query {
+        kind: verb.kind.as_deref().map(Kind::new).transpose()?,
+        scope: verb.scope.as_deref().map(Scope::new).transpose()?,
+        prefix: verb.prefix.clone(),
+        parent: verb.parent.as_deref().map(Id::new).transpose()?,
+        attributes: verb
+            .attributes
+            .iter()
+            .map(|text| attribute(text))
+            .collect::<Result<_, Failure>>()?,
+        include_expired: verb.include_expired,
+        limit: verb.limit,
+    };
+    let memory = context.open_to_read()?;
+    let view = context.view(&memory)?;
+    let mut table = Table::new();
+    for object in view.query(&query)? {
+        let object = object?;
+        if context.output.is_json() {
+            context.output.document(&json::listed(&view, &object)?)?;
+        } else {
+            let cells = vec![
+                coloured(Meaning::Name, object.id()),
+                plain(object.kind()),
+                plain(object.scope()),
+                coloured(Meaning::Quiet, human::gist(&object)),
+            ];
+            table.row(&mut context.output, cells)?;
+        }
+    }
+    table.finish(&mut context.output)?;
+    Ok(DONE)
+}
+
+pub(super) fn history(context: &mut Context, verb: &History) -> Done {
+    let memory = context.open_to_read()?;
+    let id = Id::new(&verb.id)?;
+    let view = context.view(&memory)?;
+    let newest = view.commit().commit.seq;
+    let entries = memory.history(&id)?;
+    let mut entries = entries
+        .iter()
+        .filter(|entry| entry.commit.commit.seq <= newest)
+        .peekable();
+    if entries.peek().is_none() {
+        return Err(no_object(&id, &view).into());
+    }
+    let now = memory.view().now();
+    let mut table = Table::new();
+    for entry in entries.take(verb.limit.unwrap_or(usize::MAX)) {
+        if context.output.is_json() {
+            context.output.document(&json::history_entry(entry))?;
+            continue;
+        }
+        let commit = &entry.commit.commit;
+        let version = match entry.digest {
+            Some(digest) => coloured(Meaning::Name, short(digest.as_bytes())),
+            None => coloured(Meaning::Bad, "removed"),
+        };
+        let cells = vec![
+            number(commit.seq),
+            version,
+            plain(commit.op.as_str()),
+            plain(entry.commit.lane()),
+            coloured(Meaning::Quiet, time::ago(commit.time, now)),
+        ];
+        table.row(&mut context.output, cells)?;
+    }
+    table.finish(&mut context.output)?;
+    Ok(DONE)
+}
+
+pub(super) fn remove(context: &mut Context, verb: &Remove) -> Done {
+    let id = Id::new(&verb.id)?;
+    let memory = context.open_to_write()?;
+    let committed = memory.remove(&id, verb.recursive, context.writer())?;
+    let info = committed.commit.clone();
+    let removed = json::counts(&memory, &committed)?.removed;
+    if context.output.is_json() {
+        context.output.document(&json!({
+            "removed": removed,
+            "commit": info.digest.to_hex(),
+            "seq": info.commit.seq,
+            "root": info.commit.root.to_hex(),
+        }))?;
+    } else {
+        let head = head_line(&context.output, info.commit.seq, info.commit.root.as_bytes());
+        context.output.line(format_args!(
+            "removed {}; {head}",
+            human::counted(removed, "object")
+        ))?;
+        let undo = undo_command(&context.options);
+        context.output.note("undo", format!("bring it back with: {undo}"));
+    }
+    memory.close()?;
+    Ok(DONE)
+}
+
+fn no_object(id: &Id, view: &View) -> Error {
+    Error::not_found(format!(
+        "there is no object '{id}' at seq:{}",
+        view.commit().commit.seq
+    ))
+    .with_hint(format!(
+        "see treering list, or treering history '{id}' for its past"
+    ))
+}
+
+/// Reads `name=text` or `name:=JSON`.
+pub(super) fn attribute(text: &str) -> Result<(String, Value), Failure> {
+    let at = text.find('=').ok_or_else(|| {
+        let message = format!("--attr {}: there is no '='", human::one_line(text));
+        Failure::usage(message, "write name=text, or name:=JSON")
+    })?;
+    let (name, value) = (&text[..at], &text[at + 1..]);
+    match name.strip_suffix(':') {
+        None => Ok((name.to_owned(), Value::Text(value.to_owned()))),
+        Some(name) => {
+            let json = lines::parse(value).map_err(|error| error.context(format_args!("--attr {name}")))?;
+            Ok((name.to_owned(), lines::value_from_json(&json)?))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_are_text_or_json() {
+        let read = |text| attribute(text).unwrap();
+        assert_eq!(read("a=b=c"), ("a".into(), Value::Text("b=c".into())));
+        assert_eq!(read("a="), ("a".into(), Value::Text(String::new())));
+        assert_eq!(read("a:=7"), ("a".into(), Value::Integer(7)));
+        assert_eq!(read("a:=\"x=y\""), ("a".into(), Value::Text("x=y".into())));
+        assert_eq!(read("a:=null"), ("a".into(), Value::Null));
+        assert_eq!(read("a=b:=c"), ("a".into(), Value::Text("b:=c".into())));
+        assert_eq!(attribute("a").unwrap_err().exit_code(), 2);
+        for refused in ["a:={", "a:=", "a:={\"k\":1,\"k\":2}", "a:=99999999999999999999"] {
+            assert_eq!(attribute(refused).unwrap_err().exit_code(), 1, "{refused}");
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! `prove`, `check-proof`, `contains`: what can be shown to somebody who does not trust the store.
+//!
+//! A proof document holds nothing that is not checked: a field that the checker does not know is refused, so
+//! nobody can smuggle a claim into a document that "holds".
+//!
+//! # Layer
+//! L9, part of cli.
+//!
+//! # Invariants
+//! - CLI-6: a document that `check-proof` accepts says nothing that was not checked.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::put::input_error;
+use crate::cli::context::Context;
+use crate::cli::errors::{DONE, Done, Failure, NO};
+use crate::cli::human::one_line;
+use crate::cli::output::Meaning;
+use crate::cli::verbs::{CheckProof, Contains, Prove};
+use crate::digest::{HashAlgorithm, HashSuite, KeyPath, Root, from_hex, to_hex};
+use crate::engine::Containment;
+use crate::error::{Error, Result};
+use crate::object::Id;
+use crate::trie::{Proof, ProofLevel, Proven, Terminal, verify_proof};
+
+/// The version of the document.
+const VERSION: u32 = 1;
+/// The largest document that is read: 64 levels of 15 siblings take less than a tenth of it.
+const DOCUMENT_BYTES_MAX: u64 = 1 << 20;
+
+/// The document. Every field is checked.
+#[derive(Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+struct ProofDocument {
+    version: u32,
+    hash: String,
+    root: String,
+    id: String,
+    key_path: String,
+    /// The object's digest; null when the proof is that there is none. It must be stated either way.
+    #[serde(deserialize_with = "Option::deserialize")]
+    object: Option<String>,
+    levels: Vec<LevelDocument>,
+    terminal: TerminalDocument,
+}
+
+#[derive(Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+struct LevelDocument {
+    bitmap: u16,
+    count: u64,
+    siblings: Vec<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+enum TerminalDocument {
+    Leaf { key_path: String, object: String },
+    EmptySlot {},
+    EmptyTrie {},
+}
+
+impl ProofDocument {
+    /// The document of a proof about `id` that holds against `root`.
+    fn new(proof: &Proof, suite: HashSuite, root: &Root, id: &Id) -> Result<Self> {
+        let key = suite.key_path(id.as_str());
+        let proven = verify_proof(proof, suite, root, &key)
+            .map_err(|error| Error::internal(format!("a proof that was just made does not hold: {error}")))?;
+        Ok(Self {
+            version: VERSION,
+            hash: suite.algorithm().name().to_owned(),
+            root: root.to_hex(),
+            id: id.as_str().to_owned(),
+            key_path: key.to_hex(),
+            object: match proven {
+                Proven::Present(digest) => Some(to_hex(&digest)),
+                Proven::Absent => None,
+            },
+            levels: proof.levels.iter().map(LevelDocument::new).collect(),
+            terminal: TerminalDocument::new(&proof.terminal),
+        })
+    }
+
+    /// Checks everything that the document says. Returns the reason where it does not hold.
+    fn check(&self) -> Result<(), String> {
+        if self.version != VERSION {
+            return Err(format!(
+                "its version is {}, this program checks version {VERSION}",
+                self.version
+            ));
+        }
+        let algorithm = HashAlgorithm::from_name(&self.hash)
+            .ok_or_else(|| format!("its hash '{}' is not known", self.hash))?;
+        let suite = HashSuite::new(algorithm);
+        let id = Id::new(&self.id).map_err(|error| format!("its id is not one: {error}"))?;
+        let key = suite.key_path(id.as_str());
+        if digest(&self.key_path, "key_path")? != *key.as_bytes() {
+            return Err("its key path is not that of its id".to_owned());
+        }
+        let root = Root::from_bytes(digest(&self.root, "root")?);
+        let proof = self.proof(algorithm)?;
+        let proven = verify_proof(&proof, suite, &root, &key).map_err(|error| error.to_string())?;
+        let stated = self
+            .object
+            .as_deref()
+            .map(|object| digest(object, "object"))
+            .transpose()?;
+        match (proven, stated) {
+            (Proven::Present(proven), Some(stated)) if proven == stated => Ok(()),
+            (Proven::Absent, None) => Ok(()),
+            (Proven::Present(_), None) => {
+                Err("it says that the object is absent, but proves it present".to_owned())
+            }
+            (Proven::Absent, Some(_)) => {
+                Err("it says that the object is present, but proves it absent".to_owned())
+            }
+            (Proven::Present(_), Some(_)) => {
+                Err("it proves another version of the object than it says".to_owned())
+            }
+        }
+    }
+
+    fn proof(&self, algorithm: HashAlgorithm) -> Result<Proof, String> {
+        let levels = self
+            .levels
+            .iter()
+            .map(LevelDocument::level)
+            .collect::<Result<_, _>>()?;
+        Ok(Proof {
+            algorithm,
+            levels,
+            terminal: self.terminal.terminal()?,
+        })
+    }
+}
+
+impl LevelDocument {
+    fn new(level: &ProofLevel) -> Self {
+        let siblings = level.siblings.iter().map(|sibling| to_hex(sibling)).collect();
+        Self {
+            bitmap: level.bitmap,
+            count: level.count,
+            siblings,
+        }
+    }
+
+    fn level(&self) -> Result<ProofLevel, String> {
+        let siblings = self
+            .siblings
+            .iter()
+            .map(|sibling| digest(sibling, "sibling"))
+            .collect::<Result<_, _>>()?;
+        Ok(ProofLevel {
+            bitmap: self.bitmap,
+            count: self.count,
+            siblings,
+        })
+    }
+}
+
+impl TerminalDocument {
+    fn new(terminal: &Terminal) -> Self {
+        match terminal {
+            Terminal::Leaf { key, digest } => Self::Leaf {
+                key_path: key.to_hex(),
+                object: to_hex(digest),
+            },
+            Terminal::EmptySlot => Self::EmptySlot {},
+            Terminal::EmptyTrie => Self::EmptyTrie {},
+        }
+    }
+
+    fn terminal(&self) -> Result<Terminal, String> {
+        Ok(match self {
+            Self::Leaf { key_path, object } => Terminal::Leaf {
+                key: KeyPath::from_bytes(digest(key_path, "key_path")?),
+                digest: digest(object, "object")?,
+            },
+            Self::EmptySlot {} => Terminal::EmptySlot,
+            Self::EmptyTrie {} => Terminal::EmptyTrie,
+        })
+    }
+}
+
+/// Reads a digest in its one written form, 64 lower-case digits.
+fn digest(text: &str, what: &str) -> Result<[u8; 32], String> {
+    from_hex(text)
+        .filter(|bytes| to_hex(bytes) == text)
+        .and_then(|bytes| bytes.try_into().ok())
+        .ok_or_else(|| format!("its {what} is not a digest of 64 lower-case hexadecimal digits"))
+}
+
+/// The proof document of `id` in the state of `view`, as JSON, and whether the object is there.
+pub(in crate::cli) fn document(
+    memory: &crate::engine::Memory,
+    view: &crate::engine::View,
+    id: &Id,
+) -> Result<(serde_json::Value, bool)> {
+    let proof = memory.prove(id, view)?;
+    let document = ProofDocument::new(&proof, memory.suite(), &view.root(), id)?;
+    let present = document.object.is_some();
+    let document = serde_json::to_value(document)
+        .map_err(|error| Error::internal(format!("a proof cannot be written as JSON: {error}")))?;
+    Ok((document, present))
+}
+
+/// What a proof document shows, or why nothing.
+pub(in crate::cli) fn check(text: &str) -> Result<Checked, String> {
+    let document: ProofDocument =
+        serde_json::from_str(text).map_err(|error| format!("it cannot be read: {error}"))?;
+    document.check()?;
+    Ok(Checked {
+        id: document.id,
+        root: document.root,
+        object: document.object,
+    })
+}
+
+/// What a valid proof document shows.
+pub(in crate::cli) struct Checked {
+    pub(in crate::cli) id: String,
+    pub(in crate::cli) root: String,
+    pub(in crate::cli) object: Option<String>,
+}
+
+pub(super) fn prove(context: &mut Context, verb: &Prove) -> Done {
+    let id = Id::new(&verb.id)?;
+    let memory = context.open_to_read()?;
+    let view = context.view(&memory)?;
+    let (document, present) = document(&memory, &view, &id)?;
+    context.output.document(&document)?;
+    if !context.output.is_json() {
+        let what = if present { "is" } else { "is not" };
+        context.output.note(
+            "proven",
+            format!("proves that '{id}' {what} in the state; check it with: treering check-proof FILE"),
+        );
+    }
+    Ok(DONE)
+}
+
+pub(super) fn check_proof(context: &mut Context, verb: &CheckProof) -> Done {
+    let wanted = verb.root.as_deref().map(root_option).transpose()?;
+    let bytes = read_document(&verb.file)?;
+    let checked = String::from_utf8(bytes)
+        .map_err(|_| "it is not text".to_owned())
+        .and_then(|text| check(&text))
+        .and_then(|checked| match wanted {
+            Some(wanted) if wanted != checked.root => Err(format!(
+                "it is about the root {}, not the one that was asked for",
+                checked.root
+            )),
+            _ => Ok(checked),
+        });
+    let checked = match checked {
+        Ok(checked) => checked,
+        Err(why) => {
+            if context.output.is_json() {
+                context.output.document(&json!({ "ok": false, "reason": why }))?;
+            }
+            return Err(
+                Error::corrupt(format!("the proof does not hold: {}", one_line(&why)))
+                    .with_code("proof_failed")
+                    .into(),
+            );
+        }
+    };
+    if context.output.is_json() {
+        context.output.document(&json!({
+            "ok": true,
+            "id": checked.id,
+            "root": checked.root,
+            "object": checked.object,
+            "present": checked.object.is_some(),
+        }))?;
+    } else {
+        let holds = context.output.paint(Meaning::Good, "the proof holds");
+        let what = match &checked.object {
+            Some(object) => format!("is in the state as {object}"),
+            None => "is not in the state".to_owned(),
+        };
+        context
+            .output
+            .line(format_args!("{holds}: '{}' {what}", one_line(&checked.id)))?;
+        context.output.line(format_args!("root {}", checked.root))?;
+        if verb.root.is_none() {
+            context.output.note(
+                "root",
+                "compare that root with the one you trust, or name it with --root",
+            );
+        }
+    }
+    Ok(DONE)
+}
+
+fn root_option(text: &str) -> Result<String, Failure> {
+    let root: Root = text.parse().map_err(|_| {
+        Failure::usage(
+            "--root takes all 64 digits of a root",
+            "a prefix is easy to forge, and there is no store here to complete it",
+        )
+    })?;
+    Ok(root.to_hex())
+}
+
+fn read_document(file: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = if file == Path::new("-") {
+        io::stdin()
+            .lock()
+            .take(DOCUMENT_BYTES_MAX)
+            .read_to_end(&mut bytes)
+    } else {
+        File::open(file).and_then(|opened| opened.take(DOCUMENT_BYTES_MAX).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| input_error(file, error))?;
+    Ok(bytes)
+}
+
+pub(super) fn contains(context: &mut Context, verb: &Contains) -> Done {
+    let memory = context.open_to_read()?;
+    // With --at the question is whether the state was kept by then.
+    let newest = context.view(&memory)?.commit().commit.seq;
+    let mut state = memory.contains(&verb.digest)?;
+    if context.options.at.is_some() && state == Containment::Kept {
+        let commit = context.resolve(&memory, &verb.digest)?;
+        if commit.commit.seq > newest {
+            state = Containment::Absent;
+        }
+    }
+    let name = match state {
+        Containment::Kept => "kept",
+        Containment::Thinned => "thinned",
+        Containment::Absent => "absent",
+    };
+    if context.output.is_json() {
+        context.output.document(&json!({ "state": name }))?;
+    } else {
+        context.output.line(name)?;
+    }
+    Ok(if state == Containment::Absent { NO } else { DONE })
+}
+
+#[cfg(test)]
+mod tests;

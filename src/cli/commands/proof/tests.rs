@@ -1,0 +1,117 @@
+//! Proof documents: what holds, and that every part of one counts.
+
+use super::*;
+use crate::digest::KeyPath;
+use crate::trie::{Entry, NoSource, Shape, Trie};
+
+/// A state of a few objects, and the document about one id in it.
+fn document_about(id: &str, held: &[&str]) -> serde_json::Value {
+    let suite = HashSuite::new(HashAlgorithm::Blake3);
+    let mut trie = Trie::new();
+    for (place, held) in held.iter().enumerate() {
+        let key: KeyPath = suite.key_path(held);
+        let entry = Entry {
+            key,
+            digest: [place as u8 + 1; 32],
+            place: 0,
+            since: 0,
+        };
+        trie.insert(entry, &NoSource).unwrap();
+    }
+    let root = trie.root(suite, Shape::State, &NoSource).unwrap();
+    let id = Id::new(id).unwrap();
+    let proof = trie
+        .prove(&suite.key_path(id.as_str()), suite, &NoSource)
+        .unwrap();
+    serde_json::to_value(ProofDocument::new(&proof, suite, &root, &id).unwrap()).unwrap()
+}
+
+const HELD: [&str; 5] = ["a", "b", "c", "d", "e"];
+
+#[test]
+fn presence_and_absence_are_proven() {
+    let present = check(&document_about("b", &HELD).to_string()).unwrap();
+    assert_eq!(
+        (present.id.as_str(), present.object),
+        ("b", Some("02".repeat(32)))
+    );
+    for held in [&HELD[..], &[], &["x"]] {
+        let absent = check(&document_about("nobody", held).to_string()).unwrap();
+        assert_eq!(absent.object, None);
+    }
+}
+
+#[test]
+fn no_field_of_a_document_can_be_changed_dropped_or_added() {
+    // INVARIANT CLI-6: each leaf of the document takes part in the check.
+    for document in [document_about("b", &HELD), document_about("nobody", &HELD)] {
+        let pointers = leaves(&document);
+        assert!(pointers.len() > 8);
+        for pointer in pointers {
+            let mut changed = document.clone();
+            let leaf = changed.pointer_mut(&pointer).unwrap();
+            *leaf = other_than(leaf);
+            assert!(
+                check(&changed.to_string()).is_err(),
+                "{pointer} changed to {changed}"
+            );
+        }
+        for name in document.as_object().unwrap().keys() {
+            let mut without = document.clone();
+            without.as_object_mut().unwrap().remove(name);
+            assert!(check(&without.to_string()).is_err(), "{name} dropped");
+        }
+        let mut more = document.clone();
+        more["note"] = "trust me".into();
+        assert!(check(&more.to_string()).is_err());
+        let mut more = document.clone();
+        more["terminal"]["note"] = "trust me".into();
+        assert!(check(&more.to_string()).is_err(), "{more}");
+        let twice = document.to_string().replacen('{', "{\"version\":1,", 1);
+        assert!(check(&twice).is_err());
+    }
+}
+
+#[test]
+fn what_is_no_document_is_refused() {
+    for text in ["", "null", "[]", "{}", "{\"version\":1}", &"[".repeat(100_000)] {
+        assert!(check(text).is_err());
+    }
+}
+
+/// The JSON pointers of everything in the document that is neither list nor map.
+fn leaves(document: &serde_json::Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut waiting = vec![(String::new(), document)];
+    while let Some((pointer, value)) = waiting.pop() {
+        match value {
+            serde_json::Value::Object(map) => {
+                waiting.extend(
+                    map.iter()
+                        .map(|(name, value)| (format!("{pointer}/{name}"), value)),
+                );
+            }
+            serde_json::Value::Array(items) => {
+                waiting.extend(
+                    items
+                        .iter()
+                        .enumerate()
+                        .map(|(index, value)| (format!("{pointer}/{index}"), value)),
+                );
+            }
+            _ => found.push(pointer),
+        }
+    }
+    found
+}
+
+fn other_than(value: &serde_json::Value) -> serde_json::Value {
+    match value {
+        serde_json::Value::String(text) => {
+            let first = if text.starts_with('0') { '1' } else { '0' };
+            format!("{first}{}", text.get(1..).unwrap_or_default()).into()
+        }
+        serde_json::Value::Number(number) => (number.as_u64().unwrap() ^ 1).into(),
+        _ => "00".repeat(32).into(),
+    }
+}

@@ -1,0 +1,371 @@
+//! `put`: one object from the command line, or many from JSON Lines.
+//!
+//! Lines are read one by one and committed in batches, so a stream of any length needs no more memory than
+//! one batch of it, and what was committed before a bad line stays.
+//!
+//! # Layer
+//! L9, part of cli.
+//!
+//! # Invariants
+//! - CLI-5: of the batch that holds a refused line, nothing is kept; the message names the line.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read as _};
+use std::path::Path;
+
+use serde_json::json;
+
+use super::objects::attribute;
+use super::store::head_line;
+use super::undo_command;
+use crate::cli::context::{Context, shown};
+use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::human::counted;
+use crate::cli::verbs::Put;
+use crate::digest::ObjectDigest;
+use crate::engine::{CommitInfo, Committed, Draft, Memory, Staged};
+use crate::error::{Error, Result};
+use crate::ingest::json as lines;
+use crate::object::{CONTENT_BYTES_MAX, Id, Kind, NewObject, Position, Scope, Value};
+
+/// The longest line: the longest content with every byte escaped, and room for the rest.
+const LINE_BYTES_MAX: u64 = 8 * CONTENT_BYTES_MAX as u64;
+
+pub(super) fn put(context: &mut Context, verb: Put) -> Done {
+    match verb.jsonl {
+        Some(file) => put_lines(context, &file, verb.batch.unwrap_or(u64::MAX)),
+        None => put_one(context, verb),
+    }
+}
+
+fn put_one(context: &mut Context, verb: Put) -> Done {
+    let object = object_of(verb)?;
+    let id = object.id.clone();
+    let memory = context.open_or_create()?;
+    let mut draft = memory.draft(context.writer());
+    let staged = draft.put(object)?;
+    let digest = draft.digest(&id)?;
+    let committed = memory.commit(draft, "put")?;
+    let info = &committed.commit;
+    if context.output.is_json() {
+        context.output.document(&json!({
+            "id": id.as_str(),
+            "digest": digest.map(ObjectDigest::to_hex),
+            "commit": info.digest.to_hex(),
+            "seq": info.commit.seq,
+            "root": info.commit.root.to_hex(),
+        }))?;
+    } else {
+        let what = match staged {
+            Staged::Created => "created",
+            Staged::Updated => "updated",
+            Staged::Unchanged => "unchanged:",
+        };
+        let head = head_line(&context.output, info.commit.seq, info.commit.root.as_bytes());
+        context.output.line(format_args!("{what} {id}; {head}"))?;
+        tell_undo(context, &committed);
+    }
+    memory.close()?;
+    Ok(DONE)
+}
+
+/// Says how to take a change back, if there was one.
+pub(super) fn tell_undo(context: &mut Context, committed: &Committed) {
+    if committed.changed {
+        let undo = undo_command(&context.options);
+        context.output.note("undo", format!("take it back with: {undo}"));
+    }
+}
+
+/// The object that the command line describes.
+fn object_of(verb: Put) -> Result<NewObject, Failure> {
+    let (id, kind) = (verb.id.unwrap_or_default(), verb.kind.unwrap_or_default());
+    let mut object = NewObject::new(Id::new(&id)?, Kind::new(&kind)?);
+    if let Some(scope) = verb.scope {
+        object.scope = Scope::new(&scope)?;
+    }
+    object.parent = verb.parent.as_deref().map(Id::new).transpose()?;
+    object.position = verb.position.as_deref().map(Position::new).transpose()?;
+    for text in &verb.attributes {
+        let (name, value) = attribute(text)?;
+        if value == Value::Null {
+            object.attributes.remove(&name);
+        } else if object.attributes.insert(name.clone(), value).is_some() {
+            return Err(Failure::usage(
+                format!("--attr names '{name}' twice"),
+                "give each attribute once",
+            ));
+        }
+    }
+    object.content = match verb.content.as_deref() {
+        Some("-") => Some(content_from(&mut io::stdin().lock())?),
+        other => other.map(str::to_owned),
+    };
+    Ok(object)
+}
+
+fn content_from(input: &mut dyn io::Read) -> Result<String> {
+    let mut bytes = Vec::new();
+    // One byte more than any object can hold tells a content that is too long from one that just fits.
+    input
+        .take(CONTENT_BYTES_MAX as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Error::io("reading the content from standard input", error))?;
+    String::from_utf8(bytes).map_err(|_| {
+        Error::invalid("the content on standard input is not UTF-8").with_hint("an object's content is text")
+    })
+}
+
+/// What a stream of lines has come to so far.
+#[derive(Default)]
+struct Sums {
+    created: u64,
+    updated: u64,
+    unchanged: u64,
+    last: Option<CommitInfo>,
+}
+
+fn put_lines(context: &mut Context, file: &Path, batch: u64) -> Done {
+    let mut input = open_lines(file)?;
+    let memory = context.open_or_create()?;
+    let mut sums = Sums::default();
+    let put = put_batches(context, &memory, &mut *input, batch, &mut sums);
+    if let Err(error) = put {
+        if let Some(info) = &sums.last {
+            let kept = sums.created + sums.updated + sums.unchanged;
+            let note = format!(
+                "kept the batches before it: {}, up to seq {}",
+                counted(kept, "line"),
+                info.commit.seq
+            );
+            context.output.note("kept", note);
+        }
+        return Err(error.into());
+    }
+    let view = memory.view();
+    let info = view.commit();
+    let Sums {
+        created,
+        updated,
+        unchanged,
+        last,
+    } = sums;
+    if context.output.is_json() {
+        context.output.document(&json!({
+            "objects": view.len(),
+            "created": created,
+            "updated": updated,
+            "unchanged": unchanged,
+            "removed": 0,
+            "commit": info.digest.to_hex(),
+            "seq": info.commit.seq,
+            "root": info.commit.root.to_hex(),
+        }))?;
+    } else {
+        let head = head_line(&context.output, info.commit.seq, info.commit.root.as_bytes());
+        context.output.line(format_args!(
+            "{created} created, {updated} updated, {unchanged} unchanged; {head}"
+        ))?;
+        if last.is_some() && created + updated > 0 {
+            let undo = undo_command(&context.options);
+            context
+                .output
+                .note("undo", format!("take the last batch back with: {undo}"));
+        }
+    }
+    memory.close()?;
+    Ok(DONE)
+}
+
+fn open_lines(file: &Path) -> Result<Box<dyn BufRead>> {
+    if file == Path::new("-") {
+        return Ok(Box::new(BufReader::new(io::stdin())));
+    }
+    let opened = File::open(file).map_err(|error| input_error(file, error))?;
+    Ok(Box::new(BufReader::with_capacity(1 << 16, opened)))
+}
+
+/// A file that cannot be read: not there is the caller's mistake, the rest is the system's.
+pub(super) fn input_error(file: &Path, error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            Error::not_found(format!("there is no file {}", shown(file))).with_code("no_file")
+        }
+        _ => Error::io(format_args!("reading {}", shown(file)), error),
+    }
+}
+
+/// Puts every line, `batch` of them in a commit.
+fn put_batches(
+    context: &Context,
+    memory: &Memory,
+    input: &mut dyn BufRead,
+    batch: u64,
+    sums: &mut Sums,
+) -> Result<()> {
+    let mut reader = Lines {
+        input,
+        number: 0,
+        buffer: Vec::new(),
+    };
+    loop {
+        let mut pending = Pending::new(memory.draft(context.writer()));
+        while pending.lines < batch {
+            let Some((number, text)) = reader.next_line()? else {
+                break;
+            };
+            pending
+                .put(number, text)
+                .map_err(|error| at_line(number, error))?;
+        }
+        if pending.lines == 0 {
+            return Ok(());
+        }
+        pending.commit(memory, sums)?;
+    }
+}
+
+/// The lines of a batch that is not yet committed.
+struct Pending {
+    draft: Draft,
+    lines: u64,
+    created: u64,
+    updated: u64,
+    unchanged: u64,
+    /// The line that last stated an id, for refusals that only the commit can make.
+    stated: HashMap<Id, u64>,
+}
+
+impl Pending {
+    fn new(draft: Draft) -> Self {
+        Self {
+            draft,
+            lines: 0,
+            created: 0,
+            updated: 0,
+            unchanged: 0,
+            stated: HashMap::new(),
+        }
+    }
+
+    fn put(&mut self, number: u64, text: &str) -> Result<()> {
+        let line = lines::object_from_json(&lines::parse(text)?)?;
+        self.stated.insert(line.object.id.clone(), number);
+        let staged = match line.origin {
+            Some(origin) => self.draft.put_at_most(line.object, origin)?,
+            None => self.draft.put(line.object)?,
+        };
+        self.lines += 1;
+        match staged {
+            Staged::Created => self.created += 1,
+            Staged::Updated => self.updated += 1,
+            Staged::Unchanged => self.unchanged += 1,
+        }
+        Ok(())
+    }
+
+    fn commit(self, memory: &Memory, sums: &mut Sums) -> Result<()> {
+        let stated = self.stated;
+        let line_of = |id: &String| Id::new(id).ok().and_then(|id| stated.get(&id).copied());
+        let committed = memory.commit(self.draft, "put").map_err(|error| {
+            match error.ids().iter().filter_map(line_of).min() {
+                Some(number) => at_line(number, error),
+                None => error,
+            }
+        })?;
+        sums.created += self.created;
+        sums.updated += self.updated;
+        sums.unchanged += self.unchanged;
+        if committed.changed {
+            sums.last = Some(committed.commit);
+        }
+        Ok(())
+    }
+}
+
+fn at_line(number: u64, error: Error) -> Error {
+    error.context(format_args!("line {number}"))
+}
+
+/// Lines of bounded length, with their numbers; blank ones are passed over.
+struct Lines<'a> {
+    input: &'a mut dyn BufRead,
+    number: u64,
+    buffer: Vec<u8>,
+}
+
+impl Lines<'_> {
+    fn next_line(&mut self) -> Result<Option<(u64, &str)>> {
+        loop {
+            self.buffer.clear();
+            self.number += 1;
+            let read = (&mut *self.input)
+                .take(LINE_BYTES_MAX)
+                .read_until(b'\n', &mut self.buffer)
+                .map_err(|error| Error::io(format_args!("reading line {}", self.number), error))?;
+            if read == 0 {
+                return Ok(None);
+            }
+            if read as u64 == LINE_BYTES_MAX && !self.buffer.ends_with(b"\n") {
+                let refused = Error::invalid(format!("it has more than {LINE_BYTES_MAX} bytes"))
+                    .with_code("over_limit");
+                return Err(at_line(self.number, refused));
+            }
+            if self.number == 1 && self.buffer.starts_with("\u{feff}".as_bytes()) {
+                self.buffer.drain(..3);
+            }
+            if !self.buffer.trim_ascii().is_empty() {
+                break;
+            }
+        }
+        let text = std::str::from_utf8(&self.buffer)
+            .map_err(|_| at_line(self.number, Error::invalid("it is not UTF-8")))?;
+        Ok(Some((self.number, text)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &[u8]) -> Result<Vec<(u64, String)>> {
+        let mut input = text;
+        let mut lines = Lines {
+            input: &mut input,
+            number: 0,
+            buffer: Vec::new(),
+        };
+        let mut found = Vec::new();
+        while let Some((number, text)) = lines.next_line()? {
+            found.push((number, text.trim().to_owned()));
+        }
+        Ok(found)
+    }
+
+    #[test]
+    fn blank_lines_count_but_are_passed_over() {
+        let found = read("\u{feff}a\r\n\n  \nb".as_bytes()).unwrap();
+        assert_eq!(found, [(1, "a".to_owned()), (4, "b".to_owned())]);
+    }
+
+    #[test]
+    fn a_line_that_is_no_text_is_named() {
+        assert_eq!(
+            read(b"a\n\xff\n").unwrap_err().message(),
+            "line 2: it is not UTF-8"
+        );
+    }
+
+    #[test]
+    fn a_line_without_end_is_refused_before_it_fills_the_memory() {
+        let mut endless = io::BufReader::new(io::repeat(b'x'));
+        let mut lines = Lines {
+            input: &mut endless,
+            number: 0,
+            buffer: Vec::new(),
+        };
+        let error = lines.next_line().unwrap_err();
+        assert_eq!(error.code(), "over_limit");
+    }
+}

@@ -1,0 +1,185 @@
+//! `snapshot`, `snapshots`, `rollback`, `undo`, `redo`: going back and forth in time.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use super::store::head_line;
+use super::undo_command;
+use crate::cli::context::Context;
+use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::human::{Table, coloured, number, plain, short};
+use crate::cli::json;
+use crate::cli::output::Meaning;
+use crate::cli::revision;
+use crate::cli::time;
+use crate::cli::verbs::{Rollback, Snapshot, Snapshots};
+use crate::engine::{Committed, Memory, SnapshotInfo};
+use crate::object::check_snapshot_name;
+use crate::store::ChangeCounts;
+
+pub(super) fn snapshot(context: &mut Context, verb: &Snapshot) -> Done {
+    if let Some(name) = &verb.name {
+        check_snapshot_name(name)?;
+    }
+    let memory = context.open_to_write()?;
+    let writer = context.writer();
+    let (info, deleted) = match &verb.delete {
+        Some(name) => (memory.delete_snapshot(name, &writer)?, true),
+        None => (memory.snapshot(verb.name.as_deref(), &writer)?, false),
+    };
+    let revision = revision_of(&info);
+    if context.output.is_json() {
+        let mut document = json::snapshot(&info);
+        if deleted {
+            document["deleted"] = true.into();
+        }
+        context.output.document(&document)?;
+    } else if deleted {
+        context
+            .output
+            .line(format_args!("deleted the snapshot {revision}"))?;
+        let name = verb.delete.as_deref().unwrap_or_default();
+        let note = format!(
+            "the state stays in the history: treering log --at seq:{} ({name})",
+            info.seq
+        );
+        context.output.note("kept", note);
+    } else {
+        let head = head_line(&context.output, info.seq, info.root.as_bytes());
+        let name = context.output.paint(Meaning::Name, &revision);
+        context.output.line(format_args!("{name}: {head}"))?;
+        context
+            .output
+            .note("next", format!("come back with: treering rollback {revision}"));
+    }
+    memory.close()?;
+    Ok(DONE)
+}
+
+/// How the snapshot is typed.
+fn revision_of(info: &SnapshotInfo) -> String {
+    info.index
+        .map_or_else(|| info.name.clone(), |index| format!("snap:{index}"))
+}
+
+pub(super) fn snapshots(context: &mut Context, verb: &Snapshots) -> Done {
+    let memory = context.open_to_read()?;
+    let newest = context.view(&memory)?.commit().commit.seq;
+    let now = memory.view().now();
+    let mut table = Table::new();
+    let found = memory.snapshots().into_iter().filter(|info| info.seq <= newest);
+    for info in found.take(verb.limit.unwrap_or(usize::MAX)) {
+        if context.output.is_json() {
+            context.output.document(&json::snapshot(&info))?;
+            continue;
+        }
+        let cells = vec![
+            coloured(Meaning::Name, revision_of(&info)),
+            plain(info.lane.as_deref().unwrap_or_default()),
+            number(info.seq),
+            plain(short(info.root.as_bytes())),
+            coloured(Meaning::Quiet, time::ago(info.time, now)),
+            plain(info.reason.as_deref().unwrap_or_default()),
+        ];
+        table.row(&mut context.output, cells)?;
+    }
+    table.finish(&mut context.output)?;
+    Ok(DONE)
+}
+
+pub(super) fn rollback(context: &mut Context, verb: &Rollback) -> Done {
+    let target = revision::parse(&verb.revision)?;
+    if verb.dry_run {
+        return preview(context, verb);
+    }
+    let memory = context.open_to_write()?;
+    let committed = memory.rollback(&target, verb.all, &context.writer())?;
+    tell(context, &memory, "rolled back", &committed, "undo")?;
+    memory.close()?;
+    Ok(DONE)
+}
+
+fn preview(context: &mut Context, verb: &Rollback) -> Done {
+    let target = revision::parse(&verb.revision)?;
+    let memory = context.open_to_read()?;
+    let (info, counts) = memory.rollback_preview(&target, verb.all, &context.writer())?;
+    let head = memory.view().commit();
+    if context.output.is_json() {
+        context.output.document(&serde_json::json!({
+            "root": info.commit.root.to_hex(),
+            "commit": head.digest.to_hex(),
+            "seq": head.commit.seq,
+            "added": counts.added,
+            "changed": counts.changed,
+            "removed": counts.removed,
+            "target": info.digest.to_hex(),
+            "dry_run": true,
+        }))?;
+    } else {
+        let root = context
+            .output
+            .paint(Meaning::Name, short(info.commit.root.as_bytes()));
+        let told = told_counts(context, counts);
+        context.output.line(format_args!(
+            "would roll back to seq {}, root {root}: {told}",
+            info.commit.seq
+        ))?;
+        context.output.note("dry_run", "nothing was changed");
+    }
+    Ok(DONE)
+}
+
+pub(super) fn undo(context: &mut Context) -> Done {
+    let memory = context.open_to_write()?;
+    let committed = memory.undo(&context.writer())?;
+    tell(context, &memory, "undone", &committed, "redo")?;
+    memory.close()?;
+    Ok(DONE)
+}
+
+pub(super) fn redo(context: &mut Context) -> Done {
+    let memory = context.open_to_write()?;
+    let committed = memory.redo(&context.writer())?;
+    tell(context, &memory, "done again", &committed, "undo")?;
+    memory.close()?;
+    Ok(DONE)
+}
+
+/// Says what moved, and which verb moves it back.
+fn tell(
+    context: &mut Context,
+    memory: &Memory,
+    what: &str,
+    committed: &Committed,
+    back: &str,
+) -> Result<(), Failure> {
+    let counts = json::counts(memory, committed)?;
+    if context.output.is_json() {
+        return context.output.document(&json::moved(committed, counts));
+    }
+    if !committed.changed {
+        return context
+            .output
+            .line("nothing to change: the state is that one already");
+    }
+    let commit = &committed.commit.commit;
+    let head = head_line(&context.output, commit.seq, commit.root.as_bytes());
+    let counts = told_counts(context, counts);
+    context.output.line(format_args!("{what}: {counts}; {head}"))?;
+    let command = undo_command(&context.options).replacen("undo", back, 1);
+    context
+        .output
+        .note("undo", format!("take that back with: {command}"));
+    Ok(())
+}
+
+/// `3 added, 1 changed, 0 removed`
+fn told_counts(context: &Context, counts: ChangeCounts) -> String {
+    let output = &context.output;
+    format!(
+        "{}, {}, {}",
+        output.paint(Meaning::Good, format_args!("{} added", counts.added)),
+        output.paint(Meaning::Changed, format_args!("{} changed", counts.changed)),
+        output.paint(Meaning::Bad, format_args!("{} removed", counts.removed)),
+    )
+}

@@ -1,0 +1,240 @@
+//! Which store a verb works on, and how it is opened.
+//!
+//! A store is named by `--store`, else by `TREERING_STORE`, else it is the nearest `.treering` folder above the
+//! current one, else the one in the XDG data folder. A verb that reads never makes a store, so a wrong path is
+//! an error and not an empty memory.
+//!
+//! # Layer
+//! L9, part of cli.
+//!
+//! # Invariants
+//! - CLI-4: a folder that holds anything else is never turned into a store.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::args::AnyOptions;
+use super::output::Output;
+use super::revision;
+use crate::digest::HashAlgorithm;
+use crate::engine::{CommitInfo, Memory, Options, Revision, View, Writer};
+use crate::error::{Error, Result};
+
+/// The folder of a store that belongs to a project.
+pub(crate) const PROJECT_FOLDER: &str = ".treering";
+
+/// The names at the top of a store, for telling one from any other folder.
+const STORE_NAMES: [&str; 5] = ["format", "lock", "live", "manifest", "log"];
+
+/// What a run works with: the options and the output.
+pub(crate) struct Context {
+    pub(crate) options: AnyOptions,
+    pub(crate) output: Output,
+}
+
+impl Context {
+    pub(crate) fn new(options: AnyOptions) -> Self {
+        let output = Output::new(options.json);
+        Self { options, output }
+    }
+
+    /// Who writes.
+    pub(crate) fn writer(&self) -> Writer {
+        self.options.writer()
+    }
+
+    /// The lane of snapshots and undo.
+    pub(crate) fn lane(&self) -> String {
+        self.writer().lane().to_owned()
+    }
+
+    /// The folder of the store.
+    pub(crate) fn store(&self) -> Result<PathBuf> {
+        let found = self.named_store().or_else(project_store).or_else(user_store);
+        found.ok_or_else(|| no_home().with_hint("name the store with --store DIR"))
+    }
+
+    /// The folder that `init` makes a store in.
+    pub(crate) fn new_store(&self) -> PathBuf {
+        self.named_store()
+            .unwrap_or_else(|| PathBuf::from(PROJECT_FOLDER))
+    }
+
+    fn named_store(&self) -> Option<PathBuf> {
+        let from_environment = || {
+            env::var_os("TREERING_STORE")
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
+        self.options.store.clone().or_else(from_environment)
+    }
+
+    /// The engine's options that a run shares, whatever it does.
+    fn engine_options(&self) -> Options {
+        let mut options = Options::new().indexes(false);
+        if let Some(wait) = self.options.commit.wait {
+            options = options.wait(wait);
+        }
+        match self.output.progress() {
+            Some(progress) => options.progress(progress),
+            None => options,
+        }
+    }
+
+    /// The engine's options for reading.
+    pub(crate) fn reading_options(&self) -> Options {
+        self.engine_options()
+            .read_only(true)
+            .degraded(self.options.degraded)
+    }
+
+    /// Opens the store for reading: takes no lock, writes nothing.
+    pub(crate) fn open_to_read(&mut self) -> Result<Memory> {
+        let path = self.store()?;
+        let memory = self
+            .reading_options()
+            .open(&path)
+            .map_err(|error| explain_missing(error, &path))?;
+        self.tell_warnings(&memory);
+        if self.options.degraded {
+            let seq = memory.view().commit().commit.seq;
+            let told = format!("degraded: seq {seq} is the newest state that can be read");
+            self.output.note("degraded", told);
+        }
+        Ok(memory)
+    }
+
+    /// Opens the store for writing; it must be there.
+    pub(crate) fn open_to_write(&mut self) -> Result<Memory> {
+        let path = self.store()?;
+        let memory = self
+            .engine_options()
+            .open(&path)
+            .map_err(|error| explain_missing(error, &path))?;
+        self.tell_warnings(&memory);
+        Ok(memory)
+    }
+
+    /// Opens the store for writing, and makes it if there is none.
+    pub(crate) fn open_or_create(&mut self) -> Result<Memory> {
+        let path = self.store()?;
+        refuse_other_folder(&path)?;
+        let (memory, created) = self.engine_options().open_or_create(&path)?;
+        if created {
+            self.output.note(
+                "store_created",
+                format!("created a new store in {}", shown(&path)),
+            );
+        }
+        self.tell_warnings(&memory);
+        Ok(memory)
+    }
+
+    /// Makes a store; there must be none.
+    pub(crate) fn create(&mut self, path: &Path, hash: HashAlgorithm) -> Result<Memory> {
+        refuse_other_folder(path)?;
+        self.engine_options().hash(hash).create(path).map_err(|error| {
+            if error.code() == "store_exists" {
+                error.with_hint("it is ready to use: see treering head")
+            } else {
+                error
+            }
+        })
+    }
+
+    /// The state that `--at` names, or the head.
+    pub(crate) fn view(&self, memory: &Memory) -> Result<View> {
+        match &self.options.at {
+            None => Ok(memory.view()),
+            Some(at) => memory.view_at(&revision::parse(at)?, &self.lane()),
+        }
+    }
+
+    /// The commit that a typed revision names.
+    pub(crate) fn resolve(&self, memory: &Memory, text: &str) -> Result<CommitInfo> {
+        memory.resolve(&revision::parse(text)?, &self.lane())
+    }
+
+    /// The state that a typed revision names.
+    pub(crate) fn view_of(&self, memory: &Memory, text: &str) -> Result<View> {
+        match revision::parse(text)? {
+            Revision::Head => Ok(memory.view()),
+            revision => memory.view_at(&revision, &self.lane()),
+        }
+    }
+
+    fn tell_warnings(&mut self, memory: &Memory) {
+        for warning in memory.warnings() {
+            self.output.note("warning", format!("warning: {warning}"));
+        }
+    }
+}
+
+/// The nearest `.treering` at or above the current folder.
+fn project_store() -> Option<PathBuf> {
+    let here = env::current_dir().ok()?;
+    here.ancestors()
+        .map(|folder| folder.join(PROJECT_FOLDER))
+        .find(|folder| folder.is_dir())
+}
+
+/// The store of the user, in the XDG data folder.
+fn user_store() -> Option<PathBuf> {
+    let absolute = |name| {
+        env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let data = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")))?;
+    Some(data.join("treering"))
+}
+
+fn no_home() -> Error {
+    Error::not_found("there is no store here, and no HOME to look for one in").with_code("no_store")
+}
+
+/// Refuses to scatter the files of a store among others (CLI-4).
+fn refuse_other_folder(path: &Path) -> Result<()> {
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::io(format_args!("looking into {}", shown(path)), error)),
+    };
+    for entry in entries {
+        let entry = entry.map_err(|error| Error::io(format_args!("looking into {}", shown(path)), error))?;
+        let name = entry.file_name();
+        let belongs =
+            STORE_NAMES.iter().any(|known| name == *known) || name.to_string_lossy().ends_with(".tmp");
+        if !belongs {
+            return Err(Error::invalid(format!(
+                "{} is a folder with other things in it, and no store",
+                shown(path)
+            ))
+            .with_code("not_a_store")
+            .with_hint(format!(
+                "name an empty or new folder, such as {}",
+                shown(&path.join(PROJECT_FOLDER))
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Says where a store was looked for and what to do.
+pub(crate) fn explain_missing(error: Error, path: &Path) -> Error {
+    if error.code() != "no_store" {
+        return error;
+    }
+    let inside = path.join(PROJECT_FOLDER);
+    if inside.is_dir() {
+        return error.with_hint(format!("did you mean --store {}?", shown(&inside)));
+    }
+    error.with_hint("make one with treering init, or name it with --store DIR or TREERING_STORE")
+}
+
+/// A path in a message.
+pub(crate) fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

@@ -1,0 +1,146 @@
+//! What a verb can end in, and the exit code of each.
+//!
+//! # Layer
+//! L9, part of cli.
+//!
+//! # Invariants
+//! - CLI-1: an exit code is a function of the kind of the error alone, so a script can act on the code.
+
+use std::io;
+
+use serde_json::{Value, json};
+
+use crate::error::{Error, ErrorKind};
+
+/// Exit code: done.
+pub(crate) const DONE: u8 = 0;
+/// Exit code: no, by way of an answer (`contains`, `diff --exit-code`).
+pub(crate) const NO: u8 = 1;
+/// Exit code: the command line cannot be understood.
+pub(crate) const USAGE: u8 = 2;
+/// Exit code: a bug.
+pub(crate) const BUG: u8 = 70;
+
+/// Why a verb did not come to its end.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The engine, or the program itself, refused or failed.
+    Error(Error),
+    /// The command line cannot be understood.
+    Usage { message: String, hint: Option<String> },
+    /// Nobody reads the output any more. That is success.
+    ClosedPipe,
+}
+
+/// What a verb ends in: an exit code, or why not.
+pub(crate) type Done = Result<u8, Failure>;
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl Failure {
+    /// A command line that clap accepts and the verb does not.
+    pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Usage {
+            message: message.into(),
+            hint: Some(hint.into()),
+        }
+    }
+
+    /// What a failed write to the output means.
+    pub(crate) fn from_output(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::ClosedPipe
+        } else {
+            Self::Error(Error::io("writing the output", error))
+        }
+    }
+
+    /// The exit code.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Error(error) => exit_code(error.kind()),
+            Self::Usage { .. } => USAGE,
+            Self::ClosedPipe => DONE,
+        }
+    }
+
+    /// The document for programs, without notes.
+    pub(crate) fn document(&self) -> Value {
+        let (code, message, hint) = match self {
+            Self::Error(error) => (
+                error.code(),
+                error.message().to_owned(),
+                error.hint().map(str::to_owned),
+            ),
+            Self::Usage { message, hint } => ("usage", message.clone(), hint.clone()),
+            Self::ClosedPipe => ("closed_pipe", "the output was closed".to_owned(), None),
+        };
+        let mut inner = json!({ "code": code, "message": message, "hint": hint });
+        if let Self::Error(error) = self
+            && !error.ids().is_empty()
+        {
+            inner["ids"] = json!(error.ids());
+        }
+        json!({ "error": inner })
+    }
+}
+
+/// The exit code of a kind of error (CLI-1).
+pub(crate) fn exit_code(kind: ErrorKind) -> u8 {
+    match kind {
+        ErrorKind::NotFound | ErrorKind::InvalidInput | ErrorKind::UnsupportedFormat => 1,
+        ErrorKind::Conflict | ErrorKind::Busy => 3,
+        ErrorKind::Denied => 4,
+        ErrorKind::Corrupt => 5,
+        ErrorKind::Io | ErrorKind::Poisoned => 6,
+        ErrorKind::Internal => BUG,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_the_promised_exit_code() {
+        // INVARIANT CLI-1: the table of the contract.
+        let table = [
+            (ErrorKind::NotFound, 1),
+            (ErrorKind::InvalidInput, 1),
+            (ErrorKind::UnsupportedFormat, 1),
+            (ErrorKind::Conflict, 3),
+            (ErrorKind::Busy, 3),
+            (ErrorKind::Denied, 4),
+            (ErrorKind::Corrupt, 5),
+            (ErrorKind::Io, 6),
+            (ErrorKind::Poisoned, 6),
+            (ErrorKind::Internal, 70),
+        ];
+        for (kind, code) in table {
+            assert_eq!(Failure::from(Error::new(kind, "x")).exit_code(), code, "{kind:?}");
+        }
+        assert_eq!(Failure::usage("x", "y").exit_code(), 2);
+        assert_eq!(
+            Failure::from_output(io::ErrorKind::BrokenPipe.into()).exit_code(),
+            0
+        );
+        assert_eq!(
+            Failure::from_output(io::ErrorKind::StorageFull.into()).exit_code(),
+            6
+        );
+    }
+
+    #[test]
+    fn the_document_of_an_error_names_code_message_and_hint() {
+        let failure = Failure::from(Error::not_found("no object 'a'").with_hint("see list"));
+        let expected = r#"{"error":{"code":"not_found","message":"no object 'a'","hint":"see list"}}"#;
+        assert_eq!(failure.document().to_string(), expected);
+        let failure = Failure::from(Error::conflict("changed since").with_ids(vec!["a".into()]));
+        assert_eq!(failure.document()["error"]["ids"][0], "a");
+        assert!(failure.document()["error"]["hint"].is_null());
+    }
+}

@@ -1,0 +1,172 @@
+//! The documents that programs read, field by field as the command line promises them.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use serde_json::{Value, json};
+
+use crate::digest::{CommitDigest, ObjectDigest, SubtreeDigest, TextDigest};
+use crate::engine::{CommitInfo, Committed, Finding, HistoryEntry, Memory, SnapshotInfo, VerifyReport, View};
+use crate::error::{ErrorKind, Result};
+use crate::ingest::json as lines;
+use crate::object::{self, Id, Object};
+use crate::store::ChangeCounts;
+
+/// Children that `get` lists.
+const CHILDREN_LISTED: usize = 1_000;
+
+/// An attribute's value.
+pub(crate) fn value(value: &object::Value) -> Value {
+    lines::value_to_json(value)
+}
+
+/// The attributes of an object.
+fn attributes(object: &Object) -> Value {
+    object
+        .attributes()
+        .iter()
+        .map(|(name, held)| (name.clone(), value(held)))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}
+
+/// An object as a line of `list`: without content, children and subtree digest.
+pub(crate) fn listed(view: &View, object: &Object) -> Result<Value> {
+    let stamps = view.stamps(&Id::new(object.id())?)?;
+    let (created, updated) = stamps
+        .map(|(created, updated)| (created.to_string(), updated.to_string()))
+        .unzip();
+    let derived_from: Vec<String> = object.derived_from().map(ObjectDigest::to_hex).collect();
+    Ok(json!({
+        "id": object.id(),
+        "kind": object.kind(),
+        "scope": object.scope(),
+        "parent": object.parent(),
+        "position": object.position(),
+        "attributes": attributes(object),
+        "origin": object.origin().name(),
+        "digest": object.digest().to_hex(),
+        "created": created,
+        "updated": updated,
+        "derived_from": derived_from,
+        "event_time": object.event_time().map(|time| time.to_string()),
+        "expires": object.expires().map(|time| time.to_string()),
+    }))
+}
+
+/// An object with everything that belongs to it, for `get`.
+pub(crate) fn object(view: &View, object: &Object) -> Result<Value> {
+    let id = Id::new(object.id())?;
+    let children = view.children(&id, Some(CHILDREN_LISTED))?;
+    let mut document = listed(view, object)?;
+    document["children"] = children.iter().map(Id::as_str).collect();
+    document["children_total"] = view.child_count(&id)?.into();
+    document["content"] = object.content().into();
+    document["subtree_digest"] = view.subtree_digest(&id)?.map(SubtreeDigest::to_hex).into();
+    Ok(document)
+}
+
+/// A commit, as a line of `log`.
+pub(crate) fn commit(memory: &Memory, info: &CommitInfo, counts: ChangeCounts) -> Result<Value> {
+    let commit = &info.commit;
+    let parents: Vec<String> = commit.parents.iter().map(|parent| parent.to_hex()).collect();
+    Ok(json!({
+        "commit": info.digest.to_hex(),
+        "seq": commit.seq,
+        "parents": parents,
+        "root": commit.root.to_hex(),
+        "time": commit.time.to_string(),
+        "op": commit.op.as_str(),
+        "target": commit.target.map(CommitDigest::to_hex),
+        "actor": commit.actor,
+        "session": commit.session,
+        "source": text(memory, commit.source)?,
+        "trust": commit.trust.name(),
+        "reason": text(memory, commit.reason)?,
+        "added": counts.added,
+        "changed": counts.changed,
+        "removed": counts.removed,
+    }))
+}
+
+/// How much a verb changed: nothing if it made no commit.
+pub(crate) fn counts(memory: &Memory, committed: &Committed) -> Result<ChangeCounts> {
+    if committed.changed {
+        memory.commit_counts(&committed.commit)
+    } else {
+        Ok(ChangeCounts::default())
+    }
+}
+
+/// A reason or source; `None` too where it was erased.
+pub(crate) fn text(memory: &Memory, digest: Option<TextDigest>) -> Result<Option<String>> {
+    let Some(digest) = digest else { return Ok(None) };
+    match memory.text(&digest) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// A change of one object, as a line of `history`.
+pub(crate) fn history_entry(entry: &HistoryEntry) -> Value {
+    json!({
+        "digest": entry.digest.map(ObjectDigest::to_hex),
+        "commit": entry.commit.digest.to_hex(),
+        "seq": entry.commit.commit.seq,
+        "time": entry.commit.commit.time.to_string(),
+        "op": entry.commit.commit.op.as_str(),
+    })
+}
+
+/// A snapshot, as a line of `snapshots`.
+pub(crate) fn snapshot(info: &SnapshotInfo) -> Value {
+    json!({
+        "index": info.index,
+        "name": if info.index.is_some() { None } else { Some(&info.name) },
+        "root": info.root.to_hex(),
+        "commit": info.commit.to_hex(),
+        "time": info.time.to_string(),
+        "seq": info.seq,
+        "lane": info.lane,
+        "actor": info.actor,
+        "session": info.session,
+        "reason": info.reason,
+    })
+}
+
+/// What a rollback, undo or redo did.
+pub(crate) fn moved(committed: &Committed, counts: ChangeCounts) -> Value {
+    let CommitInfo { digest, commit } = &committed.commit;
+    json!({
+        "root": commit.root.to_hex(),
+        "commit": digest.to_hex(),
+        "seq": commit.seq,
+        "added": counts.added,
+        "changed": counts.changed,
+        "removed": counts.removed,
+        "op": commit.op.as_str(),
+        "target": commit.target.map(CommitDigest::to_hex),
+    })
+}
+
+/// What `verify` found.
+pub(crate) fn verify_report(report: &VerifyReport) -> Value {
+    json!({
+        "ok": report.ok,
+        "commits": report.commits,
+        "versions": report.versions,
+        "bytes": report.bytes,
+        "erased": report.erased,
+        "thinned": report.thinned,
+        "derived": findings(&report.derived),
+        "damage": findings(&report.damage),
+    })
+}
+
+fn findings(findings: &[Finding]) -> Value {
+    findings
+        .iter()
+        .map(|finding| json!({ "file": finding.file, "offset": finding.offset, "what": finding.what }))
+        .collect()
+}

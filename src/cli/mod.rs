@@ -1,0 +1,50 @@
+//! The `treering` program: arguments in, an exit code out.
+//!
+//! [`run`] parses the command line, hands the verb to its command and ends with the exit code of what came
+//! out. A command reads and writes through the engine only, and says what it has to say through [`output`].
+//!
+//! # Layer
+//! L9. Sees everything below; nothing sees it.
+
+mod args;
+mod commands;
+mod context;
+mod errors;
+mod human;
+mod json;
+mod output;
+mod revision;
+mod time;
+mod tour;
+mod verbs;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::Cli;
+use context::Context;
+use output::Output;
+
+/// Runs the program on a command line, the first argument being the program's name.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let json = output::wants_json(arguments.iter().skip(1).cloned());
+    let cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(error) => return output::answer_of_clap(&error, json),
+    };
+    let (options, verb) = match cli.into_parts() {
+        Ok(parts) => parts,
+        Err(failure) => return Output::new(json).finish(Err(failure)),
+    };
+    let mut context = Context::new(options);
+    let done = commands::run(&mut context, verb);
+    context.output.finish(done)
+}
+
+/// Makes a panic one line on standard error and exit code 70, instead of a backtrace.
+pub fn report_bugs_in_one_line() {
+    output::report_bugs_in_one_line();
+}

@@ -1,0 +1,357 @@
+//! Everything that leaves the program: answers on standard output, notes and errors on standard error.
+//!
+//! With `--json` standard output carries documents only. Notes for people ("made a store at ...") then wait
+//! until the end: they follow a success as a line of their own, and are part of the document of a failure, so
+//! that standard error is never a mixture.
+//!
+//! # Layer
+//! L9, part of cli. The only file of the crate that writes to standard output or standard error.
+//!
+//! # Invariants
+//! - CLI-2: with `--json` every line on standard output is one JSON document.
+//! - CLI-3: a reader that closes the pipe ends the verb with success.
+
+use std::fmt::{Display, Write as _};
+use std::io::{self, BufWriter, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::{Value, json};
+
+use super::errors::{BUG, Failure, USAGE};
+use crate::engine::Progress;
+
+/// The width of a line where no terminal says otherwise.
+const WIDTH: usize = 100;
+
+/// What a coloured piece of text means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// A name that can be typed back: an id, a digest, a revision.
+    Name,
+    /// Something good, or something new.
+    Good,
+    /// Something that changed or deserves a look.
+    Changed,
+    /// Something gone, or wrong.
+    Bad,
+    /// Beside the point: times, hints.
+    Quiet,
+    /// A heading.
+    Heading,
+}
+
+/// The output of one run.
+pub(crate) struct Output {
+    json: bool,
+    coloured: bool,
+    width: Option<usize>,
+    out: BufWriter<io::Stdout>,
+    notes: Vec<(&'static str, String)>,
+}
+
+impl Output {
+    /// The output of a run; `json` as `--json` says.
+    pub(crate) fn new(json: bool) -> Self {
+        let stdout = io::stdout();
+        let coloured = !json && AutoStream::choice(&stdout) != ColorChoice::Never;
+        let width = stdout.is_terminal().then(|| terminal_width().unwrap_or(WIDTH));
+        Self {
+            json,
+            coloured,
+            width,
+            out: BufWriter::with_capacity(1 << 16, stdout),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Whether answers are JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// How wide a line may be; `None` when nobody looks at a terminal and nothing need be cut.
+    pub(crate) fn width(&self) -> Option<usize> {
+        self.width
+    }
+
+    /// The text in the colour of its meaning, if colours are wanted.
+    pub(crate) fn paint(&self, meaning: Meaning, text: impl Display) -> String {
+        paint(self.coloured, meaning, text)
+    }
+
+    /// Writes one document, or one line of a stream.
+    pub(crate) fn document(&mut self, document: &Value) -> Result<(), Failure> {
+        serde_json::to_writer(&mut self.out, document)
+            .map_err(io::Error::from)
+            .and_then(|()| self.out.write_all(b"\n"))
+            .map_err(Failure::from_output)
+    }
+
+    /// Writes one line for people.
+    pub(crate) fn line(&mut self, text: impl Display) -> Result<(), Failure> {
+        writeln!(self.out, "{text}").map_err(Failure::from_output)
+    }
+
+    /// Hands what was written so far to the reader.
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        self.out.flush().map_err(Failure::from_output)
+    }
+
+    /// Tells people something beside the answer, on standard error.
+    pub(crate) fn note(&mut self, code: &'static str, message: impl Into<String>) {
+        let message = message.into();
+        if self.json {
+            self.notes.push((code, message));
+        } else {
+            // What was said before stands before it. A closed pipe is met again, and told, at the end.
+            drop(self.out.flush());
+            to_stderr(&paint(coloured_errors(), Meaning::Quiet, printable(&message)));
+        }
+    }
+
+    /// Says that an answer is empty: to people only, an empty stream says it to programs.
+    pub(crate) fn nothing_found(&mut self) {
+        if !self.json {
+            self.note("nothing_found", "nothing found");
+        }
+    }
+
+    /// A bar on standard error that shows how far long work has come; nothing without a terminal.
+    pub(crate) fn progress(&self) -> Option<Arc<dyn Fn(Progress) + Send + Sync>> {
+        if self.json || !io::stderr().is_terminal() {
+            return None;
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
+        let style = ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Some(Arc::new(move |progress: Progress| {
+            bar.set_length(progress.total);
+            bar.set_position(progress.done);
+            bar.set_message(progress.doing);
+            if progress.done >= progress.total {
+                bar.finish_and_clear();
+            }
+        }))
+    }
+
+    /// A bar over `total` steps on standard error; invisible without a terminal.
+    pub(crate) fn steps(&self, total: usize, doing: &'static str) -> ProgressBar {
+        if self.json || !io::stderr().is_terminal() {
+            return ProgressBar::hidden();
+        }
+        let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr_with_hz(8));
+        let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_message(doing);
+        bar
+    }
+
+    /// Ends the run: writes out what is buffered, then says what went wrong, if anything did.
+    pub(crate) fn finish(mut self, done: Result<u8, Failure>) -> ExitCode {
+        let flushed = self.flush();
+        let done = done.and_then(|code| flushed.map(|()| code));
+        // Whatever is left in the buffer after a failed flush has no reader: dropping it must not try again.
+        drop(self.out.into_parts());
+        match done {
+            Ok(code) => {
+                for (code, message) in self.notes {
+                    to_stderr(&json!({ "note": { "code": code, "message": message } }).to_string());
+                }
+                ExitCode::from(code)
+            }
+            Err(failure) => {
+                report(&failure, self.json, &self.notes);
+                ExitCode::from(failure.exit_code())
+            }
+        }
+    }
+}
+
+/// Says on standard error what went wrong.
+fn report(failure: &Failure, json: bool, notes: &[(&'static str, String)]) {
+    if matches!(failure, Failure::ClosedPipe) {
+        return;
+    }
+    let mut document = failure.document();
+    if json {
+        if !notes.is_empty() {
+            document["notes"] = notes.iter().map(|(_, message)| message.as_str()).collect();
+        }
+        to_stderr(&document.to_string());
+        return;
+    }
+    let error = &document["error"];
+    let coloured = coloured_errors();
+    let mut text = paint(coloured, Meaning::Bad, "error: ");
+    text.push_str(&printable(error["message"].as_str().unwrap_or_default()));
+    for id in error["ids"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+    {
+        let _ = write!(text, "\n  {}", printable(id));
+    }
+    if let Some(hint) = error["hint"].as_str() {
+        let _ = write!(
+            text,
+            "\n{}{}",
+            paint(coloured, Meaning::Quiet, "hint: "),
+            printable(hint)
+        );
+    }
+    to_stderr(&text);
+}
+
+/// Answers a command line that clap refused, or that asked for help.
+pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> ExitCode {
+    use clap::error::ErrorKind as Clap;
+    match error.kind() {
+        Clap::DisplayHelp | Clap::DisplayVersion => match error.print().and_then(|()| io::stdout().flush()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => ExitCode::from(Failure::from_output(error).exit_code()),
+        },
+        _ if json => {
+            let text = error.render().to_string();
+            let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+            let first = lines.next().unwrap_or_default();
+            let (hints, rest): (Vec<&str>, Vec<&str>) = lines
+                .take_while(|line| !line.starts_with("Usage:"))
+                .partition(|line| line.starts_with("tip:"));
+            let mut message = first.trim_start_matches("error: ").to_owned();
+            for line in rest {
+                let _ = write!(message, " {line}");
+            }
+            let hint = match hints.as_slice() {
+                [] => "see treering --help".to_owned(),
+                tips => tips
+                    .iter()
+                    .map(|tip| tip.trim_start_matches("tip: "))
+                    .collect::<Vec<_>>()
+                    .join("; "),
+            };
+            report(
+                &Failure::Usage {
+                    message,
+                    hint: Some(hint),
+                },
+                true,
+                &[],
+            );
+            ExitCode::from(USAGE)
+        }
+        _ => {
+            // Nobody is left to be told that standard error cannot be written to.
+            drop(error.print());
+            ExitCode::from(USAGE)
+        }
+    }
+}
+
+/// Makes a panic, which is a bug, one line on standard error and exit code 70.
+pub(crate) fn report_bugs_in_one_line() {
+    std::panic::set_hook(Box::new(|panic| {
+        let payload = panic.payload();
+        let what = payload
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| payload.downcast_ref::<String>().cloned())
+            .unwrap_or_default();
+        let place = panic
+            .location()
+            .map(|at| format!(" ({}:{})", at.file(), at.line()))
+            .unwrap_or_default();
+        let text = format!("this is a bug in treering, please report it: {what}{place}");
+        if wants_json(std::env::args_os().skip(1)) {
+            to_stderr(&json!({ "error": { "code": "internal", "message": text, "hint": null } }).to_string());
+        } else {
+            to_stderr(&printable(&text).replace('\n', " "));
+        }
+        std::process::exit(i32::from(BUG));
+    }));
+}
+
+/// Whether `--json` stands among the arguments, for command lines that could not be parsed.
+pub(crate) fn wants_json(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {
+    arguments
+        .by_ref()
+        .take_while(|argument| argument != "--")
+        .any(|argument| argument == "--json")
+}
+
+/// The text with every character that could steer a terminal or reverse the order of reading written out.
+pub(crate) fn printable(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        let steers = character.is_control() && character != '\n' && character != '\t';
+        if steers || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
+            let _ = write!(safe, "{}", character.escape_unicode());
+        } else {
+            safe.push(character);
+        }
+    }
+    safe
+}
+
+fn paint(coloured: bool, meaning: Meaning, text: impl Display) -> String {
+    if !coloured {
+        return text.to_string();
+    }
+    let style = match meaning {
+        Meaning::Name => AnsiColor::Cyan.on_default(),
+        Meaning::Good => AnsiColor::Green.on_default(),
+        Meaning::Changed => AnsiColor::Yellow.on_default(),
+        Meaning::Bad => AnsiColor::Red.on_default().bold(),
+        Meaning::Quiet => Style::new().dimmed(),
+        Meaning::Heading => Style::new().bold(),
+    };
+    format!("{style}{text}{style:#}")
+}
+
+fn coloured_errors() -> bool {
+    AutoStream::choice(&io::stderr()) != ColorChoice::Never
+}
+
+fn terminal_width() -> Option<usize> {
+    let from_terminal = rustix::termios::tcgetwinsize(io::stdout())
+        .ok()
+        .map(|size| usize::from(size.ws_col));
+    from_terminal
+        .filter(|columns| *columns > 0)
+        .map(|columns| columns.max(40))
+}
+
+fn to_stderr(text: &str) {
+    // Nobody is left to be told that standard error cannot be written to.
+    drop(writeln!(io::stderr().lock(), "{text}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_cannot_steer_the_terminal() {
+        assert_eq!(printable("a\u{1b}[31mb\tc\n"), "a\\u{1b}[31mb\tc\n");
+        assert_eq!(printable("abc\u{202e}cba"), "abc\\u{202e}cba");
+        assert_eq!(printable("Grüße"), "Grüße");
+    }
+
+    #[test]
+    fn colour_is_only_there_when_wanted() {
+        assert_eq!(paint(false, Meaning::Bad, "x"), "x");
+        assert!(paint(true, Meaning::Bad, "x").contains("\u{1b}["));
+    }
+
+    #[test]
+    fn json_is_seen_before_the_end_of_options_only() {
+        let seen = |arguments: &[&str]| wants_json(arguments.iter().map(|text| (*text).into()));
+        assert!(seen(&["get", "a", "--json"]));
+        assert!(!seen(&["get", "--", "--json"]));
+        assert!(!seen(&["get", "a"]));
+    }
+}

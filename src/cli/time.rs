@@ -1,0 +1,69 @@
+//! Durations as typed, and ages as people tell them. A time itself is written and read by [`Time`].
+//!
+//! # Layer
+//! L9, part of cli. Converts only: what is "now" comes from the engine.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+use crate::error::{Error, Result};
+use crate::object::Time;
+
+/// Reads a duration for `--wait`: `30s`, `500ms`, `2m`, or a number of seconds.
+pub(crate) fn duration(text: &str) -> Result<Duration> {
+    let refused = || {
+        Error::invalid(format!("'{text}' is no duration"))
+            .with_hint("write 500ms, 30s, 2m or a number of seconds")
+    };
+    if let Ok(seconds) = text.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).map_err(|_| refused());
+    }
+    let signed: SignedDuration = text.parse().map_err(|_| refused())?;
+    Duration::try_from(signed).map_err(|_| refused())
+}
+
+/// How long before `now` a time was, in words.
+pub(crate) fn ago(time: Time, now: Time) -> String {
+    let seconds = now.as_micros().saturating_sub(time.as_micros()) / 1_000_000;
+    let (number, unit) = match seconds {
+        ..=4 => return "now".to_owned(),
+        5..=59 => (seconds, "second"),
+        60..=3_599 => (seconds / 60, "minute"),
+        3_600..=86_399 => (seconds / 3_600, "hour"),
+        86_400..=2_591_999 => (seconds / 86_400, "day"),
+        _ => return time.to_string().get(..10).unwrap_or_default().to_owned(),
+    };
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {unit}{plural} ago")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_units_or_are_seconds() {
+        assert_eq!(duration("30s").unwrap(), Duration::from_secs(30));
+        assert_eq!(duration("500ms").unwrap(), Duration::from_millis(500));
+        assert_eq!(duration("2m").unwrap(), Duration::from_secs(120));
+        assert_eq!(duration("0").unwrap(), Duration::ZERO);
+        assert_eq!(duration("1.5").unwrap(), Duration::from_millis(1500));
+        for bad in ["", "soon", "-1", "-5s", "1e40", "NaN", "inf"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn ages_are_told_in_the_largest_unit() {
+        let now = Time::from_micros(100 * 86_400 * 1_000_000);
+        let before = |seconds: i64| ago(Time::from_micros(now.as_micros() - seconds * 1_000_000), now);
+        assert_eq!(before(0), "now");
+        assert_eq!(before(-60), "now");
+        assert_eq!(before(30), "30 seconds ago");
+        assert_eq!(before(60), "1 minute ago");
+        assert_eq!(before(7_200), "2 hours ago");
+        assert_eq!(before(86_400 * 3), "3 days ago");
+        assert_eq!(before(86_400 * 90), "1970-01-11");
+    }
+}

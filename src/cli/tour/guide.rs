@@ -1,0 +1,222 @@
+//! Tells the steps of the tour, with what they cost, and collects them for programs.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use std::time::Instant;
+
+use serde_json::{Map, Value, json};
+
+use super::folder::TourFolder;
+use crate::cli::context::{Context, shown};
+use crate::cli::errors::Failure;
+use crate::cli::human::bytes;
+use crate::cli::output::{Meaning, Output};
+use crate::engine::Memory;
+use crate::error::Result;
+
+/// What a step is called and how one does the same by hand.
+pub(super) struct Step {
+    /// The field of the document, and the heading.
+    pub(super) name: &'static str,
+    /// Why it is done, in a sentence.
+    pub(super) about: &'static str,
+    /// The command that does the same.
+    pub(super) command: &'static str,
+}
+
+/// What a step came to.
+#[derive(Default)]
+pub(super) struct Outcome {
+    /// For people, a line each.
+    pub(super) lines: Vec<String>,
+    /// For programs.
+    pub(super) fields: Map<String, Value>,
+    /// How long the work took in microseconds, without telling about it.
+    micros: u64,
+    /// Bytes that the log grew by, where known.
+    log_bytes: Option<u64>,
+    /// Syncs that the work waited for, where known.
+    syncs: Option<u64>,
+}
+
+/// Leads through the steps.
+pub(super) struct Guide<'a> {
+    pub(super) context: &'a mut Context,
+    folder: &'a TourFolder,
+    document: Map<String, Value>,
+    steps: Vec<Value>,
+    started: Instant,
+}
+
+impl<'a> Guide<'a> {
+    pub(super) fn new(context: &'a mut Context, folder: &'a TourFolder) -> Self {
+        Self {
+            context,
+            folder,
+            document: Map::new(),
+            steps: Vec::new(),
+            started: Instant::now(),
+        }
+    }
+
+    /// The folder of the store.
+    pub(super) fn folder(&self) -> &'a TourFolder {
+        self.folder
+    }
+
+    /// The output.
+    pub(super) fn output(&self) -> &Output {
+        &self.context.output
+    }
+
+    /// Says what is to come.
+    pub(super) fn welcome(&mut self) -> Result<(), Failure> {
+        let place = shown(self.folder.path());
+        let kept = if self.folder.is_kept() {
+            "It stays."
+        } else {
+            "It is removed at the end."
+        };
+        self.say(
+            Meaning::Heading,
+            "Treering in a few seconds: an agent's memory, damaged and brought back",
+        )?;
+        self.say(
+            Meaning::Quiet,
+            &format!("The store of this tour is {place}. {kept}"),
+        )
+    }
+
+    /// Tells a step and what it came to.
+    pub(super) fn tell(&mut self, step: &Step, outcome: Outcome) -> Result<(), Failure> {
+        let number = self.steps.len() + 1;
+        let ms = outcome.micros as f64 / 1000.0;
+        self.steps.push(json!({
+            "step": number,
+            "name": step.name,
+            "command": step.command,
+            "ms": ms,
+            "log_bytes": outcome.log_bytes,
+            "syncs": outcome.syncs,
+        }));
+        self.document
+            .insert(step.name.to_owned(), Value::Object(outcome.fields));
+        if self.context.output.is_json() {
+            return Ok(());
+        }
+        let mut cost = vec![format!("{ms:.2} ms")];
+        cost.extend(outcome.syncs.map(|syncs| {
+            if syncs == 1 {
+                "1 sync".to_owned()
+            } else {
+                format!("{syncs} syncs")
+            }
+        }));
+        cost.extend(outcome.log_bytes.map(|grown| format!("{} written", bytes(grown))));
+        self.context.output.line("")?;
+        let heading = format!("{number:>2}  {}", step.name.replace('_', " "));
+        self.say(Meaning::Heading, &heading)?;
+        self.context.output.line(format_args!("    {}", step.about))?;
+        self.say(Meaning::Name, &format!("    $ {}", step.command))?;
+        for line in &outcome.lines {
+            self.context.output.line(format_args!("    {line}"))?;
+        }
+        self.say(Meaning::Quiet, &format!("    {}", cost.join(", ")))?;
+        self.context.output.flush()
+    }
+
+    /// Says what to do next, or writes the document.
+    pub(super) fn farewell(self) -> Result<(), Failure> {
+        let ms = self.started.elapsed().as_micros() as f64 / 1000.0;
+        let kept = self.folder.is_kept();
+        let output = &mut self.context.output;
+        if output.is_json() {
+            let mut document = self.document;
+            document.insert("steps".to_owned(), Value::Array(self.steps));
+            document.insert("store".to_owned(), kept.then(|| shown(self.folder.path())).into());
+            document.insert("ms".to_owned(), ms.into());
+            return output.document(&Value::Object(document));
+        }
+        output.line("")?;
+        output.line(format_args!(
+            "{} steps in {:.1} seconds.",
+            self.steps.len(),
+            ms / 1000.0
+        ))?;
+        if kept {
+            let place = shown(self.folder.path());
+            output.line(format_args!(
+                "Look around: treering --store {place} log, ... list, ... snapshots"
+            ))
+        } else {
+            output.line("Keep the store to look around in it: treering tour --keep DIR")
+        }
+    }
+
+    fn say(&mut self, meaning: Meaning, text: &str) -> Result<(), Failure> {
+        if self.context.output.is_json() {
+            return Ok(());
+        }
+        let text = self.context.output.paint(meaning, text);
+        self.context.output.line(text)
+    }
+}
+
+impl Outcome {
+    /// Does the work of a step on a memory and measures it.
+    pub(super) fn of<T>(memory: &Memory, work: impl FnOnce() -> Result<T>) -> Result<(T, Self)> {
+        let before = memory.stats()?;
+        let started = Instant::now();
+        let value = work()?;
+        let micros = started.elapsed().as_micros() as u64;
+        let after = memory.stats()?;
+        let same_segments = after.segments == before.segments;
+        let log_bytes = same_segments.then(|| after.log_bytes.saturating_sub(before.log_bytes));
+        // Each batch in a segment is one write and one sync; a new segment takes more.
+        Ok((
+            value,
+            Self {
+                micros,
+                log_bytes,
+                ..Self::default()
+            },
+        ))
+    }
+
+    /// Does work that no memory is at hand for, and measures it.
+    pub(super) fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, Self)> {
+        let started = Instant::now();
+        let value = work()?;
+        Ok((
+            value,
+            Self {
+                micros: started.elapsed().as_micros() as u64,
+                ..Self::default()
+            },
+        ))
+    }
+
+    /// The number of syncs, where one batch is all that was written.
+    #[must_use]
+    pub(super) fn synced(mut self, syncs: u64) -> Self {
+        if self.log_bytes.is_some() {
+            self.syncs = Some(syncs);
+        }
+        self
+    }
+
+    /// Adds a line for people.
+    #[must_use]
+    pub(super) fn line(mut self, line: impl Into<String>) -> Self {
+        self.lines.push(line.into());
+        self
+    }
+
+    /// Adds a field for programs.
+    #[must_use]
+    pub(super) fn field(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.fields.insert(name.to_owned(), value.into());
+        self
+    }
+}

@@ -1,0 +1,447 @@
+//! The steps of the tour.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use super::guide::{Guide, Outcome, Step};
+use super::killed::kill_a_writer;
+use crate::cli::commands::{check_proof_document, ingest_documents, proof_document};
+use crate::cli::errors::Failure;
+use crate::cli::human::{self, counted, short};
+use crate::cli::json;
+use crate::cli::output::Meaning;
+use crate::engine::{Committed, Draft, Memory, Options, Revision, VerifyDepth, View, Writer};
+use crate::error::{Error, Result};
+use crate::ingest::{Document, IngestOptions};
+use crate::object::{Id, Object};
+
+/// What the tour reads: the path that a document is known by, and its text.
+const DOCUMENTS: [(&str, &str); 6] = [
+    (
+        "docs/tour/agent-notes.org",
+        include_str!("../../../docs/tour/agent-notes.org"),
+    ),
+    (
+        "docs/tour/transcript.jsonl",
+        include_str!("../../../docs/tour/transcript.jsonl"),
+    ),
+    ("docs/durability.md", include_str!("../../../docs/durability.md")),
+    ("docs/format.md", include_str!("../../../docs/format.md")),
+    ("docs/glossary.md", include_str!("../../../docs/glossary.md")),
+    ("docs/proofs.md", include_str!("../../../docs/proofs.md")),
+];
+/// The name of the snapshot that everything comes back to.
+const SNAPSHOT: &str = "before-the-night";
+/// Objects that the bad turn changes.
+const DAMAGED: usize = 50;
+/// Changes that the diff shows.
+const CHANGES_SHOWN: usize = 3;
+/// Removals that a check lets pass.
+const REMOVALS_MAX: u64 = 10;
+
+/// Goes through all steps.
+pub(super) fn walk(guide: &mut Guide<'_>) -> Result<(), Failure> {
+    let memory = create(guide)?;
+    ingest(guide, &memory)?;
+    let before = memory.view();
+    snapshot(guide, &memory)?;
+    bad_turn(guide, &memory)?;
+    diff(guide, &memory, &before)?;
+    rollback(guide, &memory, &before)?;
+    undo_and_redo(guide, &memory, &before)?;
+    attempt(guide, &memory)?;
+    memory.close()?;
+    let memory = kill(guide)?;
+    history(guide, &memory, &before)?;
+    prove(guide, &memory)?;
+    verify(guide, &memory)?;
+    memory.close()?;
+    Ok(())
+}
+
+/// The person who takes the tour.
+fn person(reason: &str) -> Writer {
+    Writer {
+        reason: Some(reason.to_owned()),
+        ..Writer::default()
+    }
+}
+
+fn create(guide: &mut Guide<'_>) -> Result<Memory, Failure> {
+    let step = Step {
+        name: "create",
+        about: "A memory is a folder; no server, no key, no account.",
+        command: "treering init",
+    };
+    let path = guide.folder().path();
+    let (memory, outcome) = Outcome::timed(|| Options::new().create(path))?;
+    let root = memory.view().root();
+    let outcome = outcome
+        .line(format!(
+            "an empty store; its root is {}, the same for every empty store",
+            short(root.as_bytes())
+        ))
+        .field("root", root.to_hex())
+        .field("hash", memory.hash().name());
+    guide.tell(&step, outcome)?;
+    Ok(memory)
+}
+
+fn ingest(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
+    let step = Step {
+        name: "ingest",
+        about: "An agent's notes, a transcript and the pages of this project become objects, in one commit.",
+        command: "treering ingest docs",
+    };
+    let ((change, committed), outcome) = Outcome::of(memory, || {
+        let read = |(path, text): &(&str, &str)| Document::read(path, text.as_bytes(), None);
+        let documents = DOCUMENTS.iter().map(read).collect::<Result<Vec<_>>>()?;
+        ingest_documents(
+            memory,
+            &documents,
+            &IngestOptions::default(),
+            person("the tour's documents"),
+        )
+    })?;
+    let objects = memory.view().len();
+    let root = committed.commit.commit.root;
+    let outcome = outcome
+        .synced(1)
+        .line(format!(
+            "{} from {} documents; the root is now {}",
+            counted(objects, "object"),
+            DOCUMENTS.len(),
+            short(root.as_bytes())
+        ))
+        .field("objects", objects)
+        .field("created", change.created)
+        .field("root", root.to_hex());
+    guide.tell(&step, outcome)
+}
+
+fn snapshot(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
+    let step = Step {
+        name: "snapshot",
+        about: "Before the agent works through the night, give the state a name. It costs the same at any size.",
+        command: "treering snapshot before-the-night",
+    };
+    let (info, outcome) = Outcome::of(memory, || {
+        memory.snapshot(Some(SNAPSHOT), &person("before the agent works alone"))
+    })?;
+    let outcome = outcome
+        .synced(1)
+        .line(format!(
+            "{} names root {}",
+            guide.output().paint(Meaning::Name, SNAPSHOT),
+            short(info.root.as_bytes())
+        ))
+        .field("name", info.name.as_str())
+        .field("commit", info.commit.to_hex())
+        .field("root", info.root.to_hex());
+    guide.tell(&step, outcome)
+}
+
+/// The objects that the bad turn damages: the first fifty with a text, by id.
+fn victims(view: &View) -> Result<Vec<Object>> {
+    let mut found = Vec::new();
+    for object in view.query(&crate::engine::Query::default())? {
+        let object = object?;
+        if object.kind() != "document" && object.content().is_some_and(|text| !text.is_empty()) {
+            found.push(object);
+        }
+        if found.len() == DAMAGED {
+            return Ok(found);
+        }
+    }
+    Err(Error::internal(format!(
+        "the documents of the tour have fewer than {DAMAGED} objects to damage"
+    )))
+}
+
+fn bad_turn(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
+    let step = Step {
+        name: "bad_turn",
+        about: "The agent \"tidies up\" and rewrites fifty objects in one turn. It is committed: it looks fine to it.",
+        command: "treering put --jsonl tidied.jsonl --actor agent",
+    };
+    let writer = Writer {
+        actor: Some("agent".to_owned()),
+        ..person("tidied up the notes")
+    };
+    let (committed, outcome) = Outcome::of(memory, || {
+        let mut draft = memory.draft(writer);
+        for object in victims(&memory.view())? {
+            let mut rewritten = object.to_new()?;
+            let first: String = human::gist(&object)
+                .split(' ')
+                .take(3)
+                .collect::<Vec<_>>()
+                .join(" ");
+            rewritten.content = Some(format!("{first}: done, nothing to remember."));
+            draft.put(rewritten)?;
+        }
+        memory.commit(draft, "put")
+    })?;
+    let changed = json::counts(memory, &committed)?.changed;
+    let root = committed.commit.commit.root;
+    let outcome = outcome
+        .synced(1)
+        .line(format!(
+            "{} changed; the root is now {}",
+            counted(changed, "object"),
+            short(root.as_bytes())
+        ))
+        .field("changed", changed)
+        .field("root", root.to_hex());
+    guide.tell(&step, outcome)
+}
+
+fn diff(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Result<(), Failure> {
+    let step = Step {
+        name: "diff",
+        about: "In the morning: what did it do? Only what differs is looked at, however much there is.",
+        command: "treering diff before-the-night",
+    };
+    let now = memory.view();
+    let (changes, mut outcome) = Outcome::timed(|| memory.diff(before, &now))?;
+    for change in changes.iter().take(CHANGES_SHOWN) {
+        let line = format!("~ {}", human::one_line(change.id.as_str()));
+        outcome.lines.push(guide.output().paint(Meaning::Changed, line));
+        if let (Some(old), Some(new)) = (before.get(&change.id)?, now.get(&change.id)?) {
+            outcome.lines.extend(
+                human::field_changes(&old, &new)
+                    .iter()
+                    .map(|field| format!("    {field}")),
+            );
+        }
+    }
+    let rest = changes.len().saturating_sub(CHANGES_SHOWN);
+    let outcome = outcome
+        .line(format!("and {rest} more"))
+        .field("changes", changes.len());
+    guide.tell(&step, outcome)
+}
+
+fn rollback(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Result<(), Failure> {
+    let step = Step {
+        name: "rollback",
+        about: "Back to the snapshot. The agent worked in a lane of its own, so --all says that its commits are meant.",
+        command: "treering rollback before-the-night --all",
+    };
+    let revision = Revision::Name(SNAPSHOT.to_owned());
+    let (committed, outcome) = Outcome::of(memory, || {
+        memory.rollback(&revision, true, &person("the agent destroyed its notes"))
+    })?;
+    let root = same_root(&committed, before)?;
+    let changed = json::counts(memory, &committed)?.changed;
+    let outcome = outcome
+        .synced(1)
+        .line(format!("{} changed back", counted(changed, "object")))
+        .line(format!("root of the snapshot {}", before.root().to_hex()))
+        .line(format!(
+            "root of the memory   {root}  {}",
+            guide.output().paint(Meaning::Good, "equal")
+        ))
+        .field("changed", changed)
+        .field("root", root)
+        .field("equals_snapshot", true);
+    guide.tell(&step, outcome)
+}
+
+/// The root after a commit, which must be that of the snapshot.
+fn same_root(committed: &Committed, before: &View) -> Result<String> {
+    let root = committed.commit.commit.root;
+    if root == before.root() {
+        Ok(root.to_hex())
+    } else {
+        Err(Error::internal(format!(
+            "the root after it is {root}, not {}",
+            before.root()
+        )))
+    }
+}
+
+fn undo_and_redo(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Result<(), Failure> {
+    let step = Step {
+        name: "undo",
+        about: "A rollback is a commit like any other: it can be undone, and done again.",
+        command: "treering undo && treering redo",
+    };
+    let ((undone, redone), outcome) = Outcome::of(memory, || {
+        let undone = memory.undo(&person("look at the damage once more"))?;
+        Ok((undone, memory.redo(&person("enough seen"))?))
+    })?;
+    let root = same_root(&redone, before)?;
+    let undone = undone.commit.commit.root;
+    let outcome = outcome
+        .synced(2)
+        .line(format!(
+            "undo: root {} (the bad turn again)",
+            short(undone.as_bytes())
+        ))
+        .line(format!("redo: root {} (the snapshot's again)", &root[..12]))
+        .field("undone_root", undone.to_hex())
+        .field("redone_root", root);
+    guide.tell(&step, outcome)
+}
+
+fn attempt(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
+    let step = Step {
+        name: "attempt",
+        about: "Better still: check a turn before it lands. The agent wants to clear its notes; a check says no.",
+        command: "(in a program) memory.attempt(writer, change, &[&few_removals])",
+    };
+    let root = memory.view().root();
+    let few_removals = |draft: &Draft| match draft.counts().removed {
+        ..=REMOVALS_MAX => Ok(()),
+        removed => Err(format!(
+            "it removes {removed} objects, {REMOVALS_MAX} are allowed"
+        )),
+    };
+    let notes = Id::new(DOCUMENTS[0].0)?;
+    let writer = Writer {
+        actor: Some("agent".to_owned()),
+        ..person("start afresh")
+    };
+    let (refused, outcome) = Outcome::of(memory, || {
+        Ok(memory
+            .attempt(writer, |draft| draft.remove_recursive(&notes), &[&few_removals])
+            .err())
+    })?;
+    let refused = refused.ok_or_else(|| Error::internal("the check of the tour let everything pass"))?;
+    if memory.view().root() != root {
+        return Err(Error::internal("a rejected attempt changed the state").into());
+    }
+    let rejected = memory
+        .references()
+        .iter()
+        .filter(|reference| reference.name.starts_with("rejected/"))
+        .count();
+    let outcome = outcome
+        .line(format!(
+            "{}: {}",
+            guide.output().paint(Meaning::Changed, "rejected"),
+            refused.message()
+        ))
+        .line(format!(
+            "root {} as before; what was tried is kept for you to look at",
+            short(root.as_bytes())
+        ))
+        .field("rejected", true)
+        .field("reason", refused.message())
+        .field("kept_for_review", rejected)
+        .field("root", root.to_hex());
+    guide.tell(&step, outcome)
+}
+
+fn kill(guide: &mut Guide<'_>) -> Result<Memory, Failure> {
+    let step = Step {
+        name: "kill",
+        about: "A second process writes a commit after the other, and is killed with SIGKILL in the middle of it.",
+        command: "kill -9 PID; treering head",
+    };
+    let path = guide.folder().path();
+    let killed = kill_a_writer(path)?;
+    let (memory, outcome) = Outcome::timed(|| Options::new().open(path))?;
+    let (acknowledged, kept) = (killed.acknowledged(), killed.kept(&memory)?);
+    if kept != acknowledged {
+        let lost = acknowledged - kept;
+        return Err(Error::corrupt(format!("{lost} of {acknowledged} acknowledged commits are gone")).into());
+    }
+    let outcome = outcome
+        .line(format!("the process ended with {}", killed.ended))
+        .line(format!(
+            "{acknowledged} commits were acknowledged before, {kept} of them are there; opening took"
+        ))
+        .field("acknowledged", acknowledged)
+        .field("kept", kept)
+        .field("ended", killed.ended.as_str());
+    guide.tell(&step, outcome)?;
+    Ok(memory)
+}
+
+fn history(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Result<(), Failure> {
+    let step = Step {
+        name: "history",
+        about: "Nothing of the past is gone: the snapshot still has its root, and so does the bad turn.",
+        command: "treering log && treering snapshots",
+    };
+    let (commits, outcome) = Outcome::timed(|| Ok(memory.commits().count()))?;
+    let snapshot = memory.resolve(&Revision::Name(SNAPSHOT.to_owned()), "default")?;
+    if snapshot.commit.root != before.root() {
+        return Err(Error::corrupt("the snapshot has another root than before").into());
+    }
+    let versions = memory.stats()?.history;
+    let outcome = outcome
+        .line(format!(
+            "{} and {} are kept",
+            counted(commits as u64, "commit"),
+            counted(versions, "version")
+        ))
+        .line(format!(
+            "{SNAPSHOT} is still root {}",
+            short(snapshot.commit.root.as_bytes())
+        ))
+        .field("commits", commits)
+        .field("versions", versions);
+    guide.tell(&step, outcome)
+}
+
+fn prove(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
+    let step = Step {
+        name: "prove",
+        about: "Show somebody who has only the root that an object is in the memory. Checking needs no store.",
+        command: "treering prove docs/tour/agent-notes.org > proof && treering check-proof proof",
+    };
+    let view = memory.view();
+    let id = Id::new(DOCUMENTS[0].0)?;
+    let (text, outcome) = Outcome::timed(|| {
+        let (document, _) = proof_document(memory, &view, &id)?;
+        let text = document.to_string();
+        let checked = check_proof_document(&text).map_err(Error::corrupt)?;
+        if checked.object.is_some() && checked.root == view.root().to_hex() {
+            Ok(text)
+        } else {
+            Err(Error::corrupt(
+                "the proof shows something else than it was made for",
+            ))
+        }
+    })?;
+    let forged = text.replacen(&view.root().to_hex()[..8], "00000000", 1);
+    if check_proof_document(&forged).is_ok() {
+        return Err(Error::internal("a forged proof was accepted").into());
+    }
+    let outcome = outcome
+        .line(format!(
+            "a proof of {} among {}; it holds",
+            human::bytes(text.len() as u64),
+            counted(view.len(), "object")
+        ))
+        .line("with another root it does not")
+        .field("proof_bytes", text.len())
+        .field("holds", true)
+        .field("root", view.root().to_hex());
+    guide.tell(&step, outcome)
+}
+
+fn verify(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
+    let step = Step {
+        name: "verify",
+        about: "Read every byte of the store again and check every digest, commit and seal.",
+        command: "treering verify",
+    };
+    let (report, outcome) = Outcome::timed(|| memory.verify(VerifyDepth::Full))?;
+    if !report.ok {
+        return Err(Error::corrupt("the store of the tour is damaged").into());
+    }
+    let mut outcome = outcome.line(format!(
+        "{}: {}, {}, {}",
+        guide.output().paint(Meaning::Good, "ok"),
+        counted(report.commits, "commit"),
+        counted(report.versions, "version"),
+        human::bytes(report.bytes),
+    ));
+    let report = json::verify_report(&report);
+    outcome.fields = report.as_object().cloned().unwrap_or_default();
+    guide.tell(&step, outcome)
+}

@@ -1,0 +1,505 @@
+//! The verbs and their own arguments.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::args::{PlainOptions, ReadOptions, VerbOptions, WriteOptions};
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Make a store
+    #[command(after_help = "Examples:\n  treering init\n  treering init --store /srv/agent --hash sha256")]
+    Init(Init),
+    /// Turn Org, Markdown and JSON Lines documents into objects
+    #[command(
+        after_help = "A folder gives every .org, .md and .jsonl file below it. Ingesting again updates what changed\n\
+                      and removes what left the document; unchanged input makes no commit.\n\n\
+                      Examples:\n  treering ingest notes/ README.md\n  treering ingest --scope work journal.org"
+    )]
+    Ingest(Ingest),
+    /// Store one object, or many from JSON Lines; replaces the whole object
+    #[command(
+        after_help = "Examples:\n  treering put tea --kind fact --content 'Ada drinks green tea'\n  \
+                      treering put task/7 --kind task --attr state=open --attr 'tags:=[\"a\",\"b\"]'\n  \
+                      git log -1 | treering put last-commit --kind note --content -\n  \
+                      treering export | treering --store copy put --jsonl - --batch 1000"
+    )]
+    Put(Put),
+    /// Show one object
+    #[command(after_help = "Examples:\n  treering get tea\n  treering get tea --at snap:0 --json")]
+    Get(Get),
+    /// List the objects that match
+    #[command(after_help = "Examples:\n  treering list --kind task --attr state=open\n  \
+                      treering list --prefix notes/ --limit 20 --json\n  \
+                      treering list --at 2026-11-21T09:00:00Z")]
+    List(List),
+    /// Remove an object from the state; history keeps it
+    #[command(
+        after_help = "Examples:\n  treering remove tea -m 'no longer true'\n  treering remove notes/old --recursive"
+    )]
+    Remove(Remove),
+    /// Show the head: the root that names the whole state
+    #[command(after_help = "Examples:\n  treering head\n  treering head --at @-3 --json")]
+    Head(Head),
+    /// Take a snapshot of the present state
+    #[command(
+        after_help = "Without a name it goes into the ring of your lane, which keeps the newest 20 (snap:0 is the\n\
+                      newest). A named one stays until it is deleted.\n\n\
+                      Examples:\n  treering snapshot -m 'before the refactoring'\n  treering snapshot release-1\n  \
+                      treering snapshot --delete release-1"
+    )]
+    Snapshot(Snapshot),
+    /// List the snapshots, newest first
+    #[command(after_help = "Examples:\n  treering snapshots\n  treering snapshots --limit 5 --json")]
+    Snapshots(Snapshots),
+    /// Bring back an earlier state, as a new commit that can be undone
+    #[command(
+        after_help = "Examples:\n  treering rollback snap:0 --dry-run\n  treering rollback snap:0\n  \
+                      treering rollback @-5 -m 'the plan was wrong'"
+    )]
+    Rollback(Rollback),
+    /// Reverse the last change of your lane
+    #[command(after_help = "Examples:\n  treering undo\n  treering undo --session night-run")]
+    Undo(Undo),
+    /// Bring back what undo reversed
+    #[command(after_help = "Examples:\n  treering redo\n  treering redo --session night-run")]
+    Redo(Redo),
+    /// List the commits, newest first
+    #[command(
+        after_help = "Examples:\n  treering log --limit 10\n  treering log --at snap:0 --json\n  treering log --refs"
+    )]
+    Log(Log),
+    /// List the changes of one object, newest first
+    #[command(after_help = "Examples:\n  treering history tea\n  treering history tea --limit 3 --json")]
+    History(History),
+    /// Show what changed between two states
+    #[command(
+        after_help = "Examples:\n  treering diff snap:0\n  treering diff @-5 @-2 --json\n  \
+                      treering diff release-1 --exit-code"
+    )]
+    Diff(Diff),
+    /// Prove that an object is, or is not, in the state of a root
+    #[command(
+        after_help = "Examples:\n  treering prove tea --json > tea.proof\n  treering prove tea --at release-1 --json"
+    )]
+    Prove(Prove),
+    /// Check a proof; needs no store
+    #[command(after_help = "Exit code 0: the proof holds. 5: it does not.\n\n\
+                      Examples:\n  treering check-proof tea.proof --root 5f0c...\n  \
+                      treering prove tea --json | treering check-proof -")]
+    CheckProof(CheckProof),
+    /// Say whether a commit or root is kept here
+    #[command(
+        after_help = "Exit code 0: kept or thinned. 1: absent.\n\nExamples:\n  treering contains 5f0c81d2\n  \
+                      treering contains 5f0c81d2 --json"
+    )]
+    Contains(Contains),
+    /// Check every byte, digest and commit of the store
+    #[command(
+        after_help = "Works on a store that does not open, too, and writes nothing. Exit code 5: damage.\n\n\
+                      Examples:\n  treering verify\n  treering verify --quick --json"
+    )]
+    Verify(Verify),
+    /// Write out every object, one a line, as `put --jsonl` reads it
+    #[command(
+        after_help = "Examples:\n  treering export > memory.jsonl\n  treering export memory.jsonl --at release-1"
+    )]
+    Export(Export),
+    /// Count and measure the store
+    #[command(after_help = "Examples:\n  treering stats\n  treering stats --json")]
+    Stats(Stats),
+    /// See all of it on real input: snapshot, diff, rollback, verify
+    #[command(after_help = "Examples:\n  treering tour\n  treering tour --keep ./my-first-store")]
+    Tour(Tour),
+    /// Write objects until killed, saying after each commit what is acknowledged (for the tour)
+    #[command(hide = true)]
+    TourWriter(TourWriter),
+}
+
+/// The hash of a new store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HashName {
+    #[default]
+    Blake3,
+    Sha256,
+}
+
+/// The form of a document to read; `auto` goes by the ending of the file's name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DocumentFormat {
+    #[default]
+    Auto,
+    Org,
+    Markdown,
+    Jsonl,
+}
+
+/// The form to export in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    #[default]
+    Jsonl,
+    Org,
+    Markdown,
+}
+
+/// `init`
+#[derive(Args, Debug)]
+pub(crate) struct Init {
+    /// The hash that names everything in the store
+    #[arg(long, value_name = "HASH", default_value = "blake3")]
+    pub(crate) hash: HashName,
+    #[command(flatten)]
+    options: WriteOptions,
+}
+
+/// `ingest`
+#[derive(Args, Debug)]
+pub(crate) struct Ingest {
+    /// Files and folders
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// The form of the documents
+    #[arg(long, value_name = "FORMAT", default_value = "auto")]
+    pub(crate) format: DocumentFormat,
+    /// The scope of the objects
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
+    #[command(flatten)]
+    options: WriteOptions,
+}
+
+/// `put`
+#[derive(Args, Debug)]
+pub(crate) struct Put {
+    /// The name of the object, for ever
+    #[arg(required_unless_present = "jsonl", value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// What kind of object it is
+    #[arg(long, required_unless_present = "jsonl", value_name = "KIND")]
+    pub(crate) kind: Option<String>,
+    /// An attribute: k=text, or k:=JSON (null: absent); may be repeated
+    #[arg(long = "attr", value_name = "K=V")]
+    pub(crate) attributes: Vec<String>,
+    /// The scope [default: global]
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
+    /// The object that this one belongs to
+    #[arg(long, value_name = "ID")]
+    pub(crate) parent: Option<String>,
+    /// The order key among the children of its parent
+    #[arg(long, value_name = "KEY")]
+    pub(crate) position: Option<String>,
+    /// The text; - reads it from standard input
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) content: Option<String>,
+    /// Read objects from FILE, one a line; - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "kind", "attributes", "scope", "parent", "position", "content"])]
+    pub(crate) jsonl: Option<PathBuf>,
+    /// Commit after every N lines [default: one commit for all]
+    #[arg(long, value_name = "N", requires = "jsonl", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) batch: Option<u64>,
+    #[command(flatten)]
+    options: WriteOptions,
+}
+
+/// `get`
+#[derive(Args, Debug)]
+pub(crate) struct Get {
+    /// The object
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    #[command(flatten)]
+    options: ReadOptions,
+}
+
+/// `list`
+#[derive(Args, Debug)]
+pub(crate) struct List {
+    /// Only this kind
+    #[arg(long, value_name = "KIND")]
+    pub(crate) kind: Option<String>,
+    /// Only this scope
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
+    /// Only ids that start with this
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) prefix: Option<String>,
+    /// Only the children of this object
+    #[arg(long, value_name = "ID")]
+    pub(crate) parent: Option<String>,
+    /// Only where the attribute has this value: k=text, or k:=JSON; may be repeated
+    #[arg(long = "attr", value_name = "K=V")]
+    pub(crate) attributes: Vec<String>,
+    /// Also what has expired
+    #[arg(long)]
+    pub(crate) include_expired: bool,
+    /// At most N
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    #[command(flatten)]
+    options: ReadOptions,
+}
+
+/// `remove`
+#[derive(Args, Debug)]
+pub(crate) struct Remove {
+    /// The object
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// Also everything below it
+    #[arg(long)]
+    pub(crate) recursive: bool,
+    #[command(flatten)]
+    options: WriteOptions,
+}
+
+/// `head`
+#[derive(Args, Debug)]
+pub(crate) struct Head {
+    #[command(flatten)]
+    options: ReadOptions,
+}
+
+/// `snapshot`
+#[derive(Args, Debug)]
+pub(crate) struct Snapshot {
+    /// A name that stays; without it, the ring of your lane
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Delete the snapshot NAME; the state it names stays in the history
+    #[arg(long, value_name = "NAME", conflicts_with = "name")]
+    pub(crate) delete: Option<String>,
+    #[command(flatten)]
+    options: WriteOptions,
+}
+
+/// `snapshots`
+#[derive(Args, Debug)]
+pub(crate) struct Snapshots {
+    /// At most N
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    #[command(flatten)]
+    options: ReadOptions,
+}
+
+/// `rollback`
+#[derive(Args, Debug)]
+pub(crate) struct Rollback {
+    /// The state to bring back
+    #[arg(value_name = "REV")]
+    pub(crate) revision: String,
+    /// Also over commits of other lanes
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Say what would change, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    options: WriteOptions,
+}
+
+/// `undo`
+#[derive(Args, Debug)]
+pub(crate) struct Undo {
+    #[command(flatten)]
+    options: WriteOptions,
+}
+
+/// `redo`
+#[derive(Args, Debug)]
+pub(crate) struct Redo {
+    #[command(flatten)]
+    options: WriteOptions,
+}
+
+/// `log`
+#[derive(Args, Debug)]
+pub(crate) struct Log {
+    /// At most N
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// List the references instead: snapshots, drafts, rejected
+    #[arg(long)]
+    pub(crate) refs: bool,
+    #[command(flatten)]
+    options: ReadOptions,
+}
+
+/// `history`
+#[derive(Args, Debug)]
+pub(crate) struct History {
+    /// The object
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// At most N
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    #[command(flatten)]
+    options: ReadOptions,
+}
+
+/// `diff`
+#[derive(Args, Debug)]
+pub(crate) struct Diff {
+    /// From this state
+    #[arg(value_name = "REV")]
+    pub(crate) from: String,
+    /// To this one [default: @]
+    #[arg(value_name = "REV2")]
+    pub(crate) to: Option<String>,
+    /// Exit with 1 where they differ
+    #[arg(long)]
+    pub(crate) exit_code: bool,
+    /// At most N
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    #[command(flatten)]
+    options: ReadOptions,
+}
+
+/// `prove`
+#[derive(Args, Debug)]
+pub(crate) struct Prove {
+    /// The object, present or not
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    #[command(flatten)]
+    options: ReadOptions,
+}
+
+/// `check-proof`
+#[derive(Args, Debug)]
+pub(crate) struct CheckProof {
+    /// The proof document; - is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The root that it must be a proof against, all 64 digits
+    #[arg(long, value_name = "ROOT")]
+    pub(crate) root: Option<String>,
+    #[command(flatten)]
+    options: PlainOptions,
+}
+
+/// `contains`
+#[derive(Args, Debug)]
+pub(crate) struct Contains {
+    /// A commit's or root's digest, or 8 or more digits of it
+    #[arg(value_name = "DIGEST")]
+    pub(crate) digest: String,
+    #[command(flatten)]
+    options: ReadOptions,
+}
+
+/// `verify`
+#[derive(Args, Debug)]
+pub(crate) struct Verify {
+    /// Check frames and seals only, no digest of an object
+    #[arg(long)]
+    pub(crate) quick: bool,
+    #[command(flatten)]
+    options: ReadOptions,
+}
+
+/// `export`
+#[derive(Args, Debug)]
+pub(crate) struct Export {
+    /// The file to write [default: standard output]
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
+    /// The form to write
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
+    pub(crate) format: ExportFormat,
+    #[command(flatten)]
+    options: ReadOptions,
+}
+
+/// `stats`
+#[derive(Args, Debug)]
+pub(crate) struct Stats {
+    #[command(flatten)]
+    options: ReadOptions,
+}
+
+/// `tour`
+#[derive(Args, Debug)]
+pub(crate) struct Tour {
+    /// Keep the store of the tour in DIR, which must be empty or absent
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+    #[command(flatten)]
+    options: PlainOptions,
+}
+
+/// The hidden verb that the tour kills.
+#[derive(Args, Debug)]
+pub(crate) struct TourWriter {
+    #[command(flatten)]
+    options: WriteOptions,
+}
+
+impl Verb {
+    /// The name as typed.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Init(_) => "init",
+            Self::Ingest(_) => "ingest",
+            Self::Put(_) => "put",
+            Self::Get(_) => "get",
+            Self::List(_) => "list",
+            Self::Remove(_) => "remove",
+            Self::Head(_) => "head",
+            Self::Snapshot(_) => "snapshot",
+            Self::Snapshots(_) => "snapshots",
+            Self::Rollback(_) => "rollback",
+            Self::Undo(_) => "undo",
+            Self::Redo(_) => "redo",
+            Self::Log(_) => "log",
+            Self::History(_) => "history",
+            Self::Diff(_) => "diff",
+            Self::Prove(_) => "prove",
+            Self::CheckProof(_) => "check-proof",
+            Self::Contains(_) => "contains",
+            Self::Verify(_) => "verify",
+            Self::Export(_) => "export",
+            Self::Stats(_) => "stats",
+            Self::Tour(_) => "tour",
+            Self::TourWriter(_) => "tour-writer",
+        }
+    }
+
+    /// Its share of the options that may also stand before it.
+    pub(crate) fn options(&self) -> VerbOptions<'_> {
+        match self {
+            Self::Init(verb) => VerbOptions::Write(&verb.options),
+            Self::Ingest(verb) => VerbOptions::Write(&verb.options),
+            Self::Put(verb) => VerbOptions::Write(&verb.options),
+            Self::Get(verb) => VerbOptions::Read(&verb.options),
+            Self::List(verb) => VerbOptions::Read(&verb.options),
+            Self::Remove(verb) => VerbOptions::Write(&verb.options),
+            Self::Head(verb) => VerbOptions::Read(&verb.options),
+            Self::Snapshot(verb) => VerbOptions::Write(&verb.options),
+            Self::Snapshots(verb) => VerbOptions::Read(&verb.options),
+            Self::Rollback(verb) => VerbOptions::Write(&verb.options),
+            Self::Undo(verb) => VerbOptions::Write(&verb.options),
+            Self::Redo(verb) => VerbOptions::Write(&verb.options),
+            Self::Log(verb) => VerbOptions::Read(&verb.options),
+            Self::History(verb) => VerbOptions::Read(&verb.options),
+            Self::Diff(verb) => VerbOptions::Read(&verb.options),
+            Self::Prove(verb) => VerbOptions::Read(&verb.options),
+            Self::CheckProof(verb) => VerbOptions::Plain(&verb.options),
+            Self::Contains(verb) => VerbOptions::Read(&verb.options),
+            Self::Verify(verb) => VerbOptions::Read(&verb.options),
+            Self::Export(verb) => VerbOptions::Read(&verb.options),
+            Self::Stats(verb) => VerbOptions::Read(&verb.options),
+            Self::Tour(verb) => VerbOptions::Plain(&verb.options),
+            Self::TourWriter(verb) => VerbOptions::Write(&verb.options),
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Every exit code: usage, conflict, damage, the operating system, a store of the future.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::program::{Folder, Ran, bytes_below, check_fields};
+
+#[test]
+fn what_cannot_be_understood_is_usage() {
+    let folder = Folder::with_store();
+    for (arguments, wanted) in [
+        (&["snapshoot"][..], "snapshot"),
+        (&["get", "a", "--limt", "3"], "--limt"),
+        (&["get"], "<ID>"),
+        (&["get", "a", "b"], "b"),
+        (&["list", "--limit", "many"], "many"),
+        (
+            &["put", "a", "--kind", "k", "--attr", "no-equals-sign"],
+            "no-equals-sign",
+        ),
+        (&["undo", "--wait", "soon"], "soon"),
+        (&["init", "--hash", "md5"], "md5"),
+        (&["--at", "@", "undo"], "--at"),
+    ] {
+        let error = folder.refused(2, arguments);
+        assert_eq!(error["code"], "usage");
+        let said = error.to_string();
+        assert!(said.contains(wanted), "{arguments:?}: {said}");
+        let ran = folder.run(arguments);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+        assert!(ran.err.starts_with("error: "), "{ran:?}");
+    }
+    assert!(
+        folder.refused(2, &["verfy"])["hint"]
+            .as_str()
+            .unwrap()
+            .contains("verify")
+    );
+}
+
+#[test]
+fn nothing_at_all_shows_the_help() {
+    let ran = Folder::new().run::<&str>(&[]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("treering tour"), "{ran:?}");
+}
+
+/// Holds the lock of the store as another process does; the lock goes with the returned child.
+struct Holder(std::process::Child);
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+fn hold_lock(folder: &Folder) -> Option<Holder> {
+    let lock = folder.store().join("lock");
+    let mut command = std::process::Command::new("flock");
+    let child = command
+        .arg(lock)
+        .args(["sh", "-c", "echo held; exec sleep 60"])
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut child = child.ok()?;
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    assert_eq!(line, "held\n");
+    Some(Holder(child))
+}
+
+#[test]
+fn a_held_lock_is_busy_for_writers_and_nothing_for_readers() {
+    let folder = Folder::with_store();
+    folder.put("a", "x");
+    let Some(_holder) = hold_lock(&folder) else {
+        println!("skipped: there is no flock program here");
+        return;
+    };
+    assert_eq!(
+        folder.refused(3, &["put", "b", "--kind", "k", "--wait", "50ms"])["code"],
+        "busy"
+    );
+    assert_eq!(folder.refused(3, &["--wait", "0", "undo"])["code"], "busy");
+    assert_eq!(folder.json(&["get", "a"])["content"], "x");
+    assert_eq!(folder.json(&["verify"])["ok"], true);
+}
+
+/// Flips a bit of the body of an object's record.
+fn damage(store: &Path, content: &str) {
+    let find = |bytes: &[u8]| {
+        bytes
+            .windows(content.len())
+            .position(|window| window == content.as_bytes())
+    };
+    let files = bytes_below(&store.join("log"));
+    let found = files
+        .iter()
+        .find_map(|(path, bytes)| Some((path, bytes, find(bytes)?)));
+    let (segment, bytes, at) = found.unwrap();
+    let mut file = OpenOptions::new().write(true).open(segment).unwrap();
+    file.seek(SeekFrom::Start(at as u64)).unwrap();
+    file.write_all(&[bytes[at] ^ 1]).unwrap();
+}
+
+#[test]
+fn damage_exits_with_5_and_is_listed_with_its_place() {
+    let folder = Folder::with_store();
+    folder.put("a", "first of all");
+    folder.put("b", "second in line");
+    folder.put("c", "third and last");
+    damage(&folder.store(), "second in line");
+    let before = bytes_below(&folder.store());
+    let ran = folder.run(&["verify", "--json"]);
+    assert_eq!(ran.refusal(5)["code"], "damaged");
+    let report = &ran.documents()[0];
+    assert_eq!(report["ok"], false);
+    let damage = report["damage"].as_array().unwrap();
+    assert!(!damage.is_empty());
+    check_fields(&damage[0], &[("file", "s"), ("offset", "n"), ("what", "s")]);
+    assert_eq!(damage[0]["file"], "log/00000001.seg");
+    let ran = folder.run(&["verify"]);
+    assert!(ran.code == 5 && ran.out.contains("00000001.seg"), "{ran:?}");
+    folder.refused(5, &["put", "d", "--kind", "k"]);
+    folder.refused(5, &["list"]);
+    assert_eq!(
+        bytes_below(&folder.store()),
+        before,
+        "nothing is repaired behind the owner's back"
+    );
+}
+
+#[test]
+fn a_damaged_store_is_read_at_its_last_good_root() {
+    let folder = Folder::with_store();
+    let line = |number: usize| {
+        let content = format!("content {number:02} ").repeat(300);
+        format!("{{\"id\":\"o/{number:02}\",\"kind\":\"k\",\"content\":\"{content}\"}}\n")
+    };
+    let lines: String = (0..70).map(line).collect();
+    let ran = folder.feed(&["put", "--jsonl", "-", "--batch", "1"], lines);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    damage(&folder.store(), "content 30 content 30");
+    folder.refused(5, &["list"]);
+    let seen = folder.stream(&["list", "--degraded"]);
+    assert_eq!(seen.len(), 30, "all that was committed before the damage");
+    assert!(
+        folder.json(&["get", "o/29", "--degraded"])["content"]
+            .as_str()
+            .is_some_and(|content| content.starts_with("content 29 "))
+    );
+    folder.refused(1, &["get", "o/30", "--degraded"]);
+    assert_eq!(folder.stream(&["export", "--degraded"]).len(), 30);
+    let ran = folder.run(&["head", "--degraded"]);
+    assert!(ran.err.contains("seq 30"), "the reader is told: {ran:?}");
+}
+
+#[test]
+fn verify_works_on_stores_that_do_not_open() {
+    for (file, bytes) in [
+        ("manifest", &b"garbage"[..]),
+        ("format", b"TREERING garbage"),
+        ("log/00000001.seg", b""),
+    ] {
+        let folder = Folder::with_store();
+        folder.put("a", "x");
+        fs::write(folder.store().join(file), bytes).unwrap();
+        let ran = folder.run(&["verify", "--json"]);
+        assert_eq!(ran.code, 5, "{file}: {ran:?}");
+        ran.refusal(5);
+        assert_eq!(ran.documents()[0]["ok"], false, "{file}");
+        folder.refused(5, &["get", "a"]);
+    }
+}
+
+#[test]
+fn a_store_of_the_future_is_refused_and_not_touched() {
+    let folder = Folder::with_store();
+    folder.put("a", "x");
+    let path = folder.store().join("format");
+    let mut format = fs::read(&path).unwrap();
+    assert_eq!(format.len(), 128);
+    // min_reader stands behind magic and format; the checksum covers all before it.
+    format[12..16].copy_from_slice(&2_u32.to_le_bytes());
+    let checksum = crc32c::crc32c(&format[..124]);
+    format[124..].copy_from_slice(&checksum.to_le_bytes());
+    fs::write(&path, format).unwrap();
+    let before = bytes_below(&folder.store());
+    for arguments in [
+        &["get", "a"][..],
+        &["put", "b", "--kind", "k"],
+        &["head", "--degraded"],
+        &["verify"],
+    ] {
+        assert_eq!(
+            folder.refused(1, arguments)["code"],
+            "unsupported_format",
+            "{arguments:?}"
+        );
+    }
+    assert_eq!(bytes_below(&folder.store()), before);
+}
+
+#[test]
+fn a_full_device_is_an_output_error_and_a_closed_pipe_is_none() {
+    let folder = Folder::with_store();
+    let lines: String = (0..5_000)
+        .map(|number| format!("{{\"id\":\"o/{number:05}\",\"kind\":\"k\"}}\n"))
+        .collect();
+    assert_eq!(folder.feed(&["put", "--jsonl", "-"], lines).code, 0);
+    if let Ok(full) = OpenOptions::new().write(true).open("/dev/full") {
+        let output = folder.command(&["list", "--json"]).stdout(full).output().unwrap();
+        let ran = Ran {
+            code: output.status.code().unwrap(),
+            out: String::new(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        };
+        assert_eq!(ran.refusal(6)["code"], "io");
+    } else {
+        println!("skipped: there is no /dev/full here");
+    }
+    // CLI-3.
+    for arguments in [
+        &["list", "--json"][..],
+        &["list"],
+        &["export"],
+        &["log"],
+        &["help"],
+        &["--help"],
+        &["get", "o/00001"],
+    ] {
+        let mut child = folder
+            .command(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let mut said = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        let status = child.wait().unwrap();
+        assert_eq!((status.code(), status.signal()), (Some(0), None), "{arguments:?}");
+        assert!(
+            !said.contains("error") && !said.contains("panic"),
+            "{arguments:?}: {said}"
+        );
+    }
+}
+
+#[test]
+fn a_read_only_store_can_be_read_and_not_written() {
+    let folder = Folder::with_store();
+    folder.put("a", "x");
+    let read_only = |on: bool| {
+        let mode = if on { 0o500 } else { 0o700 };
+        for path in [folder.store(), folder.store().join("log")] {
+            fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        }
+        for (path, _) in bytes_below(&folder.store()) {
+            fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode & 0o600)).unwrap();
+        }
+    };
+    read_only(true);
+    if File::create(folder.store().join("probe.tmp")).is_ok() {
+        read_only(false);
+        println!("skipped: this user writes whatever the permissions say");
+        return;
+    }
+    let read = folder.run(&["get", "a", "--json"]);
+    let written = folder.run(&["put", "b", "--kind", "k", "--json"]);
+    read_only(false);
+    assert_eq!(read.code, 0, "{read:?}");
+    assert_eq!(written.refusal(6)["code"], "io");
+}
+
+#[test]
+fn an_error_for_people_has_a_hint_and_no_debris() {
+    let folder = Folder::with_store();
+    let ran = folder.run(&["get", "nobody"]);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+    assert!(
+        ran.err.starts_with("error: ") && ran.err.contains("\nhint: "),
+        "{ran:?}"
+    );
+    let ran = folder.run(&["get", "red\u{1b}[31m"]);
+    assert!(!ran.err.contains('\u{1b}'), "{ran:?}");
+}

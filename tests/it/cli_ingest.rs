@@ -1,0 +1,123 @@
+//! `ingest`: its document, what it takes and what it refuses.
+
+use crate::program::{Folder, check_fields, column};
+
+const NOTES: &str = "* Tea\n:PROPERTIES:\n:ID: tea\n:END:\nAda drinks green tea.\n** Water\nAt 80 degrees.\n* Coffee\nNone.\n";
+
+#[test]
+fn ingest_counts_and_changes_only_what_changed() {
+    let folder = Folder::with_store();
+    folder.write("notes.org", NOTES);
+    let first = folder.json(&["ingest", "notes.org"]);
+    check_fields(
+        &first,
+        &[
+            ("objects", "n"),
+            ("created", "n"),
+            ("updated", "n"),
+            ("unchanged", "n"),
+            ("removed", "n"),
+            ("roots", "l"),
+            ("commit", "d"),
+            ("seq", "n"),
+            ("root", "d"),
+        ],
+    );
+    assert_eq!(
+        (
+            first["objects"].as_u64(),
+            first["created"].as_u64(),
+            first["seq"].as_u64()
+        ),
+        (Some(4), Some(4), Some(1))
+    );
+    assert_eq!(first["roots"][0], "notes.org");
+    assert_eq!(folder.json(&["get", "tea"])["content"], "Ada drinks green tea.");
+    let again = folder.json(&["ingest", "notes.org"]);
+    assert_eq!(
+        (again["unchanged"].as_u64(), &again["seq"], &again["root"]),
+        (Some(4), &first["seq"], &first["root"])
+    );
+    folder.write(
+        "notes.org",
+        NOTES.replace("green", "black").replace("* Coffee\nNone.\n", ""),
+    );
+    let third = folder.json(&["ingest", "notes.org"]);
+    assert_eq!(
+        (
+            third["updated"].as_u64(),
+            third["removed"].as_u64(),
+            third["unchanged"].as_u64()
+        ),
+        (Some(1), Some(1), Some(2))
+    );
+    assert_eq!(folder.stream(&["log", "--limit", "1"])[0]["op"], "ingest");
+    assert_eq!(
+        folder.json(&["head", "--at", "snap:0"])["root"],
+        first["root"],
+        "the state before is in the ring"
+    );
+    folder.json(&["undo"]);
+    assert_eq!(folder.root(), first["root"].as_str().unwrap());
+}
+
+#[test]
+fn folders_are_read_in_one_commit() {
+    let folder = Folder::with_store();
+    folder.write("in/b/notes.org", NOTES);
+    folder.write("in/a.md", "# Title\n\nText.\n");
+    folder.write("in/.hidden.md", "# No\n");
+    folder.write("in/picture.png", "no text");
+    folder.write("log.jsonl", "{\"role\":\"user\",\"content\":\"hello\"}\n");
+    let done = folder.json(&["ingest", "in", "log.jsonl", "in/a.md", "--scope", "work"]);
+    assert_eq!(
+        done["roots"],
+        serde_json::json!(["in/a.md", "in/b/notes.org", "log.jsonl"])
+    );
+    assert_eq!(folder.seq(), 1);
+    assert!(
+        column(&folder.stream(&["list"]), "scope")
+            .iter()
+            .all(|scope| scope == "work")
+    );
+    std::fs::create_dir(folder.path("empty")).unwrap();
+    let nothing = folder.json(&["ingest", "empty"]);
+    assert_eq!(nothing["created"], 0);
+}
+
+#[test]
+fn what_cannot_be_read_changes_nothing() {
+    let folder = Folder::with_store();
+    let root = folder.root();
+    folder.write("good.org", NOTES);
+    folder.write("twice.org", NOTES);
+    folder.write("picture.png", "no text");
+    folder.write("broken.jsonl", "{\"role\":\n");
+    folder.write("latin.md", b"\xe9t\xe9");
+    let refused = |arguments: &[&str]| folder.refused(1, arguments);
+    assert!(
+        refused(&["ingest", "good.org", "twice.org"])["message"]
+            .as_str()
+            .unwrap()
+            .contains("tea")
+    );
+    let error = refused(&["ingest", "good.org", "picture.png"]);
+    assert_eq!(error["code"], "unsupported_document");
+    assert!(error["hint"].as_str().unwrap().contains(".org"));
+    assert_eq!(refused(&["ingest", "good.org", "nowhere.org"])["code"], "no_file");
+    refused(&["ingest", "broken.jsonl"]);
+    refused(&["ingest", "latin.md"]);
+    assert_eq!(folder.root(), root);
+    assert_eq!(folder.run(&["ingest"]).code, 2);
+}
+
+#[test]
+fn a_form_can_be_named() {
+    let folder = Folder::with_store();
+    folder.write("notes.txt", NOTES);
+    assert_eq!(
+        folder.json(&["ingest", "notes.txt", "--format", "org"])["created"],
+        4
+    );
+    assert_eq!(folder.run(&["ingest", "notes.txt", "--format", "word"]).code, 2);
+}

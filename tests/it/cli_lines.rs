@@ -1,0 +1,211 @@
+//! `put --jsonl` and `export`: streams of objects in and out.
+
+use serde_json::Value;
+
+use crate::program::{Folder, check_fields, column};
+
+fn line(number: usize) -> String {
+    format!("{{\"id\":\"o/{number}\",\"kind\":\"note\",\"content\":\"text {number}\"}}\n")
+}
+
+#[test]
+fn all_lines_make_one_commit_unless_told_otherwise() {
+    let folder = Folder::with_store();
+    let lines: String = (0..10).map(line).collect();
+    folder.write("lines.jsonl", &lines);
+    let put = folder.json(&["put", "--jsonl", "lines.jsonl"]);
+    check_fields(
+        &put,
+        &[
+            ("objects", "n"),
+            ("created", "n"),
+            ("updated", "n"),
+            ("unchanged", "n"),
+            ("removed", "n"),
+            ("commit", "d"),
+            ("seq", "n"),
+            ("root", "d"),
+        ],
+    );
+    assert_eq!(
+        (
+            put["objects"].as_u64(),
+            put["created"].as_u64(),
+            put["seq"].as_u64()
+        ),
+        (Some(10), Some(10), Some(1))
+    );
+    let again = folder.json(&["put", "--jsonl", "lines.jsonl"]);
+    assert_eq!(
+        (again["unchanged"].as_u64(), again["seq"].as_u64()),
+        (Some(10), Some(1))
+    );
+    let other = Folder::with_store();
+    let ran = other.feed(&["put", "--jsonl", "-", "--batch", "3", "--json"], &lines);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(ran.documents()[0]["seq"], 4);
+    assert_eq!(
+        ran.documents()[0]["root"],
+        put["root"],
+        "batches do not change the state they come to"
+    );
+}
+
+#[test]
+fn a_bad_line_is_named_and_earlier_batches_stay() {
+    for (bad, position) in [
+        ("{\"id\":\"x\"}", 5),
+        ("not json", 6),
+        ("{\"id\":\"x\",\"kind\":\"k\",\"colour\":1}", 4),
+    ] {
+        let folder = Folder::with_store();
+        let mut lines: Vec<String> = (0..9).map(line).collect();
+        lines.insert(position, format!("{bad}\n"));
+        let ran = folder.feed(&["put", "--jsonl", "-", "--batch", "2", "--json"], lines.concat());
+        let message = ran.refusal(1)["message"].as_str().unwrap().to_owned();
+        assert!(message.contains(&format!("line {}", position + 1)), "{message}");
+        let kept = folder.stream(&["list"]).len();
+        assert_eq!(
+            kept,
+            position / 2 * 2,
+            "CLI-5: whole batches before it, nothing of its own"
+        );
+    }
+}
+
+#[test]
+fn a_refusal_by_the_commit_names_the_line_too() {
+    let folder = Folder::with_store();
+    let lines = [
+        line(0),
+        "\n".into(),
+        "{\"id\":\"lost\",\"kind\":\"k\",\"parent\":\"nobody\"}\n".into(),
+    ]
+    .concat();
+    let ran = folder.feed(&["put", "--jsonl", "-", "--json"], lines);
+    let error = ran.refusal(1);
+    assert!(error["message"].as_str().unwrap().contains("line 3"), "{error}");
+    assert!(folder.stream(&["list"]).is_empty());
+}
+
+#[test]
+fn a_child_may_stand_before_its_parent_in_a_batch() {
+    let folder = Folder::with_store();
+    let lines = "{\"id\":\"child\",\"kind\":\"k\",\"parent\":\"top\"}\n{\"id\":\"top\",\"kind\":\"k\"}\n";
+    assert_eq!(folder.feed(&["put", "--jsonl", "-"], lines).code, 0);
+    assert_eq!(folder.json(&["get", "top"])["children"][0], "child");
+}
+
+#[test]
+fn attributes_have_the_types_of_json() {
+    let folder = Folder::with_store();
+    let object = r#"{"id":"a","kind":"k","attributes":{"n":1,"f":1.0,"t":"x","b":true,"l":[1,[2]],"m":{"k":null},"none":null}}"#;
+    assert_eq!(folder.feed(&["put", "--jsonl", "-"], object).code, 0);
+    let attributes = &folder.json(&["get", "a"])["attributes"];
+    let expected: Value =
+        serde_json::from_str(r#"{"n":1,"f":1.0,"t":"x","b":true,"l":[1,[2]],"m":{"k":null}}"#).unwrap();
+    assert_eq!(*attributes, expected);
+    assert!(attributes["f"].is_f64() && attributes["n"].is_i64());
+}
+
+#[test]
+fn an_export_comes_back_as_the_same_state() {
+    let folder = Folder::with_store();
+    folder.put("z-top", "a\u{1}\u{2028}\"\\ text");
+    folder.json(&[
+        "put",
+        "a-below",
+        "--kind",
+        "k",
+        "--parent",
+        "z-top",
+        "--position",
+        "b",
+    ]);
+    folder.json(&[
+        "put",
+        "b-below",
+        "--kind",
+        "k",
+        "--parent",
+        "z-top",
+        "--position",
+        "a",
+    ]);
+    folder.json(&[
+        "put",
+        "lone",
+        "--kind",
+        "k",
+        "--attr",
+        "f:={\"$float\":\"nan\"}",
+        "--trust",
+        "untrusted",
+    ]);
+    folder.put("long", &"long text. ".repeat(1_000));
+    let exported = folder.run(&["export"]);
+    assert_eq!(exported.code, 0);
+    assert_eq!(
+        column(&exported.documents(), "id"),
+        ["lone", "long", "z-top", "b-below", "a-below"]
+    );
+    let copy = Folder::with_store();
+    let ran = copy.feed(&["put", "--jsonl", "-", "--batch", "1", "--json"], &exported.out);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(copy.root(), folder.root());
+    assert_eq!(
+        copy.json(&["get", "lone"])["origin"],
+        "tool_external",
+        "the origin that a line claims can lower"
+    );
+    let lowered = Folder::with_store();
+    assert_eq!(
+        lowered
+            .feed(&["put", "--jsonl", "-", "--trust", "untrusted"], &exported.out)
+            .code,
+        0
+    );
+    assert_eq!(
+        lowered.json(&["get", "z-top"])["origin"],
+        "tool_external",
+        "and never raise"
+    );
+}
+
+#[test]
+fn an_export_goes_to_a_file_whole_or_not_at_all() {
+    let folder = Folder::with_store();
+    folder.put("a", "one");
+    folder.put("a", "two");
+    let told = folder.json(&["export", "out.jsonl", "--at", "@-1"]);
+    assert_eq!(told["objects"], 1);
+    assert!(
+        std::fs::read_to_string(folder.path("out.jsonl"))
+            .unwrap()
+            .contains("\"one\"")
+    );
+    folder.refused(6, &["export", "no/such/folder/out.jsonl"]);
+    assert!(!folder.path("out.jsonl.unfinished").exists());
+}
+
+#[test]
+fn other_forms_of_export_say_that_they_are_not_there() {
+    let folder = Folder::with_store();
+    for format in ["org", "markdown"] {
+        assert_eq!(
+            folder.refused(1, &["export", "--format", format])["code"],
+            "unsupported_format"
+        );
+    }
+    assert_eq!(folder.run(&["export", "--format", "pdf"]).code, 2);
+}
+
+#[test]
+fn a_missing_file_is_not_found_and_makes_no_store() {
+    let folder = Folder::new();
+    assert_eq!(
+        folder.refused(1, &["put", "--jsonl", "nowhere.jsonl"])["code"],
+        "no_file"
+    );
+    assert!(!folder.path("home").exists());
+}

@@ -1,0 +1,150 @@
+//! What people see: help, colours, tables; and that programs never see it.
+
+use crate::program::{Folder, Ran};
+
+#[test]
+fn the_version_is_told() {
+    let ran = Folder::new().run(&["--version"]);
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (0, concat!("treering ", env!("CARGO_PKG_VERSION"), "\n"))
+    );
+}
+
+#[test]
+fn help_fits_a_screen() {
+    let folder = Folder::new();
+    for arguments in [&["help"][..], &["--help"], &["-h"]] {
+        let ran = folder.run(arguments);
+        assert_eq!(ran.code, 0);
+        assert!(ran.out.lines().count() <= 40, "{}", ran.out);
+        assert!(
+            ran.out.lines().all(|line| line.chars().count() <= 100),
+            "{}",
+            ran.out
+        );
+    }
+    let ran = folder.run(&["help", "rollback"]);
+    assert!(ran.out.contains("treering rollback snap:0"), "{ran:?}");
+}
+
+fn run_with(folder: &Folder, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
+    let mut command = folder.command(arguments);
+    command.envs(variables.iter().copied());
+    Ran::of(&command.output().unwrap())
+}
+
+#[test]
+fn colours_are_there_only_when_wanted() {
+    let folder = Folder::with_store();
+    folder.put("a", "x");
+    let coloured = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let ran = run_with(&folder, arguments, variables);
+        (ran.out.contains('\u{1b}'), ran.err.contains('\u{1b}'))
+    };
+    for arguments in [&["log"][..], &["get", "nobody"], &["list"]] {
+        assert_eq!(coloured(arguments, &[]), (false, false), "a pipe: {arguments:?}");
+        let no = [("NO_COLOR", "1"), ("TERM", "xterm")];
+        assert_eq!(coloured(arguments, &no), (false, false), "{arguments:?}");
+    }
+    let forced = [("CLICOLOR_FORCE", "1"), ("TERM", "xterm")];
+    assert_eq!(coloured(&["log"], &forced), (true, false));
+    assert_eq!(coloured(&["get", "nobody"], &forced), (false, true));
+    assert_eq!(
+        coloured(&["log", "--json"], &forced),
+        (false, false),
+        "never in JSON"
+    );
+}
+
+#[test]
+fn tables_are_aligned() {
+    let folder = Folder::with_store();
+    folder.put("a", "short");
+    folder.put("a-much-longer-id", "text");
+    let ran = folder.run(&["list"]);
+    let columns: Vec<_> = ran.out.lines().map(|line| line.find("note").unwrap()).collect();
+    assert_eq!(columns, [18, 18], "{}", ran.out);
+}
+
+#[test]
+fn every_writing_verb_tells_how_to_take_it_back() {
+    let folder = Folder::with_store();
+    folder.write("notes.org", "* Tea\nGreen.\n");
+    for arguments in [
+        &["put", "a", "--kind", "k"][..],
+        &["put", "a", "--kind", "other"],
+        &["ingest", "notes.org"],
+        &["remove", "a"],
+        &["rollback", "@-1"],
+        &["undo"],
+        &["redo"],
+        &["snapshot"],
+    ] {
+        let ran = folder.run(arguments);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(
+            ran.err.contains("treering undo")
+                || ran.err.contains("treering redo")
+                || ran.err.contains("treering rollback"),
+            "{ran:?}"
+        );
+        assert!(ran.out.contains("root "), "{ran:?}");
+    }
+    let ran = folder.run(&["put", "b", "--kind", "k", "--session", "it's mine"]);
+    assert!(
+        ran.err.contains(r"treering undo --session 'it'\''s mine'"),
+        "{ran:?}"
+    );
+    let ran = folder.run(&["put", "b", "--kind", "k"]);
+    assert!(
+        ran.out.contains("unchanged") && !ran.err.contains("undo"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn stored_text_cannot_steer_a_terminal() {
+    let folder = Folder::with_store();
+    folder.put("a", "\u{1b}]0;title\u{7} \u{1b}[2J \u{202e}gnp.exe");
+    for arguments in [&["get", "a"][..], &["list"], &["diff", "@-1"]] {
+        let ran = folder.run(arguments);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        assert!(!ran.out.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_diff_for_people_shows_the_fields() {
+    let folder = Folder::with_store();
+    folder.json(&[
+        "put",
+        "a",
+        "--kind",
+        "k",
+        "--attr",
+        "state=open",
+        "--content",
+        "one two",
+    ]);
+    folder.json(&[
+        "put",
+        "a",
+        "--kind",
+        "k",
+        "--attr",
+        "state=done",
+        "--content",
+        "one three",
+    ]);
+    let ran = folder.run(&["diff", "@-1"]);
+    assert!(
+        ran.out
+            .contains("~ a\n    state: open -> done\n    content: one two -> one three\n"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.err.contains("0 added, 1 changed, 0 removed"));
+    let ran = folder.run(&["diff", "@"]);
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", "no difference\n"));
+}

@@ -1,0 +1,217 @@
+//! Which store is meant; `init`, `head`, `stats`, `verify`.
+
+use std::fs;
+
+use crate::program::{Folder, bytes_below, check_fields, text};
+
+#[test]
+fn init_makes_a_store_once() {
+    let folder = Folder::new();
+    let made = folder.json(&["init"]);
+    check_fields(&made, &[("store", "s"), ("hash", "s"), ("format", "n")]);
+    assert_eq!(
+        (made["hash"].as_str(), made["format"].as_u64()),
+        (Some("blake3"), Some(1))
+    );
+    assert!(text(&made["store"]).ends_with("/.treering"));
+    let before = bytes_below(&folder.store());
+    assert_eq!(folder.refused(1, &["init"])["code"], "store_exists");
+    assert_eq!(
+        bytes_below(&folder.store()),
+        before,
+        "an existing store is not touched"
+    );
+    assert!(folder.json(&["init", "--store", "other/place"]).is_object());
+    assert!(folder.path("other/place/format").exists());
+}
+
+#[test]
+fn help_of_a_verb_does_not_run_it() {
+    let folder = Folder::new();
+    for arguments in [
+        &["init", "--help"][..],
+        &["init", "-h"],
+        &["help", "init"],
+        &["tour", "--help"],
+        &["put", "-h"],
+    ] {
+        let ran = folder.run(arguments);
+        assert_eq!(ran.code, 0);
+        assert!(ran.out.contains("Examples:"), "{ran:?}");
+    }
+    assert!(!folder.store().exists() && !folder.path("home").exists());
+}
+
+#[test]
+fn the_store_is_named_or_found() {
+    let folder = Folder::new();
+    for name in ["by-option", "by-variable", "project/.treering", "data/treering"] {
+        let store = folder.path(name);
+        folder.json(&["init", "--store", store.to_str().unwrap()]);
+        folder.json(&["put", name, "--kind", "k", "--store", store.to_str().unwrap()]);
+    }
+    fs::create_dir_all(folder.path("project/deep/deeper")).unwrap();
+    let found = |option: bool, variable: bool, inside: bool| {
+        let mut command = folder.command(&["list", "--json"]);
+        command.env("XDG_DATA_HOME", folder.path("data"));
+        if option {
+            command.arg("--store").arg(folder.path("by-option"));
+        }
+        if variable {
+            command.env("TREERING_STORE", folder.path("by-variable"));
+        }
+        if inside {
+            command.current_dir(folder.path("project/deep/deeper"));
+        }
+        let ran = crate::program::Ran::of(&command.output().unwrap());
+        text(&ran.documents()[0]["id"])
+    };
+    assert_eq!(found(true, true, true), "by-option");
+    assert_eq!(found(false, true, true), "by-variable");
+    assert_eq!(found(false, false, true), "project/.treering");
+    assert_eq!(found(false, false, false), "data/treering");
+}
+
+#[test]
+fn a_verb_that_reads_never_makes_a_store() {
+    let folder = Folder::new();
+    for arguments in [
+        &["get", "a"][..],
+        &["list"],
+        &["head"],
+        &["log"],
+        &["snapshots"],
+        &["history", "a"],
+        &["diff", "@"],
+        &["prove", "a"],
+        &["contains", "00000000"],
+        &["verify"],
+        &["export"],
+        &["stats"],
+        &["undo"],
+        &["redo"],
+        &["remove", "a"],
+        &["rollback", "@"],
+        &["snapshot"],
+    ] {
+        assert_eq!(folder.refused(1, arguments)["code"], "no_store", "{arguments:?}");
+        let mut named = arguments.to_vec();
+        named.extend(["--store", "nowhere"]);
+        assert_eq!(folder.refused(1, &named)["code"], "no_store", "{named:?}");
+    }
+    assert!(
+        fs::read_dir(folder.path("")).unwrap().next().is_none(),
+        "nothing was made"
+    );
+}
+
+#[test]
+fn put_makes_a_missing_store_and_says_so() {
+    let folder = Folder::new();
+    let ran = folder.run(&["put", "a", "--kind", "k"]);
+    assert_eq!(ran.code, 0);
+    assert!(
+        ran.err.contains("created a new store in") && ran.err.contains("home/.local/share/treering"),
+        "{ran:?}"
+    );
+    let ran = folder.run(&["put", "a", "--kind", "k", "--store", "s", "--json"]);
+    assert_eq!((ran.code, ran.documents().len()), (0, 1));
+    assert!(ran.err.contains("created a new store in s"), "{ran:?}");
+    let ran = folder.run(&["put", "b", "--kind", "k", "--store", "s", "--json"]);
+    assert_eq!(ran.err, "");
+}
+
+#[test]
+fn a_folder_that_is_no_store_is_left_alone() {
+    let folder = Folder::new();
+    folder.write("documents/letter.txt", "dear");
+    let before = bytes_below(&folder.path("documents"));
+    assert_eq!(
+        folder.refused(1, &["head", "--store", "documents"])["code"],
+        "no_store"
+    );
+    for arguments in [&["init"][..], &["put", "a", "--kind", "k"]] {
+        let mut named = arguments.to_vec();
+        named.extend(["--store", "documents"]);
+        assert_eq!(folder.refused(1, &named)["code"], "not_a_store");
+    }
+    folder.refused(6, &["put", "a", "--kind", "k", "--store", "documents/letter.txt"]);
+    assert_eq!(bytes_below(&folder.path("documents")), before);
+}
+
+#[test]
+fn head_and_stats_have_their_fields() {
+    let folder = Folder::with_store();
+    folder.put("a", "one");
+    folder.put("a", "two");
+    let head = folder.json(&["head"]);
+    let fields = [
+        ("root", "d"),
+        ("commit", "d"),
+        ("seq", "n"),
+        ("objects", "n"),
+        ("history", "n"),
+        ("hash", "s"),
+    ];
+    check_fields(&head, &fields);
+    assert_eq!(
+        (
+            head["objects"].as_u64(),
+            head["history"].as_u64(),
+            head["seq"].as_u64()
+        ),
+        (Some(1), Some(2), Some(2))
+    );
+    let names = [
+        "objects",
+        "history",
+        "commits",
+        "snapshots",
+        "segments",
+        "log_bytes",
+        "live_bytes",
+        "orphans",
+    ];
+    let stats = folder.json(&["stats"]);
+    check_fields(&stats, &names.map(|name| (name, "n")));
+    assert_eq!(
+        (stats["commits"].as_u64(), stats["orphans"].as_u64()),
+        (Some(3), Some(0))
+    );
+}
+
+#[test]
+fn verify_says_ok_and_counts() {
+    let folder = Folder::with_store();
+    folder.put("a", "one");
+    for arguments in [
+        &["verify"][..],
+        &["verify", "--quick"],
+        &["verify", "--at", "@-1"],
+    ] {
+        let report = folder.json(arguments);
+        let fields = [
+            ("commits", "n"),
+            ("versions", "n"),
+            ("bytes", "n"),
+            ("erased", "n"),
+            ("thinned", "n"),
+            ("derived", "l"),
+        ];
+        check_fields(&report, &fields);
+        assert_eq!(report["ok"], true);
+    }
+    assert_eq!(folder.json(&["verify"])["commits"], 2);
+    folder.refused(1, &["verify", "--at", "no-such-name"]);
+}
+
+#[test]
+fn verify_without_the_derived_file_is_ok_and_says_so() {
+    let folder = Folder::with_store();
+    folder.put("a", "one");
+    fs::remove_file(folder.store().join("live")).unwrap();
+    let report = folder.json(&["verify"]);
+    assert_eq!(report["ok"], true);
+    assert!(!report["derived"].as_array().unwrap().is_empty(), "{report}");
+    assert_eq!(folder.json(&["get", "a"])["content"], "one");
+}

@@ -1,0 +1,84 @@
+//! `tour`: the main job, told and checked.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::program::{Folder, check_fields};
+
+#[test]
+fn the_tour_in_json_names_its_steps() {
+    let folder = Folder::new();
+    let started = Instant::now();
+    let tour = folder.json(&["tour"]);
+    assert!(started.elapsed() < Duration::from_secs(60));
+    for name in [
+        "create", "ingest", "snapshot", "bad_turn", "diff", "rollback", "undo", "attempt", "kill", "history",
+        "prove", "verify",
+    ] {
+        assert!(tour[name].is_object(), "{name} is missing in {tour}");
+    }
+    assert_eq!(tour["steps"].as_array().unwrap().len(), 12);
+    for step in tour["steps"].as_array().unwrap() {
+        check_fields(step, &[("step", "n"), ("name", "s"), ("command", "s")]);
+        assert!(step["ms"].is_f64());
+    }
+    assert_eq!(tour["bad_turn"]["changed"], 50);
+    assert_eq!(tour["diff"]["changes"], 50);
+    assert_eq!(tour["rollback"]["root"], tour["snapshot"]["root"]);
+    assert_eq!(tour["undo"]["undone_root"], tour["bad_turn"]["root"]);
+    assert_eq!(tour["undo"]["redone_root"], tour["snapshot"]["root"]);
+    assert_eq!(tour["attempt"]["root"], tour["snapshot"]["root"]);
+    assert_eq!(tour["attempt"]["rejected"], true);
+    assert!(tour["kill"]["acknowledged"].as_u64().unwrap() >= 100);
+    assert_eq!(tour["kill"]["kept"], tour["kill"]["acknowledged"]);
+    assert_eq!(
+        (&tour["verify"]["ok"], &tour["prove"]["holds"]),
+        (&Value::Bool(true), &Value::Bool(true))
+    );
+    assert!(tour["store"].is_null());
+    assert!(
+        fs::read_dir(folder.path("")).unwrap().next().is_none(),
+        "the tour leaves nothing behind"
+    );
+}
+
+#[test]
+fn the_tour_tells_a_story_and_keeps_the_store() {
+    let folder = Folder::new();
+    let ran = folder.run(&["tour", "--keep", "kept"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    for word in [
+        "snapshot", "diff", "rollback", "verify", "SIGKILL", "rejected", "equal", " ms",
+    ] {
+        assert!(ran.out.contains(word), "{word} is missing in {}", ran.out);
+    }
+    assert_eq!(folder.json(&["verify", "--store", "kept"])["ok"], true);
+    let snapshots = folder.stream(&["snapshots", "--store", "kept"]);
+    assert!(snapshots.iter().any(|info| info["name"] == "before-the-night"));
+    assert!(
+        folder
+            .stream(&["log", "--refs", "--store", "kept"])
+            .iter()
+            .any(|reference| {
+                reference["name"]
+                    .as_str()
+                    .is_some_and(|name| name.starts_with("rejected/"))
+            })
+    );
+}
+
+#[test]
+fn a_folder_with_something_in_it_is_refused() {
+    let folder = Folder::with_store();
+    assert_eq!(
+        folder.refused(1, &["tour", "--keep", ".treering"])["code"],
+        "not_empty"
+    );
+    assert_eq!(
+        folder.refused(1, &["tour", "--store", ".treering"])["code"],
+        "not_empty"
+    );
+    assert_eq!(folder.seq(), 0);
+}

@@ -1,0 +1,243 @@
+//! Runs the built program in a folder of its own and looks at everything that comes out.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder with nothing in it, no store above it and a home of its own.
+pub(crate) struct Folder {
+    folder: TempDir,
+}
+
+/// What a run of the program came to.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Folder {
+    /// An empty folder.
+    pub(crate) fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    /// A folder with a store in `.treering`.
+    pub(crate) fn with_store() -> Self {
+        let folder = Self::new();
+        folder.json(&["init"]);
+        folder
+    }
+
+    /// A path in the folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file into the folder.
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// The program, about to run in the folder.
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_treering"));
+        command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env_clear();
+        command
+            .env("HOME", self.path("home"))
+            .env("PATH", "/usr/bin:/bin")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program, whatever comes out.
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Ran {
+        Ran::of(&self.command(arguments).output().unwrap())
+    }
+
+    /// Runs the program with something on its standard input.
+    pub(crate) fn feed(&self, arguments: &[&str], input: impl AsRef<[u8]>) -> Ran {
+        let mut command = self.command(arguments);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let input = input.as_ref().to_owned();
+        // A program that refuses early does not read all of it.
+        let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
+        Ran::of(&output)
+    }
+
+    /// Runs the program with `--json`; it must succeed with one document.
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
+        let mut documents = self.stream(arguments);
+        assert_eq!(documents.len(), 1, "{arguments:?} gives {documents:?}");
+        documents.remove(0)
+    }
+
+    /// Runs the program with `--json`; it must succeed with documents, a line each.
+    pub(crate) fn stream(&self, arguments: &[&str]) -> Vec<Value> {
+        let ran = self.run(&with_json(arguments));
+        assert_eq!(ran.code, 0, "{arguments:?}: {ran:?}");
+        ran.documents()
+    }
+
+    /// Runs the program with `--json`; it must fail with this exit code. Returns what it says.
+    pub(crate) fn refused(&self, code: i32, arguments: &[&str]) -> Value {
+        self.run(&with_json(arguments)).refusal(code)
+    }
+
+    /// Puts an object with a content.
+    pub(crate) fn put(&self, id: &str, content: &str) -> Value {
+        self.json(&["put", id, "--kind", "note", "--content", content])
+    }
+
+    /// The root of the head.
+    pub(crate) fn root(&self) -> String {
+        text(&self.json(&["head"])["root"])
+    }
+
+    /// The number of the head's commit.
+    pub(crate) fn seq(&self) -> u64 {
+        self.json(&["head"])["seq"].as_u64().unwrap()
+    }
+
+    /// The folder of the store.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.path(".treering")
+    }
+}
+
+fn with_json<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    let mut arguments = arguments.to_vec();
+    // Before a `--`, which ends the options.
+    let at = arguments
+        .iter()
+        .position(|argument| *argument == "--")
+        .unwrap_or(arguments.len());
+    arguments.insert(at, "--json");
+    arguments
+}
+
+impl Ran {
+    pub(crate) fn of(output: &Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            out: text(&output.stdout),
+            err: text(&output.stderr),
+        }
+    }
+
+    /// The documents on standard output; every line must be one (CLI-2).
+    pub(crate) fn documents(&self) -> Vec<Value> {
+        let parse = |line: &str| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"));
+        self.out.lines().map(parse).collect()
+    }
+
+    /// The error on standard error, which must be the only thing there.
+    pub(crate) fn refusal(&self, code: i32) -> Value {
+        assert_eq!(self.code, code, "{self:?}");
+        self.documents();
+        let document: Value =
+            serde_json::from_str(&self.err).unwrap_or_else(|_| panic!("no JSON: {}", self.err));
+        let error = &document["error"];
+        assert!(
+            error["code"].is_string() && error["message"].is_string(),
+            "{document}"
+        );
+        assert!(error.as_object().unwrap().contains_key("hint"), "{document}");
+        error.clone()
+    }
+}
+
+/// The text of a JSON string.
+pub(crate) fn text(value: &Value) -> String {
+    value
+        .as_str()
+        .unwrap_or_else(|| panic!("no text: {value}"))
+        .to_owned()
+}
+
+/// The texts of a field in a stream.
+pub(crate) fn column(documents: &[Value], field: &str) -> Vec<String> {
+    documents.iter().map(|document| text(&document[field])).collect()
+}
+
+/// Checks that a document has exactly these fields of the contract with these types, and maybe more:
+/// `d` digest, `s` text, `n` number, `t` time, `l` list, `m` map, `b` boolean; `?` behind it allows null.
+pub(crate) fn check_fields(document: &Value, fields: &[(&str, &str)]) {
+    let map = document
+        .as_object()
+        .unwrap_or_else(|| panic!("no map: {document}"));
+    for (name, kind) in fields {
+        let value = map
+            .get(*name)
+            .unwrap_or_else(|| panic!("{name} is missing in {document}"));
+        if kind.ends_with('?') && value.is_null() {
+            continue;
+        }
+        let fits = match &kind[..1] {
+            "d" => value.as_str().is_some_and(is_digest),
+            "s" => value.is_string(),
+            "n" => value.is_u64(),
+            "t" => value.as_str().is_some_and(is_time),
+            "l" => value.is_array(),
+            "m" => value.is_object(),
+            "b" => value.is_boolean(),
+            other => panic!("{other} is no type"),
+        };
+        assert!(fits, "{name} is not {kind} in {document}");
+    }
+}
+
+fn is_digest(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// RFC 3339 in UTC with six digits.
+fn is_time(text: &str) -> bool {
+    let pattern = "dddd-dd-ddTdd:dd:dd.ddddddZ";
+    let fits = |(found, wanted): (char, char)| {
+        if wanted == 'd' {
+            found.is_ascii_digit()
+        } else {
+            found == wanted
+        }
+    };
+    text.len() == pattern.len() && text.chars().zip(pattern.chars()).all(fits)
+}
+
+/// The files below a folder with their bytes, to see that nothing was touched.
+pub(crate) fn bytes_below(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(path) = waiting.pop() {
+        if path.is_dir() {
+            waiting.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else {
+            let bytes = fs::read(&path).unwrap();
+            found.push((path, bytes));
+        }
+    }
+    found.sort();
+    found
+}
