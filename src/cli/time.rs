@@ -46,7 +46,7 @@ mod tests {
     fn durations_have_units_or_are_seconds() {
         assert_eq!(duration("30s").unwrap(), Duration::from_secs(30));
         assert_eq!(duration("500ms").unwrap(), Duration::from_millis(500));
-        assert_eq!(duration("2m").unwrap(), Duration::from_secs(120));
+        assert_eq!(duration("2m").unwrap(), Duration::from_mins(2));
         assert_eq!(duration("0").unwrap(), Duration::ZERO);
         assert_eq!(duration("1.5").unwrap(), Duration::from_millis(1500));
         for bad in ["", "soon", "-1", "-5s", "1e40", "NaN", "inf"] {

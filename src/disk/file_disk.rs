@@ -218,6 +218,7 @@ impl Disk for FileDisk {
         let (folder, last) = self.place(name)?;
         let guard = FileLock {
             file,
+            process: std::process::id(),
             folder,
             name: last.to_owned(),
         };
@@ -312,6 +313,8 @@ impl DiskFile for OpenFile {
 
 struct FileLock {
     file: File,
+    /// The process that took the lock: a forked child holds the same file and must not let it go.
+    process: u32,
     folder: OwnedFd,
     name: String,
 }
@@ -323,6 +326,16 @@ impl LockGuard for FileLock {
             Ok(named) => Ok((held.st_dev, held.st_ino) == (named.st_dev, named.st_ino)),
             Err(rustix::io::Errno::NOENT) => Ok(false),
             Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        // Closing alone would leave the lock to a child that another thread is just forking.
+        if self.process == std::process::id() {
+            // Closing lets it go all the same.
+            drop(self.file.unlock());
         }
     }
 }

@@ -108,7 +108,9 @@ fn get_lists_the_first_thousand_children() {
     let folder = Folder::with_store();
     let mut lines = String::from("{\"id\":\"top\",\"kind\":\"k\"}\n");
     for number in 0..1_005 {
-        lines += &format!("{{\"id\":\"child/{number:04}\",\"kind\":\"k\",\"parent\":\"top\"}}\n");
+        let id = format!("child/{number:04}");
+        lines += &json!({ "id": id, "kind": "k", "parent": "top" }).to_string();
+        lines.push('\n');
     }
     assert_eq!(folder.feed(&["put", "--jsonl", "-"], lines).code, 0);
     let top = folder.json(&["get", "top"]);

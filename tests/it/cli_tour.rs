@@ -1,7 +1,6 @@
 //! `tour`: the main job, told and checked.
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -10,9 +9,7 @@ use crate::program::{Folder, check_fields};
 #[test]
 fn the_tour_in_json_names_its_steps() {
     let folder = Folder::new();
-    let started = Instant::now();
     let tour = folder.json(&["tour"]);
-    assert!(started.elapsed() < Duration::from_secs(60));
     for name in [
         "create", "ingest", "snapshot", "bad_turn", "diff", "rollback", "undo", "attempt", "kill", "history",
         "prove", "verify",

@@ -1,7 +1,6 @@
 //! What can be typed, and what is refused.
 
 use super::*;
-use clap::Parser as _;
 
 fn parts(line: &str) -> Result<(AnyOptions, Verb), Failure> {
     let words = std::iter::once("treering").chain(line.split(' '));

@@ -359,7 +359,7 @@ mod tests {
 
     #[test]
     fn a_line_without_end_is_refused_before_it_fills_the_memory() {
-        let mut endless = io::BufReader::new(io::repeat(b'x'));
+        let mut endless = BufReader::new(io::repeat(b'x'));
         let mut lines = Lines {
             input: &mut endless,
             number: 0,
