@@ -202,7 +202,7 @@ pub(crate) struct Put {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "kind", "attributes", "scope", "parent", "position", "content"])]
     pub(crate) jsonl: Option<PathBuf>,
     /// Commit after every N lines [default: one commit for all]
-    #[arg(long, value_name = "N", requires = "jsonl", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", requires = "jsonl", conflicts_with = "id", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) batch: Option<u64>,
     #[command(flatten)]
     options: WriteOptions,

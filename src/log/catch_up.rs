@@ -40,6 +40,8 @@ pub(super) struct ActiveScan {
     /// Offset up to which everything is known to be durable.
     pub(super) durable: u64,
     pub(super) torn_bytes: u64,
+    /// With `degraded`: the damage behind the last whole batch.
+    pub(super) damage: Option<Error>,
 }
 
 impl Log {
@@ -255,6 +257,13 @@ impl Log {
             let proven = scanned.end <= durable;
             self.deliver(scanned, proven, visit)?;
         }
+        if scan.damage.is_some() {
+            return Ok(Tail {
+                proven: false,
+                torn_bytes: 0,
+                damage: scan.damage,
+            });
+        }
         self.durable = self.durable.max(durable);
         let proven = self.durable >= self.cursor.offset;
         if proven {
@@ -297,6 +306,7 @@ impl Log {
             .map_or(0, |live| live.offset);
         let mut durable = self.durable.max(FIRST_OFFSET).max(mark);
         let mut batches = Vec::new();
+        let mut damage = None;
         let (mut end, mut chain) = (from, chain);
         let stop = loop {
             if limit == Some(end) {
@@ -327,7 +337,11 @@ impl Log {
             durable = durable.max(ahead);
             // INVARIANT LOG-4.
             if durable > end {
-                return Err(stop_error(segment, stop));
+                let error = stop_error(segment, stop);
+                if !self.options.degraded {
+                    return Err(error);
+                }
+                damage = Some(error);
             }
         }
         let torn_bytes = if stop.is_some() {
@@ -341,6 +355,7 @@ impl Log {
             end,
             durable,
             torn_bytes,
+            damage,
         })
     }
 
