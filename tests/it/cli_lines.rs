@@ -1,6 +1,6 @@
 //! `put --jsonl` and `export`: streams of objects in and out.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::program::{Folder, check_fields, column};
 
@@ -170,6 +170,39 @@ fn an_export_comes_back_as_the_same_state() {
         "tool_external",
         "and never raise"
     );
+}
+
+#[test]
+fn an_export_puts_sources_before_what_is_derived_from_them() {
+    let folder = Folder::with_store();
+    let source = folder.json(&[
+        "put",
+        "z-source",
+        "--kind",
+        "note",
+        "--trust",
+        "untrusted",
+        "--content",
+        "said",
+    ]);
+    let line = json!({ "id": "a-summary", "kind": "note", "derived_from": [source["digest"]] });
+    assert_eq!(folder.feed(&["put", "--jsonl", "-"], format!("{line}\n")).code, 0);
+    let root = folder.json(&["head"])["root"].clone();
+    let exported = folder.run(&["export"]).out;
+    for batch in ["1", "100"] {
+        let copy = Folder::with_store();
+        assert_eq!(
+            copy.feed(&["put", "--jsonl", "-", "--batch", batch], &exported)
+                .code,
+            0
+        );
+        assert_eq!(copy.json(&["head"])["root"], root);
+        assert_eq!(copy.json(&["get", "a-summary"])["origin"], "tool_external");
+    }
+    // A source that is not there vouches for nothing: the object comes in, trusted like an import.
+    let alone = Folder::with_store();
+    assert_eq!(alone.feed(&["put", "--jsonl", "-"], format!("{line}\n")).code, 0);
+    assert_eq!(alone.json(&["get", "a-summary"])["origin"], "import");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! # Layer
 //! L9, part of cli.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
     }
     let memory = context.open_to_read()?;
     let view = context.view(&memory)?;
-    let objects = parents_first(&view)?;
+    let objects = sources_first(parents_first(&view)?);
     let Some(path) = verb.path.as_deref().filter(|path| *path != Path::new("-")) else {
         for object in &objects {
             context.output.document(&lines::stored_object_to_json(object)?)?;
@@ -77,6 +77,39 @@ fn parents_first(view: &View) -> Result<Vec<Object>> {
     } else {
         Err(Error::corrupt("some objects name a parent that is not there").with_hint("see treering verify"))
     }
+}
+
+/// The same objects with what they are derived from before them, where that is among them: read back in this
+/// order, each finds its sources.
+fn sources_first(objects: Vec<Object>) -> Vec<Object> {
+    let by_digest: HashMap<_, _> = objects
+        .iter()
+        .enumerate()
+        .map(|(at, object)| (object.digest(), at))
+        .collect();
+    let by_id: HashMap<_, _> = objects
+        .iter()
+        .enumerate()
+        .map(|(at, object)| (object.id(), at))
+        .collect();
+    let (mut begun, mut order) = (vec![false; objects.len()], Vec::with_capacity(objects.len()));
+    for first in 0..objects.len() {
+        let mut waiting = vec![(first, false)];
+        while let Some((at, ready)) = waiting.pop() {
+            if ready {
+                order.push(at);
+            } else if !std::mem::replace(&mut begun[at], true) {
+                waiting.push((at, true));
+                let sources = objects[at]
+                    .derived_from()
+                    .filter_map(|digest| by_digest.get(&digest));
+                let parent = objects[at].parent().and_then(|parent| by_id.get(parent));
+                waiting.extend(sources.chain(parent).map(|&before| (before, false)));
+            }
+        }
+    }
+    let mut objects: Vec<_> = objects.into_iter().map(Some).collect();
+    order.into_iter().filter_map(|at| objects[at].take()).collect()
 }
 
 /// Positions by their bytes, absent ones after all others, then ids.
