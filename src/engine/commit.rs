@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 
 use crate::digest::{CommitDigest, ContentDigest, KeyPath, ObjectDigest, Root, TextDigest};
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::{BatchBuilder, HeadMark, RecordKind};
+use crate::log::{BODY_BYTES_MAX, BatchBuilder, HeadMark, RecordKind};
 use crate::object::{Commit, Id, Op, ReferenceName, Time, hash_text};
 use crate::store::{ChangeCounts, CommitEntry, CommitHistory, StagedState};
 use crate::trie::{Entry, NoSource, Shape, Trie};
@@ -59,6 +59,8 @@ pub(super) struct Tip {
     pub(super) history: CommitHistory,
     /// The number of the next batch.
     pub(super) next_batch: u64,
+    /// Where the drafts before in the group put their objects, which are not to be read yet.
+    placed: BTreeMap<KeyPath, (Id, Placement)>,
 }
 
 impl Tip {
@@ -71,6 +73,7 @@ impl Tip {
             trie: entry.trie.clone(),
             history: writing.history.clone(),
             next_batch: writing.log.newest_batch() + 1,
+            placed: BTreeMap::new(),
         }
     }
 }
@@ -137,6 +140,9 @@ impl Inner {
             reason,
             reserved: BTreeMap::new(),
         };
+        if commit.time <= tip.time {
+            return Err(Error::invalid("the clock is at the end of time"));
+        }
         let bytes = commit.encode()?;
         batch.add(RecordKind::Commit, 0, &bytes);
         tip.commit = Commit::hash(&bytes, self.store.suite);
@@ -153,24 +159,26 @@ impl Inner {
         })
     }
 
-    /// Writes ready batches as one group, then publishes each; returns the commits in order.
+    /// Writes ready batches as one group, then publishes each; returns the head after each, in order.
     pub(super) fn write_group(
         &self,
         writing: &mut Writing,
         group: Vec<Ready>,
-    ) -> Result<Vec<(Option<Arc<CommitEntry>>, u64)>> {
+    ) -> Result<Vec<Arc<CommitEntry>>> {
         let mut states = Vec::with_capacity(group.len());
         let mut batches = Vec::with_capacity(group.len());
         for ready in group {
-            states.push((ready.state, ready.counts, ready.mark));
+            states.push((ready.state, ready.counts));
             batches.push((ready.batch, ready.mark));
         }
         // CMT-2: one batch holds all of a draft, and the log keeps a batch whole or not at all.
         let written = writing.append(batches, self.options.durability)?;
-        let mut published = Vec::with_capacity(written.len());
-        for (batch, (state, counts, _)) in written.iter().zip(states) {
+        let mut heads = Vec::with_capacity(written.len());
+        for (batch, (state, counts)) in written.iter().zip(states) {
             // CMT-1: append has returned, so the batch is durable (or the handle's durability says so).
-            let entry = self.store.apply(&mut writing.history, batch, state)?;
+            let taken = self.store.apply(&mut writing.history, batch, state);
+            // The log has moved on: what cannot be taken in must not be built on either.
+            let entry = taken.inspect_err(|_| writing.log.poison())?;
             if let Some(entry) = &entry {
                 // Counted already; a rollback's counts stay lazy.
                 if counts.total() > 0 {
@@ -178,9 +186,20 @@ impl Inner {
                 }
                 self.notify(entry);
             }
-            published.push((entry, batch.number));
+            heads.push(match entry {
+                Some(entry) => entry,
+                None => self.store.head()?,
+            });
         }
-        Ok(published)
+        Ok(heads)
+    }
+
+    /// Refuses a draft that another memory made: its digests and its lineage are not of this store.
+    pub(super) fn check_own(&self, draft: &Draft) -> Result<()> {
+        if std::ptr::eq(Arc::as_ptr(&draft.base.inner), self) {
+            return Ok(());
+        }
+        Err(Error::invalid("the draft was made by another memory").with_code("foreign_draft"))
     }
 }
 
@@ -199,7 +218,13 @@ impl Memory {
     pub fn commit(&self, draft: Draft, op: &str) -> Result<Committed> {
         let inner = &self.inner;
         inner.check_writable()?;
+        inner.check_own(&draft)?;
         draft.writer.check()?;
+        if ["init", "rollback", "undo", "redo"].contains(&op) {
+            return Err(
+                Error::invalid(format!("`{op}` is the name of another operation")).with_code("reserved_op")
+            );
+        }
         let draft = self.review(draft, op)?;
         let answer = Arc::new(Answer::default());
         inner.queue.lock().push(Request {
@@ -251,55 +276,66 @@ impl Inner {
         let outcome = self.begin(writing).and_then(|()| self.store.head());
         let head = match outcome {
             Ok(head) => head,
-            Err(error) => return answer_all(group.iter(), &error),
+            Err(error) => {
+                writing.release(self.options.exclusive);
+                return answer_all(group, &error);
+            }
         };
         let mut tip = Tip::of(&head, writing);
-        let (mut ready, mut waiting) = (Vec::new(), Vec::new());
+        let mut ready = Vec::new();
+        let mut outcomes = Vec::with_capacity(group.len());
         for request in group {
-            match self.stage(&mut tip, request) {
+            let staged = self.stage(&mut tip, &head, request, ready.is_empty());
+            let (after, outcome) = match staged {
                 Ok(Some(batch)) => {
-                    waiting.push(request);
                     ready.push(batch);
+                    (ready.len(), Ok(true))
                 }
-                Ok(None) => {
-                    let commit = CommitInfo::of(&head);
-                    *request.answer.lock() = Some(Ok(Committed {
-                        commit,
-                        changed: false,
-                    }));
-                }
-                Err(error) => *request.answer.lock() = Some(Err(error)),
-            }
+                Ok(None) => (ready.len(), Ok(false)),
+                Err(error) => (ready.len(), Err(error)),
+            };
+            outcomes.push((request, after, outcome));
         }
         // The tip shares its nodes with the newest state: held on to, each would be copied once more.
         drop(tip);
-        if !ready.is_empty() {
-            match self.write_group(writing, ready) {
-                Ok(published) => {
-                    for (request, (entry, _)) in waiting.into_iter().zip(published) {
-                        let committed = entry.map(|entry| Committed {
-                            commit: CommitInfo::of(&entry),
-                            changed: true,
-                        });
-                        let answer =
-                            committed.ok_or_else(|| Error::internal("a batch came back without its commit"));
-                        *request.answer.lock() = Some(answer);
-                    }
-                }
-                Err(error) => answer_all(waiting.into_iter(), &error),
-            }
-        }
+        let written = if ready.is_empty() {
+            Ok(Vec::new())
+        } else {
+            self.write_group(writing, ready)
+        };
         writing.release(self.options.exclusive);
+        for (request, after, outcome) in outcomes {
+            // CMT-1: what was judged on the commits before it in the group holds only if they do.
+            let entry = match &written {
+                Ok(published) => Ok(after
+                    .checked_sub(1)
+                    .and_then(|last| published.get(last))
+                    .unwrap_or(&head)),
+                Err(_) if after == 0 => Ok(&head),
+                Err(error) => Err(error.again()),
+            };
+            let answer = entry.and_then(|entry| {
+                let commit = CommitInfo::of(entry);
+                outcome.map(|changed| Committed { commit, changed })
+            });
+            *request.answer.lock() = Some(answer);
+        }
     }
 
     /// Checks one draft against the tip and makes its batch; `None` if nothing is left to change.
-    fn stage(&self, tip: &mut Tip, request: &Request) -> Result<Option<Ready>> {
+    fn stage(
+        &self,
+        tip: &mut Tip,
+        head: &CommitEntry,
+        request: &Request,
+        first: bool,
+    ) -> Result<Option<Ready>> {
         let Request { draft, op, .. } = request;
         let changes = self.merge(tip, draft)?;
         if changes.is_empty() {
             return Ok(None);
         }
-        self.check_tree(tip, &changes)?;
+        let placed = self.check_tree(tip, head, &changes)?;
         let mut batch = BatchBuilder::new();
         if draft.snapshot_before {
             self.add_ring_snapshot(&mut batch, tip, &draft.writer)?;
@@ -307,6 +343,8 @@ impl Inner {
         let mut trie = tip.trie.clone();
         let objects = self.add_changes(&mut batch, &mut trie, tip, &changes)?;
         let root = trie.root(self.store.suite, Shape::State, &NoSource)?;
+        // One draft over a limit must not fail the others of its group.
+        batch.check()?;
         let counts = count(&changes);
         let note = Note {
             op,
@@ -314,10 +352,15 @@ impl Inner {
             writer: &draft.writer,
         };
         let mark = self.add_commit(&mut batch, tip, trie.clone(), root, &note)?;
+        tip.placed = placed;
+        // The staged state of a later draft has places of earlier ones that are not known yet.
         Ok(Some(Ready {
             batch,
             mark,
-            state: Some(StagedState { trie, objects }),
+            state: Some(StagedState {
+                trie: first.then_some(trie),
+                objects,
+            }),
             counts,
         }))
     }
@@ -354,28 +397,43 @@ impl Inner {
         Err(changed_meanwhile(conflicts))
     }
 
-    fn check_tree(&self, tip: &Tip, changes: &BTreeMap<KeyPath, &StagedChange>) -> Result<()> {
-        let placed = changes.iter().map(|(key, change)| {
+    /// Checks the tree of parents as the group leaves it; returns where everything of the group is then.
+    fn check_tree(
+        &self,
+        tip: &Tip,
+        head: &CommitEntry,
+        changes: &BTreeMap<KeyPath, &StagedChange>,
+    ) -> Result<BTreeMap<KeyPath, (Id, Placement)>> {
+        let mut placed = tip.placed.clone();
+        for (key, change) in changes {
             let placement = match &change.new {
                 None => Placement::Gone,
                 Some(staged) => {
                     let parent = staged.object.parent().map(Id::new).transpose()?;
-                    let moved = change.old.is_none() || parent != change.old_parent;
+                    let before = placed.get(key).map(|(_, placement)| placement);
+                    // Moved by an earlier draft of the group is moved, seen from the state before the group.
+                    let moved = !matches!(before, None | Some(Placement::Under { moved: false, .. }))
+                        || change.old.is_none()
+                        || parent != change.old_parent;
                     Placement::Under { parent, moved }
                 }
             };
-            Ok((*key, (change.id.clone(), placement)))
-        });
-        let placed = placed.collect::<Result<BTreeMap<_, _>>>()?;
+            placed.insert(*key, (change.id.clone(), placement));
+        }
         let tree = Tree {
             store: &self.store,
-            before: &tip.trie,
+            before: &head.trie,
             placed: &placed,
         };
         tree.check(|| {
-            self.indexes
-                .get(Family::Children, tip.root, &tip.trie, &self.store.records)
-        })
+            self.indexes.get(
+                Family::Children,
+                head.commit.root,
+                &head.trie,
+                &self.store.records,
+            )
+        })?;
+        Ok(placed)
     }
 
     /// Adds the records of the changes and edits the trie; returns what the object records hold.
@@ -421,12 +479,7 @@ impl Inner {
             batch.add(RecordKind::Object, 0, staged.object.bytes());
             objects.push((*key, digest));
         }
-        if !links.is_empty() {
-            batch.add(RecordKind::Link, 0, &links);
-        }
-        if !unlinks.is_empty() {
-            batch.add(RecordKind::Unlink, 0, &unlinks);
-        }
+        add_links(batch, &links, &unlinks);
         Ok(objects)
     }
 
@@ -474,7 +527,17 @@ pub(super) fn changed_meanwhile(ids: Vec<String>) -> Error {
     .with_hint("read them again and repeat the change")
 }
 
-fn answer_all<'a>(requests: impl Iterator<Item = &'a Request>, error: &Error) {
+/// Adds link and unlink records, each no longer than a record may be.
+pub(super) fn add_links(batch: &mut BatchBuilder, links: &[u8], unlinks: &[u8]) {
+    for (kind, bytes) in [(RecordKind::Link, links), (RecordKind::Unlink, unlinks)] {
+        // Both lengths of an entry, 64 and 32 bytes, divide the limit.
+        for part in bytes.chunks(BODY_BYTES_MAX) {
+            batch.add(kind, 0, part);
+        }
+    }
+}
+
+fn answer_all(requests: &[Request], error: &Error) {
     for request in requests {
         let mut answer = request.answer.lock();
         if answer.is_none() {

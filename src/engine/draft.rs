@@ -254,10 +254,11 @@ impl Draft {
         staged
     }
 
-    /// Stages `object` in place of what its id has.
+    /// Stages `object` in place of what its id has. Its origin is the least of the writer's class and the origins of
+    /// what it is derived from; a version that is not kept here counts as imported.
     ///
     /// # Errors
-    /// `InvalidInput` if the object breaks a rule or limit or `derived_from` names an unknown version.
+    /// `InvalidInput` if the object breaks a rule or limit.
     pub fn put(&mut self, object: NewObject) -> Result<Staged> {
         self.base.inner.options.limits.check(&object)?;
         let key = self.base.key(&object.id);
@@ -385,12 +386,8 @@ impl Draft {
                     .find_object(*digest)?
                     .map(|(_, object)| object.origin()),
             };
-            let source = source.ok_or_else(|| {
-                Error::invalid(format!(
-                    "{} says it is derived from {digest}, which is not kept",
-                    object.id
-                ))
-            })?;
+            // What is not kept here vouches for nothing.
+            let source = source.unwrap_or(Origin::Import);
             origin = Origin::least(origin, source);
         }
         Ok(origin)

@@ -44,7 +44,8 @@ const FAMILIES: usize = 5;
 
 /// One entry: group, order within the group, id; sorted by these bytes.
 ///
-/// Layout: group length u32, group, order, id, then the id's length u16, so that the id can be cut off the end.
+/// Layout: group length u32, group, order, id, a zero byte, then the id's length u16, so that the id can be cut off the
+/// end.
 /// The length in front only has to keep groups apart: nothing reads across groups.
 type Key = std::sync::Arc<[u8]>;
 
@@ -53,12 +54,15 @@ fn key(group: &[u8], order: &[u8], id: &str) -> Key {
     codec::put_sized(&mut bytes, group);
     bytes.extend_from_slice(order);
     bytes.extend_from_slice(id.as_bytes());
+    // Below every byte of an id, so that an id sorts before the longer ones that it begins.
+    bytes.push(0);
     bytes.extend_from_slice(&(id.len() as u16).to_le_bytes());
     bytes.into()
 }
 
 fn id_of(key: &[u8]) -> Option<Id> {
     let (rest, length) = key.split_last_chunk::<2>()?;
+    let (_, rest) = rest.split_last()?;
     let start = rest.len().checked_sub(usize::from(u16::from_le_bytes(*length)))?;
     Id::new(std::str::from_utf8(rest.get(start..)?).ok()?).ok()
 }

@@ -88,21 +88,29 @@ impl Memory {
     ) -> Result<ReferenceName> {
         let inner = &self.inner;
         inner.check_writable()?;
-        let mut writing = inner.writing.lock();
-        inner.begin(&mut writing)?;
-        let head = inner.store.head()?;
-        let tip = Tip::of(&head, &writing);
-        let mut batch = BatchBuilder::new();
-        let (root, changes) = self.stage_unlinked(&mut batch, draft)?;
-        let base = draft.base().commit().digest;
-        let name = name(tip.next_batch)?;
-        let mut reference =
-            inner.reference(&mut batch, name.clone(), Some(base), head.commit.time, writer)?;
-        reference.root = Some(root);
-        reference.changes = changes;
-        batch.add(RecordKind::Reference, 0, &reference.encode()?);
-        inner.write_references(&mut writing, batch, &head)?;
-        Ok(name)
+        inner.check_own(draft)?;
+        inner.write(|writing| {
+            let head = inner.store.head()?;
+            let tip = Tip::of(&head, writing);
+            let mut batch = BatchBuilder::new();
+            let (root, changes) = self.stage_unlinked(&mut batch, draft)?;
+            let base = draft.base().commit().digest;
+            let name = name(tip.next_batch)?;
+            if inner.store.catalog.read().reference(&name).is_some() {
+                return Err(
+                    Error::invalid(format!("there is a draft named {} already", name.rest()))
+                        .with_code("name_taken")
+                        .with_hint("choose another name"),
+                );
+            }
+            let mut reference =
+                inner.reference(&mut batch, name.clone(), Some(base), head.commit.time, writer)?;
+            reference.root = Some(root);
+            reference.changes = changes;
+            batch.add(RecordKind::Reference, 0, &reference.encode()?);
+            inner.write_references(writing, batch, &head)?;
+            Ok(name)
+        })
     }
 
     /// Adds the new versions of a draft as unlinked records; returns the state they would make.

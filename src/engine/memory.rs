@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::Receiver;
 use parking_lot::Mutex;
 
-use crate::digest::{HashAlgorithm, HashSuite, HistoryRoot, Root, TextDigest};
+use crate::digest::{HashAlgorithm, HashSuite, HistoryRoot, ObjectDigest, Root, TextDigest};
 use crate::disk::{Disk, FileDisk, MemDisk};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{self, Batch, BatchBuilder, HeadMark, Log, LogOptions, Mode, RecordKind, WriteLock};
-use crate::object::{Commit, HistoryTree, Id, NewObject, Op, Origin};
+use crate::object::{Commit, HistoryTree, Id, NewObject, Object, Op, Origin};
 use crate::store::{CommitEntry, CommitHistory, Store};
 use crate::trie::{self, NoSource, Shape, Trie};
 
@@ -130,6 +130,10 @@ impl Writing {
 
     /// Lets the lock go, unless it is kept or something unsynced must not be overtaken.
     pub(super) fn release(&mut self, exclusive: bool) {
+        if !self.log.is_usable() {
+            // It will not write again: the next process finds what it left and recovers.
+            (self.unsynced, self.lock) = (None, None);
+        }
         if !exclusive && self.unsynced.is_none() {
             self.lock = None;
         }
@@ -159,10 +163,30 @@ impl Inner {
             .as_ref()
             .ok_or_else(|| Error::internal("the lock was just taken"))?;
         let prepared = log.prepare(lock, &mut |batch| self.take_in(history, &batch));
+        let prepared = prepared.and_then(|()| self.check_agreement(writing));
         if prepared.is_err() {
             writing.release(self.options.exclusive);
         }
         prepared
+    }
+
+    /// Whether memory holds what the log does: if taking in a batch failed, nothing may be built on either.
+    fn check_agreement(&self, writing: &mut Writing) -> Result<()> {
+        if self.store.head()?.digest == writing.log.newest_commit() {
+            return Ok(());
+        }
+        writing.log.poison();
+        Err(Error::new(ErrorKind::Poisoned, "memory and log no longer agree")
+            .with_hint("open the store again"))
+    }
+
+    /// Takes the lock, catches up, does `work` and lets the lock go, whatever comes of it.
+    pub(super) fn write<T>(&self, work: impl FnOnce(&mut Writing) -> Result<T>) -> Result<T> {
+        let mut writing = self.writing.lock();
+        self.begin(&mut writing)?;
+        let outcome = work(&mut writing);
+        writing.release(self.options.exclusive);
+        outcome
     }
 
     fn take_in(&self, history: &mut CommitHistory, batch: &Batch) -> Result<()> {
@@ -196,9 +220,14 @@ impl Inner {
             }
             self.take_in(history, &batch)
         })?;
+        if let Some(damage) = &tail.damage {
+            self.warnings
+                .lock()
+                .push(format!("reading stopped at damage: {damage}"));
+        }
         if tail.torn_bytes > 0 {
             let text = format!(
-                "{} bytes after the last whole commit were never acknowledged",
+                "{} bytes after the last whole commit are no whole commit: left by a crash, or damaged since",
                 tail.torn_bytes
             );
             let mut warnings = self.warnings.lock();
@@ -252,7 +281,16 @@ impl Memory {
             return Self::on_disk(Arc::new(disk), options, false, Some(path));
         }
         let mut opened = OPENED.lock();
-        if let Some(inner) = opened.get(&identity).and_then(Weak::upgrade) {
+        // A poisoned one, and one that was inherited by a fork, is of no use any more.
+        let usable = |inner: &Arc<Inner>| {
+            inner
+                .writing
+                .try_lock()
+                .is_none_or(|writing| writing.log.is_usable())
+        };
+        let known = opened.get(&identity).and_then(Weak::upgrade).filter(usable);
+        if let Some(inner) = known {
+            options.check_same(&inner.options)?;
             let memory = Self { inner };
             drop(opened);
             memory.refresh()?;
@@ -268,8 +306,9 @@ impl Memory {
         let disk = FileDisk::create(path)
             .map_err(|error| error.context(format!("creating a store in {}", path.display())))?;
         let identity = disk.identity();
+        let mut opened = OPENED.lock();
         let memory = Self::on_disk(Arc::new(disk), options, true, Some(path))?;
-        OPENED.lock().insert(identity, Arc::downgrade(&memory.inner));
+        opened.insert(identity, Arc::downgrade(&memory.inner));
         Ok(memory)
     }
 
@@ -322,8 +361,10 @@ impl Memory {
         let memory = Self {
             inner: Arc::new(inner),
         };
-        if let Durability::Interval(interval) = memory.inner.options.durability {
-            sync_every(&memory.inner, interval);
+        if let Durability::Interval(interval) = memory.inner.options.durability
+            && !memory.inner.options.read_only
+        {
+            sync_every(&memory.inner, interval)?;
         }
         memory.inner.catch_up(&mut memory.inner.writing.lock())?;
         let head = memory.inner.store.head()?;
@@ -350,11 +391,12 @@ impl Memory {
     /// # Errors
     /// `Corrupt` or `Io` if the log cannot be read.
     pub fn refresh(&self) -> Result<View> {
-        let mut writing = self.inner.writing.lock();
-        if writing.lock.is_none() {
+        // Who holds the writer's mutex is catching up or waiting for the lock; a reader waits for neither.
+        if let Some(mut writing) = self.inner.writing.try_lock()
+            && writing.lock.is_none()
+        {
             self.inner.catch_up(&mut writing)?;
         }
-        drop(writing);
         Ok(self.view())
     }
 
@@ -407,6 +449,19 @@ impl Memory {
         self.commit(draft, "remove")
     }
 
+    /// The version with this digest, current or not: history keeps every version.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if its record cannot be read.
+    pub fn version(&self, digest: ObjectDigest) -> Result<Option<Object>> {
+        Ok(self
+            .inner
+            .store
+            .records
+            .find_object(digest)?
+            .map(|(_, object)| object))
+    }
+
     /// A reason or source text.
     ///
     /// # Errors
@@ -457,9 +512,9 @@ impl Memory {
     /// `Io` if the sync failed: the handle is poisoned then.
     pub fn sync(&self) -> Result<()> {
         let mut writing = self.inner.writing.lock();
-        writing.sync()?;
+        let synced = writing.sync();
         writing.release(self.inner.options.exclusive);
-        Ok(())
+        synced
     }
 
     /// Makes everything durable and lets the handle go.
@@ -478,21 +533,28 @@ impl Drop for Inner {
     }
 }
 
-/// Syncs what waits for longer than `interval`, until the memory is gone.
-fn sync_every(inner: &Arc<Inner>, interval: Duration) {
+/// Syncs what waits every `interval` (at least a millisecond), until the memory is gone.
+fn sync_every(inner: &Arc<Inner>, interval: Duration) -> Result<()> {
+    let interval = interval.max(Duration::from_millis(1));
     let inner = Arc::downgrade(inner);
-    std::thread::spawn(move || {
+    let work = move || {
         loop {
             std::thread::sleep(interval);
             let Some(inner) = inner.upgrade() else { return };
             let mut writing = inner.writing.lock();
-            if writing.unsynced.is_some_and(|since| since.elapsed() >= interval) {
+            if writing.unsynced.is_some() {
                 // A failed sync poisons the handle, and the next commit says so.
                 drop(writing.sync());
                 writing.release(inner.options.exclusive);
             }
         }
-    });
+    };
+    let started = std::thread::Builder::new()
+        .name("treering-sync".to_owned())
+        .spawn(work);
+    started
+        .map(drop)
+        .map_err(|error| Error::io("cannot start the thread that syncs", error))
 }
 
 fn no_store(path: &Path, error: Error) -> Error {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::digest::{HashAlgorithm, HashSuite};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::object::Time;
 
 use super::memory::Memory;
@@ -203,12 +203,34 @@ impl Options {
         self
     }
 
-    /// Opens the store in the folder `path`.
+    /// Opens the store in the folder `path`. If this process has it open for writing already, that memory is
+    /// given; asking for another policy, other limits or another durability is refused (code `already_open`).
     ///
     /// # Errors
     /// `NotFound` (code `no_store`) if there is none, `Corrupt`, `UnsupportedFormat`, `Io`.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Memory> {
         Memory::open_with(path.as_ref(), self)
+    }
+
+    /// Refuses to give a memory that is open already to somebody who asks for other rules than it has.
+    pub(super) fn check_same(&self, opened: &Self) -> Result<()> {
+        let policy = match (&self.policy, &opened.policy) {
+            (None, None) => true,
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        };
+        let same = policy
+            && self.limits == opened.limits
+            && self.durability == opened.durability
+            && self.exclusive == opened.exclusive;
+        if same {
+            return Ok(());
+        }
+        Err(
+            Error::invalid("this process has the store open with another policy, limits or durability")
+                .with_code("already_open")
+                .with_hint("clone that handle, or let it go first"),
+        )
     }
 
     /// Creates a store in the folder `path`, which may exist if it is empty.

@@ -14,12 +14,12 @@ use std::sync::Arc;
 
 use crate::digest::{KeyPath, ObjectDigest};
 use crate::error::{Error, Result};
-use crate::log::{BatchBuilder, RecordKind};
+use crate::log::BatchBuilder;
 use crate::object::{Id, Object};
 use crate::store::{ChangeCounts, CommitEntry};
 use crate::trie::{Entry, NoSource, Shape, Trie};
 
-use super::commit::{Committed, Note, Ready, Tip, changed_meanwhile};
+use super::commit::{Committed, Note, Ready, Tip, add_links, changed_meanwhile};
 use super::draft::Writer;
 use super::history::count;
 use super::index::Family;
@@ -49,11 +49,7 @@ impl Memory {
         writer.check()?;
         let expected = self.view().commit().digest;
         let target = revision::resolve(&inner.store.catalog.read(), revision, writer.lane())?;
-        let mut writing = inner.writing.lock();
-        inner.begin(&mut writing)?;
-        let outcome = inner.rollback_to(&mut writing, &target, expected, all, writer);
-        writing.release(inner.options.exclusive);
-        outcome
+        inner.write(|writing| inner.rollback_to(writing, &target, expected, all, writer))
     }
 
     /// What [`Self::rollback`] would do: the commit it would bring back and how much would change.
@@ -99,11 +95,7 @@ impl Memory {
         let inner = &self.inner;
         inner.check_writable()?;
         writer.check()?;
-        let mut writing = inner.writing.lock();
-        inner.begin(&mut writing)?;
-        let outcome = inner.reverse(&mut writing, op, writer);
-        writing.release(inner.options.exclusive);
-        outcome
+        inner.write(|writing| inner.reverse(writing, op, writer))
     }
 }
 
@@ -182,9 +174,8 @@ impl Inner {
             state: None,
             counts: ChangeCounts::default(),
         };
-        let written = self.write_group(writing, vec![ready])?;
-        let entry = written.into_iter().next().and_then(|(entry, _)| entry);
-        let entry = entry.ok_or_else(|| Error::internal("a batch came back without its commit"))?;
+        let entry = self.write_group(writing, vec![ready])?.pop();
+        let entry = entry.ok_or_else(|| Error::internal("a batch was not written"))?;
         Ok(Committed {
             commit: CommitInfo::of(&entry),
             changed: true,
@@ -330,11 +321,7 @@ impl Inner {
         let mut batch = BatchBuilder::new();
         let root = trie.root(self.store.suite, Shape::State, &NoSource)?;
         if self.store.catalog.read().by_root(root).is_none() {
-            for (kind, body) in [(RecordKind::Link, links), (RecordKind::Unlink, unlinks)] {
-                if !body.is_empty() {
-                    batch.add(kind, 0, &body);
-                }
-            }
+            add_links(&mut batch, &links, &unlinks);
         }
         Ok((trie, batch))
     }

@@ -107,7 +107,7 @@ impl Inner {
         writing: &mut Writing,
         batch: BatchBuilder,
         head: &CommitEntry,
-    ) -> Result<u64> {
+    ) -> Result<()> {
         let mark = HeadMark {
             commit: head.digest,
             root: head.commit.root,
@@ -119,12 +119,56 @@ impl Inner {
             state: None,
             counts: ChangeCounts::default(),
         };
-        let written = self.write_group(writing, vec![ready])?;
-        writing.release(self.options.exclusive);
-        written
-            .first()
-            .map(|(_, number)| *number)
-            .ok_or_else(|| Error::internal("a batch was not written"))
+        self.write_group(writing, vec![ready]).map(drop)
+    }
+
+    fn take_snapshot(
+        &self,
+        writing: &mut Writing,
+        name: Option<&str>,
+        writer: &Writer,
+    ) -> Result<ReferenceName> {
+        let head = self.store.head()?;
+        let mut batch = BatchBuilder::new();
+        let name = match name {
+            Some(name) => {
+                let name = ReferenceName::of(ReferenceClass::Snapshots, name)?;
+                if self.store.catalog.read().reference(&name).is_some() {
+                    let taken = format!("there is a snapshot named {} already", name.rest());
+                    return Err(Error::invalid(taken)
+                        .with_code("name_taken")
+                        .with_hint("choose another name, or delete that one: `snapshot --delete NAME`"));
+                }
+                let time = head.commit.time;
+                let reference = self.reference(&mut batch, name.clone(), Some(head.digest), time, writer)?;
+                batch.add(RecordKind::Reference, 0, &reference.encode()?);
+                name
+            }
+            None => {
+                let tip = Tip::of(&head, writing);
+                self.add_ring_snapshot(&mut batch, &tip, writer)?
+            }
+        };
+        self.write_references(writing, batch, &head)?;
+        Ok(name)
+    }
+
+    fn drop_snapshot(&self, writing: &mut Writing, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
+        let head = self.store.head()?;
+        let full = ReferenceName::of(ReferenceClass::Snapshots, name).ok();
+        let found = full.and_then(|full| {
+            let catalog = self.store.catalog.read();
+            let info = self.snapshot_info(&catalog, catalog.reference(&full)?)?;
+            Some((full, info))
+        });
+        let (full, info) = found.ok_or_else(|| {
+            Error::not_found(format!("there is no snapshot named {name}")).with_hint("`snapshots` lists them")
+        })?;
+        let mut batch = BatchBuilder::new();
+        let reference = self.reference(&mut batch, full, None, head.commit.time, writer)?;
+        batch.add(RecordKind::Reference, 0, &reference.encode()?);
+        self.write_references(writing, batch, &head)?;
+        Ok(info)
     }
 }
 
@@ -141,33 +185,7 @@ impl Memory {
         inner.check_writable()?;
         writer.check()?;
         name.map_or(Ok(()), check_snapshot_name)?;
-        let mut writing = inner.writing.lock();
-        inner.begin(&mut writing)?;
-        let head = inner.store.head()?;
-        let mut batch = BatchBuilder::new();
-        let name = match name {
-            Some(name) => {
-                let name = ReferenceName::of(ReferenceClass::Snapshots, name)?;
-                if inner.store.catalog.read().reference(&name).is_some() {
-                    let taken = format!("there is a snapshot named {} already", name.rest());
-                    writing.release(inner.options.exclusive);
-                    return Err(Error::invalid(taken)
-                        .with_code("name_taken")
-                        .with_hint("choose another name, or delete that one: `snapshot --delete NAME`"));
-                }
-                let reference =
-                    inner.reference(&mut batch, name, Some(head.digest), head.commit.time, writer)?;
-                let name = reference.name.clone();
-                batch.add(RecordKind::Reference, 0, &reference.encode()?);
-                name
-            }
-            None => {
-                let tip = Tip::of(&head, &writing);
-                inner.add_ring_snapshot(&mut batch, &tip, writer)?
-            }
-        };
-        inner.write_references(&mut writing, batch, &head)?;
-        drop(writing);
+        let name = inner.write(|writing| inner.take_snapshot(writing, name, writer))?;
         let catalog = inner.store.catalog.read();
         let entry = catalog.reference(&name);
         let info = entry.and_then(|entry| inner.snapshot_info(&catalog, entry));
@@ -182,26 +200,7 @@ impl Memory {
         let inner = &self.inner;
         inner.check_writable()?;
         writer.check()?;
-        let mut writing = inner.writing.lock();
-        inner.begin(&mut writing)?;
-        let head = inner.store.head()?;
-        let found = ReferenceName::of(ReferenceClass::Snapshots, name)
-            .ok()
-            .and_then(|full| {
-                let catalog = inner.store.catalog.read();
-                let info = inner.snapshot_info(&catalog, catalog.reference(&full)?)?;
-                Some((full, info))
-            });
-        let Some((full, info)) = found else {
-            writing.release(inner.options.exclusive);
-            return Err(Error::not_found(format!("there is no snapshot named {name}"))
-                .with_hint("`snapshots` lists them"));
-        };
-        let mut batch = BatchBuilder::new();
-        let reference = inner.reference(&mut batch, full, None, head.commit.time, writer)?;
-        batch.add(RecordKind::Reference, 0, &reference.encode()?);
-        inner.write_references(&mut writing, batch, &head)?;
-        Ok(info)
+        inner.write(|writing| inner.drop_snapshot(writing, name, writer))
     }
 
     /// All snapshots, newest first: named ones and those of every lane's ring.

@@ -1,5 +1,6 @@
 //! Tests of the engine as a library, in memory and on a folder.
 mod damage;
+mod groups;
 mod latent_defects;
 
 use std::sync::Arc;

@@ -20,6 +20,7 @@ use crate::trie::{NoSource, Trie};
 use super::index::Index;
 
 /// A version's new parent, or its removal, as a commit would make it.
+#[derive(Clone)]
 pub(super) enum Placement {
     /// The id exists afterwards, with this parent; `moved` if it had another one, or did not exist.
     Under { parent: Option<Id>, moved: bool },

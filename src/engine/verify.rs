@@ -68,10 +68,10 @@ impl Memory {
     /// `Io` if the store cannot be read at all; damage is in the report.
     pub fn verify(&self, depth: VerifyDepth) -> Result<VerifyReport> {
         // What is on disk by now cannot be older than what this handle holds.
+        let head = self.inner.store.head()?;
         if !self.inner.options.read_only {
             self.sync()?;
         }
-        let head = self.inner.store.head()?;
         let versions = self.inner.store.records.versions();
         let mut report = examine(&self.inner.disk, &self.inner.options, depth, Some(&head))?;
         if depth == VerifyDepth::Quick {

@@ -143,7 +143,7 @@ impl View {
     /// # Errors
     /// As [`Self::get`].
     pub fn contains(&self, id: &Id) -> Result<bool> {
-        Ok(self.entry_at(&self.key(id))?.is_some())
+        Ok(self.get(id)?.is_some())
     }
 
     /// The ids of the children of `id` in their order, at most `limit` of them.
@@ -187,7 +187,7 @@ impl View {
     pub fn objects(&self) -> Objects {
         Objects {
             view: self.clone(),
-            entries: self.entry.trie.iter(&NoSource),
+            entries: Some(self.entry.trie.iter(&NoSource)),
         }
     }
 
@@ -236,14 +236,22 @@ impl View {
 /// All objects of a view; see [`View::objects`]. Stops for good after an error.
 pub struct Objects {
     view: View,
-    entries: trie::Iter<'static>,
+    entries: Option<trie::Iter<'static>>,
 }
 
 impl Iterator for Objects {
     type Item = Result<Object>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        Some(self.entries.next()?.and_then(|entry| self.view.load(&entry)))
+        let found = self
+            .entries
+            .as_mut()?
+            .next()?
+            .and_then(|entry| self.view.load(&entry));
+        if found.is_err() {
+            self.entries = None;
+        }
+        Some(found)
     }
 }
 

@@ -125,7 +125,11 @@ impl BatchBuilder {
         (self.frames.len() + frame::framed_bytes(SEAL_BYTES)) as u64
     }
 
-    pub(super) fn check(&self) -> Result<()> {
+    /// Checks the limits that `append` holds the batch to.
+    ///
+    /// # Errors
+    /// `InvalidInput` if a record is too long.
+    pub fn check(&self) -> Result<()> {
         if self.longest > frame::BODY_BYTES_MAX {
             let message = format!(
                 "a record of {} bytes is over the limit of {} bytes",

@@ -227,6 +227,21 @@ impl Log {
         }
     }
 
+    /// The head after the newest batch that was handed out or appended.
+    pub fn newest_commit(&self) -> CommitDigest {
+        self.cursor.commit
+    }
+
+    /// Whether this handle may still write: it is not poisoned, and this process opened it.
+    pub fn is_usable(&self) -> bool {
+        !self.poisoned && self.check_process().is_ok()
+    }
+
+    /// Makes this handle refuse to write, because what was built on it no longer agrees with it.
+    pub fn poison(&mut self) {
+        self.poisoned = true;
+    }
+
     /// Number of the newest batch that was handed out; 0 before the first.
     pub fn newest_batch(&self) -> u64 {
         self.visited

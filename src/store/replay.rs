@@ -20,7 +20,7 @@ use super::{CommitEntry, CommitHistory, Store};
 /// What the writer already knows about the batch it has just written.
 pub(crate) struct StagedState {
     /// The state after the batch; the places of new records are not in it yet.
-    pub(crate) trie: Trie,
+    pub(crate) trie: Option<Trie>,
     /// Key path and digest of each object record, in the order of the batch.
     pub(crate) objects: Vec<(KeyPath, ObjectDigest)>,
 }
@@ -49,7 +49,7 @@ pub(super) fn apply(
     staged: Option<StagedState>,
 ) -> Result<Option<Arc<CommitEntry>>> {
     let (state, known) = match staged {
-        Some(staged) => (Some(staged.trie), Some(staged.objects)),
+        Some(staged) => (staged.trie, Some(staged.objects)),
         None => (None, None),
     };
     let mut contents = decode(store, batch, known.as_deref())?;
