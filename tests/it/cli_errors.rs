@@ -130,6 +130,10 @@ fn damage_exits_with_5_and_is_listed_with_its_place() {
     folder.refused(5, &["put", "d", "--kind", "k"]);
     folder.refused(5, &["list"]);
     assert_eq!(
+        folder.json(&["get", "a", "--degraded"])["content"],
+        "first of all"
+    );
+    assert_eq!(
         bytes_below(&folder.store()),
         before,
         "nothing is repaired behind the owner's back"

@@ -91,7 +91,7 @@ fn ingest(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
     let step = Step {
         name: "ingest",
         about: "An agent's notes, a transcript and the pages of this project become objects, in one commit.",
-        command: "treering ingest docs",
+        command: "treering ingest docs/tour docs/durability.md docs/format.md docs/glossary.md docs/proofs.md",
     };
     let ((change, committed), outcome) = Outcome::of(memory, || {
         let read = |(path, text): &(&str, &str)| Document::read(path, text.as_bytes(), None);
