@@ -15,6 +15,7 @@ use std::fmt::{Display, Write as _};
 use std::io::{self, BufWriter, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -26,6 +27,8 @@ use crate::engine::Progress;
 
 /// The width of a line where no terminal says otherwise.
 const WIDTH: usize = 100;
+/// Work that is done before this needs no bar.
+const BAR_AFTER: Duration = Duration::from_millis(300);
 
 /// What a coloured piece of text means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,7 +131,12 @@ impl Output {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
         let style = ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let begun = Instant::now();
         Some(Arc::new(move |progress: Progress| {
+            // A bar that comes and goes at once is only a flicker; without a total there is nothing to fill.
+            if progress.total == 0 || begun.elapsed() < BAR_AFTER {
+                return;
+            }
             bar.set_length(progress.total);
             bar.set_position(progress.done);
             bar.set_message(progress.doing);

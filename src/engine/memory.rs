@@ -208,18 +208,22 @@ impl Inner {
     /// Reads what other processes committed, without lock and without writing.
     fn catch_up(&self, writing: &mut Writing) -> Result<()> {
         let Writing { log, history, .. } = writing;
-        let mut done = 0;
-        let tail = log.catch_up(&mut |batch| {
+        let (mut done, total) = (0, log.size().1);
+        let tell = |done: u64| {
             if let Some(progress) = &self.options.progress {
-                done += super::verify::body_bytes(&batch);
                 progress(Progress {
                     doing: "open",
-                    done,
-                    total: 0,
+                    done: done.min(total),
+                    total,
                 });
             }
+        };
+        let tail = log.catch_up(&mut |batch| {
+            done += super::verify::body_bytes(&batch);
+            tell(done);
             self.take_in(history, &batch)
         })?;
+        tell(total);
         if let Some(damage) = &tail.damage {
             self.warnings
                 .lock()

@@ -61,7 +61,8 @@ pub enum Verdict {
     Quarantine(String),
 }
 
-/// Rules that every commit of a handle passes: scanners and agent layers hang in here.
+/// Rules that every draft of a handle passes before it is committed: scanners and agent layers hang in here.
+/// Rollback, undo and redo bring back what was committed and are not reviewed again.
 pub trait WritePolicy: Send + Sync {
     /// Looks at everything a commit would change, once, before the store's lock is taken.
     fn review(&self, draft: &Draft) -> Verdict;

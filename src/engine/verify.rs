@@ -12,8 +12,8 @@ use std::sync::Arc;
 use crate::digest::HashSuite;
 use crate::disk::{Disk, FileDisk};
 use crate::error::{Error, Result};
-use crate::log::{Batch, CheckItem, Log, LogOptions, Mode, Severity};
-use crate::object::HistoryTree;
+use crate::log::{Batch, CheckItem, Log, LogOptions, Mode, RecordKind, Severity};
+use crate::object::{HistoryTree, Object};
 use crate::store::{CommitEntry, Store};
 
 use super::memory::Memory;
@@ -72,12 +72,7 @@ impl Memory {
         if !self.inner.options.read_only {
             self.sync()?;
         }
-        let versions = self.inner.store.records.versions();
-        let mut report = examine(&self.inner.disk, &self.inner.options, depth, Some(&head))?;
-        if depth == VerifyDepth::Quick {
-            report.commits = head.seq() + 1;
-            report.versions = versions;
-        }
+        let report = examine(&self.inner.disk, &self.inner.options, depth, Some(&head))?;
         Ok(report)
     }
 
@@ -102,18 +97,27 @@ pub(super) fn examine(
     known: Option<&CommitEntry>,
 ) -> Result<VerifyReport> {
     let mut report = VerifyReport::default();
+    // A store that does not open has no size to fill a bar with.
+    let total =
+        Log::open(Arc::clone(disk), Mode::ReadOnly, LogOptions::default()).map_or(0, |log| log.size().1);
+    let tell = |doing: &'static str, done: u64| {
+        if let Some(progress) = &options.progress {
+            progress(Progress {
+                doing,
+                done: done.min(total),
+                total,
+            });
+        }
+    };
     let mut done = 0;
     let files = Log::check(Arc::clone(disk), LogOptions::default(), &mut |item| {
         match item {
             CheckItem::Batch(batch) => {
+                let count = |kind| batch.records.iter().filter(|record| record.kind == kind).count() as u64;
+                report.commits += count(RecordKind::Commit);
+                report.versions += count(RecordKind::Object);
                 done += body_bytes(&batch);
-                if let Some(progress) = &options.progress {
-                    progress(Progress {
-                        doing: "verify files",
-                        done,
-                        total: 0,
-                    });
-                }
+                tell("verify files", done);
             }
             CheckItem::Finding(found) => {
                 let damage = found.severity == Severity::Damage;
@@ -132,8 +136,9 @@ pub(super) fn examine(
         Ok(())
     })?;
     report.bytes = files.bytes;
+    tell("verify files", total);
     if depth == VerifyDepth::Full {
-        match rebuild(disk, options, known) {
+        match rebuild(disk, known, &|done| tell("verify contents", done)) {
             Ok((commits, versions)) => (report.commits, report.versions) = (commits, versions),
             Err(error) => {
                 let what = error.to_string();
@@ -157,8 +162,30 @@ pub(super) fn body_bytes(batch: &Batch) -> u64 {
     batch.records.iter().map(|record| record.body.len() as u64).sum()
 }
 
+/// Checks that the content record that a version names is there; one that is found has its digest (RCS-1).
+fn check_contents(store: &Store, batch: &Batch) -> Result<()> {
+    for record in batch
+        .records
+        .iter()
+        .filter(|record| record.kind == RecordKind::Object)
+    {
+        let digest = Object::hash(&record.body, store.suite);
+        let object = Object::from_verified(record.body.clone(), digest);
+        let Some((content, _)) = object.content_digest() else {
+            continue;
+        };
+        if store.records.find_content(content)?.is_none() {
+            return Err(Error::corrupt(format!(
+                "the content {content} of {} is missing",
+                object.id()
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Replays the log into a store of its own, through positional reads; returns commits and versions.
-fn rebuild(disk: &Arc<dyn Disk>, options: &Options, known: Option<&CommitEntry>) -> Result<(u64, u64)> {
+fn rebuild(disk: &Arc<dyn Disk>, known: Option<&CommitEntry>, tell: &dyn Fn(u64)) -> Result<(u64, u64)> {
     let log_options = LogOptions {
         map: false,
         ..LogOptions::default()
@@ -167,20 +194,15 @@ fn rebuild(disk: &Arc<dyn Disk>, options: &Options, known: Option<&CommitEntry>)
     let suite = HashSuite::new(log.format().hash);
     let store = Store::new(suite, log.reader());
     let mut history = HistoryTree::new(suite);
-    let (mut done, total) = (0, log.size().1);
+    let mut done = 0;
     log.catch_up(&mut |batch| {
         done += body_bytes(&batch);
-        if let Some(progress) = &options.progress {
-            progress(Progress {
-                doing: "verify contents",
-                done,
-                total,
-            });
-        }
-        store.apply(&mut history, &batch, None).map(drop)
+        tell(done);
+        store.apply(&mut history, &batch, None)?;
+        check_contents(&store, &batch)
     })?;
+    tell(u64::MAX);
     let head = store.head()?;
-    store.check_contents(&head)?;
     if let Some(known) = known {
         let catalog = store.catalog.read();
         if catalog.by_digest(known.digest).is_none() {

@@ -402,10 +402,7 @@ impl Log {
         if self.unlisted_checked {
             return Ok(());
         }
-        let names = self
-            .disk
-            .list(LOG_FOLDER)
-            .map_err(|error| Error::io("cannot list the log", error))?;
+        let names = self.disk.list(LOG_FOLDER).map_err(no_folder)?;
         for id in names
             .iter()
             .filter_map(|name| parse_segment_name(name))
@@ -500,4 +497,12 @@ pub(super) fn content_of(batch: &Batch, suite: HashSuite) -> [u8; 32] {
         hashing.update(&record.body);
     }
     hashing.finish()
+}
+
+/// A store without its log folder has lost it: that is damage, and not a failing device.
+pub(super) fn no_folder(error: io::Error) -> Error {
+    if error.kind() == io::ErrorKind::NotFound {
+        return Error::corrupt("the folder of the log is missing");
+    }
+    Error::io("cannot list the log", error)
 }

@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use super::batch::Batch;
-use super::catch_up::FIRST_OFFSET;
+use super::catch_up::{FIRST_OFFSET, no_folder};
 use super::frame::FrameError;
 use super::live::{LIVE_NAME, Live};
 use super::manifest::{MANIFEST_NAME, Manifest, SegmentEntry};
@@ -22,7 +22,7 @@ use super::scan::{Chain, Stop, Window};
 use super::segment::{LOG_FOLDER, parse_segment_name, segment_name};
 use super::{Log, LogOptions, Mode};
 use crate::disk::Disk;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,10 +140,7 @@ impl Log {
 
     /// Looks for segments that the manifest does not list and for files that do not belong.
     fn check_folder(&self, manifest: &Manifest, newest: u64, report: &mut Report<'_>) -> Result<()> {
-        let names = self
-            .disk
-            .list(LOG_FOLDER)
-            .map_err(|error| Error::io("cannot list the log", error))?;
+        let names = self.disk.list(LOG_FOLDER).map_err(no_folder)?;
         for file in names {
             let name = format!("{LOG_FOLDER}/{file}");
             match parse_segment_name(&file) {

@@ -61,25 +61,6 @@ impl Store {
             .ok_or_else(|| Error::corrupt("the log holds no commit"))
     }
 
-    /// Checks that every content record that a version names is there and has its digest and length.
-    ///
-    /// # Errors
-    /// `Corrupt` naming the object.
-    pub(crate) fn check_contents(&self, entry: &CommitEntry) -> Result<()> {
-        for found in entry.trie.iter(&crate::trie::NoSource) {
-            let found = found?;
-            let digest = crate::digest::ObjectDigest::from_bytes(found.digest);
-            let object = self.records.object_at(found.place, digest)?;
-            if object.lacks_content() {
-                return Err(Error::corrupt(format!(
-                    "the content of {} is missing",
-                    object.id()
-                )));
-            }
-        }
-        Ok(())
-    }
-
     /// Takes in one durable batch and publishes its commit, if it has one.
     ///
     /// `staged` is the state that this process computed for the batch before writing it.

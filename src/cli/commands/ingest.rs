@@ -173,7 +173,8 @@ fn read_documents(context: &mut Context, paths: &[PathBuf], format: Option<Forma
     Ok(documents)
 }
 
-/// Adds the documents below a folder in the order of their names; hidden files and links are passed over.
+/// Adds the documents below a folder in the order of their names; hidden files, links
+/// and what is neither file nor folder are passed over.
 fn add_folder(folder: &Path, format: Option<Format>, files: &mut Vec<PathBuf>) -> Result<()> {
     let mut waiting = vec![folder.to_owned()];
     while let Some(path) = waiting.pop() {
@@ -183,7 +184,8 @@ fn add_folder(folder: &Path, format: Option<Format>, files: &mut Vec<PathBuf>) -
             for entry in fs::read_dir(&path).map_err(failed)? {
                 let entry = entry.map_err(failed)?;
                 let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-                if !hidden && !entry.file_type().map_err(failed)?.is_symlink() {
+                let kind = entry.file_type().map_err(failed)?;
+                if !hidden && (kind.is_file() || kind.is_dir()) {
                     entries.push(entry.path());
                 }
             }
