@@ -25,10 +25,12 @@ mod org;
 mod plan;
 mod text;
 mod transcript;
+mod write;
 
 pub use self::document::{DOCUMENT_KIND, Document, ENTRY_KIND, HEADING_KIND};
 pub use self::format::Format;
 pub use self::plan::{Change, Existing, IngestOptions, Write, plan};
+pub use self::write::ingest;
 
 #[cfg(test)]
 mod tests;

@@ -10,4 +10,5 @@ pub mod random;
 pub mod sim_disk;
 
 #[cfg(test)]
+#[cfg(feature = "ingest")]
 mod model_test;

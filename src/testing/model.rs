@@ -129,6 +129,33 @@ impl Model {
         }
     }
 
+    /// Ingests a document of lines, each an object of its own: what is not a line any more goes.
+    pub fn ingest(&mut self, lane: &str, document: &str, lines: &[(String, String)]) -> Outcome {
+        let before = self.commits.len() - 1;
+        let mut state = self.head().clone();
+        state.retain(|id, object| id != document && object.parent.as_deref() != Some(document));
+        let ids: Vec<_> = lines.iter().map(|(id, _)| id.as_str()).collect();
+        let listing = ModelObject {
+            parent: None,
+            content: ids.join("\n"),
+        };
+        state.insert(document.to_owned(), listing);
+        for (id, content) in lines {
+            let object = ModelObject {
+                parent: Some(document.to_owned()),
+                content: content.clone(),
+            };
+            state.insert(id.clone(), object);
+        }
+        let outcome = self.commit(lane, state);
+        if outcome == Outcome::Committed {
+            let ring = self.rings.entry(lane.to_owned()).or_default();
+            ring.insert(0, before);
+            ring.truncate(20);
+        }
+        outcome
+    }
+
     /// Removes one object, or all below it too.
     pub fn remove(&mut self, lane: &str, id: &str, recursive: bool) -> Outcome {
         let mut state = self.head().clone();

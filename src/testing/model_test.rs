@@ -13,6 +13,7 @@ use super::model::{Model, ModelObject, ModelState, Outcome};
 use crate::digest::Root;
 use crate::disk::{Disk, MemDisk};
 use crate::engine::{Memory, Options, Revision, VerifyDepth, Writer};
+use crate::ingest::{Document, IngestOptions, ingest};
 use crate::object::{Id, Kind, NewObject};
 use crate::{Committed, Result};
 
@@ -56,6 +57,11 @@ enum Operation {
         target: Target,
         all: bool,
     },
+    Ingest {
+        lane: usize,
+        lines: Vec<usize>,
+        content: usize,
+    },
     Undo {
         lane: usize,
     },
@@ -74,6 +80,16 @@ enum Operation {
 
 fn object_id(number: usize) -> String {
     format!("o/{number}")
+}
+
+/// The document that is ingested in ever new forms.
+const DOCUMENT: &str = "notes.jsonl";
+
+fn document_lines(lines: &[usize], content: usize) -> Vec<(String, String)> {
+    lines
+        .iter()
+        .map(|line| (format!("d/{line}"), format!("line {line}, {}", content * line)))
+        .collect()
 }
 
 /// Contents over the limit for inline ones, and long enough that a few of them fill a segment.
@@ -140,6 +156,8 @@ impl ReferenceStateMachine for Specification {
             2 => lanes().prop_map(|lane| Operation::Undo { lane }),
             2 => lanes().prop_map(|lane| Operation::Redo { lane }),
             1 => (0..200_usize, 0..200_usize).prop_map(|(older, newer)| Operation::Diff { older, newer }),
+            2 => (lanes(), prop::sample::subsequence(vec![0, 1, 2, 3, 4], 1..=5), 0..3_usize)
+                .prop_map(|(lane, lines, content)| Operation::Ingest { lane, lines, content }),
             1 => Just(Operation::Reopen),
             1 => lanes().prop_map(|lane| Operation::Rotate { lane }),
         ]
@@ -185,6 +203,9 @@ impl ReferenceStateMachine for Specification {
             }
             Operation::DeleteSnapshot { name } => model.delete_snapshot(&format!("name-{name}")),
             Operation::Rollback { lane, all, .. } => model.rollback(LANES[*lane], seq, *all),
+            Operation::Ingest { lane, lines, content } => {
+                model.ingest(LANES[*lane], DOCUMENT, &document_lines(lines, *content))
+            }
             Operation::Undo { lane } => model.undo(LANES[*lane]),
             Operation::Redo { lane } => model.redo(LANES[*lane]),
             Operation::Diff { .. } | Operation::Reopen => Outcome::Unchanged,
@@ -292,6 +313,17 @@ impl Engine {
             Operation::Rollback { lane, target, all } => {
                 let commits = memory.view().commit().commit.seq as usize + 1;
                 outcome(memory.rollback(&revision(target, commits), *all, &writer(lane)))
+            }
+            Operation::Ingest { lane, lines, content } => {
+                let lines = document_lines(lines, *content);
+                let lines = lines.iter().map(|(id, content)| {
+                    let line = serde_json::json!({ "id": id, "kind": "note", "content": content });
+                    format!("{line}\n")
+                });
+                let text: String = lines.collect();
+                let document = Document::read(DOCUMENT, text.as_bytes(), None).unwrap();
+                let options = IngestOptions { scope: None };
+                outcome(ingest(&memory, &[document], &options, writer(lane)).map(|(_, committed)| committed))
             }
             Operation::Undo { lane } => outcome(memory.undo(&writer(lane))),
             Operation::Redo { lane } => outcome(memory.redo(&writer(lane))),

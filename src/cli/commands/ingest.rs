@@ -18,11 +18,10 @@ use crate::cli::context::{Context, shown};
 use crate::cli::errors::{DONE, Done};
 use crate::cli::human::counted;
 use crate::cli::verbs::{DocumentFormat, Ingest};
-use crate::digest::HashSuite;
-use crate::engine::{Committed, Memory, View, Writer};
+use crate::engine::{Committed, Memory};
 use crate::error::{Error, Result};
-use crate::ingest::{Change, Document, Existing, Format, IngestOptions, plan};
-use crate::object::{Id, Object, Scope};
+use crate::ingest::{self, Change, Document, Format, IngestOptions};
+use crate::object::{Id, Scope};
 
 /// The largest file that is read.
 const FILE_BYTES_MAX: u64 = 256 << 20;
@@ -41,63 +40,10 @@ pub(super) fn ingest(context: &mut Context, verb: &Ingest) -> Done {
     };
     let documents = read_documents(context, &verb.paths, format)?;
     let memory = context.open_or_create()?;
-    let (change, committed) = ingest_documents(&memory, &documents, &options, context.writer())?;
+    let (change, committed) = ingest::ingest(&memory, &documents, &options, context.writer())?;
     tell(context, &memory, documents.len(), &change, &committed)?;
     memory.close()?;
     Ok(DONE)
-}
-
-/// Writes what the documents say in one commit, with an automatic snapshot of the state before.
-pub(in crate::cli) fn ingest_documents(
-    memory: &Memory,
-    documents: &[Document],
-    options: &IngestOptions,
-    writer: Writer,
-) -> Result<(Change, Committed)> {
-    let mut draft = memory.draft(writer);
-    let change = plan(
-        documents,
-        &InView {
-            view: draft.base(),
-            suite: memory.suite(),
-        },
-        options,
-    )?;
-    draft.snapshot_before(true);
-    for write in &change.put {
-        match write.origin {
-            Some(origin) => draft.put_at_most(write.object.clone(), origin)?,
-            None => draft.put(write.object.clone())?,
-        };
-    }
-    for id in &change.remove {
-        draft.remove(id)?;
-    }
-    let committed = memory.commit(draft, "ingest")?;
-    Ok((change, committed))
-}
-
-/// A state, as ingestion looks at it.
-struct InView<'a> {
-    view: &'a View,
-    suite: HashSuite,
-}
-
-impl Existing for InView<'_> {
-    fn hash(&self) -> HashSuite {
-        self.suite
-    }
-
-    fn get(&self, id: &Id) -> Result<Option<Object>> {
-        self.view.get(id)
-    }
-
-    fn children(&self, parent: &Id) -> Result<Vec<Object>> {
-        let ids = self.view.children(parent, None)?;
-        ids.iter()
-            .filter_map(|id| self.view.get(id).transpose())
-            .collect()
-    }
 }
 
 fn tell(

@@ -14,7 +14,6 @@ mod put;
 mod snapshots;
 mod store;
 
-pub(super) use ingest::ingest_documents;
 pub(super) use proof::{check as check_proof_document, document as proof_document};
 
 use super::args::AnyOptions;

@@ -5,14 +5,14 @@
 
 use super::guide::{Guide, Outcome, Step};
 use super::killed::kill_a_writer;
-use crate::cli::commands::{check_proof_document, ingest_documents, proof_document};
+use crate::cli::commands::{check_proof_document, proof_document};
 use crate::cli::errors::Failure;
 use crate::cli::human::{self, counted, short};
 use crate::cli::json;
 use crate::cli::output::Meaning;
 use crate::engine::{Committed, Draft, Memory, Options, Revision, VerifyDepth, View, Writer};
 use crate::error::{Error, Result};
-use crate::ingest::{Document, IngestOptions};
+use crate::ingest::{self, Document, IngestOptions};
 use crate::object::{Id, Object};
 
 /// What the tour reads: the path that a document is known by, and its text.
@@ -96,7 +96,7 @@ fn ingest(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
     let ((change, committed), outcome) = Outcome::of(memory, || {
         let read = |(path, text): &(&str, &str)| Document::read(path, text.as_bytes(), None);
         let documents = DOCUMENTS.iter().map(read).collect::<Result<Vec<_>>>()?;
-        ingest_documents(
+        ingest::ingest(
             memory,
             &documents,
             &IngestOptions::default(),

@@ -48,6 +48,8 @@ pub(super) fn parse(path: &Id, matter: &str) -> Result<BTreeMap<String, Value>> 
     options.merge_keys = MergeKeyPolicy::AsOrdinary;
     options.non_finite_float_policy = NonFiniteFloatPolicy::PassThrough;
     options.with_snippet = false;
+    // `on`, `yes` and a tag `y` are words, as YAML 1.2 has it.
+    options.strict_booleans = true;
     match serde_saphyr::from_str_with_options::<Matter>(matter, options) {
         Ok(Matter(Value::Map(values))) => Ok(values),
         Ok(_) => Err(

@@ -94,6 +94,16 @@ fn front_matter_keeps_the_types_of_its_values() {
 }
 
 #[test]
+fn words_that_an_older_yaml_took_for_booleans_stay_words() {
+    let document = read("a.md", "---\na: on\nb: y\nc: no\nd: true\ntags: [x, y]\n---\n");
+    let json = json::attributes_to_json(&document.attributes)["front_matter"].to_string();
+    assert_eq!(
+        json,
+        "{\"a\":\"on\",\"b\":\"y\",\"c\":\"no\",\"d\":true,\"tags\":[\"x\",\"y\"]}"
+    );
+}
+
+#[test]
 fn front_matter_stands_only_at_the_very_start_between_marks() {
     for text in [
         "---\n\nno: matter\n\n---\n",
