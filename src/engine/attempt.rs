@@ -13,8 +13,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::object::{ReferenceClass, ReferenceName};
 
 use super::commit::Committed;
-use super::draft::{Draft, Writer};
+use super::draft::Draft;
 use super::memory::Memory;
+use super::writer::Writer;
 
 /// A condition that a change must meet; the error says which and why, for a person or a model to act on.
 pub type Check<'a> = dyn Fn(&Draft) -> Result<(), String> + 'a;
@@ -67,32 +68,38 @@ impl Memory {
         let value = match catch_unwind(AssertUnwindSafe(|| change(&mut draft))) {
             Ok(Ok(value)) => value,
             Ok(Err(error)) => {
-                self.reject(&draft, &format!("the change failed: {error}"))?;
-                return Err(error);
+                let kept = self.reject(&draft, &format!("the change failed: {error}"));
+                // The caller's own error goes first, also if what led to it could not be kept.
+                return Err(match (kept, error.hint()) {
+                    (Err(lost), None) => error.with_hint(not_kept(&lost)),
+                    _ => error,
+                });
             }
             Err(panic) => {
-                return Err(self.rejected(&draft, &format!("the change panicked: {}", said(&*panic)))?);
+                return Err(self.rejected(&draft, &format!("the change panicked: {}", said(&*panic))));
             }
         };
         for check in checks {
             let verdict = catch_unwind(AssertUnwindSafe(|| check(&draft)))
                 .unwrap_or_else(|panic| Err(format!("a check panicked: {}", said(&*panic))));
             if let Err(reason) = verdict {
-                return Err(self.rejected(&draft, &reason)?);
+                return Err(self.rejected(&draft, &reason));
             }
         }
         let committed = self.commit(draft, "attempt")?;
         Ok(Attempted { value, committed })
     }
 
-    fn rejected(&self, draft: &Draft, reason: &str) -> Result<Error> {
-        let name = self.reject(draft, reason)?;
+    fn rejected(&self, draft: &Draft, reason: &str) -> Error {
         let error =
             Error::new(ErrorKind::Denied, format!("the change was rejected: {reason}")).with_code("rejected");
-        Ok(match name {
-            Some(name) => error.with_hint(format!("nothing was changed; what it staged is kept as {name}")),
-            None => error,
-        })
+        match self.reject(draft, reason) {
+            Ok(Some(name)) => {
+                error.with_hint(format!("nothing was changed; what it staged is kept as {name}"))
+            }
+            Ok(None) => error,
+            Err(lost) => error.with_hint(not_kept(&lost)),
+        }
     }
 
     /// Keeps what a draft stages under `rejected/`, with the reason; the state does not change.
@@ -109,6 +116,10 @@ impl Memory {
         })?;
         Ok(Some(kept.as_str().to_owned()))
     }
+}
+
+fn not_kept(lost: &Error) -> String {
+    format!("nothing was changed; what it staged could not be kept: {lost}")
 }
 
 fn said(panic: &(dyn std::any::Any + Send)) -> String {

@@ -17,19 +17,22 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::digest::{CommitDigest, ContentDigest, KeyPath, ObjectDigest, Root, TextDigest};
+use crate::digest::{CommitDigest, KeyPath, ObjectDigest, Root, TextDigest};
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::{BODY_BYTES_MAX, BatchBuilder, HeadMark, RecordKind};
+use crate::log::{BatchBuilder, HeadMark, RecordKind};
 use crate::object::{Commit, Id, Op, ReferenceName, Time, hash_text};
 use crate::store::{ChangeCounts, CommitEntry, CommitHistory, StagedState};
-use crate::trie::{Entry, NoSource, Shape, Trie};
+use crate::trie::{NoSource, Shape, Trie};
 
-use super::draft::{Draft, StagedChange, Writer};
+use super::draft::{Draft, StagedChange};
 use super::index::Family;
-use super::memory::{Inner, Memory, Writing};
+use super::memory::{Inner, Memory};
 use super::policy::Verdict;
+use super::staging::{Keep, add_changes};
 use super::tree::{Placement, Tree};
 use super::view::CommitInfo;
+use super::writer::Writer;
+use super::writing::Writing;
 
 /// What a writing call did.
 #[derive(Clone, Debug)]
@@ -341,11 +344,12 @@ impl Inner {
             self.add_ring_snapshot(&mut batch, tip, &draft.writer)?;
         }
         let mut trie = tip.trie.clone();
-        let objects = self.add_changes(&mut batch, &mut trie, tip, &changes)?;
+        let staged = changes.iter().map(|(key, change)| (key, *change));
+        let objects = add_changes(&self.store, &mut batch, &mut trie, staged, Keep::Linked)?;
         let root = trie.root(self.store.suite, Shape::State, &NoSource)?;
         // One draft over a limit must not fail the others of its group.
         batch.check()?;
-        let counts = count(&changes);
+        let counts = ChangeCounts::of(changes.values().map(|change| change.sides()));
         let note = Note {
             op,
             target: None,
@@ -436,53 +440,6 @@ impl Inner {
         Ok(placed)
     }
 
-    /// Adds the records of the changes and edits the trie; returns what the object records hold.
-    fn add_changes(
-        &self,
-        batch: &mut BatchBuilder,
-        trie: &mut Trie,
-        tip: &Tip,
-        changes: &BTreeMap<KeyPath, &StagedChange>,
-    ) -> Result<Vec<(KeyPath, ObjectDigest)>> {
-        let mut objects = Vec::new();
-        let mut contents: Vec<ContentDigest> = Vec::new();
-        let (mut links, mut unlinks) = (Vec::new(), Vec::new());
-        for (key, change) in changes {
-            let Some(staged) = &change.new else {
-                unlinks.extend_from_slice(key.as_bytes());
-                trie.remove(key, &NoSource)?;
-                continue;
-            };
-            let digest = staged.object.digest();
-            // The place comes with the write; `since` is set when the batch is taken in.
-            trie.insert(
-                Entry {
-                    key: *key,
-                    digest: *digest.as_bytes(),
-                    place: 0,
-                    since: tip.seq as u32,
-                },
-                &NoSource,
-            )?;
-            if self.store.records.find_place(digest)?.is_some() {
-                links.extend_from_slice(key.as_bytes());
-                links.extend_from_slice(digest.as_bytes());
-                continue;
-            }
-            if let Some((digest, bytes)) = &staged.content
-                && !contents.contains(digest)
-                && self.store.records.find_content(*digest)?.is_none()
-            {
-                contents.push(*digest);
-                batch.add(RecordKind::Content, 0, bytes);
-            }
-            batch.add(RecordKind::Object, 0, staged.object.bytes());
-            objects.push((*key, digest));
-        }
-        add_links(batch, &links, &unlinks);
-        Ok(objects)
-    }
-
     /// Adds an automatic snapshot of the tip to the writer's ring.
     pub(super) fn add_ring_snapshot(
         &self,
@@ -496,19 +453,6 @@ impl Inner {
         batch.add(RecordKind::Reference, 0, &reference.encode()?);
         Ok(name)
     }
-}
-
-/// What the changes come to; [`Inner::merge`] has made sure that the tip has their old versions.
-fn count(changes: &BTreeMap<KeyPath, &StagedChange>) -> ChangeCounts {
-    let mut counts = ChangeCounts::default();
-    for change in changes.values() {
-        match (change.old, &change.new) {
-            (None, _) => counts.added += 1,
-            (Some(_), Some(_)) => counts.changed += 1,
-            (Some(_), None) => counts.removed += 1,
-        }
-    }
-    counts
 }
 
 pub(super) fn changed_meanwhile(ids: Vec<String>) -> Error {
@@ -525,16 +469,6 @@ pub(super) fn changed_meanwhile(ids: Vec<String>) -> Error {
     ))
     .with_ids(ids)
     .with_hint("read them again and repeat the change")
-}
-
-/// Adds link and unlink records, each no longer than a record may be.
-pub(super) fn add_links(batch: &mut BatchBuilder, links: &[u8], unlinks: &[u8]) {
-    for (kind, bytes) in [(RecordKind::Link, links), (RecordKind::Unlink, unlinks)] {
-        // Both lengths of an entry, 64 and 32 bytes, divide the limit.
-        for part in bytes.chunks(BODY_BYTES_MAX) {
-            batch.add(kind, 0, part);
-        }
-    }
 }
 
 fn answer_all(requests: &[Request], error: &Error) {

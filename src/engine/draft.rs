@@ -6,102 +6,17 @@
 //! # Invariants
 //! - DRA-1: what is staged for an id differs from the base state; staging it back to the base unstages it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::bytes::Bytes;
 use crate::digest::{ContentDigest, KeyPath, ObjectDigest};
 use crate::error::{Error, Result};
 use crate::object::{Id, NewObject, Object, Origin};
-use crate::store::{ChangeCounts, lane_of};
+use crate::store::ChangeCounts;
 
 use super::history::Change;
 use super::view::View;
-
-/// Who writes, in which session, from which source, how much they are trusted, and why.
-#[derive(Clone, Debug)]
-pub struct Writer {
-    /// The person, agent or program.
-    pub actor: Option<String>,
-    /// The session the work belongs to.
-    pub session: Option<String>,
-    /// Where the written information comes from.
-    pub source: Option<String>,
-    /// The class of the writer: the highest origin its objects can get.
-    pub trust: Origin,
-    /// Why.
-    pub reason: Option<String>,
-}
-
-impl Default for Writer {
-    fn default() -> Self {
-        Self {
-            actor: None,
-            session: None,
-            source: None,
-            trust: Origin::DirectUser,
-            reason: None,
-        }
-    }
-}
-
-impl Writer {
-    /// A trusted writer without a name.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The same writer as `actor`.
-    #[must_use]
-    pub fn actor(mut self, actor: impl Into<String>) -> Self {
-        self.actor = Some(actor.into());
-        self
-    }
-
-    /// The same writer in `session`.
-    #[must_use]
-    pub fn session(mut self, session: impl Into<String>) -> Self {
-        self.session = Some(session.into());
-        self
-    }
-
-    /// The same writer with a reason.
-    #[must_use]
-    pub fn reason(mut self, reason: impl Into<String>) -> Self {
-        self.reason = Some(reason.into());
-        self
-    }
-
-    /// The same writer with another class of trust.
-    #[must_use]
-    pub fn trust(mut self, trust: Origin) -> Self {
-        self.trust = trust;
-        self
-    }
-
-    /// Whose undo and whose ring of snapshots this writer has: its session, else its actor, else `default`.
-    pub fn lane(&self) -> &str {
-        lane_of(self.session.as_deref(), self.actor.as_deref())
-    }
-
-    pub(super) fn check(&self) -> Result<()> {
-        for (what, text) in [("actor", &self.actor), ("session", &self.session)] {
-            let Some(text) = text else { continue };
-            if text.is_empty() || text.len() > 256 || text.chars().any(char::is_control) {
-                return Err(Error::invalid(format!(
-                    "the {what} must have 1 to 256 bytes and no control characters"
-                )));
-            }
-        }
-        for (what, text) in [("source", &self.source), ("reason", &self.reason)] {
-            if text.as_ref().is_some_and(|text| text.len() > 1 << 16) {
-                return Err(Error::invalid(format!(
-                    "the {what} must have at most 65,536 bytes"
-                )));
-            }
-        }
-        Ok(())
-    }
-}
+use super::writer::Writer;
 
 /// What staging an object did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,6 +51,11 @@ impl StagedChange {
     pub(super) fn new_digest(&self) -> Option<ObjectDigest> {
         self.new.as_ref().map(|staged| staged.object.digest())
     }
+
+    /// Whether the base state and the state with the change have the id.
+    pub(super) fn sides(&self) -> (bool, bool) {
+        (self.old.is_some(), self.new.is_some())
+    }
 }
 
 /// Changes to one state that are not committed yet.
@@ -143,6 +63,8 @@ pub struct Draft {
     pub(super) base: View,
     pub(super) writer: Writer,
     pub(super) staged: BTreeMap<KeyPath, StagedChange>,
+    /// The origins of the staged versions, for what is derived from them.
+    origins: HashMap<ObjectDigest, Origin>,
     /// Staged children by their parent's key path.
     children: BTreeMap<KeyPath, BTreeSet<KeyPath>>,
     pub(super) expected: Vec<(Id, Option<ObjectDigest>)>,
@@ -155,6 +77,7 @@ impl Draft {
             base,
             writer,
             staged: BTreeMap::new(),
+            origins: HashMap::new(),
             children: BTreeMap::new(),
             expected: Vec::new(),
             snapshot_before: false,
@@ -295,26 +218,11 @@ impl Draft {
         if let Some((_, bytes)) = &content {
             staged = staged.with_content(bytes.clone());
         }
-        self.unstage(&key);
-        if let Some(parent) = &object.parent {
-            self.children
-                .entry(self.base.key(parent))
-                .or_default()
-                .insert(key);
-        }
-        let old_parent = old
-            .as_ref()
-            .and_then(|old| old.parent().and_then(|parent| Id::new(parent).ok()));
-        let change = StagedChange {
-            id: object.id,
-            old: old.as_ref().map(Object::digest),
-            old_parent,
-            new: Some(StagedObject {
-                object: staged,
-                content,
-            }),
+        let new = StagedObject {
+            object: staged,
+            content,
         };
-        self.staged.insert(key, change);
+        self.stage(key, object.id, old.as_ref(), new);
         Ok(if existed { Staged::Updated } else { Staged::Created })
     }
 
@@ -322,30 +230,28 @@ impl Draft {
     pub(super) fn stage_version(&mut self, key: KeyPath, object: Object) -> Result<()> {
         let id = Id::new(object.id())?;
         let old = self.base_version(&id, &key)?;
-        if let Some(parent) = object.parent() {
-            self.children
-                .entry(self.base.inner.store.suite.key_path(parent))
-                .or_default()
-                .insert(key);
+        let content = None;
+        self.stage(key, id, old.as_ref(), StagedObject { object, content });
+        Ok(())
+    }
+
+    /// Puts `new` in the place of what is staged for the id; `old` is the base state's version.
+    fn stage(&mut self, key: KeyPath, id: Id, old: Option<&Object>, new: StagedObject) {
+        self.unstage(&key);
+        if let Some(parent) = new.object.parent() {
+            let parent = self.base.inner.store.suite.key_path(parent);
+            self.children.entry(parent).or_default().insert(key);
         }
-        let old_parent = old
-            .as_ref()
-            .and_then(|old| old.parent().and_then(|parent| Id::new(parent).ok()));
-        let old = old.as_ref().map(Object::digest);
-        let new = Some(StagedObject {
-            object,
-            content: None,
-        });
+        self.origins.insert(new.object.digest(), new.object.origin());
         self.staged.insert(
             key,
             StagedChange {
                 id,
-                old,
-                old_parent,
-                new,
+                old: old.map(Object::digest),
+                old_parent: parent_of(old),
+                new: Some(new),
             },
         );
-        Ok(())
     }
 
     /// The base state's object at the key path, which must be this id's.
@@ -372,12 +278,8 @@ impl Draft {
     fn origin(&self, object: &NewObject) -> Result<Origin> {
         let mut origin = self.writer.trust;
         for digest in &object.derived_from {
-            let staged = self
-                .staged
-                .values()
-                .find(|change| change.new_digest() == Some(*digest));
-            let source = match staged.and_then(|change| change.new.as_ref()) {
-                Some(staged) => Some(staged.object.origin()),
+            let source = match self.origins.get(digest) {
+                Some(staged) => Some(*staged),
                 None => self
                     .base
                     .inner
@@ -397,7 +299,9 @@ impl Draft {
         let Some(change) = self.staged.remove(key) else {
             return;
         };
-        let parent = change.new.as_ref().and_then(|staged| staged.object.parent());
+        let Some(staged) = change.new else { return };
+        self.origins.remove(&staged.object.digest());
+        let parent = staged.object.parent();
         let parent = parent.map(|parent| self.base.inner.store.suite.key_path(parent));
         if let Some(siblings) = parent.and_then(|parent| self.children.get_mut(&parent)) {
             siblings.remove(key);
@@ -417,11 +321,10 @@ impl Draft {
         let old = self.base.get(id)?;
         self.unstage(&key);
         if let Some(old) = old {
-            let old_parent = old.parent().and_then(|parent| Id::new(parent).ok());
             let change = StagedChange {
                 id: id.clone(),
                 old: Some(old.digest()),
-                old_parent,
+                old_parent: parent_of(Some(&old)),
                 new: None,
             };
             self.staged.insert(key, change);
@@ -459,14 +362,10 @@ impl Draft {
 
     /// How much is staged.
     pub fn counts(&self) -> ChangeCounts {
-        let mut counts = ChangeCounts::default();
-        for change in self.staged.values() {
-            match (change.old, &change.new) {
-                (None, _) => counts.added += 1,
-                (Some(_), Some(_)) => counts.changed += 1,
-                (Some(_), None) => counts.removed += 1,
-            }
-        }
-        counts
+        ChangeCounts::of(self.staged.values().map(StagedChange::sides))
     }
+}
+
+fn parent_of(object: Option<&Object>) -> Option<Id> {
+    object.and_then(|object| Id::new(object.parent()?).ok())
 }

@@ -89,11 +89,7 @@ pub(super) fn count(older: &CommitEntry, newer: &CommitEntry) -> Result<ChangeCo
     let mut counts = ChangeCounts::default();
     for change in older.trie.diff(&newer.trie, &NoSource) {
         let change = change?;
-        match (change.old, change.new) {
-            (None, _) => counts.added += 1,
-            (Some(_), Some(_)) => counts.changed += 1,
-            (Some(_), None) => counts.removed += 1,
-        }
+        counts.add(change.old.is_some(), change.new.is_some());
     }
     Ok(counts)
 }

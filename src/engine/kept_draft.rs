@@ -9,14 +9,16 @@ use std::sync::Arc;
 
 use crate::digest::Root;
 use crate::error::{Error, Result};
-use crate::log::{BatchBuilder, RecordKind, UNLINKED};
+use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Id, ReferenceClass, ReferenceName, StagedChange};
-use crate::trie::{Entry, NoSource, Shape};
+use crate::trie::{NoSource, Shape};
 
 use super::commit::Tip;
-use super::draft::{Draft, Writer};
+use super::draft::Draft;
 use super::memory::Memory;
+use super::staging::{Keep, add_changes};
 use super::view::View;
+use super::writer::Writer;
 
 impl Memory {
     /// Saves a draft under `drafts/` and a name, for a later process to go on with. The state does not change.
@@ -44,10 +46,7 @@ impl Memory {
             let full = ReferenceName::new(name)?;
             let reference = catalog.reference(&full).map(|entry| &entry.reference);
             let reference = reference.filter(|reference| reference.root.is_some());
-            let reference = reference.ok_or_else(|| {
-                Error::not_found(format!("there is no draft {name}"))
-                    .with_hint("`log --refs` lists references")
-            })?;
+            let reference = reference.ok_or_else(|| no_draft(name))?;
             let base = reference.commit.and_then(|commit| catalog.by_digest(commit));
             let base = base
                 .ok_or_else(|| Error::not_found(format!("the state that {name} is based on is not kept")))?;
@@ -58,6 +57,28 @@ impl Memory {
             self.stage_kept(&mut draft, &change)?;
         }
         Ok(draft)
+    }
+
+    /// Deletes a saved draft (`drafts/NAME`) or a refused one (`rejected/N`). History keeps its versions.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such draft; as [`Self::commit`].
+    ///
+    /// # Durability
+    /// As a commit.
+    pub fn delete_draft(&self, name: &str, writer: &Writer) -> Result<()> {
+        self.inner.check_writable()?;
+        writer.check()?;
+        let full = ReferenceName::new(name)?;
+        self.inner.write(|writing| {
+            let catalog = self.inner.store.catalog.read();
+            let known = catalog.reference(&full);
+            if known.is_none_or(|entry| entry.reference.root.is_none()) {
+                return Err(no_draft(name));
+            }
+            drop(catalog);
+            self.inner.drop_reference(writing, full, writer)
+        })
     }
 
     fn stage_kept(&self, draft: &mut Draft, change: &StagedChange) -> Result<()> {
@@ -117,36 +138,18 @@ impl Memory {
     fn stage_unlinked(&self, batch: &mut BatchBuilder, draft: &Draft) -> Result<(Root, Vec<StagedChange>)> {
         let store = &self.inner.store;
         let mut trie = draft.base().entry.trie.clone();
-        let mut changes = Vec::with_capacity(draft.staged.len());
-        for (key, change) in &draft.staged {
-            changes.push(StagedChange {
-                key: *key,
-                digest: change.new_digest(),
-            });
-            let Some(staged) = &change.new else {
-                trie.remove(key, &NoSource)?;
-                continue;
-            };
-            let digest = staged.object.digest();
-            trie.insert(
-                Entry {
-                    key: *key,
-                    digest: *digest.as_bytes(),
-                    place: 0,
-                    since: 0,
-                },
-                &NoSource,
-            )?;
-            if store.records.find_place(digest)?.is_some() {
-                continue;
-            }
-            if let Some((digest, bytes)) = &staged.content
-                && store.records.find_content(*digest)?.is_none()
-            {
-                batch.add(RecordKind::Content, 0, bytes);
-            }
-            batch.add(RecordKind::Object, UNLINKED, staged.object.bytes());
-        }
-        Ok((trie.root(store.suite, Shape::State, &NoSource)?, changes))
+        add_changes(store, batch, &mut trie, draft.staged.iter(), Keep::Unlinked)?;
+        let changes = draft.staged.iter().map(|(key, change)| StagedChange {
+            key: *key,
+            digest: change.new_digest(),
+        });
+        Ok((
+            trie.root(store.suite, Shape::State, &NoSource)?,
+            changes.collect(),
+        ))
     }
+}
+
+fn no_draft(name: &str) -> Error {
+    Error::not_found(format!("there is no draft {name}")).with_hint("`log --refs` lists references")
 }

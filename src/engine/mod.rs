@@ -22,25 +22,29 @@ mod history;
 mod index;
 mod kept_draft;
 mod memory;
+mod opening;
 mod options;
 mod policy;
 mod query;
 mod revision;
 mod rollback;
 mod snapshot;
+mod staging;
 mod stats;
 mod subtree;
 mod tree;
 mod verify;
 mod view;
 mod watch;
+mod writer;
+mod writing;
 
 #[cfg(test)]
 mod tests;
 
 pub use attempt::{Attempted, Check};
 pub use commit::Committed;
-pub use draft::{Draft, Staged, Writer};
+pub use draft::{Draft, Staged};
 pub use history::{Change, ChangeKind, Commits, HistoryEntry};
 pub use memory::Memory;
 pub use options::{Clock, Durability, Options, Progress, ProgressListener, SystemClock};
@@ -52,6 +56,7 @@ pub use stats::{Containment, Stats};
 pub use verify::{Finding, VerifyDepth, VerifyReport};
 pub use view::{CommitInfo, Objects, View};
 pub use watch::HeadMoved;
+pub use writer::Writer;
 
 /// A day, in microseconds: how far a clock may be off before it is not believed.
 const DAY_MICROS: i64 = 86_400_000_000;

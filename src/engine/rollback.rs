@@ -19,14 +19,16 @@ use crate::object::{Id, Object};
 use crate::store::{ChangeCounts, CommitEntry};
 use crate::trie::{Entry, NoSource, Shape, Trie};
 
-use super::commit::{Committed, Note, Ready, Tip, add_links, changed_meanwhile};
-use super::draft::Writer;
+use super::commit::{Committed, Note, Ready, Tip, changed_meanwhile};
 use super::history::count;
 use super::index::Family;
-use super::memory::{Inner, Memory, Writing};
+use super::memory::{Inner, Memory};
 use super::revision::{self, Revision};
+use super::staging::add_links;
 use super::tree::{Placement, Tree};
 use super::view::CommitInfo;
+use super::writer::Writer;
+use super::writing::Writing;
 
 /// One id that an undo or redo sets to what it was.
 struct Reversal {

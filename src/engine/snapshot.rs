@@ -12,8 +12,9 @@ use crate::object::{Reference, ReferenceClass, ReferenceName, Time, check_snapsh
 use crate::store::{Catalog, ChangeCounts, CommitEntry, ReferenceEntry};
 
 use super::commit::{Ready, Tip};
-use super::draft::Writer;
-use super::memory::{Inner, Memory, Writing};
+use super::memory::{Inner, Memory};
+use super::writer::Writer;
+use super::writing::Writing;
 
 /// A snapshot.
 #[derive(Clone, Debug)]
@@ -127,7 +128,7 @@ impl Inner {
         writing: &mut Writing,
         name: Option<&str>,
         writer: &Writer,
-    ) -> Result<ReferenceName> {
+    ) -> Result<SnapshotInfo> {
         let head = self.store.head()?;
         let mut batch = BatchBuilder::new();
         let name = match name {
@@ -150,11 +151,28 @@ impl Inner {
             }
         };
         self.write_references(writing, batch, &head)?;
-        Ok(name)
+        // Still under the writer's mutex: nobody of this process can have dropped it from the ring.
+        let catalog = self.store.catalog.read();
+        let entry = catalog.reference(&name);
+        let info = entry.and_then(|entry| self.snapshot_info(&catalog, entry));
+        info.ok_or_else(|| Error::internal("the snapshot just taken is not there"))
+    }
+
+    /// Writes that a reference is gone.
+    pub(super) fn drop_reference(
+        &self,
+        writing: &mut Writing,
+        name: ReferenceName,
+        writer: &Writer,
+    ) -> Result<()> {
+        let head = self.store.head()?;
+        let mut batch = BatchBuilder::new();
+        let reference = self.reference(&mut batch, name, None, head.commit.time, writer)?;
+        batch.add(RecordKind::Reference, 0, &reference.encode()?);
+        self.write_references(writing, batch, &head)
     }
 
     fn drop_snapshot(&self, writing: &mut Writing, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
-        let head = self.store.head()?;
         let full = ReferenceName::of(ReferenceClass::Snapshots, name).ok();
         let found = full.and_then(|full| {
             let catalog = self.store.catalog.read();
@@ -164,10 +182,7 @@ impl Inner {
         let (full, info) = found.ok_or_else(|| {
             Error::not_found(format!("there is no snapshot named {name}")).with_hint("`snapshots` lists them")
         })?;
-        let mut batch = BatchBuilder::new();
-        let reference = self.reference(&mut batch, full, None, head.commit.time, writer)?;
-        batch.add(RecordKind::Reference, 0, &reference.encode()?);
-        self.write_references(writing, batch, &head)?;
+        self.drop_reference(writing, full, writer)?;
         Ok(info)
     }
 }
@@ -185,11 +200,7 @@ impl Memory {
         inner.check_writable()?;
         writer.check()?;
         name.map_or(Ok(()), check_snapshot_name)?;
-        let name = inner.write(|writing| inner.take_snapshot(writing, name, writer))?;
-        let catalog = inner.store.catalog.read();
-        let entry = catalog.reference(&name);
-        let info = entry.and_then(|entry| inner.snapshot_info(&catalog, entry));
-        info.ok_or_else(|| Error::internal("the snapshot just taken is not there"))
+        inner.write(|writing| inner.take_snapshot(writing, name, writer))
     }
 
     /// Deletes the name of a snapshot; commits and states stay.

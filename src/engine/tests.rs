@@ -2,6 +2,7 @@
 mod damage;
 mod groups;
 mod latent_defects;
+mod staging;
 
 use std::sync::Arc;
 
@@ -95,6 +96,7 @@ fn rollback_undo_redo() -> Result<()> {
 
 #[test]
 fn undo_refuses_what_others_changed_since() -> Result<()> {
+    // ROL-2.
     let memory = Memory::in_memory()?;
     memory.put(note("a", "mine"), by("one"))?;
     memory.put(note("a", "theirs"), by("two"))?;
@@ -130,6 +132,7 @@ fn undo_walks_back_commit_by_commit_and_a_new_one_empties_redo() -> Result<()> {
 
 #[test]
 fn the_tree_of_parents_holds() -> Result<()> {
+    // TRE-1 and TRE-2.
     let memory = Memory::in_memory()?;
     let code = |result: Result<Committed>| result.unwrap_err().code();
     assert_eq!(code(memory.put(child("b", "a"), Writer::new())), "no_parent");
@@ -149,6 +152,7 @@ fn the_tree_of_parents_holds() -> Result<()> {
 
 #[test]
 fn an_attempt_is_whole_or_not_at_all() -> Result<()> {
+    // ATT-1.
     let memory = Memory::in_memory()?;
     put(&memory, "a", "one");
     let root = memory.view().root();
@@ -333,6 +337,7 @@ fn created_and_updated_are_the_first_times() -> Result<()> {
 
 #[test]
 fn relaxed_durability_keeps_the_lock_and_loses_nothing_at_close() -> Result<()> {
+    // WRI-2.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("s");
     let relaxed = Durability::Interval(std::time::Duration::from_hours(1));

@@ -114,17 +114,19 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// A cycle goes through an id that got another parent: walk up from each of these.
+    /// A cycle goes through an id that got another parent: walk up from each of these. Where no edge of it was
+    /// there before, all its ids are new and placed now: a new id under one that stays needs no walk.
     fn check_cycles(&self) -> Result<()> {
         let mut ends = HashSet::new();
         for (key, (id, placement)) in self.placed {
-            if !matches!(
-                placement,
-                Placement::Under {
-                    moved: true,
-                    parent: Some(_)
-                }
-            ) {
+            let Placement::Under {
+                moved: true,
+                parent: Some(parent),
+            } = placement
+            else {
+                continue;
+            };
+            if !self.placed.contains_key(&self.key(parent)) && self.before.get(key, &NoSource)?.is_none() {
                 continue;
             }
             let mut walked = HashSet::new();

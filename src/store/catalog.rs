@@ -6,13 +6,16 @@
 //! # Invariants
 //! - CTL-1: `commits[n]` has seq n, and its first parent is `commits[n - 1]`.
 //! - CTL-2: a lane's ring holds its newest [`RING`] automatic snapshots, oldest first.
+//! - CTL-3: `unlinked` with what rollbacks left behind knows every id that some state had and the newest has not;
+//!   a rollback costs the same at any size, so what it took away is looked up at the next commit that links something.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 
 use crate::digest::{CommitDigest, KeyPath, Root};
+use crate::error::{Error, Result};
 use crate::object::{Commit, Reference, ReferenceClass, ReferenceName};
-use crate::trie::Trie;
+use crate::trie::{NoSource, Trie};
 
 /// How many automatic snapshots a lane keeps, and how many rejected changes a store keeps.
 pub(crate) const RING: usize = 20;
@@ -32,6 +35,22 @@ pub struct ChangeCounts {
 }
 
 impl ChangeCounts {
+    /// What ids come to, each given as whether the older and the newer state have it.
+    pub(crate) fn of(changes: impl Iterator<Item = (bool, bool)>) -> Self {
+        let mut counts = Self::default();
+        changes.for_each(|(old, new)| counts.add(old, new));
+        counts
+    }
+
+    /// Counts one id whose versions in the two states differ.
+    pub(crate) fn add(&mut self, old: bool, new: bool) {
+        match (old, new) {
+            (false, _) => self.added += 1,
+            (true, true) => self.changed += 1,
+            (true, false) => self.removed += 1,
+        }
+    }
+
     /// All of them together.
     pub fn total(self) -> u64 {
         self.added + self.changed + self.removed
@@ -90,7 +109,7 @@ pub(crate) struct Catalog {
     lanes: HashMap<String, Lane>,
     /// The number of the commit that first wrote an id, for ids that were unlinked since.
     unlinked: HashMap<KeyPath, u32>,
-    /// Commits whose state was left by a rollback: ids may exist there and nowhere since.
+    /// Commits whose state was left by a rollback, and whose ids are not in `unlinked` yet.
     left: Vec<u64>,
 }
 
@@ -147,19 +166,40 @@ impl Catalog {
         self.lanes.get(lane).cloned().unwrap_or_default()
     }
 
-    /// The number of the commit that first wrote an id that the newest state does not have.
+    /// The number of the commit that first wrote an id that the newest state does not have; CTL-3 must be
+    /// settled.
     pub(crate) fn first_written(&self, key: &KeyPath) -> Option<u32> {
-        let unlinked = self.unlinked.get(key).copied();
-        let left = self.left.iter().filter_map(|&seq| {
-            let entry = self.by_seq(seq)?;
-            entry
-                .trie
-                .get(key, &crate::trie::NoSource)
-                .ok()
-                .flatten()
-                .map(|found| found.since)
-        });
-        left.chain(unlinked).min()
+        debug_assert!(self.left.is_empty(), "CTL-3");
+        self.unlinked.get(key).copied()
+    }
+
+    /// Whether [`Self::settle`] has something to do.
+    pub(super) fn is_settled(&self) -> bool {
+        self.left.is_empty()
+    }
+
+    /// Notes the ids that rollbacks took away (CTL-3): costs what the rollbacks changed, once.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        while let Some(&seq) = self.left.last() {
+            let after = seq.checked_add(1).and_then(|next| self.by_seq(next));
+            let (Some(left), Some(after)) = (self.by_seq(seq), after) else {
+                return Err(Error::internal(format!(
+                    "no commit follows {seq}, which was left"
+                )));
+            };
+            let mut gone = Vec::new();
+            for change in left.trie.diff(&after.trie, &NoSource) {
+                let change = change?;
+                if let (Some(old), None) = (change.old, change.new) {
+                    gone.push((change.key, old.since));
+                }
+            }
+            for (key, since) in gone {
+                self.note_unlinked(key, since);
+            }
+            self.left.pop();
+        }
+        Ok(())
     }
 
     pub(super) fn note_unlinked(&mut self, key: KeyPath, since: u32) {
@@ -168,9 +208,7 @@ impl Catalog {
     }
 
     pub(super) fn note_left(&mut self, seq: u64) {
-        if self.left.last() != Some(&seq) {
-            self.left.push(seq);
-        }
+        self.left.push(seq);
     }
 
     pub(super) fn push_commit(&mut self, entry: Arc<CommitEntry>) {

@@ -244,8 +244,12 @@ fn state_of_root(store: &Store, commit: &Commit) -> Result<NextState> {
 
 /// The parent's state (or the one staged for this batch) with the batch's links and unlinks.
 fn link_all(store: &Store, contents: &Contents, commit: &Commit, staged: Option<Trie>) -> Result<NextState> {
+    let parent = store.catalog.read().head().map(|head| head.trie.clone());
+    let parent = parent.unwrap_or_default();
+    if !store.catalog.read().is_settled() {
+        store.catalog.write().settle()?;
+    }
     let catalog = store.catalog.read();
-    let parent = catalog.head().map(|head| head.trie.clone()).unwrap_or_default();
     let mut state = NextState {
         trie: staged.unwrap_or_else(|| parent.clone()),
         ..NextState::default()

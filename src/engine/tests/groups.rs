@@ -38,6 +38,7 @@ fn readable(view: &View) {
 
 #[test]
 fn each_draft_of_a_group_is_readable_and_right() -> Result<()> {
+    // CMT-2.
     let memory = Memory::in_memory()?;
     put(&memory, "a", "old");
     let drafts = vec![
@@ -95,6 +96,7 @@ fn a_later_draft_may_not_take_the_parent_of_an_earlier_one() -> Result<()> {
 
 #[test]
 fn a_group_that_cannot_be_synced_is_acknowledged_to_nobody() -> Result<()> {
+    // CMT-1, and STO-2: the head stays where the log is.
     let disk = SimDisk::new(5);
     let memory = Memory::on_disk(Arc::new(disk.clone()), Options::new(), true, None)?;
     put(&memory, "a", "old");

@@ -35,6 +35,7 @@ fn aliasing_of_history() -> Result<()> {
 
 #[test]
 fn rollback_twice() -> Result<()> {
+    // ROL-1.
     let memory = Memory::in_memory()?;
     put(&memory, "a", "good");
     let snapshot = memory.snapshot(Some("good"), &Writer::new())?;
@@ -166,6 +167,7 @@ fn unsaved_snapshots() -> Result<()> {
 
 #[test]
 fn a_failed_load_that_looks_empty() -> Result<()> {
+    // STO-1.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;

@@ -1,0 +1,204 @@
+//! What staging guarantees: trees without cycles, no record twice, origins that cannot rise, limits.
+
+use std::sync::Arc;
+
+use super::{by, child, content, id, note, put};
+use crate::engine::*;
+use crate::object::{Origin, Time};
+use crate::{ErrorKind, Result};
+
+#[test]
+fn a_cycle_of_new_ids_is_refused_and_a_new_chain_under_an_old_id_is_not() -> Result<()> {
+    // TRE-2.
+    let memory = Memory::in_memory()?;
+    put(&memory, "top", "");
+    for parents in [["c", "a", "b"], ["top", "a", "b"]] {
+        let mut draft = memory.draft(Writer::new());
+        for (name, parent) in ["a", "b", "c"].iter().zip(parents) {
+            draft.put(child(name, parent))?;
+        }
+        let outcome = memory.commit(draft, "put");
+        match parents[0] {
+            "top" => assert!(outcome?.changed),
+            _ => assert_eq!(outcome.unwrap_err().code(), "parent_cycle"),
+        }
+    }
+    // An old id under a new one that hangs below it.
+    let mut draft = memory.draft(Writer::new());
+    draft.put(child("d", "c"))?;
+    draft.put(child("top", "d"))?;
+    assert_eq!(memory.commit(draft, "put").unwrap_err().code(), "parent_cycle");
+    Ok(())
+}
+
+#[test]
+fn an_id_that_a_rollback_took_away_keeps_its_first_time() -> Result<()> {
+    // CTL-3, also when the rollback is undone, and after reading it all again.
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let memory = Memory::create(&store)?;
+    put(&memory, "before", "");
+    let first = put(&memory, "a", "one").commit.commit.time;
+    memory.rollback(&Revision::Seq(1), false, &Writer::new())?;
+    put(&memory, "other", "");
+    memory.rollback(&Revision::Seq(1), false, &Writer::new())?;
+    put(&memory, "a", "again");
+    let created = |memory: &Memory| {
+        Ok::<Option<Time>, crate::Error>(memory.view().stamps(&id("a"))?.map(|stamps| stamps.0))
+    };
+    assert_eq!(created(&memory)?, Some(first));
+    drop(memory);
+    assert_eq!(created(&Memory::open(&store)?)?, Some(first));
+    Ok(())
+}
+
+#[test]
+fn a_kept_draft_holds_a_content_once_and_can_be_deleted() -> Result<()> {
+    // STG-1.
+    let memory = Memory::in_memory()?;
+    let long = "x".repeat(10_000);
+    let mut draft = memory.draft(Writer::new());
+    draft.put(note("a", &long))?;
+    draft.put(note("b", &long))?;
+    let bytes = memory.stats()?.log_bytes;
+    memory.save_draft(&draft, "plan")?;
+    let grown = memory.stats()?.log_bytes - bytes;
+    assert!((10_000..20_000).contains(&grown), "{grown} bytes");
+    let opened = memory.open_draft("drafts/plan", Writer::new())?;
+    assert_eq!(opened.counts().added, 2);
+    memory.delete_draft("drafts/plan", &Writer::new())?;
+    for gone in [
+        memory.delete_draft("drafts/plan", &Writer::new()),
+        memory.open_draft("drafts/plan", Writer::new()).map(drop),
+        memory.delete_draft("snapshots/plan", &Writer::new()),
+    ] {
+        assert_eq!(gone.unwrap_err().kind(), ErrorKind::NotFound);
+    }
+    assert!(memory.view().is_empty());
+    Ok(())
+}
+
+#[test]
+fn what_is_derived_in_one_draft_is_as_trusted_as_its_source() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    let mut draft = memory.draft(Writer::new());
+    draft.put_at_most(note("page", "from the web"), Origin::ToolExternal)?;
+    let mut summary = note("summary", "short");
+    summary.derived_from = draft.digest(&id("page"))?.into_iter().collect();
+    draft.put(summary)?;
+    memory.commit(draft, "put")?;
+    let summary = memory.view().get(&id("summary"))?.unwrap();
+    assert_eq!(summary.origin(), Origin::ToolExternal);
+    Ok(())
+}
+
+#[test]
+fn a_limit_of_the_handle_holds_for_its_writes_only() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let memory = Memory::create(&store)?;
+    put(&memory, "long", "eleven char");
+    drop(memory);
+    let limits = Limits::default().with_content_bytes_max(10);
+    let memory = Options::new().limits(limits).open(&store)?;
+    assert_eq!(content(&memory.view(), "long").as_deref(), Some("eleven char"));
+    put(&memory, "short", "ten chars.");
+    let refused = memory
+        .put(note("long", "eleven more"), Writer::new())
+        .unwrap_err();
+    assert_eq!(refused.code(), "over_limit");
+    assert!(refused.message().contains("long"), "{refused}");
+    Ok(())
+}
+
+#[test]
+fn a_refused_change_that_cannot_be_kept_still_says_why_it_was_refused() -> Result<()> {
+    // ATT-1, with a reason too long to be kept.
+    let memory = Memory::in_memory()?;
+    let reason = "no".repeat(1 << 20);
+    let check = |_: &Draft| Err(reason.clone());
+    let refused = memory
+        .attempt(Writer::new(), |draft| draft.put(note("a", "")), &[&check])
+        .unwrap_err();
+    assert_eq!(refused.code(), "rejected");
+    assert!(memory.view().is_empty());
+    Ok(())
+}
+
+#[test]
+fn staging_an_object_back_to_what_it_was_leaves_nothing_staged() -> Result<()> {
+    // DRA-1.
+    let memory = Memory::in_memory()?;
+    put(&memory, "a", "one");
+    let mut draft = memory.draft(Writer::new());
+    draft.put(note("a", "two"))?;
+    assert_eq!(draft.changes().len(), 1);
+    draft.put(note("a", "one"))?;
+    assert!(draft.is_empty());
+    draft.put(note("b", "new"))?;
+    draft.remove(&id("b"))?;
+    assert!(draft.is_empty());
+    assert!(!memory.commit(draft, "put")?.changed);
+    Ok(())
+}
+
+/// A clock that goes backwards a minute at every look.
+struct Backwards(std::sync::atomic::AtomicI64);
+
+impl Clock for Backwards {
+    fn now(&self) -> Time {
+        Time::from_micros(self.0.fetch_sub(60_000_000, std::sync::atomic::Ordering::Relaxed))
+    }
+}
+
+#[test]
+fn commits_follow_in_time_though_the_clock_goes_backwards() -> Result<()> {
+    // CMT-3.
+    let clock = Arc::new(Backwards(1_800_000_000_000_000.into()));
+    let folder = tempfile::tempdir().unwrap();
+    let memory = Options::new().clock(clock).create(folder.path().join("store"))?;
+    for number in 0..5 {
+        put(&memory, "a", &number.to_string());
+    }
+    memory.rollback(&Revision::Seq(2), false, &Writer::new())?;
+    let times: Vec<_> = memory.commits().map(|commit| commit.commit.time).collect();
+    assert_eq!(times.len(), 7);
+    assert!(times.is_sorted_by(|newer, older| newer > older), "{times:?}");
+    Ok(())
+}
+
+#[test]
+fn each_lane_keeps_its_own_newest_twenty_snapshots() -> Result<()> {
+    // CTL-1 and CTL-2.
+    let memory = Memory::in_memory()?;
+    for number in 0..25 {
+        put(&memory, "a", &number.to_string());
+        memory.snapshot(None, &by("one"))?;
+    }
+    memory.snapshot(None, &by("two"))?;
+    let of = |lane: &str| {
+        let snapshots = memory.snapshots().into_iter();
+        let mine = snapshots.filter(|snapshot| snapshot.lane.as_deref() == Some(lane));
+        mine.map(|snapshot| (snapshot.index, snapshot.seq))
+            .collect::<Vec<_>>()
+    };
+    let expected: Vec<_> = (0..20).map(|index| (Some(index), 25 - index as u64)).collect();
+    assert_eq!(of("one"), expected);
+    assert_eq!(of("two"), [(Some(0), 25)]);
+    Ok(())
+}
+
+#[test]
+fn a_store_opened_twice_is_one_memory() -> Result<()> {
+    // MEM-1, through another name of the folder too.
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let link = folder.path().join("link");
+    let one = Memory::create(&store)?;
+    std::os::unix::fs::symlink(&store, &link).unwrap();
+    let other = Memory::open(&link)?;
+    put(&one, "a", "text");
+    // No refresh: it is the same memory.
+    assert_eq!(content(&other.view(), "a").as_deref(), Some("text"));
+    Ok(())
+}

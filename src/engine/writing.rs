@@ -1,0 +1,223 @@
+//! What holds the log and the lock: taking it, catching up with other processes, appending, letting go.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - WRI-1: nothing is appended without the lock, and not before everything others committed is taken in.
+//! - WRI-2: the lock is let go after every write, unless the handle is exclusive or something is not synced yet.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::log::{self, Batch, BatchBuilder, HeadMark, Log, WriteLock};
+use crate::store::{CommitEntry, CommitHistory};
+
+use super::memory::Inner;
+use super::options::{Durability, Progress};
+use super::watch::HeadMoved;
+
+/// What only the writer touches, under its mutex.
+pub(super) struct Writing {
+    pub(super) log: Log,
+    pub(super) history: CommitHistory,
+    lock: Option<WriteLock>,
+    /// Since when something is written but not synced.
+    unsynced: Option<Instant>,
+}
+
+impl Writing {
+    pub(super) fn new(log: Log, history: CommitHistory) -> Self {
+        Self {
+            log,
+            history,
+            lock: None,
+            unsynced: None,
+        }
+    }
+
+    pub(super) fn has_lock(&self) -> bool {
+        self.lock.is_some()
+    }
+
+    /// Makes batches durable, or only written if the handle says that this is enough.
+    pub(super) fn append(
+        &mut self,
+        group: Vec<(BatchBuilder, HeadMark)>,
+        durability: Durability,
+    ) -> Result<Vec<Batch>> {
+        let lock = self
+            .lock
+            .as_ref()
+            // WRI-1
+            .ok_or_else(|| Error::internal("a write without the lock"))?;
+        match durability {
+            Durability::Sync => self.log.append(lock, group, log::Durability::Synced),
+            // The first commit after the interval syncs all of it; a thread does if none comes.
+            Durability::Interval(interval) => {
+                let due = self.unsynced.is_some_and(|since| since.elapsed() >= interval);
+                let when = if due {
+                    log::Durability::Synced
+                } else {
+                    log::Durability::Later
+                };
+                let written = self.log.append(lock, group, when)?;
+                self.unsynced = if due {
+                    None
+                } else {
+                    self.unsynced.or_else(|| Some(Instant::now()))
+                };
+                Ok(written)
+            }
+        }
+    }
+
+    pub(super) fn sync(&mut self) -> Result<()> {
+        let Some(lock) = self.lock.as_ref().filter(|_| self.unsynced.is_some()) else {
+            return Ok(());
+        };
+        self.log.sync(lock)?;
+        self.unsynced = None;
+        Ok(())
+    }
+
+    /// Lets the lock go, unless it is kept or something unsynced must not be overtaken.
+    pub(super) fn release(&mut self, exclusive: bool) {
+        if !self.log.is_usable() {
+            // It will not write again: the next process finds what it left and recovers.
+            (self.unsynced, self.lock) = (None, None);
+        }
+        // WRI-2
+        if !exclusive && self.unsynced.is_none() {
+            self.lock = None;
+        }
+    }
+}
+
+impl Inner {
+    pub(super) fn check_writable(&self) -> Result<()> {
+        if self.options.read_only {
+            return Err(
+                Error::new(ErrorKind::Io, "this handle was opened for reading only").with_code("read_only"),
+            );
+        }
+        Ok(())
+    }
+
+    /// Takes the lock if it is not held, and catches up with other processes.
+    pub(super) fn begin(&self, writing: &mut Writing) -> Result<()> {
+        self.check_writable()?;
+        if writing.lock.is_none() {
+            writing.lock = Some(writing.log.lock(self.options.wait)?);
+        }
+        let Writing {
+            log, history, lock, ..
+        } = writing;
+        let lock = lock
+            .as_ref()
+            .ok_or_else(|| Error::internal("the lock was just taken"))?;
+        let prepared = log.prepare(lock, &mut |batch| self.take_in(history, &batch));
+        let prepared = prepared.and_then(|()| self.check_agreement(writing));
+        if prepared.is_err() {
+            writing.release(self.options.exclusive);
+        }
+        prepared
+    }
+
+    /// Whether memory holds what the log does: if taking in a batch failed, nothing may be built on either.
+    fn check_agreement(&self, writing: &mut Writing) -> Result<()> {
+        if self.store.head()?.digest == writing.log.newest_commit() {
+            return Ok(());
+        }
+        writing.log.poison();
+        Err(Error::new(ErrorKind::Poisoned, "memory and log no longer agree")
+            .with_hint("open the store again"))
+    }
+
+    /// Takes the lock, catches up, does `work` and lets the lock go, whatever comes of it.
+    pub(super) fn write<T>(&self, work: impl FnOnce(&mut Writing) -> Result<T>) -> Result<T> {
+        let mut writing = self.writing.lock();
+        self.begin(&mut writing)?;
+        let outcome = work(&mut writing);
+        writing.release(self.options.exclusive);
+        outcome
+    }
+
+    fn take_in(&self, history: &mut CommitHistory, batch: &Batch) -> Result<()> {
+        if let Some(entry) = self.store.apply(history, batch, None)? {
+            self.notify(&entry);
+        }
+        Ok(())
+    }
+
+    pub(super) fn notify(&self, entry: &CommitEntry) {
+        self.watchers.send(|| HeadMoved {
+            commit: entry.digest,
+            root: entry.commit.root,
+            seq: entry.seq(),
+            op: entry.commit.op.as_str().to_owned(),
+        });
+    }
+
+    /// Reads what other processes committed, without lock and without writing.
+    pub(super) fn catch_up(&self, writing: &mut Writing) -> Result<()> {
+        let Writing { log, history, .. } = writing;
+        let (mut done, total) = (0, log.size().1);
+        let tell = |done: u64| {
+            if let Some(progress) = &self.options.progress {
+                progress(Progress {
+                    doing: "open",
+                    done: done.min(total),
+                    total,
+                });
+            }
+        };
+        let tail = log.catch_up(&mut |batch| {
+            done += super::verify::body_bytes(&batch);
+            tell(done);
+            self.take_in(history, &batch)
+        })?;
+        tell(total);
+        if let Some(damage) = &tail.damage {
+            self.warnings
+                .lock()
+                .push(format!("reading stopped at damage: {damage}"));
+        }
+        if tail.torn_bytes > 0 {
+            let text = format!(
+                "{} bytes after the last whole commit are no whole commit: left by a crash, or damaged since",
+                tail.torn_bytes
+            );
+            let mut warnings = self.warnings.lock();
+            if !warnings.contains(&text) {
+                warnings.push(text);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Syncs what waits every `interval` (at least a millisecond), until the memory is gone.
+pub(super) fn sync_every(inner: &Arc<Inner>, interval: Duration) -> Result<()> {
+    let interval = interval.max(Duration::from_millis(1));
+    let inner = Arc::downgrade(inner);
+    let work = move || {
+        loop {
+            std::thread::sleep(interval);
+            let Some(inner) = inner.upgrade() else { return };
+            let mut writing = inner.writing.lock();
+            if writing.unsynced.is_some() {
+                // A failed sync poisons the handle, and the next commit says so.
+                drop(writing.sync());
+                writing.release(inner.options.exclusive);
+            }
+        }
+    };
+    let started = std::thread::Builder::new()
+        .name("treering-sync".to_owned())
+        .spawn(work);
+    started
+        .map(drop)
+        .map_err(|error| Error::io("cannot start the thread that syncs", error))
+}
