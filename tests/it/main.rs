@@ -28,4 +28,3 @@ mod processes;
 mod program;
 mod tidy;
 mod vectors;
-mod vectors_trie;

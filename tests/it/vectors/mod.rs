@@ -8,8 +8,9 @@ mod digest;
 mod history;
 mod object;
 mod reference;
+mod trie;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 use treering::codec::DecodeError;
@@ -20,18 +21,24 @@ const SUITES: [HashSuite; 2] = [
     HashSuite::new(HashAlgorithm::Sha256),
 ];
 
+fn path_of(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/vectors")
+        .join(name)
+}
+
+fn stored(name: &str) -> Json {
+    serde_json::from_str(&std::fs::read_to_string(path_of(name)).unwrap()).unwrap()
+}
+
 /// Compares `made` with the stored file, or stores it.
 fn check_file(name: &str, made: &Json) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/vectors")
-        .join(name);
     if std::env::var_os("TREERING_WRITE_VECTORS").is_some() {
         let mut text = serde_json::to_string_pretty(made).unwrap();
         text.push('\n');
-        std::fs::write(&path, text).unwrap();
+        std::fs::write(path_of(name), text).unwrap();
     }
-    let stored: Json = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
-    let (Json::Object(stored), Json::Object(made)) = (&stored, made) else {
+    let (Json::Object(stored), Json::Object(made)) = (&stored(name), made) else {
         panic!("{name} is no object")
     };
     assert_eq!(

@@ -1,21 +1,16 @@
 //! Test vectors of the state trie and its proofs, for other implementations: `tests/vectors/trie.json`.
-#![expect(
-    clippy::unwrap_used,
-    reason = "the functions here run in tests only; a panic is the failure"
-)]
 
 use serde_json::{Value, json};
 use treering::digest::{HashAlgorithm, HashSuite, KeyPath, Root, from_hex, to_hex};
 use treering::trie::{Entry, NoSource, Proof, Proven, Shape, Terminal, Trie, verify_proof};
 
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/trie.json");
+use super::{check_file, stored};
 
-const ABOUT: [&str; 5] = [
+const ABOUT: [&str; 4] = [
     "Roots and proofs of the state trie: docs/format.md, 'The state trie', and docs/proofs.md.",
     "A key is the key path of its id where there is an id; other keys are chosen for the bits that they share.",
     "Object digests are arbitrary. The root is under the contexts of the state, subtree_root under those of a subtree.",
     "A proof is given as its bytes. Changing any bit of a proof, a key or a root must make it invalid.",
-    "To write this file anew: cargo test --test it -- --ignored write_the_vectors_of_the_trie",
 ];
 
 /// An entry, and the id that its key path comes from if there is one.
@@ -138,20 +133,9 @@ fn vectors() -> Value {
     json!({"about": ABOUT, "tries": tries})
 }
 
-fn read_file() -> Value {
-    serde_json::from_slice(&std::fs::read(FILE).unwrap()).unwrap()
-}
-
-#[test]
-#[ignore = "writes tests/vectors/trie.json; run it after a deliberate change of the format only"]
-fn write_the_vectors_of_the_trie() {
-    let text = serde_json::to_string_pretty(&vectors()).unwrap();
-    std::fs::write(FILE, text + "\n").unwrap();
-}
-
 #[test]
 fn the_vectors_of_the_trie_are_what_this_version_computes() {
-    assert_eq!(read_file(), vectors());
+    check_file("trie.json", &vectors());
 }
 
 /// Reads the file as another implementation would: from its texts alone.
@@ -159,7 +143,7 @@ fn the_vectors_of_the_trie_are_what_this_version_computes() {
 fn the_vectors_of_the_trie_verify_from_their_texts() {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let mut kinds = std::collections::BTreeMap::new();
-    for trie in read_file()["tries"].as_array().unwrap() {
+    for trie in stored("trie.json")["tries"].as_array().unwrap() {
         let algorithm = HashAlgorithm::from_name(&text(&trie["hash"])).unwrap();
         let suite = HashSuite::new(algorithm);
         let root: Root = text(&trie["root"]).parse().unwrap();

@@ -14,6 +14,9 @@
 //!   was called.
 //! - SIM-3: no byte of a published segment that is not zero is ever changed.
 
+mod file;
+mod state;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
@@ -21,10 +24,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::random::SplitMix64;
-use crate::bytes::Buffer;
 use crate::disk::{Access, Disk, DiskFile, LockGuard, folder_of};
-
-const SECTOR: usize = 512;
+use file::{SimFile, SimLock};
+use state::{Inode, NameChange, Outcome, State, put, survive};
 
 /// What a crash leaves of what was not synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,60 +50,6 @@ pub enum Fault {
     Device,
     /// No space; a write did its first half.
     Full,
-}
-
-#[derive(Clone, Default)]
-struct Inode {
-    /// What is on the device for certain.
-    durable: Vec<u8>,
-    /// What reads see.
-    current: Vec<u8>,
-    pending: Vec<(usize, Vec<u8>)>,
-}
-
-#[derive(Clone)]
-enum NameChange {
-    Set(String, usize),
-    Clear(String),
-    Move(String, String, usize),
-}
-
-impl NameChange {
-    fn folder(&self) -> &str {
-        match self {
-            Self::Set(name, _) | Self::Clear(name) | Self::Move(_, name, _) => folder_of(name),
-        }
-    }
-
-    fn apply(&self, names: &mut BTreeMap<String, usize>) {
-        match self {
-            Self::Set(name, inode) => drop(names.insert(name.clone(), *inode)),
-            Self::Clear(name) => drop(names.remove(name)),
-            Self::Move(from, to, inode) => {
-                names.remove(from);
-                names.insert(to.clone(), *inode);
-            }
-        }
-    }
-}
-
-#[derive(Clone)]
-struct State {
-    inodes: Vec<Inode>,
-    names: BTreeMap<String, usize>,
-    durable_names: BTreeMap<String, usize>,
-    pending_names: Vec<NameChange>,
-    last_write: Option<usize>,
-    locked: BTreeSet<String>,
-    calls: u64,
-    crash_at: Option<u64>,
-    crashed: bool,
-    fault: Option<(u64, Fault)>,
-    boot: u8,
-    process: u32,
-    /// Whether several writes may wait for one sync.
-    relaxed: bool,
-    random: SplitMix64,
 }
 
 /// A simulated folder. Clones are the same folder.
@@ -282,121 +230,6 @@ impl SimDisk {
     }
 }
 
-/// Applies what survives of one write.
-fn survive(
-    durable: &mut Vec<u8>,
-    offset: usize,
-    bytes: &[u8],
-    image: CrashImage,
-    is_last: bool,
-    random: &mut SplitMix64,
-) {
-    match image {
-        CrashImage::Nothing => {}
-        CrashImage::LastWritePrefix(count) if is_last => {
-            put(durable, offset, &bytes[..count.min(bytes.len())]);
-        }
-        CrashImage::Killed | CrashImage::Everything | CrashImage::LastWritePrefix(_) => {
-            put(durable, offset, bytes);
-        }
-        CrashImage::Sectors(_) => {
-            // The length may survive without the data.
-            if random.one_in(2) && durable.len() < offset + bytes.len() {
-                durable.resize(offset + bytes.len(), 0);
-            }
-            let mut at = 0;
-            while at < bytes.len() {
-                let end = ((offset + at) / SECTOR + 1) * SECTOR - offset;
-                let end = end.min(bytes.len());
-                if random.one_in(2) {
-                    put(durable, offset + at, &bytes[at..end]);
-                }
-                at = end;
-            }
-        }
-    }
-}
-
-fn put(content: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
-    if content.len() < offset + bytes.len() {
-        content.resize(offset + bytes.len(), 0);
-    }
-    content[offset..offset + bytes.len()].copy_from_slice(bytes);
-}
-
-/// Whether and how far a call takes effect.
-enum Outcome {
-    Done,
-    Crashed,
-    Failed(Fault),
-}
-
-impl State {
-    /// New processes, no locks, and the counting of calls starts anew.
-    fn start_again(&mut self) {
-        self.locked.clear();
-        (self.crash_at, self.fault) = (None, None);
-        (self.calls, self.crashed) = (0, false);
-    }
-
-    fn check_alive(&self) -> io::Result<()> {
-        if self.crashed {
-            Err(io::Error::other("the simulated machine has crashed"))
-        } else {
-            Ok(())
-        }
-    }
-
-    fn count(&mut self) -> io::Result<Outcome> {
-        self.check_alive()?;
-        self.calls += 1;
-        if self.crash_at == Some(self.calls) {
-            self.crashed = true;
-            return Ok(Outcome::Crashed);
-        }
-        Ok(match self.fault {
-            Some((call, fault)) if call == self.calls => Outcome::Failed(fault),
-            _ => Outcome::Done,
-        })
-    }
-
-    fn change_name(&mut self, change: NameChange) -> io::Result<()> {
-        match self.count()? {
-            Outcome::Failed(fault) => return Err(fault.error()),
-            Outcome::Crashed | Outcome::Done => {}
-        }
-        change.apply(&mut self.names);
-        self.pending_names.push(change);
-        self.check_alive()
-    }
-
-    fn find(&self, name: &str) -> io::Result<usize> {
-        self.check_alive()?;
-        self.names
-            .get(name)
-            .copied()
-            .ok_or_else(|| io::ErrorKind::NotFound.into())
-    }
-
-    fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
-        let inode = self.find(from)?;
-        assert!(
-            self.inodes[inode].pending.is_empty(),
-            "SIM-1: {from} is renamed before it was synced"
-        );
-        self.change_name(NameChange::Move(from.to_owned(), to.to_owned(), inode))
-    }
-}
-
-impl Fault {
-    fn error(self) -> io::Error {
-        match self {
-            Self::Device => io::Error::other("simulated device error"),
-            Self::Full => io::ErrorKind::StorageFull.into(),
-        }
-    }
-}
-
 impl Disk for SimDisk {
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn DiskFile>> {
         let inode = self.state.lock().find(name)?;
@@ -505,124 +338,5 @@ impl Disk for SimDisk {
 
     fn describe(&self) -> String {
         "a simulated store".to_owned()
-    }
-}
-
-struct SimFile {
-    state: Arc<Mutex<State>>,
-    inode: usize,
-    name: String,
-    access: Access,
-}
-
-impl SimFile {
-    fn check_order(&self, inode: &Inode, start: usize, bytes: &[u8], relaxed: bool) {
-        if self.name.strip_suffix(".seg").is_none() {
-            return;
-        }
-        assert!(
-            relaxed || inode.pending.is_empty(),
-            "SIM-2: {} is written before it was synced",
-            self.name
-        );
-        let old = inode.current.iter().skip(start).zip(bytes);
-        let changed = old.enumerate().find(|(_, (old, new))| **old != 0 && old != new);
-        assert!(
-            changed.is_none(),
-            "SIM-3: {} is changed from byte {start} on",
-            self.name
-        );
-    }
-}
-
-impl DiskFile for SimFile {
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let state = self.state.lock();
-        state.check_alive()?;
-        let content = &state.inodes[self.inode].current;
-        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(content.len());
-        let count = buffer.len().min(content.len() - start);
-        buffer[..count].copy_from_slice(&content[start..start + count]);
-        Ok(count)
-    }
-
-    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        assert_eq!(
-            self.access,
-            Access::ReadWrite,
-            "{} was opened for reading",
-            self.name
-        );
-        let start = offset as usize;
-        let mut state = self.state.lock();
-        let outcome = state.count()?;
-        state.last_write = Some(self.inode);
-        let relaxed = state.relaxed;
-        let inode = &mut state.inodes[self.inode];
-        self.check_order(inode, start, bytes, relaxed);
-        let done = match outcome {
-            Outcome::Done | Outcome::Crashed => bytes.len(),
-            Outcome::Failed(Fault::Device) => 0,
-            Outcome::Failed(Fault::Full) => bytes.len() / 2,
-        };
-        if done > 0 {
-            put(&mut inode.current, start, &bytes[..done]);
-            inode.pending.push((start, bytes[..done].to_vec()));
-        }
-        match outcome {
-            Outcome::Done => Ok(()),
-            Outcome::Crashed => state.check_alive(),
-            Outcome::Failed(fault) => Err(fault.error()),
-        }
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        let mut state = self.state.lock();
-        let outcome = state.count()?;
-        if matches!(outcome, Outcome::Crashed) {
-            return state.check_alive();
-        }
-        let inode = &mut state.inodes[self.inode];
-        let pending = std::mem::take(&mut inode.pending);
-        if let Outcome::Failed(fault) = outcome {
-            // The pages count as clean from now on and never reach the device.
-            return Err(fault.error());
-        }
-        for (offset, bytes) in pending {
-            put(&mut inode.durable, offset, &bytes);
-        }
-        Ok(())
-    }
-
-    fn length(&self) -> io::Result<u64> {
-        let state = self.state.lock();
-        state.check_alive()?;
-        Ok(state.inodes[self.inode].current.len() as u64)
-    }
-
-    fn map(&self, length: u64) -> io::Result<Option<Arc<dyn Buffer>>> {
-        let state = self.state.lock();
-        state.check_alive()?;
-        let content = state.inodes[self.inode].current.get(..length as usize);
-        content
-            .map(|bytes| Some(Arc::new(bytes.to_vec()) as Arc<dyn Buffer>))
-            .ok_or(io::ErrorKind::UnexpectedEof.into())
-    }
-}
-
-struct SimLock {
-    state: Arc<Mutex<State>>,
-    name: String,
-}
-
-impl LockGuard for SimLock {
-    fn is_current(&self) -> io::Result<bool> {
-        Ok(true)
-    }
-}
-
-impl Drop for SimLock {
-    fn drop(&mut self) {
-        self.state.lock().locked.remove(&self.name);
     }
 }

@@ -1,0 +1,133 @@
+//! Open files and locks of a simulated folder.
+//!
+//! # Layer
+//! For tests; uses L1 only.
+
+use std::io;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::Fault;
+use super::state::{Inode, Outcome, State, put};
+use crate::bytes::Buffer;
+use crate::disk::{Access, DiskFile, LockGuard};
+
+pub(super) struct SimFile {
+    pub(super) state: Arc<Mutex<State>>,
+    pub(super) inode: usize,
+    pub(super) name: String,
+    pub(super) access: Access,
+}
+
+impl SimFile {
+    pub(super) fn check_order(&self, inode: &Inode, start: usize, bytes: &[u8], relaxed: bool) {
+        if self.name.strip_suffix(".seg").is_none() {
+            return;
+        }
+        assert!(
+            relaxed || inode.pending.is_empty(),
+            "SIM-2: {} is written before it was synced",
+            self.name
+        );
+        let old = inode.current.iter().skip(start).zip(bytes);
+        let changed = old.enumerate().find(|(_, (old, new))| **old != 0 && old != new);
+        assert!(
+            changed.is_none(),
+            "SIM-3: {} is changed from byte {start} on",
+            self.name
+        );
+    }
+}
+
+impl DiskFile for SimFile {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let state = self.state.lock();
+        state.check_alive()?;
+        let content = &state.inodes[self.inode].current;
+        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(content.len());
+        let count = buffer.len().min(content.len() - start);
+        buffer[..count].copy_from_slice(&content[start..start + count]);
+        Ok(count)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        assert_eq!(
+            self.access,
+            Access::ReadWrite,
+            "{} was opened for reading",
+            self.name
+        );
+        let start = offset as usize;
+        let mut state = self.state.lock();
+        let outcome = state.count()?;
+        state.last_write = Some(self.inode);
+        let relaxed = state.relaxed;
+        let inode = &mut state.inodes[self.inode];
+        self.check_order(inode, start, bytes, relaxed);
+        let done = match outcome {
+            Outcome::Done | Outcome::Crashed => bytes.len(),
+            Outcome::Failed(Fault::Device) => 0,
+            Outcome::Failed(Fault::Full) => bytes.len() / 2,
+        };
+        if done > 0 {
+            put(&mut inode.current, start, &bytes[..done]);
+            inode.pending.push((start, bytes[..done].to_vec()));
+        }
+        match outcome {
+            Outcome::Done => Ok(()),
+            Outcome::Crashed => state.check_alive(),
+            Outcome::Failed(fault) => Err(fault.error()),
+        }
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let mut state = self.state.lock();
+        let outcome = state.count()?;
+        if matches!(outcome, Outcome::Crashed) {
+            return state.check_alive();
+        }
+        let inode = &mut state.inodes[self.inode];
+        let pending = std::mem::take(&mut inode.pending);
+        if let Outcome::Failed(fault) = outcome {
+            // The pages count as clean from now on and never reach the device.
+            return Err(fault.error());
+        }
+        for (offset, bytes) in pending {
+            put(&mut inode.durable, offset, &bytes);
+        }
+        Ok(())
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        let state = self.state.lock();
+        state.check_alive()?;
+        Ok(state.inodes[self.inode].current.len() as u64)
+    }
+
+    fn map(&self, length: u64) -> io::Result<Option<Arc<dyn Buffer>>> {
+        let state = self.state.lock();
+        state.check_alive()?;
+        let content = state.inodes[self.inode].current.get(..length as usize);
+        content
+            .map(|bytes| Some(Arc::new(bytes.to_vec()) as Arc<dyn Buffer>))
+            .ok_or(io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
+pub(super) struct SimLock {
+    pub(super) state: Arc<Mutex<State>>,
+    pub(super) name: String,
+}
+
+impl LockGuard for SimLock {
+    fn is_current(&self) -> io::Result<bool> {
+        Ok(true)
+    }
+}
+
+impl Drop for SimLock {
+    fn drop(&mut self) {
+        self.state.lock().locked.remove(&self.name);
+    }
+}
