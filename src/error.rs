@@ -8,6 +8,7 @@
 //! L0. Imports nothing of this crate.
 
 use std::fmt;
+use std::io::ErrorKind as Kind;
 
 /// The crate's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -84,7 +85,16 @@ impl Error {
     }
 
     pub(crate) fn io(doing: impl fmt::Display, source: std::io::Error) -> Self {
-        Self::new(ErrorKind::Io, format!("{doing}: {source}")).with_source(source)
+        let error = Self::new(ErrorKind::Io, format!("{doing}: {source}"));
+        let hint = match source.kind() {
+            Kind::PermissionDenied => "this user may not do that here: see `ls -ld` and `id`",
+            Kind::ReadOnlyFilesystem => "reading works; to write, copy it to a place that is not read-only",
+            Kind::StorageFull | Kind::QuotaExceeded => {
+                "what was acknowledged is kept: make room, then do it again"
+            }
+            _ => return error.with_source(source),
+        };
+        error.with_hint(hint).with_source(source)
     }
 
     /// Replaces the stable code (`snake_case`) that programs match on.

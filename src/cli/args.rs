@@ -7,9 +7,11 @@
 //! # Layer
 //! L9, part of cli.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, Parser, ValueEnum};
 
 use super::errors::Failure;
@@ -84,10 +86,10 @@ pub(crate) struct AnyOptions {
 /// Who is at work: the lane of snapshots and undo.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct LaneOptions {
-    /// Who is at work
+    /// Who is at work: the lane where no session is named
     #[arg(long, value_name = "A", help_heading = HEADING)]
     pub(crate) actor: Option<String>,
-    /// The session at work: undo and snap:N count within it
+    /// The session at work; it, else the actor, is the lane that undo and snap:N count in
     #[arg(long, value_name = "S", help_heading = HEADING)]
     pub(crate) session: Option<String>,
 }
@@ -215,6 +217,34 @@ impl Cli {
     pub(crate) fn definition() -> clap::Command {
         <Self as clap::CommandFactory>::command()
     }
+}
+
+/// A refusal of clap's said in our words: an option that other verbs take, or no verb at all.
+pub(crate) fn in_our_words(error: &clap::Error, arguments: &[OsString]) -> Option<Failure> {
+    if error.kind() == clap::error::ErrorKind::MissingSubcommand {
+        return Some(Failure::usage("the verb is missing", "see treering --help"));
+    }
+    let option = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(option)) if error.kind() == clap::error::ErrorKind::UnknownArgument => {
+            option
+        }
+        _ => return None,
+    };
+    let who = match option.as_str() {
+        "--at" | "--degraded" => "only verbs that read a store take it",
+        "--source" | "--trust" | "--wait" | "--reason" | "-m" => "only verbs that write take it",
+        "--actor" | "--session" => "only verbs that open a store take it",
+        _ => return None,
+    };
+    let definition = <Cli as clap::CommandFactory>::command();
+    let verb = arguments
+        .iter()
+        .filter_map(|argument| argument.to_str())
+        .find(|argument| definition.find_subcommand(argument).is_some())?;
+    Some(Failure::usage(
+        format!("{option} has no meaning for '{verb}': {who}"),
+        format!("see treering {verb} --help"),
+    ))
 }
 
 fn refuse(verb: &Verb, what: &str, named: &[&str]) -> Result<(), Failure> {

@@ -16,6 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::args::AnyOptions;
+use super::errors::system_kind;
 use super::output::Output;
 use super::revision;
 use crate::digest::HashAlgorithm;
@@ -96,7 +97,7 @@ impl Context {
         let memory = self
             .reading_options()
             .open(&path)
-            .map_err(|error| explain_missing(error, &path))?;
+            .map_err(|error| explain(error, &path))?;
         self.tell_warnings(&memory);
         if self.options.degraded {
             let seq = memory.view().commit().commit.seq;
@@ -112,16 +113,24 @@ impl Context {
         let memory = self
             .engine_options()
             .open(&path)
-            .map_err(|error| explain_missing(error, &path))?;
+            .map_err(|error| explain(error, &path))?;
         self.tell_warnings(&memory);
         Ok(memory)
     }
 
-    /// Opens the store for writing, and makes it if there is none.
-    pub(crate) fn open_or_create(&mut self) -> Result<Memory> {
+    /// Opens the store for writing, and makes it if there is none. Before a store is made, `rehearse` does the
+    /// work on an empty memory: a write that is refused leaves no empty store behind.
+    pub(crate) fn open_or_create(&mut self, rehearse: impl FnOnce(&Memory) -> Result<()>) -> Result<Memory> {
         let path = self.store()?;
         refuse_other_folder(&path)?;
-        let (memory, created) = self.engine_options().open_or_create(&path)?;
+        let open = match self.engine_options().open(&path) {
+            Err(error) if error.code() == "no_store" => {
+                rehearse(&Memory::in_memory()?)?;
+                self.engine_options().open_or_create(&path)
+            }
+            opened => opened.map(|memory| (memory, false)),
+        };
+        let (memory, created) = open.map_err(|error| explain(error, &path))?;
         if created {
             self.output.note(
                 "store_created",
@@ -136,10 +145,12 @@ impl Context {
     pub(crate) fn create(&mut self, path: &Path, hash: HashAlgorithm) -> Result<Memory> {
         refuse_other_folder(path)?;
         self.engine_options().hash(hash).create(path).map_err(|error| {
-            if error.code() == "store_exists" {
-                error.with_hint("it is ready to use: see treering head")
-            } else {
-                error
+            if error.code() != "store_exists" {
+                return explain(error, path);
+            }
+            match self.engine_options().read_only(true).open(path) {
+                Ok(_) => error.with_hint("it is ready to use: see treering head"),
+                Err(why) => error.with_hint(format!("it does not open: {why}; see treering verify")),
             }
         })
     }
@@ -200,7 +211,10 @@ fn refuse_other_folder(path: &Path) -> Result<()> {
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(Error::io(format_args!("looking into {}", shown(path)), error)),
+        Err(error) => {
+            let error = Error::io(format_args!("looking into {}", shown(path)), error);
+            return Err(explain(error, path));
+        }
     };
     for entry in entries {
         let entry = entry.map_err(|error| Error::io(format_args!("looking into {}", shown(path)), error))?;
@@ -222,8 +236,14 @@ fn refuse_other_folder(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Says where a store was looked for and what to do.
-pub(crate) fn explain_missing(error: Error, path: &Path) -> Error {
+/// Says what to do about a store that is not there.
+pub(crate) fn explain(error: Error, path: &Path) -> Error {
+    if system_kind(&error) == Some(io::ErrorKind::NotADirectory) {
+        let file = path.ancestors().find(|part| part.is_file()).unwrap_or(path);
+        return Error::not_found(format!("{} is a file, and a store is a folder", shown(file)))
+            .with_code("no_store")
+            .with_hint("name the folder of a store with --store DIR or TREERING_STORE");
+    }
     if error.code() != "no_store" {
         return error;
     }

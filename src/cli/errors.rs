@@ -41,6 +41,12 @@ impl From<Error> for Failure {
     }
 }
 
+/// What the operating system said, if the error is its own.
+pub(crate) fn system_kind(error: &Error) -> Option<io::ErrorKind> {
+    let source = std::error::Error::source(error)?;
+    source.downcast_ref::<io::Error>().map(io::Error::kind)
+}
+
 impl Failure {
     /// A command line that clap accepts and the verb does not.
     pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {

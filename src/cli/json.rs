@@ -15,6 +15,14 @@ use crate::store::ChangeCounts;
 /// Children that `get` lists.
 const CHILDREN_LISTED: usize = 1_000;
 
+/// The number of the format that this program writes.
+pub(crate) const FORMAT: u32 = 1;
+
+/// What `--version` says.
+pub(crate) fn version() -> Value {
+    json!({ "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION"), "format": FORMAT })
+}
+
 /// An attribute's value.
 pub(crate) fn value(value: &object::Value) -> Value {
     lines::value_to_json(value)
@@ -145,8 +153,9 @@ pub(crate) fn moved(committed: &Committed, counts: ChangeCounts) -> Value {
         "added": counts.added,
         "changed": counts.changed,
         "removed": counts.removed,
-        "op": commit.op.as_str(),
-        "target": commit.target.map(CommitDigest::to_hex),
+        // Where nothing moved there is no commit to speak of; the head's own would be another verb's.
+        "op": committed.changed.then(|| commit.op.as_str()),
+        "target": commit.target.filter(|_| committed.changed).map(CommitDigest::to_hex),
     })
 }
 

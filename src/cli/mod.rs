@@ -33,7 +33,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let json = output::wants_json(arguments.iter().skip(1).cloned());
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
-        Err(error) => return output::answer_of_clap(&error, json),
+        Err(error) => {
+            return match args::in_our_words(&error, &arguments) {
+                Some(failure) => Output::new(json).finish(Err(failure)),
+                None => output::answer_of_clap(&error, json),
+            };
+        }
     };
     let (options, verb) = match cli.into_parts() {
         Ok(parts) => parts,

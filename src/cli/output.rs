@@ -22,7 +22,7 @@ use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::errors::{BUG, Failure, USAGE};
+use super::errors::{BUG, DONE, Failure, USAGE};
 use crate::engine::Progress;
 
 /// The width of a line where no terminal says otherwise.
@@ -201,6 +201,7 @@ fn report(failure: &Failure, json: bool, notes: &[(&'static str, String)]) {
         .into_iter()
         .flatten()
         .filter_map(Value::as_str)
+        .filter(|id| !error["message"].as_str().is_some_and(|said| said.contains(id)))
     {
         let _ = write!(text, "\n  {}", printable(id));
     }
@@ -219,6 +220,12 @@ fn report(failure: &Failure, json: bool, notes: &[(&'static str, String)]) {
 pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> ExitCode {
     use clap::error::ErrorKind as Clap;
     match error.kind() {
+        Clap::DisplayVersion if json => {
+            let mut output = Output::new(true);
+            let told = output.document(&super::json::version()).map(|()| DONE);
+            output.finish(told)
+        }
+        // Help is for people, with --json too.
         Clap::DisplayHelp | Clap::DisplayVersion => match error.print().and_then(|()| io::stdout().flush()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => ExitCode::from(Failure::from_output(error).exit_code()),

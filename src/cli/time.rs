@@ -23,6 +23,30 @@ pub(crate) fn duration(text: &str) -> Result<Duration> {
     Duration::try_from(signed).map_err(|_| refused())
 }
 
+/// Reads a moment: an RFC 3339 time, a date (its first moment in UTC), or how long before `now`: `90s`, `2h`, `3d`.
+pub(crate) fn moment(text: &str, now: Time) -> Result<Time> {
+    let refused = || {
+        Error::invalid(format!("'{text}' is no time"))
+            .with_hint("write 2026-01-31T08:15:00Z, 2026-01-31, or how long ago: 90s, 2h, 3d")
+    };
+    let is_date = text.len() == 10 && text.as_bytes()[4] == b'-';
+    let whole = if is_date {
+        format!("{text}T00:00:00Z")
+    } else {
+        text.to_owned()
+    };
+    if let Ok(time) = whole.parse::<Time>() {
+        return Ok(time);
+    }
+    let days = text.strip_suffix('d').and_then(|days| days.parse::<u32>().ok());
+    let before = match days {
+        Some(days) => Duration::from_hours(24 * u64::from(days)),
+        None => duration(text).map_err(|_| refused())?,
+    };
+    let before = i64::try_from(before.as_micros()).map_err(|_| refused())?;
+    Ok(Time::from_micros(now.as_micros().saturating_sub(before)))
+}
+
 /// How long before `now` a time was, in words.
 pub(crate) fn ago(time: Time, now: Time) -> String {
     let seconds = now.as_micros().saturating_sub(time.as_micros()) / 1_000_000;
@@ -51,6 +75,19 @@ mod tests {
         assert_eq!(duration("1.5").unwrap(), Duration::from_millis(1500));
         for bad in ["", "soon", "-1", "-5s", "1e40", "NaN", "inf"] {
             assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn moments_are_times_dates_or_ages() {
+        let now: Time = "2026-01-31T08:15:00Z".parse().unwrap();
+        let read = |text| moment(text, now).unwrap().to_string();
+        assert_eq!(read("2026-01-01T00:00:01Z"), "2026-01-01T00:00:01.000000Z");
+        assert_eq!(read("2026-01-01"), "2026-01-01T00:00:00.000000Z");
+        assert_eq!(read("90s"), "2026-01-31T08:13:30.000000Z");
+        assert_eq!(read("3d"), "2026-01-28T08:15:00.000000Z");
+        for bad in ["", "yesterday", "-3d", "2026-13-01", "9999999999999999999h"] {
+            assert!(moment(bad, now).is_err(), "{bad}");
         }
     }
 

@@ -18,7 +18,8 @@ pub(crate) enum Verb {
     /// Turn Org, Markdown and JSON Lines documents into objects
     #[command(
         after_help = "A folder gives every .org, .md and .jsonl file below it. Ingesting again updates what changed\n\
-                      and removes what left the document; unchanged input makes no commit.\n\n\
+                      and removes what left the document; unchanged input makes no commit. All of it is one\n\
+                      commit, and a snapshot of the state before goes into the ring of your lane (snap:0).\n\n\
                       Examples:\n  treering ingest notes/ README.md\n  treering ingest --scope work journal.org"
     )]
     Ingest(Ingest),
@@ -71,7 +72,9 @@ pub(crate) enum Verb {
     Redo(Redo),
     /// List the commits, newest first
     #[command(
-        after_help = "Examples:\n  treering log --limit 10\n  treering log --at snap:0 --json\n  treering log --refs"
+        after_help = "--actor A and --session S show only what that actor did, or was done in that session.\n\n\
+                      Examples:\n  treering log --limit 10\n  treering log --session night-run --since 2h\n  \
+                      treering log --at snap:0 --op rollback --json\n  treering log --refs"
     )]
     Log(Log),
     /// List the changes of one object, newest first
@@ -167,6 +170,9 @@ pub(crate) struct Ingest {
     /// The form of the documents
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     pub(crate) format: DocumentFormat,
+    /// Leave out, and name, files that cannot be read; without it one of them refuses all
+    #[arg(long)]
+    pub(crate) skip_bad: bool,
     /// The scope of the objects
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
@@ -326,8 +332,17 @@ pub(crate) struct Log {
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
     /// List the references instead: snapshots, drafts, rejected
-    #[arg(long)]
+    #[arg(long, conflicts_with = "op")]
     pub(crate) refs: bool,
+    /// Only this operation: put, ingest, remove, rollback, undo, ...
+    #[arg(long, value_name = "OP")]
+    pub(crate) op: Option<String>,
+    /// Only from this time on: an RFC 3339 time, a date, or how long ago (90s, 2h, 3d)
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Only until this time
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<String>,
     #[command(flatten)]
     options: ReadOptions,
 }

@@ -456,7 +456,7 @@ impl Inner {
 }
 
 pub(super) fn changed_meanwhile(ids: Vec<String>) -> Error {
-    let shown: Vec<_> = ids.iter().take(10).map(String::as_str).collect();
+    let shown: Vec<_> = ids.iter().take(10).map(|id| format!("'{id}'")).collect();
     let more = ids.len().saturating_sub(shown.len());
     let tail = if more > 0 {
         format!(" and {more} more")

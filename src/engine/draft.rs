@@ -257,7 +257,7 @@ impl Draft {
     /// The base state's object at the key path, which must be this id's.
     fn base_version(&self, id: &Id, key: &KeyPath) -> Result<Option<Object>> {
         let taken = |other: &str| {
-            Error::invalid(format!("the ids {id} and {other} have the same key path"))
+            Error::invalid(format!("the ids '{id}' and '{other}' have the same key path"))
                 .with_code("key_path_taken")
         };
         if let Some(change) = self.staged.get(key).filter(|change| change.id != *id) {

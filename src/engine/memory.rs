@@ -137,7 +137,8 @@ impl Memory {
             draft.remove(id)?
         };
         if !found {
-            return Err(Error::not_found(format!("there is no object {id}")));
+            return Err(Error::not_found(format!("there is no object '{id}'"))
+                .with_hint("`list` shows what there is"));
         }
         self.commit(draft, "remove")
     }

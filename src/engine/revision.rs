@@ -175,7 +175,7 @@ fn missing(catalog: &Catalog, revision: &Revision, lane: &str) -> Error {
             .with_hint("`snapshots` lists them; --session or --actor choose the lane")
         }
         Revision::Name(name) => {
-            error(format!("there is no snapshot named {name}")).with_hint("`snapshots` lists them")
+            error(format!("there is no snapshot named '{name}'")).with_hint("`snapshots` lists them")
         }
         Revision::Time(_) => error("no commit is that old".to_owned()).with_hint("`log` lists the commits"),
         Revision::Prefix(prefix) => {

@@ -114,7 +114,12 @@ impl Inner {
         }
         let named: Vec<_> = lanes
             .iter()
-            .map(|(lane, commits)| format!("{lane} ({commits} commits)"))
+            .map(|(lane, commits)| {
+                format!(
+                    "{lane} ({commits} commit{})",
+                    if *commits == 1 { "" } else { "s" }
+                )
+            })
             .collect();
         Err(Error::conflict(format!(
             "other lanes committed since seq:{}: {}",

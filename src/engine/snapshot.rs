@@ -135,7 +135,7 @@ impl Inner {
             Some(name) => {
                 let name = ReferenceName::of(ReferenceClass::Snapshots, name)?;
                 if self.store.catalog.read().reference(&name).is_some() {
-                    let taken = format!("there is a snapshot named {} already", name.rest());
+                    let taken = format!("there is a snapshot named '{}' already", name.rest());
                     return Err(Error::invalid(taken)
                         .with_code("name_taken")
                         .with_hint("choose another name, or delete that one: `snapshot --delete NAME`"));
@@ -180,7 +180,8 @@ impl Inner {
             Some((full, info))
         });
         let (full, info) = found.ok_or_else(|| {
-            Error::not_found(format!("there is no snapshot named {name}")).with_hint("`snapshots` lists them")
+            Error::not_found(format!("there is no snapshot named '{name}'"))
+                .with_hint("`snapshots` lists them")
         })?;
         self.drop_reference(writing, full, writer)?;
         Ok(info)

@@ -50,7 +50,7 @@ impl Tree<'_> {
                 && !self.exists(parent)?
             {
                 return Err(
-                    Error::invalid(format!("the parent {parent} of {id} does not exist"))
+                    Error::invalid(format!("the parent '{parent}' of '{id}' does not exist"))
                         .with_code("no_parent")
                         .with_ids(vec![id.to_string()])
                         .with_hint("put the parent first, or in the same commit"),
@@ -105,10 +105,13 @@ impl Tree<'_> {
                 .collect();
             if !left.is_empty() {
                 let named: Vec<_> = left.iter().map(ToString::to_string).collect();
-                return Err(Error::invalid(format!("{id} has children: {}", named.join(", ")))
-                    .with_code("has_children")
-                    .with_ids(named)
-                    .with_hint("remove them too (`remove --recursive`) or give them another parent"));
+                let quoted: Vec<_> = left.iter().map(|child| format!("'{child}'")).collect();
+                return Err(
+                    Error::invalid(format!("'{id}' has children: {}", quoted.join(", ")))
+                        .with_code("has_children")
+                        .with_ids(named)
+                        .with_hint("remove them too (`remove --recursive`) or give them another parent"),
+                );
             }
         }
         Ok(())
@@ -133,7 +136,7 @@ impl Tree<'_> {
             let mut next = Some(*key);
             while let Some(key) = next.filter(|key| !ends.contains(key)) {
                 if !walked.insert(key) {
-                    return Err(Error::invalid(format!("{id} would be its own ancestor"))
+                    return Err(Error::invalid(format!("'{id}' would be its own ancestor"))
                         .with_code("parent_cycle")
                         .with_ids(vec![id.to_string()]));
                 }

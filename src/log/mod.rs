@@ -359,8 +359,13 @@ fn read_small(disk: &dyn Disk, name: &str, limit: usize) -> Result<Option<Vec<u8
 
 /// Bytes of `file` are not what was written.
 fn damage(file: &str, offset: u64, what: &str) -> Error {
-    Error::corrupt(format!("{file} is damaged at byte {offset}: {what}"))
-        .with_hint("run `treering verify` for the extent; `--degraded` reads what is before the damage")
+    // Without these two no segment can be found or read, so nothing can be served (docs/decisions/0006).
+    let hint = if matches!(file, format_file::FORMAT_NAME | MANIFEST_NAME) {
+        "nothing can be read without this file: put it back from a copy of this store"
+    } else {
+        "see the extent with `treering verify`; `--degraded` reads the newest state before the damage"
+    };
+    Error::corrupt(format!("{file} is damaged at byte {offset}: {what}")).with_hint(hint)
 }
 
 /// Bytes of `file` are whole and of a later version.

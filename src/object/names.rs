@@ -82,6 +82,7 @@ impl Rule {
                 "{what} of {} bytes is too long",
                 text.len()
             ))
+            .with_code("over_limit")
             .with_hint(format!("use at most {} bytes of UTF-8", self.bytes_max))),
             Some(Broken::Control { character, at }) => Err(Error::invalid(format!(
                 "{what} holds the control character U+{:04X} at byte {at}",

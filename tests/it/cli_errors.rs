@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::program::{Folder, Ran, bytes_below, check_fields};
+use crate::program::{Folder, Ran, bytes_below, check_fields, text};
 
 #[test]
 fn what_cannot_be_understood_is_usage() {
@@ -163,6 +163,98 @@ fn a_damaged_store_is_read_at_its_last_good_root() {
     assert_eq!(folder.stream(&["export", "--degraded"]).len(), 30);
     let ran = folder.run(&["head", "--degraded"]);
     assert!(ran.err.contains("seq 30"), "the reader is told: {ran:?}");
+}
+
+#[test]
+fn a_hint_promises_only_what_degraded_reading_can_do() {
+    for file in ["manifest", "format"] {
+        let folder = Folder::with_store();
+        folder.put("a", "x");
+        fs::remove_file(folder.store().join(file)).unwrap();
+        for arguments in [
+            &["head"][..],
+            &["head", "--degraded"],
+            &["verify"],
+            &["put", "b", "--kind", "k"],
+        ] {
+            let error = folder.refused(5, arguments);
+            let hint = error["hint"].as_str().unwrap();
+            assert!(
+                hint.contains("a copy of this store") && !hint.contains("--degraded"),
+                "{error}"
+            );
+        }
+    }
+    let folder = Folder::with_store();
+    folder.put("a", "first of all");
+    folder.put("b", "second in line");
+    damage(&folder.store(), "first of all");
+    for arguments in [&["head"][..], &["verify"]] {
+        let error = folder.refused(5, arguments);
+        let hint = error["hint"].as_str().unwrap();
+        assert!(
+            hint.contains("--degraded") && hint.contains("before the damage"),
+            "{error}"
+        );
+    }
+    let error = folder.refused(1, &["init"]);
+    assert!(!error["hint"].as_str().unwrap().contains("ready"), "{error}");
+}
+
+#[test]
+fn a_refused_first_write_makes_no_store() {
+    let folder = Folder::new();
+    folder.write(
+        "bad.jsonl",
+        "{\"id\":\"a\",\"kind\":\"k\"}\n{\"id\":\"b\",\"kind\":\"k\",\"parent\":\"nobody\"}\n",
+    );
+    for arguments in [
+        &["put", "a", "--kind", "k", "--parent", "nobody"][..],
+        &["put", "--jsonl", "bad.jsonl"],
+        &["ingest", "bad.jsonl"],
+        &["put", "a", "--kind", "k", "--actor", ""],
+    ] {
+        let mut arguments = arguments.to_vec();
+        arguments.extend(["--store", "new"]);
+        folder.refused(1, &arguments);
+        assert!(!folder.path("new").exists(), "{arguments:?}");
+    }
+    assert_eq!(
+        folder.json(&["put", "a", "--kind", "k", "--store", "new"])["seq"],
+        1
+    );
+}
+
+#[test]
+fn hints_lead_on_and_not_in_circles() {
+    let folder = Folder::with_store();
+    let hint = |arguments: &[&str]| text(&folder.refused(1, arguments)["hint"]);
+    for arguments in [&["history", "nobody"][..], &["get", "nobody"]] {
+        assert!(!hint(arguments).contains("treering history"));
+    }
+    folder.put("a", "x");
+    folder.json(&["remove", "a"]);
+    assert!(hint(&["get", "a"]).contains("seq:2 removed it"));
+    folder.put("b", "x");
+    assert!(hint(&["get", "b", "--at", "seq:1"]).contains("seq:3 put it"));
+    assert!(hint(&["history", "b", "--at", "seq:1"]).contains("seq:3 put it"));
+    let error = folder.refused(2, &["put", "a", "--kind", "k", "--at", "@"]);
+    assert!(
+        error["message"]
+            .to_string()
+            .contains("--at has no meaning for 'put'"),
+        "{error}"
+    );
+    assert!(
+        !folder.refused(2, &[])["message"]
+            .to_string()
+            .contains("tour-writer")
+    );
+    let long = "x".repeat(257);
+    assert_eq!(
+        folder.refused(1, &["put", &long, "--kind", "k"])["code"],
+        "over_limit"
+    );
 }
 
 #[test]

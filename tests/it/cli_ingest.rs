@@ -5,6 +5,36 @@ use crate::program::{Folder, check_fields, column};
 const NOTES: &str = "* Tea\n:PROPERTIES:\n:ID: tea\n:END:\nAda drinks green tea.\n** Water\nAt 80 degrees.\n* Coffee\nNone.\n";
 
 #[test]
+fn one_bad_file_refuses_all_and_each_bad_file_is_named() {
+    let folder = Folder::with_store();
+    folder.write("in/a.org", NOTES);
+    folder.write("in/b.org", [b'*', b' ', 0xff, b'\n']);
+    let error = folder.refused(1, &["ingest", "in"]);
+    assert!(error["message"].to_string().contains("in/b.org:1"), "{error}");
+    assert!(error["hint"].to_string().contains("--skip-bad"), "{error}");
+    folder.write("in/c.jsonl", "{\"id\":\"x\",\"kind\":\"k\"}\nnot json\n");
+    let ran = folder.run(&["ingest", "in", "--json"]);
+    let error = ran.refusal(1);
+    assert_eq!(error["code"], "bad_documents");
+    assert_eq!(error["ids"], serde_json::json!(["in/b.org", "in/c.jsonl"]));
+    assert!(
+        ran.err.contains("in/b.org:1") && ran.err.contains("in/c.jsonl:2"),
+        "{ran:?}"
+    );
+    assert_eq!(folder.seq(), 0, "nothing was written");
+    let answer = folder.json(&["ingest", "in", "--skip-bad"]);
+    assert_eq!(answer["documents"], 1);
+    let skipped: Vec<_> = answer["skipped"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|bad| &bad["path"])
+        .collect();
+    assert_eq!(skipped, ["in/b.org", "in/c.jsonl"]);
+    assert_eq!(folder.json(&["get", "tea"])["content"], "Ada drinks green tea.");
+}
+
+#[test]
 fn ingest_counts_and_changes_only_what_changed() {
     let folder = Folder::with_store();
     folder.write("notes.org", NOTES);

@@ -12,6 +12,31 @@ fn the_version_is_told() {
 }
 
 #[test]
+fn the_version_is_a_document_for_programs() {
+    for arguments in [&["--version"][..], &["-V"]] {
+        let version = Folder::new().json(arguments);
+        assert_eq!(
+            (&version["version"], &version["format"]),
+            (&env!("CARGO_PKG_VERSION").into(), &1.into())
+        );
+    }
+}
+
+#[test]
+fn what_expired_is_told_from_what_never_was() {
+    let folder = Folder::with_store();
+    let line = "{\"id\":\"old\",\"kind\":\"k\",\"expires\":\"2001-01-01T00:00:00Z\"}\n";
+    assert_eq!(folder.feed(&["put", "--jsonl", "-"], line).code, 0);
+    assert!(
+        folder
+            .run(&["list", "--kind", "k"])
+            .err
+            .contains("--include-expired")
+    );
+    assert_eq!(folder.run(&["list", "--kind", "none"]).err, "nothing found\n");
+}
+
+#[test]
 fn help_fits_a_screen() {
     let folder = Folder::new();
     for arguments in [&["help"][..], &["--help"], &["-h"]] {

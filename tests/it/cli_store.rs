@@ -135,7 +135,18 @@ fn a_folder_that_is_no_store_is_left_alone() {
         named.extend(["--store", "documents"]);
         assert_eq!(folder.refused(1, &named)["code"], "not_a_store");
     }
-    folder.refused(6, &["put", "a", "--kind", "k", "--store", "documents/letter.txt"]);
+    for store in ["documents/letter.txt", "documents/letter.txt/below"] {
+        for arguments in [
+            &["put", "a", "--kind", "k", "--store", store][..],
+            &["head", "--store", store],
+            &["init", "--store", store],
+            &["verify", "--store", store],
+        ] {
+            let error = folder.refused(1, arguments);
+            assert_eq!(error["code"], "no_store", "{error}");
+            assert!(error["message"].to_string().contains("is a file"), "{error}");
+        }
+    }
     assert_eq!(bytes_below(&folder.path("documents")), before);
 }
 

@@ -112,7 +112,24 @@ fn rollback_over_other_lanes_is_refused_unless_told() {
     folder.json(&["put", "b", "--kind", "k", "--session", "other"]);
     let error = folder.refused(3, &["rollback", "base"]);
     assert_eq!(error["code"], "other_lanes", "{error}");
-    folder.refused(3, &["rollback", "base", "--dry-run"]);
+    let ran = folder.run(&["rollback", "base"]);
+    assert!(
+        ran.err.contains("other (1 commit)") && !ran.err.contains("\n  other\n"),
+        "{ran:?}"
+    );
+    let would = folder.json(&["rollback", "base", "--dry-run"]);
+    assert_eq!(
+        (would["removed"].as_u64(), would["needs"].as_str()),
+        (Some(1), Some("--all"))
+    );
+    assert_eq!(would["other_lanes"][0], "other");
+    let would = folder.json(&["rollback", "base", "--dry-run", "--all"]);
+    assert!(would["needs"].is_null() && would["other_lanes"].as_array().unwrap().is_empty());
+    assert_eq!(
+        folder.stream(&["list", "--prefix", "b"]).len(),
+        1,
+        "nothing was done yet"
+    );
     folder.json(&["rollback", "base", "--all"]);
     assert!(folder.stream(&["list", "--prefix", "b"]).is_empty());
 }
@@ -132,6 +149,87 @@ fn undo_stays_in_its_lane_and_refuses_to_run_over_others() {
         folder.refused(1, &["undo", "--session", "nobody"])["code"],
         "nothing_to_undo"
     );
+}
+
+#[test]
+fn a_rollback_to_the_present_is_nobodys_commit() {
+    let folder = Folder::with_store();
+    folder.put("a", "x");
+    let answer = folder.json(&["rollback", "@"]);
+    assert!(answer["op"].is_null() && answer["target"].is_null(), "{answer}");
+    assert_eq!(
+        (
+            &answer["added"],
+            &answer["changed"],
+            &answer["removed"],
+            folder.seq()
+        ),
+        (&0.into(), &0.into(), &0.into(), 1)
+    );
+}
+
+#[test]
+fn every_reading_verb_reads_the_past_that_it_is_asked_for() {
+    let folder = Folder::with_store();
+    folder.put("a", "one");
+    folder.json(&["snapshot", "first"]);
+    folder.put("b", "two");
+    folder.json(&["snapshot", "second"]);
+    let stats = folder.json(&["stats", "--at", "first"]);
+    assert_eq!(
+        (&stats["objects"], &stats["commits"], &stats["snapshots"]),
+        (&1.into(), &2.into(), &1.into())
+    );
+    for present in ["history", "log_bytes", "live_bytes", "segments", "orphans"] {
+        assert!(stats[present].is_null(), "{present} is of the present: {stats}");
+    }
+    assert_eq!(folder.json(&["stats"])["commits"], 3);
+    let names = column(&folder.stream(&["snapshots", "--at", "first"]), "name");
+    assert_eq!(names, ["first"]);
+    let report = folder.json(&["verify", "--at", "first"]);
+    assert_eq!(
+        (&report["at"]["seq"], &report["at"]["objects"]),
+        (&1.into(), &1.into())
+    );
+    assert_eq!(
+        report["at"]["root"],
+        folder.json(&["head", "--at", "first"])["root"]
+    );
+    assert!(folder.json(&["verify"])["at"].is_null());
+    for verb in [
+        &["stats"][..],
+        &["snapshots"],
+        &["verify"],
+        &["log"],
+        &["list"],
+        &["head"],
+        &["export"],
+    ] {
+        let mut arguments = verb.to_vec();
+        arguments.extend(["--at", "seq:99"]);
+        assert_eq!(folder.refused(1, &arguments)["code"], "no_revision", "{verb:?}");
+    }
+}
+
+#[test]
+fn the_log_is_filtered_by_who_what_and_when() {
+    let folder = Folder::with_store();
+    folder.json(&["put", "a", "--kind", "k", "--actor", "ada"]);
+    folder.json(&["put", "b", "--kind", "k", "--actor", "bob", "--session", "s"]);
+    folder.json(&["undo", "--session", "s"]);
+    let ops = |arguments: &[&str]| column(&folder.stream(&[&["log"][..], arguments].concat()), "op");
+    assert_eq!(ops(&["--actor", "ada"]), ["put"]);
+    assert_eq!(ops(&["--session", "s"]), ["undo", "put"]);
+    assert_eq!(ops(&["--session", "s", "--op", "undo"]), ["undo"]);
+    assert_eq!(ops(&["--op", "init"]), ["init"]);
+    assert_eq!(ops(&["--since", "1h"]).len(), 4);
+    assert!(ops(&["--until", "1h"]).is_empty() && ops(&["--since", "2100-01-01"]).is_empty());
+    let second = text(&folder.json(&["head", "--at", "seq:2"])["time"]);
+    assert_eq!(ops(&["--since", &second, "--until", &second]), ["put"]);
+    folder.refused(1, &["log", "--since", "some day"]);
+    folder.json(&["snapshot", "--session", "s"]);
+    assert_eq!(folder.stream(&["log", "--refs", "--session", "s"]).len(), 1);
+    assert!(folder.stream(&["log", "--refs", "--session", "t"]).is_empty());
 }
 
 #[test]

@@ -19,6 +19,8 @@ mod cli_proof;
 #[cfg(feature = "cli")]
 mod cli_store;
 #[cfg(feature = "cli")]
+mod cli_system;
+#[cfg(feature = "cli")]
 mod cli_time;
 #[cfg(feature = "cli")]
 mod cli_tour;

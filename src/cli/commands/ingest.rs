@@ -1,6 +1,7 @@
 //! `ingest`: documents into objects, in one commit.
 //!
-//! Everything is read before the store is opened, so a file that cannot be read changes nothing.
+//! Everything is read before the store is opened. One file that cannot be read refuses them all, so that a memory
+//! never holds half of what it was given without a word; each such file is named.
 //!
 //! # Layer
 //! L9, part of cli.
@@ -25,6 +26,8 @@ use crate::object::{Id, Scope};
 
 /// The largest file that is read.
 const FILE_BYTES_MAX: u64 = 256 << 20;
+/// What to do about files that cannot be read.
+const LEAVE_OUT: &str = "correct what is named, or leave such files out with --skip-bad";
 /// What is said about a file that has none of the known endings.
 const SUPPORTED: &str = "supported are .org, .md and .jsonl; name the form of another file with --format";
 
@@ -38,10 +41,12 @@ pub(super) fn ingest(context: &mut Context, verb: &Ingest) -> Done {
     let options = IngestOptions {
         scope: verb.scope.as_deref().map(Scope::new).transpose()?,
     };
-    let documents = read_documents(context, &verb.paths, format)?;
-    let memory = context.open_or_create()?;
-    let (change, committed) = ingest::ingest(&memory, &documents, &options, context.writer())?;
-    tell(context, &memory, documents.len(), &change, &committed)?;
+    let Read { documents, skipped } = read_documents(context, verb, format)?;
+    let writer = context.writer();
+    let write = |memory: &Memory| ingest::ingest(memory, &documents, &options, writer.clone());
+    let memory = context.open_or_create(|empty| write(empty).map(drop))?;
+    let (change, committed) = write(&memory)?;
+    tell(context, &memory, documents.len(), &skipped, &change, &committed)?;
     memory.close()?;
     Ok(DONE)
 }
@@ -50,6 +55,7 @@ fn tell(
     context: &mut Context,
     memory: &Memory,
     documents: usize,
+    skipped: &[Skipped],
     change: &Change,
     committed: &Committed,
 ) -> Result<(), crate::cli::errors::Failure> {
@@ -74,6 +80,7 @@ fn tell(
             "seq": info.commit.seq,
             "root": info.commit.root.to_hex(),
             "documents": documents,
+            "skipped": skipped.iter().map(Skipped::document).collect::<Vec<_>>(),
         }));
     }
     let head = head_line(&context.output, info.commit.seq, info.commit.root.as_bytes());
@@ -85,7 +92,75 @@ fn tell(
     Ok(())
 }
 
-fn read_documents(context: &mut Context, paths: &[PathBuf], format: Option<Format>) -> Result<Vec<Document>> {
+/// The documents to write, and the files that were passed over at the caller's wish.
+struct Read {
+    documents: Vec<Document>,
+    skipped: Vec<Skipped>,
+}
+
+/// A file that cannot be read as what it should be.
+struct Skipped {
+    path: String,
+    why: Error,
+}
+
+impl Skipped {
+    fn document(&self) -> serde_json::Value {
+        json!({ "path": self.path, "code": self.why.code(), "message": self.why.message() })
+    }
+}
+
+fn read_documents(context: &mut Context, verb: &Ingest, format: Option<Format>) -> Result<Read> {
+    let files = files_of(context, &verb.paths, format)?;
+    let bar = context.output.steps(files.len(), "reading");
+    let mut seen = HashSet::new();
+    let mut read = Read {
+        documents: Vec::with_capacity(files.len()),
+        skipped: Vec::new(),
+    };
+    for file in &files {
+        match read_document(file, format) {
+            Ok(document) => {
+                if seen.insert(document.id().clone()) {
+                    read.documents.push(document);
+                }
+            }
+            Err(why) => read.skipped.push(Skipped {
+                path: shown(file),
+                why,
+            }),
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    if read.skipped.len() == 1 && !verb.skip_bad {
+        let Skipped { why, .. } = read.skipped.remove(0);
+        return Err(match why.hint() {
+            _ if files.len() == 1 => why,
+            None => why.with_hint(LEAVE_OUT),
+            Some(hint) => {
+                let hint = format!("{hint}, or leave it out with --skip-bad");
+                why.with_hint(hint)
+            }
+        });
+    }
+    for bad in &read.skipped {
+        context.output.note("bad_document", bad.why.message());
+    }
+    if read.skipped.is_empty() || verb.skip_bad {
+        return Ok(read);
+    }
+    let (bad, all) = (read.skipped.len(), counted(files.len() as u64, "document"));
+    let paths = read.skipped.into_iter().map(|bad| bad.path).collect();
+    let refused = Error::invalid(format!("{bad} of {all} cannot be read; nothing was written"));
+    Err(refused
+        .with_code("bad_documents")
+        .with_ids(paths)
+        .with_hint(LEAVE_OUT))
+}
+
+/// The files that the paths stand for.
+fn files_of(context: &mut Context, paths: &[PathBuf], format: Option<Format>) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
         let metadata = fs::metadata(path).map_err(|error| input_error(path, error))?;
@@ -105,18 +180,7 @@ fn read_documents(context: &mut Context, paths: &[PathBuf], format: Option<Forma
             return Err(refused.with_code("unsupported_document").with_hint(SUPPORTED));
         }
     }
-    let bar = context.output.steps(files.len(), "reading");
-    let mut seen = HashSet::new();
-    let mut documents = Vec::with_capacity(files.len());
-    for file in &files {
-        let document = read_document(file, format)?;
-        if seen.insert(document.id().clone()) {
-            documents.push(document);
-        }
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
-    Ok(documents)
+    Ok(files)
 }
 
 /// Adds the documents below a folder in the order of their names; hidden files, links

@@ -14,6 +14,8 @@ use crate::cli::time;
 use crate::cli::verbs::{Diff, Log};
 use crate::digest::{CommitDigest, ObjectDigest};
 use crate::engine::{Change, ChangeKind, View};
+use crate::error::Result;
+use crate::object::{Commit, Time};
 
 /// Fields of one changed object that people see.
 const FIELDS_SHOWN: usize = 8;
@@ -26,7 +28,10 @@ pub(super) fn log(context: &mut Context, verb: &Log) -> Done {
     let newest = context.view(&memory)?.commit().commit.seq;
     let now = memory.view().now();
     let mut table = Table::new();
-    let commits = memory.commits().filter(|info| info.commit.seq <= newest);
+    let wanted = Wanted::new(context, verb, now)?;
+    let commits = memory
+        .commits()
+        .filter(|info| info.commit.seq <= newest && wanted.has_commit(&info.commit));
     for info in commits.take(verb.limit.unwrap_or(usize::MAX)) {
         let counts = memory.commit_counts(&info)?;
         if context.output.is_json() {
@@ -52,16 +57,54 @@ pub(super) fn log(context: &mut Context, verb: &Log) -> Done {
     Ok(DONE)
 }
 
+/// What of the log is asked for.
+struct Wanted {
+    actor: Option<String>,
+    session: Option<String>,
+    op: Option<String>,
+    since: Option<Time>,
+    until: Option<Time>,
+}
+
+impl Wanted {
+    fn new(context: &Context, verb: &Log, now: Time) -> Result<Self> {
+        let moment = |text: &Option<String>| text.as_deref().map(|text| time::moment(text, now)).transpose();
+        Ok(Self {
+            actor: context.options.lane.actor.clone(),
+            session: context.options.lane.session.clone(),
+            op: verb.op.clone(),
+            since: moment(&verb.since)?,
+            until: moment(&verb.until)?,
+        })
+    }
+
+    fn has(&self, actor: Option<&str>, session: Option<&str>, time: Time) -> bool {
+        let fits =
+            |wanted: &Option<String>, found: Option<&str>| wanted.is_none() || wanted.as_deref() == found;
+        fits(&self.actor, actor)
+            && fits(&self.session, session)
+            && self.since.is_none_or(|since| since <= time)
+            && self.until.is_none_or(|until| time <= until)
+    }
+
+    fn has_commit(&self, commit: &Commit) -> bool {
+        self.has(commit.actor.as_deref(), commit.session.as_deref(), commit.time)
+            && self.op.as_ref().is_none_or(|op| commit.op.as_str() == op)
+    }
+}
+
 fn references(context: &mut Context, verb: &Log) -> Done {
     let memory = context.open_to_read()?;
     let until = context.view(&memory)?.commit().commit.time;
     let now = memory.view().now();
+    let wanted = Wanted::new(context, verb, now)?;
     let of_the_past = context.options.at.is_some();
     let mut table = Table::new();
     let found = memory
         .references()
         .into_iter()
-        .filter(|info| !of_the_past || info.time <= until);
+        .filter(|info| !of_the_past || info.time <= until)
+        .filter(|info| wanted.has(info.actor.as_deref(), info.session.as_deref(), info.time));
     for info in found.take(verb.limit.unwrap_or(usize::MAX)) {
         if context.output.is_json() {
             context.output.document(&json!({

@@ -14,7 +14,7 @@ use crate::cli::json;
 use crate::cli::output::{Meaning, printable};
 use crate::cli::time;
 use crate::cli::verbs::{Get, History, List, Remove};
-use crate::engine::{Query, View};
+use crate::engine::{HistoryEntry, Query, View};
 use crate::error::{Error, Result};
 use crate::ingest::json as lines;
 use crate::object::{Id, Kind, Object, Scope, Value};
@@ -26,7 +26,10 @@ pub(super) fn get(context: &mut Context, verb: &Get) -> Done {
     let memory = context.open_to_read()?;
     let view = context.view(&memory)?;
     let id = Id::new(&verb.id)?;
-    let object = view.get(&id)?.ok_or_else(|| no_object(&id, &view))?;
+    let Some(object) = view.get(&id)? else {
+        let past = memory.history(&id)?;
+        return Err(no_object(&id, &view, past.first()).into());
+    };
     if context.output.is_json() {
         context.output.document(&json::object(&view, &object)?)?;
     } else {
@@ -120,7 +123,9 @@ pub(super) fn list(context: &mut Context, verb: &List) -> Done {
     let memory = context.open_to_read()?;
     let view = context.view(&memory)?;
     let mut table = Table::new();
+    let mut found = false;
     for object in view.query(&query)? {
+        found = true;
         let object = object?;
         if context.output.is_json() {
             context.output.document(&json::listed(&view, &object)?)?;
@@ -134,8 +139,24 @@ pub(super) fn list(context: &mut Context, verb: &List) -> Done {
             table.row(&mut context.output, cells)?;
         }
     }
-    table.finish(&mut context.output)?;
+    let expired = !found && !query.include_expired && verb.limit != Some(0) && has_expired(&view, query)?;
+    if expired {
+        let note = "all that was found has expired: --include-expired shows it";
+        context.output.note("expired", note);
+    } else {
+        table.finish(&mut context.output)?;
+    }
     Ok(DONE)
+}
+
+/// Whether there is something that only its expiry hides.
+fn has_expired(view: &View, query: Query) -> Result<bool> {
+    let query = Query {
+        include_expired: true,
+        limit: Some(1),
+        ..query
+    };
+    Ok(view.query(&query)?.next().transpose()?.is_some())
 }
 
 pub(super) fn history(context: &mut Context, verb: &History) -> Done {
@@ -149,7 +170,8 @@ pub(super) fn history(context: &mut Context, verb: &History) -> Done {
         .filter(|entry| entry.commit.commit.seq <= newest)
         .peekable();
     if entries.peek().is_none() {
-        return Err(no_object(&id, &view).into());
+        let later = memory.history(&id)?;
+        return Err(no_object(&id, &view, later.last()).into());
     }
     let now = memory.view().now();
     let mut table = Table::new();
@@ -202,14 +224,18 @@ pub(super) fn remove(context: &mut Context, verb: &Remove) -> Done {
     Ok(DONE)
 }
 
-fn no_object(id: &Id, view: &View) -> Error {
-    Error::not_found(format!(
-        "there is no object '{id}' at seq:{}",
-        view.commit().commit.seq
-    ))
-    .with_hint(format!(
-        "see treering list, or treering history '{id}' for its past"
-    ))
+/// There is no such object in a state; `other` is a change of it in another one.
+fn no_object(id: &Id, view: &View, other: Option<&HistoryEntry>) -> Error {
+    let seq = view.commit().commit.seq;
+    let error = Error::not_found(format!("there is no object '{id}' at seq:{seq}"));
+    let Some(other) = other else {
+        return error.with_hint("no commit ever had it; treering list shows what there is");
+    };
+    let when = other.commit.commit.seq;
+    error.with_hint(match other.digest {
+        Some(_) => format!("seq:{when} put it: see treering history '{id}'"),
+        None => format!("seq:{when} removed it: see treering history '{id}'"),
+    })
 }
 
 /// Reads `name=text` or `name:=JSON`.

@@ -25,6 +25,7 @@ use crate::cli::verbs::{CheckProof, Contains, Prove};
 use crate::digest::{HashAlgorithm, HashSuite, KeyPath, Root, from_hex, to_hex};
 use crate::engine::Containment;
 use crate::error::{Error, Result};
+use crate::ingest::json as lines;
 use crate::object::Id;
 use crate::trie::{Proof, ProofLevel, Proven, Terminal, verify_proof};
 
@@ -42,8 +43,7 @@ struct ProofDocument {
     root: String,
     id: String,
     key_path: String,
-    /// The object's digest; null when the proof is that there is none. It must be stated either way.
-    #[serde(deserialize_with = "Option::deserialize")]
+    /// The object's digest; null when the proof is that there is none.
     object: Option<String>,
     levels: Vec<LevelDocument>,
     terminal: TerminalDocument,
@@ -211,8 +211,13 @@ pub(in crate::cli) fn document(
 
 /// What a proof document shows, or why nothing.
 pub(in crate::cli) fn check(text: &str) -> Result<Checked, String> {
-    let document: ProofDocument =
-        serde_json::from_str(text).map_err(|error| format!("it cannot be read: {error}"))?;
+    let read = lines::parse(text).map_err(|error| format!("it cannot be read: {error}"))?;
+    let document =
+        ProofDocument::deserialize(&read).map_err(|error| format!("it cannot be read: {error}"))?;
+    // A document has one form: lists in the place of maps, or a field that is implied, would be another.
+    if serde_json::to_value(&document).ok().as_ref() != Some(&read) {
+        return Err("it is not written as a proof document is".to_owned());
+    }
     document.check()?;
     Ok(Checked {
         id: document.id,

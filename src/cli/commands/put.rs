@@ -24,9 +24,9 @@ use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
 use crate::cli::verbs::Put;
 use crate::digest::ObjectDigest;
-use crate::engine::{CommitInfo, Committed, Draft, Memory, Staged};
+use crate::engine::{CommitInfo, Committed, Memory, Staged, Writer};
 use crate::error::{Error, Result};
-use crate::ingest::json as lines;
+use crate::ingest::json::{self as lines, ObjectLine};
 use crate::object::{CONTENT_BYTES_MAX, Id, Kind, NewObject, Position, Scope, Value};
 
 /// The longest line: the longest content with every byte escaped, and room for the rest.
@@ -42,11 +42,15 @@ pub(super) fn put(context: &mut Context, verb: Put) -> Done {
 fn put_one(context: &mut Context, verb: Put) -> Done {
     let object = object_of(verb)?;
     let id = object.id.clone();
-    let memory = context.open_or_create()?;
-    let mut draft = memory.draft(context.writer());
-    let staged = draft.put(object)?;
-    let digest = draft.digest(&id)?;
-    let committed = memory.commit(draft, "put")?;
+    let writer = context.writer();
+    let write = |memory: &Memory| -> Result<_> {
+        let mut draft = memory.draft(writer.clone());
+        let staged = draft.put(object.clone())?;
+        let digest = draft.digest(&id)?;
+        Ok((staged, digest, memory.commit(draft, "put")?))
+    };
+    let memory = context.open_or_create(|empty| write(empty).map(drop))?;
+    let (staged, digest, committed) = write(&memory)?;
     let info = &committed.commit;
     if context.output.is_json() {
         context.output.document(&json!({
@@ -126,11 +130,19 @@ struct Sums {
     last: Option<CommitInfo>,
 }
 
-fn put_lines(context: &mut Context, file: &Path, batch: u64) -> Done {
+fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     let mut input = open_lines(file)?;
-    let memory = context.open_or_create()?;
+    let mut reader = Lines {
+        input: &mut *input,
+        number: 0,
+        buffer: Vec::new(),
+    };
+    let writer = context.writer();
+    // The first batch is read before the store is opened: if it is refused, none is made for it.
+    let first = Batch::read(&mut reader, size)?;
+    let memory = context.open_or_create(|empty| first.clone().write(empty, &writer, &mut Sums::default()))?;
     let mut sums = Sums::default();
-    let put = put_batches(context, &memory, &mut *input, batch, &mut sums);
+    let put = put_batches(&memory, &writer, first, &mut reader, size, &mut sums);
     if let Err(error) = put {
         if let Some(info) = &sums.last {
             let kept = sums.created + sums.updated + sums.unchanged;
@@ -196,87 +208,70 @@ pub(super) fn input_error(file: &Path, error: io::Error) -> Error {
     }
 }
 
-/// Puts every line, `batch` of them in a commit.
+/// Puts every line, `size` of them in a commit.
 fn put_batches(
-    context: &Context,
     memory: &Memory,
-    input: &mut dyn BufRead,
-    batch: u64,
+    writer: &Writer,
+    first: Batch,
+    reader: &mut Lines<'_>,
+    size: u64,
     sums: &mut Sums,
 ) -> Result<()> {
-    let mut reader = Lines {
-        input,
-        number: 0,
-        buffer: Vec::new(),
-    };
-    loop {
-        let mut pending = Pending::new(memory.draft(context.writer()));
-        while pending.lines < batch {
+    let mut batch = first;
+    while !batch.lines.is_empty() {
+        batch.write(memory, writer, sums)?;
+        batch = Batch::read(reader, size)?;
+    }
+    Ok(())
+}
+
+/// The objects of one commit, each with the number of its line.
+#[derive(Clone, Default)]
+struct Batch {
+    lines: Vec<(u64, ObjectLine)>,
+}
+
+impl Batch {
+    fn read(reader: &mut Lines<'_>, size: u64) -> Result<Self> {
+        let mut read = Vec::new();
+        while (read.len() as u64) < size {
             let Some((number, text)) = reader.next_line()? else {
                 break;
             };
-            pending
-                .put(number, text)
-                .map_err(|error| at_line(number, error))?;
+            let line = lines::parse(text).and_then(|json| lines::object_from_json(&json));
+            read.push((number, line.map_err(|error| at_line(number, error))?));
         }
-        if pending.lines == 0 {
-            return Ok(());
-        }
-        pending.commit(memory, sums)?;
-    }
-}
-
-/// The lines of a batch that is not yet committed.
-struct Pending {
-    draft: Draft,
-    lines: u64,
-    created: u64,
-    updated: u64,
-    unchanged: u64,
-    /// The line that last stated an id, for refusals that only the commit can make.
-    stated: HashMap<Id, u64>,
-}
-
-impl Pending {
-    fn new(draft: Draft) -> Self {
-        Self {
-            draft,
-            lines: 0,
-            created: 0,
-            updated: 0,
-            unchanged: 0,
-            stated: HashMap::new(),
-        }
+        Ok(Self { lines: read })
     }
 
-    fn put(&mut self, number: u64, text: &str) -> Result<()> {
-        let line = lines::object_from_json(&lines::parse(text)?)?;
-        self.stated.insert(line.object.id.clone(), number);
-        let staged = match line.origin {
-            Some(origin) => self.draft.put_at_most(line.object, origin)?,
-            None => self.draft.put(line.object)?,
-        };
-        self.lines += 1;
-        match staged {
-            Staged::Created => self.created += 1,
-            Staged::Updated => self.updated += 1,
-            Staged::Unchanged => self.unchanged += 1,
+    /// Stages and commits; a refusal names the line that states the object.
+    fn write(self, memory: &Memory, writer: &Writer, sums: &mut Sums) -> Result<()> {
+        let mut draft = memory.draft(writer.clone());
+        let (mut created, mut updated, mut unchanged) = (0, 0, 0);
+        // The line that last stated an id, for refusals that only the commit can make.
+        let mut stated: HashMap<Id, u64> = HashMap::new();
+        for (number, line) in self.lines {
+            stated.insert(line.object.id.clone(), number);
+            let staged = match line.origin {
+                Some(origin) => draft.put_at_most(line.object, origin),
+                None => draft.put(line.object),
+            };
+            match staged.map_err(|error| at_line(number, error))? {
+                Staged::Created => created += 1,
+                Staged::Updated => updated += 1,
+                Staged::Unchanged => unchanged += 1,
+            }
         }
-        Ok(())
-    }
-
-    fn commit(self, memory: &Memory, sums: &mut Sums) -> Result<()> {
-        let stated = self.stated;
         let line_of = |id: &String| Id::new(id).ok().and_then(|id| stated.get(&id).copied());
-        let committed = memory.commit(self.draft, "put").map_err(|error| {
+        let committed = memory.commit(draft, "put").map_err(|error| {
             match error.ids().iter().filter_map(line_of).min() {
                 Some(number) => at_line(number, error),
                 None => error,
             }
         })?;
-        sums.created += self.created;
-        sums.updated += self.updated;
-        sums.unchanged += self.unchanged;
+        sums.created += created;
+        sums.updated += updated;
+        sums.unchanged += unchanged;
         if committed.changed {
             sums.last = Some(committed.commit);
         }

@@ -102,7 +102,11 @@ pub(super) fn rollback(context: &mut Context, verb: &Rollback) -> Done {
 fn preview(context: &mut Context, verb: &Rollback) -> Done {
     let target = revision::parse(&verb.revision)?;
     let memory = context.open_to_read()?;
-    let (info, counts) = memory.rollback_preview(&target, verb.all, &context.writer())?;
+    let preview = |all| memory.rollback_preview(&target, all, &context.writer());
+    let ((info, counts), refused) = match preview(verb.all) {
+        Err(refused) if refused.code() == "other_lanes" => (preview(true)?, Some(refused)),
+        previewed => (previewed?, None),
+    };
     let head = memory.view().commit();
     if context.output.is_json() {
         context.output.document(&serde_json::json!({
@@ -114,6 +118,8 @@ fn preview(context: &mut Context, verb: &Rollback) -> Done {
             "removed": counts.removed,
             "target": info.digest.to_hex(),
             "dry_run": true,
+            "needs": refused.as_ref().map(|_| "--all"),
+            "other_lanes": refused.as_ref().map_or(&[][..], |refused| refused.ids()),
         }))?;
     } else {
         let root = context
@@ -124,6 +130,10 @@ fn preview(context: &mut Context, verb: &Rollback) -> Done {
             "would roll back to seq {}, root {root}: {told}",
             info.commit.seq
         ))?;
+        if let Some(refused) = refused {
+            let note = format!("this needs --all: {refused}");
+            context.output.note("needs", note);
+        }
         context.output.note("dry_run", "nothing was changed");
     }
     Ok(DONE)

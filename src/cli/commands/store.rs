@@ -7,18 +7,18 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::cli::context::{Context, explain_missing, shown};
+use crate::cli::context::{Context, explain, shown};
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{self, bytes, counted, short};
-use crate::cli::json;
+use crate::cli::json::{self, FORMAT};
 use crate::cli::output::{Meaning, Output};
 use crate::cli::verbs::{HashName, Init, Verify};
 use crate::digest::HashAlgorithm;
-use crate::engine::{Finding, Memory, VerifyDepth, VerifyReport};
-use crate::error::{Error, ErrorKind};
+use crate::engine::{Finding, Memory, VerifyDepth, VerifyReport, View};
+use crate::error::{Error, ErrorKind, Result};
 
-/// The number of the format that this program writes.
-const FORMAT: u32 = 1;
+/// The files without which not even a degraded reader finds anything.
+const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];
 
 pub(super) fn init(context: &mut Context, verb: &Init) -> Done {
     let path = context.new_store();
@@ -87,18 +87,25 @@ pub(super) fn head(context: &mut Context) -> Done {
 pub(super) fn stats(context: &mut Context) -> Done {
     let memory = context.open_to_read()?;
     let view = context.view(&memory)?;
-    let stats = memory.stats()?;
+    // Files and versions are those of the whole store; of a past state they say nothing.
+    let stats = match context.options.at {
+        None => Some(memory.stats()?),
+        Some(_) => None,
+    };
+    let seq = view.commit().commit.seq;
+    let commits = seq + 1;
+    let snapshots = memory.snapshots().iter().filter(|info| info.seq <= seq).count();
     let hash = memory.hash().name();
     if context.output.is_json() {
         context.output.document(&json!({
             "objects": view.len(),
-            "history": stats.history,
-            "commits": stats.commits,
-            "snapshots": stats.snapshots,
-            "segments": stats.segments,
-            "log_bytes": stats.log_bytes,
-            "live_bytes": stats.live_bytes,
-            "orphans": stats.orphans,
+            "history": stats.map(|stats| stats.history),
+            "commits": commits,
+            "snapshots": snapshots,
+            "segments": stats.map(|stats| stats.segments),
+            "log_bytes": stats.map(|stats| stats.log_bytes),
+            "live_bytes": stats.map(|stats| stats.live_bytes),
+            "orphans": stats.map(|stats| stats.orphans),
             "hash": hash,
             "format": FORMAT,
             "store": memory.path().map(absolute),
@@ -107,9 +114,16 @@ pub(super) fn stats(context: &mut Context) -> Done {
     }
     let output = &mut context.output;
     output.line(format_args!("objects    {}", view.len()))?;
+    output.line(format_args!("commits    {commits}"))?;
+    output.line(format_args!("snapshots  {snapshots}"))?;
+    let Some(stats) = stats else {
+        output.note(
+            "past",
+            "sizes are those of the whole store: leave --at out to see them",
+        );
+        return Ok(DONE);
+    };
     output.line(format_args!("history    {}", counted(stats.history, "version")))?;
-    output.line(format_args!("commits    {}", stats.commits))?;
-    output.line(format_args!("snapshots  {}", stats.snapshots))?;
     output.line(format_args!(
         "log        {} in {}",
         bytes(stats.log_bytes),
@@ -123,11 +137,6 @@ pub(super) fn stats(context: &mut Context) -> Done {
 
 pub(super) fn verify(context: &mut Context, verb: &Verify) -> Done {
     let path = context.store()?;
-    if context.options.at.is_some() {
-        // The whole store is checked whatever the revision; it has to be one that is kept.
-        let memory = context.open_to_read()?;
-        context.view(&memory)?;
-    }
     let depth = if verb.quick {
         VerifyDepth::Quick
     } else {
@@ -135,26 +144,53 @@ pub(super) fn verify(context: &mut Context, verb: &Verify) -> Done {
     };
     let report = Memory::verify_store(&path, &context.reading_options(), depth).map_err(|error| {
         let missing = error.kind() == ErrorKind::NotFound;
-        explain_missing(
-            if missing {
-                error.with_code("no_store")
-            } else {
-                error
-            },
-            &path,
-        )
+        let error = if missing {
+            error.with_code("no_store")
+        } else {
+            error
+        };
+        explain(error, &path)
     })?;
-    tell_report(context, &path, &report)?;
-    if report.ok {
-        return Ok(DONE);
+    if !report.ok {
+        tell_report(context, &path, &report, None)?;
+        return Err(damaged(&path, &report).into());
     }
-    Err(damaged(&path, &report).into())
+    let state = match &context.options.at {
+        None => None,
+        Some(_) => Some(read_state(context)?),
+    };
+    tell_report(context, &path, &report, state.as_ref())?;
+    Ok(DONE)
 }
 
-fn tell_report(context: &mut Context, path: &Path, report: &VerifyReport) -> Result<(), Failure> {
+/// Reads every object of the state that `--at` names, with its content.
+fn read_state(context: &Context) -> Result<View> {
+    // What there is to warn of stands in the report.
+    let memory = context.reading_options().open(context.store()?)?;
+    let view = context.view(&memory)?;
+    for object in view.objects() {
+        object?;
+    }
+    Ok(view)
+}
+
+fn tell_report(
+    context: &mut Context,
+    path: &Path,
+    report: &VerifyReport,
+    state: Option<&View>,
+) -> Result<(), Failure> {
     let output = &mut context.output;
     if output.is_json() {
-        return output.document(&json::verify_report(report));
+        let mut document = json::verify_report(report);
+        if let Some(view) = state {
+            document["at"] = json!({
+                "seq": view.commit().commit.seq,
+                "root": view.root().to_hex(),
+                "objects": view.len(),
+            });
+        }
+        return output.document(&document);
     }
     let verdict = if report.ok {
         output.paint(Meaning::Good, "ok")
@@ -168,6 +204,14 @@ fn tell_report(context: &mut Context, path: &Path, report: &VerifyReport) -> Res
         bytes(report.bytes),
         shown(path),
     ))?;
+    if let Some(view) = state {
+        output.line(format_args!(
+            "the state at seq {}, root {}, is whole: {}",
+            view.commit().commit.seq,
+            short(view.root().as_bytes()),
+            counted(view.len(), "object"),
+        ))?;
+    }
     if report.erased + report.thinned > 0 {
         output.line(format_args!(
             "{} erased, {} thinned",
@@ -185,23 +229,43 @@ fn tell_report(context: &mut Context, path: &Path, report: &VerifyReport) -> Res
 
 fn tell_finding(output: &mut Output, meaning: Meaning, what: &str, finding: &Finding) -> Result<(), Failure> {
     let label = output.paint(meaning, what);
+    // An error tells the place in front of what it is; here the place has a column of its own.
+    let place = finding
+        .offset
+        .map(|offset| format!("{} is damaged at byte {offset}: ", finding.file));
+    let what = place
+        .and_then(|place| finding.what.strip_prefix(&place))
+        .unwrap_or(&finding.what);
     let offset = finding
         .offset
         .map_or_else(String::new, |offset| format!(" at {offset}"));
     output.line(format_args!(
         "{label}  {}{offset}: {}",
         finding.file,
-        human::one_line(&finding.what)
+        human::one_line(what)
     ))
 }
 
 fn damaged(path: &Path, report: &VerifyReport) -> Error {
     let places = counted(report.damage.len() as u64, "place");
+    let needed = report
+        .damage
+        .iter()
+        .find(|finding| NEEDED_TO_READ.contains(&finding.file.as_str()));
+    let hint = match needed {
+        Some(finding) => format!(
+            "nothing can be read without the file {}: put it back from a copy of this store",
+            finding.file
+        ),
+        None => {
+            "--degraded reads the newest state before the damage, nothing after it: export that, and keep \
+                 the damaged folder"
+                .to_owned()
+        }
+    };
     Error::corrupt(format!("the store in {} is damaged in {places}", shown(path)))
         .with_code("damaged")
-        .with_hint(
-            "everything whole can still be read with --degraded; export it, and keep the damaged folder",
-        )
+        .with_hint(hint)
 }
 
 /// The path from the root of the file system, if that can be told.

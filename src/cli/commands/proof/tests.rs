@@ -73,6 +73,26 @@ fn no_field_of_a_document_can_be_changed_dropped_or_added() {
 }
 
 #[test]
+fn a_document_has_one_form() {
+    // INVARIANT CLI-6: what a lenient reader would take for the same document is another one.
+    for document in [document_about("b", &HELD), document_about("nobody", &HELD)] {
+        let as_list = |value: &serde_json::Value| -> serde_json::Value {
+            value.as_object().unwrap().values().cloned().collect()
+        };
+        assert!(check(&as_list(&document).to_string()).is_err());
+        for place in ["/levels/0", "/terminal"] {
+            let mut changed = document.clone();
+            let part = changed.pointer_mut(place).unwrap();
+            *part = as_list(part);
+            assert!(check(&changed.to_string()).is_err(), "{place}");
+        }
+    }
+    let mut absent = document_about("nobody", &HELD);
+    absent.as_object_mut().unwrap().remove("object");
+    assert!(check(&absent.to_string()).is_err());
+}
+
+#[test]
 fn what_is_no_document_is_refused() {
     for text in ["", "null", "[]", "{}", "{\"version\":1}", &"[".repeat(100_000)] {
         assert!(check(text).is_err());
