@@ -222,6 +222,15 @@ impl View {
         Ok(Some((created, updated)))
     }
 
+    /// The node of the state trie that the digits of `path` lead to; see [`trie::Trie::node`].
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a node cannot be read.
+    pub fn trie_node(&self, path: &[u8]) -> Result<Option<trie::Node>> {
+        let (trie, suite) = (&self.entry.trie, self.inner.store.suite);
+        trie.node(path, suite, trie::Shape::State, &NoSource)
+    }
+
     /// Proves that this state has this version of `id`, or that it has no `id`.
     ///
     /// # Errors

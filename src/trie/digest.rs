@@ -81,12 +81,18 @@ impl NodeHasher {
         children: &[[u8; DIGEST_LEN]],
     ) -> [u8; DIGEST_LEN] {
         debug_assert_eq!(children.len(), bitmap.count_ones() as usize);
+        let header = Self::header(level, bitmap, count);
+        self.suite
+            .hash_fixed(self.branch, &[&header, children.as_flattened()])
+    }
+
+    /// What stands before the digests of the children.
+    pub(super) fn header(level: usize, bitmap: u16, count: u64) -> [u8; HEADER_LEN] {
         let mut header = [0_u8; HEADER_LEN];
         header[0..2].copy_from_slice(&bitmap.to_le_bytes());
         header[2..4].copy_from_slice(&(level as u16).to_le_bytes());
         header[8..16].copy_from_slice(&count.to_le_bytes());
-        self.suite
-            .hash_fixed(self.branch, &[&header, children.as_flattened()])
+        header
     }
 
     /// The root of the empty trie.

@@ -25,6 +25,7 @@ mod build;
 mod diff;
 mod digest;
 mod edit;
+mod inspect;
 mod node;
 mod proof;
 mod stored;
@@ -39,6 +40,7 @@ use crate::digest::{HashSuite, KeyPath, Root};
 use crate::error::{Error, Result};
 
 pub use diff::{Change, Diff};
+pub use inspect::{ChildNode, Node, NodeKind};
 pub use proof::{Proof, ProofLevel, Terminal};
 pub use stored::{NoSource, NodeSource, StoredNode};
 pub use verify::{ProofError, Proven, verify_proof};

@@ -2,6 +2,7 @@
 
 mod diff;
 mod edit;
+mod inspect;
 mod memory;
 mod proof;
 mod stored;
