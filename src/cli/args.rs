@@ -20,7 +20,7 @@ use super::verbs::Verb;
 use crate::engine::Writer;
 use crate::object::Origin;
 
-const HEADING: &str = "Options that may also stand before the verb";
+pub(crate) const HEADING: &str = "Options that may also stand before the verb";
 
 const HELP: &str = "\
 {name} {version}: the memory of a long-running agent, with snapshots and rollback
@@ -37,6 +37,7 @@ Time       snapshot    name the present state           snapshots the states wit
 Trust      verify      check every byte of the store    head      the root that names the state
            prove       a proof for one object           contains  whether a digest is in here
            check-proof check it, without the store      stats     counts and sizes
+Look in    debug       ask the store anything: a shell, or one question with -c
 Learn      tour        see all of it on real input      help      about a verb: treering help put
 
 Options, before or after the verb:
@@ -151,6 +152,15 @@ pub(crate) struct WriteOptions {
     commit: CommitOptions,
 }
 
+/// The options of the shell, which reads and, if it is told so, writes.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ShellOptions {
+    #[command(flatten)]
+    read: ReadOptions,
+    #[command(flatten)]
+    commit: CommitOptions,
+}
+
 /// The options of a verb that works on no store, or makes its own.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct PlainOptions {
@@ -167,6 +177,7 @@ pub(crate) enum VerbOptions<'a> {
     Read(&'a ReadOptions),
     Write(&'a WriteOptions),
     Plain(&'a PlainOptions),
+    Shell(&'a ShellOptions),
 }
 
 impl Cli {
@@ -180,15 +191,9 @@ impl Cli {
         let after = match verb.options() {
             VerbOptions::Read(read) => {
                 refuse(&verb, "a verb that only reads", &before.commit.named())?;
-                AnyOptions {
-                    store: read.store.clone(),
-                    json: read.json,
-                    at: read.at.clone(),
-                    degraded: read.degraded,
-                    lane: read.lane.clone(),
-                    commit: CommitOptions::default(),
-                }
+                read.as_any(CommitOptions::default())
             }
+            VerbOptions::Shell(shell) => shell.read.as_any(shell.commit.clone()),
             VerbOptions::Write(write) => {
                 refuse(&verb, "a verb that writes", &before.reading_named())?;
                 AnyOptions {
@@ -257,8 +262,22 @@ fn refuse(verb: &Verb, what: &str, named: &[&str]) -> Result<(), Failure> {
     }
 }
 
+impl ReadOptions {
+    fn as_any(&self, commit: CommitOptions) -> AnyOptions {
+        AnyOptions {
+            store: self.store.clone(),
+            json: self.json,
+            at: self.at.clone(),
+            degraded: self.degraded,
+            lane: self.lane.clone(),
+            commit,
+        }
+    }
+}
+
 impl AnyOptions {
-    fn overlaid_by(self, after: Self) -> Self {
+    /// These options where `after` says nothing else.
+    pub(crate) fn overlaid_by(self, after: Self) -> Self {
         Self {
             store: after.store.or(self.store),
             json: after.json || self.json,

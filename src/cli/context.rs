@@ -14,6 +14,8 @@ use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::args::AnyOptions;
 use super::errors::system_kind;
@@ -33,12 +35,21 @@ const STORE_NAMES: [&str; 5] = ["format", "lock", "live", "manifest", "log"];
 pub(crate) struct Context {
     pub(crate) options: AnyOptions,
     pub(crate) output: Output,
+    /// Set when the person at a shell stops the command.
+    pub(crate) stop: Option<Arc<AtomicBool>>,
+    /// The memory that a shell opened for all of its commands.
+    kept: Option<Memory>,
 }
 
 impl Context {
     pub(crate) fn new(options: AnyOptions) -> Self {
         let output = Output::new(options.json);
-        Self { options, output }
+        Self {
+            options,
+            output,
+            stop: None,
+            kept: None,
+        }
     }
 
     /// Who writes.
@@ -73,10 +84,13 @@ impl Context {
     }
 
     /// The engine's options that a run shares, whatever it does.
-    fn engine_options(&self) -> Options {
+    pub(crate) fn engine_options(&self) -> Options {
         let mut options = Options::new().indexes(false);
         if let Some(wait) = self.options.commit.wait {
             options = options.wait(wait);
+        }
+        if let Some(stop) = &self.stop {
+            options = options.stop(Arc::clone(stop));
         }
         match self.output.progress() {
             Some(progress) => options.progress(progress),
@@ -93,6 +107,9 @@ impl Context {
 
     /// Opens the store for reading: takes no lock, writes nothing.
     pub(crate) fn open_to_read(&mut self) -> Result<Memory> {
+        if let Some(kept) = &self.kept {
+            return Ok(kept.clone());
+        }
         let path = self.store()?;
         let memory = self
             .reading_options()
@@ -109,6 +126,9 @@ impl Context {
 
     /// Opens the store for writing; it must be there.
     pub(crate) fn open_to_write(&mut self) -> Result<Memory> {
+        if let Some(kept) = &self.kept {
+            return Ok(kept.clone());
+        }
         let path = self.store()?;
         let memory = self
             .engine_options()
@@ -121,6 +141,9 @@ impl Context {
     /// Opens the store for writing, and makes it if there is none. Before a store is made, `rehearse` does the
     /// work on an empty memory: a write that is refused leaves no empty store behind.
     pub(crate) fn open_or_create(&mut self, rehearse: impl FnOnce(&Memory) -> Result<()>) -> Result<Memory> {
+        if let Some(kept) = &self.kept {
+            return Ok(kept.clone());
+        }
         let path = self.store()?;
         refuse_other_folder(&path)?;
         let open = match self.engine_options().open(&path) {
@@ -155,6 +178,16 @@ impl Context {
         })
     }
 
+    /// Gives every verb from now on this memory instead of opening the store anew.
+    pub(crate) fn keep(&mut self, memory: Memory) {
+        self.kept = Some(memory);
+    }
+
+    /// The memory that is kept open.
+    pub(crate) fn kept(&self) -> Option<&Memory> {
+        self.kept.as_ref()
+    }
+
     /// The state that `--at` names, or the head.
     pub(crate) fn view(&self, memory: &Memory) -> Result<View> {
         match &self.options.at {
@@ -173,6 +206,13 @@ impl Context {
         match revision::parse(text)? {
             Revision::Head => Ok(memory.view()),
             revision => memory.view_at(&revision, &self.lane()),
+        }
+    }
+
+    /// Tells what the owner should know of the memory that is kept open.
+    pub(crate) fn tell_kept_warnings(&mut self) {
+        if let Some(memory) = self.kept.clone() {
+            self.tell_warnings(&memory);
         }
     }
 
@@ -204,6 +244,11 @@ fn user_store() -> Option<PathBuf> {
 
 fn no_home() -> Error {
     Error::not_found("there is no store here, and no HOME to look for one in").with_code("no_store")
+}
+
+/// Whether a folder holds what only a store does, whatever else is wrong with it.
+pub(crate) fn looks_like_store(path: &Path) -> bool {
+    STORE_NAMES.iter().filter(|name| path.join(name).exists()).count() >= 2
 }
 
 /// Refuses to scatter the files of a store among others (CLI-4).

@@ -56,6 +56,42 @@ impl Failure {
         }
     }
 
+    /// What clap refused, in a sentence; `hint` where clap has none.
+    pub(crate) fn of_clap(error: &clap::Error, hint: &str) -> Self {
+        let text = error.render().to_string();
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let first = lines.next().unwrap_or_default();
+        let (tips, rest): (Vec<&str>, Vec<&str>) = lines
+            .take_while(|line| !line.starts_with("Usage:"))
+            .partition(|line| line.starts_with("tip:"));
+        let mut message = first.trim_start_matches("error: ").to_owned();
+        for line in rest {
+            message = format!("{message} {line}");
+        }
+        let tips: Vec<&str> = tips.iter().map(|tip| tip.trim_start_matches("tip: ")).collect();
+        let hint = if tips.is_empty() {
+            hint.to_owned()
+        } else {
+            tips.join("; ")
+        };
+        Self::Usage {
+            message,
+            hint: Some(hint),
+        }
+    }
+
+    /// The same failure, told with the place of the command that failed.
+    pub(crate) fn at(self, place: &str) -> Self {
+        match self {
+            Self::Error(error) => Self::Error(error.context(place)),
+            Self::Usage { message, hint } => Self::Usage {
+                message: format!("{place}: {message}"),
+                hint,
+            },
+            Self::ClosedPipe => Self::ClosedPipe,
+        }
+    }
+
     /// What a failed write to the output means.
     pub(crate) fn from_output(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {

@@ -5,7 +5,7 @@
 
 use super::errors::Failure;
 use super::json;
-use super::output::{Meaning, Output, printable};
+use super::output::{Meaning, Mode, Output, printable};
 use crate::digest::to_hex;
 use crate::object::{Object, Value};
 
@@ -49,22 +49,40 @@ pub(crate) fn coloured(meaning: Meaning, text: impl AsRef<str>) -> Cell {
 
 /// A number, aligned to the right.
 pub(crate) fn number(number: u64) -> Cell {
+    right(number.to_string())
+}
+
+/// A cell that is aligned to the right.
+pub(crate) fn right(text: impl AsRef<str>) -> Cell {
     Cell {
         right: true,
-        ..plain(number.to_string())
+        ..plain(text)
+    }
+}
+
+impl Cell {
+    /// The text in its colour.
+    pub(crate) fn painted(&self, output: &Output) -> String {
+        match self.meaning {
+            Some(meaning) => output.paint(meaning, &self.text),
+            None => self.text.clone(),
+        }
     }
 }
 
 /// Rows with aligned columns. The first rows set the widths, so that a long stream is not held back.
 pub(crate) struct Table {
+    headings: &'static [&'static str],
     rows: Vec<Vec<Cell>>,
     widths: Vec<usize>,
     written: u64,
 }
 
 impl Table {
-    pub(crate) fn new() -> Self {
+    /// A table whose columns have these names, which are shown where the output has headings.
+    pub(crate) fn new(headings: &'static [&'static str]) -> Self {
         Self {
+            headings,
             rows: Vec::new(),
             widths: Vec::new(),
             written: 0,
@@ -91,6 +109,18 @@ impl Table {
     }
 
     fn write(&mut self, output: &mut Output) -> Result<(), Failure> {
+        if output.mode() == Mode::Markdown {
+            return self.write_markdown(output);
+        }
+        if self.written == 0 && !self.rows.is_empty() && output.has_headings() {
+            let right = |index| self.rows[0].get(index).is_some_and(|cell: &Cell| cell.right);
+            let cells = self.headings.iter().enumerate().map(|(index, name)| Cell {
+                right: right(index),
+                ..coloured(Meaning::Heading, name)
+            });
+            let cells = cells.collect();
+            self.rows.insert(0, cells);
+        }
         for row in &self.rows {
             self.widths.resize(self.widths.len().max(row.len()), 0);
             for (width, cell) in self.widths.iter_mut().zip(row) {
@@ -101,6 +131,18 @@ impl Table {
             self.written += 1;
             let line = self.laid_out(output, &row);
             output.line(line)?;
+        }
+        Ok(())
+    }
+
+    fn write_markdown(&mut self, output: &mut Output) -> Result<(), Failure> {
+        if self.written == 0 && !self.rows.is_empty() {
+            output.markdown_row(self.headings.iter().map(|name| (*name).to_owned()))?;
+            output.markdown_row(self.headings.iter().map(|_| "---".to_owned()))?;
+        }
+        for row in std::mem::take(&mut self.rows) {
+            self.written += 1;
+            output.markdown_row(row.into_iter().map(|cell| cell.text))?;
         }
         Ok(())
     }

@@ -9,6 +9,7 @@
 mod args;
 mod commands;
 mod context;
+mod debug;
 mod errors;
 mod human;
 mod json;

@@ -15,15 +15,18 @@ use std::fmt::{Display, Write as _};
 use std::io::{self, BufWriter, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::errors::{BUG, DONE, Failure, USAGE};
 use crate::engine::Progress;
+use crate::error::{Error, ErrorKind};
 
 /// The width of a line where no terminal says otherwise.
 const WIDTH: usize = 100;
@@ -47,12 +50,39 @@ pub(crate) enum Meaning {
     Heading,
 }
 
+/// How answers are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Mode {
+    /// For people: aligned columns.
+    Table,
+    /// For programs: one document, or a line each for streams.
+    Json,
+    /// For pages: tables of Markdown, everything else in fences.
+    Markdown,
+}
+
 /// The output of one run.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about where the output goes"
+)]
 pub(crate) struct Output {
-    json: bool,
+    mode: Mode,
+    /// Whether tables begin with a line that names their columns: in the shell, where nobody has `--help` at hand.
+    headings: bool,
     coloured: bool,
     width: Option<usize>,
-    out: BufWriter<io::Stdout>,
+    out: BufWriter<Box<dyn io::Write>>,
+    /// Whether a fence of Markdown is open.
+    fenced: bool,
+    /// Set when the user wants no more of it.
+    stop: Option<Arc<AtomicBool>>,
+    /// Shows how far long work has come.
+    bar: ProgressBar,
+    /// Whether somebody waits: nobody does while a line is typed.
+    awaited: Arc<AtomicBool>,
+    /// Whether answers go to a pager, which has the screen.
+    paged: bool,
     notes: Vec<(&'static str, String)>,
 }
 
@@ -63,17 +93,127 @@ impl Output {
         let coloured = !json && AutoStream::choice(&stdout) != ColorChoice::Never;
         let width = stdout.is_terminal().then(|| terminal_width().unwrap_or(WIDTH));
         Self {
-            json,
+            mode: if json { Mode::Json } else { Mode::Table },
+            headings: false,
             coloured,
             width,
-            out: BufWriter::with_capacity(1 << 16, stdout),
+            out: BufWriter::with_capacity(1 << 16, Box::new(stdout)),
+            fenced: false,
+            stop: None,
+            bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8)),
+            awaited: Arc::new(AtomicBool::new(true)),
+            paged: false,
             notes: Vec::new(),
         }
     }
 
     /// Whether answers are JSON.
     pub(crate) fn is_json(&self) -> bool {
-        self.json
+        self.mode == Mode::Json
+    }
+
+    /// How answers are written.
+    pub(crate) fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Writes what follows in another way. Colours are for people at a terminal only.
+    pub(crate) fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
+        self.coloured = mode == Mode::Table && AutoStream::choice(&io::stdout()) != ColorChoice::Never;
+    }
+
+    /// Whether tables begin with a line that names their columns.
+    pub(crate) fn has_headings(&self) -> bool {
+        self.headings || self.mode == Mode::Markdown
+    }
+
+    /// Lets tables begin with a line that names their columns.
+    pub(crate) fn show_headings(&mut self) {
+        self.headings = true;
+    }
+
+    /// Ends answers with an error of code `interrupted` as soon as `stop` is set.
+    pub(crate) fn stop_when(&mut self, stop: Arc<AtomicBool>) {
+        self.stop = Some(stop);
+    }
+
+    /// Before anything is written: whether it is still wanted. With the first line of an answer the bar goes.
+    fn begin_line(&self) -> Result<(), Failure> {
+        if self.awaited.swap(false, Ordering::Relaxed) {
+            self.bar.finish_and_clear();
+        }
+        self.check_stop()
+    }
+
+    /// Fails with code `interrupted` if the user wants no more.
+    pub(crate) fn check_stop(&self) -> Result<(), Failure> {
+        match &self.stop {
+            Some(stop) if stop.load(Ordering::Relaxed) => Err(interrupted().into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends what follows to a pager, or, with `None`, to standard output again.
+    pub(crate) fn redirect(&mut self, pager: Option<Box<dyn io::Write>>) -> Result<(), Failure> {
+        let flushed = self.flush();
+        self.paged = pager.is_some();
+        let out = pager.unwrap_or_else(|| Box::new(io::stdout()));
+        let old = std::mem::replace(&mut self.out, BufWriter::with_capacity(1 << 16, out));
+        // What a reader that went away did not take must not be offered again when this is dropped.
+        drop(old.into_parts());
+        flushed
+    }
+
+    /// Whether somebody waits for what is being done, and wants to see how far it has come.
+    pub(crate) fn set_awaited(&mut self, awaited: bool) {
+        self.awaited.store(awaited, Ordering::Relaxed);
+        if !awaited {
+            self.bar.finish_and_clear();
+        }
+    }
+
+    /// Ends one command of a shell: closes what is open, hands over what is buffered, and says what was noted.
+    pub(crate) fn end_command(&mut self) -> Result<(), Failure> {
+        self.close_fence()?;
+        let flushed = self.flush();
+        for (code, message) in std::mem::take(&mut self.notes) {
+            to_stderr(&json!({ "note": { "code": code, "message": message } }).to_string());
+        }
+        flushed
+    }
+
+    /// Says on standard error why a command of a shell failed.
+    pub(crate) fn tell_failure(&mut self, failure: &Failure) {
+        // A closed pipe is met again, and told, at the end.
+        drop(self.flush());
+        let notes = std::mem::take(&mut self.notes);
+        report(failure, self.is_json(), &notes);
+    }
+
+    fn open_fence(&mut self) -> Result<(), Failure> {
+        if self.mode == Mode::Markdown && !std::mem::replace(&mut self.fenced, true) {
+            return writeln!(self.out, "```text").map_err(Failure::from_output);
+        }
+        Ok(())
+    }
+
+    fn close_fence(&mut self) -> Result<(), Failure> {
+        if std::mem::take(&mut self.fenced) {
+            return writeln!(self.out, "```").map_err(Failure::from_output);
+        }
+        Ok(())
+    }
+
+    /// Writes one row of a Markdown table, or the line below its headings.
+    pub(crate) fn markdown_row(&mut self, cells: impl Iterator<Item = String>) -> Result<(), Failure> {
+        self.begin_line()?;
+        self.close_fence()?;
+        let mut row = String::from("|");
+        for cell in cells {
+            let _ = write!(row, " {} |", cell.replace('|', "\\|"));
+        }
+        writeln!(self.out, "{row}").map_err(Failure::from_output)
     }
 
     /// How wide a line may be; `None` when nobody looks at a terminal and nothing need be cut.
@@ -88,6 +228,8 @@ impl Output {
 
     /// Writes one document, or one line of a stream.
     pub(crate) fn document(&mut self, document: &Value) -> Result<(), Failure> {
+        self.begin_line()?;
+        self.open_fence()?;
         serde_json::to_writer(&mut self.out, document)
             .map_err(io::Error::from)
             .and_then(|()| self.out.write_all(b"\n"))
@@ -96,6 +238,8 @@ impl Output {
 
     /// Writes one line for people.
     pub(crate) fn line(&mut self, text: impl Display) -> Result<(), Failure> {
+        self.begin_line()?;
+        self.open_fence()?;
         writeln!(self.out, "{text}").map_err(Failure::from_output)
     }
 
@@ -107,8 +251,12 @@ impl Output {
     /// Tells people something beside the answer, on standard error.
     pub(crate) fn note(&mut self, code: &'static str, message: impl Into<String>) {
         let message = message.into();
-        if self.json {
+        if self.is_json() {
             self.notes.push((code, message));
+        } else if self.paged {
+            let text = paint(self.coloured, Meaning::Quiet, printable(&message));
+            // A pager that was left is met again, and told, at the end.
+            drop(writeln!(self.out, "{text}"));
         } else {
             // What was said before stands before it. A closed pipe is met again, and told, at the end.
             drop(self.out.flush());
@@ -118,29 +266,39 @@ impl Output {
 
     /// Says that an answer is empty: to people only, an empty stream says it to programs.
     pub(crate) fn nothing_found(&mut self) {
-        if !self.json {
+        if !self.is_json() {
             self.note("nothing_found", "nothing found");
         }
     }
 
     /// A bar on standard error that shows how far long work has come; nothing without a terminal.
     pub(crate) fn progress(&self) -> Option<Arc<dyn Fn(Progress) + Send + Sync>> {
-        if self.json || !io::stderr().is_terminal() {
+        if self.is_json() || !io::stderr().is_terminal() {
             return None;
         }
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
-        let style = ProgressStyle::with_template("{msg} {wide_bar} {bytes}/{total_bytes}");
+        let (bar, awaited) = (self.bar.clone(), Arc::clone(&self.awaited));
+        let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        let begun = Instant::now();
+        let work = Mutex::new(None);
         Some(Arc::new(move |progress: Progress| {
+            let mut work = work.lock();
+            let ended = progress.done >= progress.total;
+            let begun = match *work {
+                Some((doing, begun)) if doing == progress.doing => begun,
+                _ => Instant::now(),
+            };
+            *work = (!ended).then_some((progress.doing, begun));
             // A bar that comes and goes at once is only a flicker; without a total there is nothing to fill.
-            if progress.total == 0 || begun.elapsed() < BAR_AFTER {
+            if progress.total == 0 || begun.elapsed() < BAR_AFTER || !awaited.load(Ordering::Relaxed) {
                 return;
+            }
+            if bar.is_finished() {
+                bar.reset();
             }
             bar.set_length(progress.total);
             bar.set_position(progress.done);
             bar.set_message(progress.doing);
-            if progress.done >= progress.total {
+            if ended {
                 bar.finish_and_clear();
             }
         }))
@@ -148,7 +306,7 @@ impl Output {
 
     /// A bar over `total` steps on standard error; invisible without a terminal.
     pub(crate) fn steps(&self, total: usize, doing: &'static str) -> ProgressBar {
-        if self.json || !io::stderr().is_terminal() {
+        if self.is_json() || !io::stderr().is_terminal() {
             return ProgressBar::hidden();
         }
         let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr_with_hz(8));
@@ -160,8 +318,9 @@ impl Output {
 
     /// Ends the run: writes out what is buffered, then says what went wrong, if anything did.
     pub(crate) fn finish(mut self, done: Result<u8, Failure>) -> ExitCode {
-        let flushed = self.flush();
+        let flushed = self.close_fence().and_then(|()| self.flush());
         let done = done.and_then(|code| flushed.map(|()| code));
+        let json = self.is_json();
         // Whatever is left in the buffer after a failed flush has no reader: dropping it must not try again.
         drop(self.out.into_parts());
         match done {
@@ -172,11 +331,16 @@ impl Output {
                 ExitCode::from(code)
             }
             Err(failure) => {
-                report(&failure, self.json, &self.notes);
+                report(&failure, json, &self.notes);
                 ExitCode::from(failure.exit_code())
             }
         }
     }
+}
+
+/// The end of a command that the user stopped.
+pub(crate) fn interrupted() -> Error {
+    Error::new(ErrorKind::Io, "stopped").with_code("interrupted")
 }
 
 /// Says on standard error what went wrong.
@@ -231,32 +395,7 @@ pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> ExitCode {
             Err(error) => ExitCode::from(Failure::from_output(error).exit_code()),
         },
         _ if json => {
-            let text = error.render().to_string();
-            let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-            let first = lines.next().unwrap_or_default();
-            let (hints, rest): (Vec<&str>, Vec<&str>) = lines
-                .take_while(|line| !line.starts_with("Usage:"))
-                .partition(|line| line.starts_with("tip:"));
-            let mut message = first.trim_start_matches("error: ").to_owned();
-            for line in rest {
-                let _ = write!(message, " {line}");
-            }
-            let hint = match hints.as_slice() {
-                [] => "see treering --help".to_owned(),
-                tips => tips
-                    .iter()
-                    .map(|tip| tip.trim_start_matches("tip: "))
-                    .collect::<Vec<_>>()
-                    .join("; "),
-            };
-            report(
-                &Failure::Usage {
-                    message,
-                    hint: Some(hint),
-                },
-                true,
-                &[],
-            );
+            report(&Failure::of_clap(error, "see treering --help"), true, &[]);
             ExitCode::from(USAGE)
         }
         _ => {

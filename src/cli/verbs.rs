@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::args::{PlainOptions, ReadOptions, VerbOptions, WriteOptions};
+use super::args::{PlainOptions, ReadOptions, ShellOptions, VerbOptions, WriteOptions};
+use super::output::Mode;
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -116,6 +117,15 @@ pub(crate) enum Verb {
     /// Count and measure the store
     #[command(after_help = "Examples:\n  treering stats\n  treering stats --json")]
     Stats(Stats),
+    /// Ask the store anything, in a shell that writes nothing
+    #[command(
+        after_help = "At a terminal it reads commands with completion and history; otherwise it runs the commands of -f and\n\
+                      -c, or those on standard input, a line each, and stops at the first that fails. Opens damaged\n\
+                      stores too, and says what of them is served.\n\n\
+                      Examples:\n  treering debug\n  treering debug -c 'changes' -c 'would rollback snap:0'\n  \
+                      treering debug --mode markdown -f questions.txt\n  echo 'where tea' | treering debug --json"
+    )]
+    Debug(Debug),
     /// See all of it on real input: snapshot, diff, rollback, verify
     #[command(after_help = "Examples:\n  treering tour\n  treering tour --keep ./my-first-store")]
     Tour(Tour),
@@ -242,6 +252,12 @@ pub(crate) struct List {
     /// Only where the attribute has this value: k=text, or k:=JSON; may be repeated
     #[arg(long = "attr", value_name = "K=V")]
     pub(crate) attributes: Vec<String>,
+    /// Only what was written in or after this commit, or at or after this time
+    #[arg(long, value_name = "REV")]
+    pub(crate) since: Option<String>,
+    /// Only what was last written in or before this commit, or at or before this time
+    #[arg(long, value_name = "REV")]
+    pub(crate) until: Option<String>,
     /// Also what has expired
     #[arg(long)]
     pub(crate) include_expired: bool,
@@ -442,6 +458,28 @@ pub(crate) struct Stats {
     options: ReadOptions,
 }
 
+/// `debug`
+#[derive(Args, Debug)]
+pub(crate) struct Debug {
+    /// Run this command and leave; may be repeated
+    #[arg(short = 'c', long = "command", value_name = "COMMAND")]
+    pub(crate) commands: Vec<String>,
+    /// Run the commands in FILE, a line each, and leave; may be repeated, and comes before -c
+    #[arg(short = 'f', long = "file", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Allow snapshot, rollback, undo, redo, put and remove
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// How answers are written
+    #[arg(long, value_name = "MODE", conflicts_with = "json")]
+    pub(crate) mode: Option<Mode>,
+    /// Go on after a command that failed; the exit code is still that of the first failure
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+    #[command(flatten)]
+    options: ShellOptions,
+}
+
 /// `tour`
 #[derive(Args, Debug)]
 pub(crate) struct Tour {
@@ -484,6 +522,7 @@ impl Verb {
             Self::Verify(_) => "verify",
             Self::Export(_) => "export",
             Self::Stats(_) => "stats",
+            Self::Debug(_) => "debug",
             Self::Tour(_) => "tour",
             Self::TourWriter(_) => "tour-writer",
         }
@@ -513,6 +552,7 @@ impl Verb {
             Self::Verify(verb) => VerbOptions::Read(&verb.options),
             Self::Export(verb) => VerbOptions::Read(&verb.options),
             Self::Stats(verb) => VerbOptions::Read(&verb.options),
+            Self::Debug(verb) => VerbOptions::Shell(&verb.options),
             Self::Tour(verb) => VerbOptions::Plain(&verb.options),
             Self::TourWriter(verb) => VerbOptions::Write(&verb.options),
         }

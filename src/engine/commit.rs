@@ -435,6 +435,7 @@ impl Inner {
                 head.commit.root,
                 &head.trie,
                 &self.store.records,
+                &self.options,
             )
         })?;
         Ok(placed)

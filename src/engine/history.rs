@@ -113,7 +113,9 @@ impl Memory {
         let commits = self.inner.store.catalog.read().commits().to_vec();
         let mut entries = Vec::new();
         let mut before = None;
-        for commit in commits {
+        let total = commits.len() as u64;
+        for (done, commit) in (1..).zip(commits) {
+            self.inner.options.step("commits", done, total)?;
             let now = commit
                 .trie
                 .get(&key, &NoSource)?
@@ -137,6 +139,7 @@ impl Memory {
     pub fn diff(&self, older: &View, newer: &View) -> Result<Vec<Change>> {
         let mut changes = Vec::new();
         for change in older.entry.trie.diff(&newer.entry.trie, &NoSource) {
+            self.inner.options.check_stop()?;
             let change = change?;
             let either = change.new.or(change.old);
             let either = either.ok_or_else(|| Error::internal("a difference with neither side"))?;

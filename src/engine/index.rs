@@ -22,6 +22,8 @@ use crate::object::{Id, Object, Value};
 use crate::store::{RING, Records};
 use crate::trie::{Entry, NoSource, Trie};
 
+use super::options::Options;
+
 /// Indexes kept a family: the head's, and one for each snapshot of a ring.
 const KEPT: usize = RING + 4;
 
@@ -180,7 +182,14 @@ impl IndexCache {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
-    pub(super) fn get(&self, family: Family, root: Root, trie: &Trie, records: &Records) -> Result<Index> {
+    pub(super) fn get(
+        &self,
+        family: Family,
+        root: Root,
+        trie: &Trie,
+        records: &Records,
+        options: &Options,
+    ) -> Result<Index> {
         let mut kept = self.families[family as usize].lock();
         if let Some(at) = kept.iter().position(|kept| kept.root == root) {
             let found = kept.remove(at).expect("position found it");
@@ -190,7 +199,7 @@ impl IndexCache {
         }
         let index = match kept.front() {
             Some(nearest) => derive(family, nearest, trie, records)?,
-            None => build(family, trie, records)?,
+            None => build(family, trie, records, options)?,
         };
         kept.push_front(Kept {
             root,
@@ -202,9 +211,10 @@ impl IndexCache {
     }
 }
 
-fn build(family: Family, trie: &Trie, records: &Records) -> Result<Index> {
+fn build(family: Family, trie: &Trie, records: &Records, options: &Options) -> Result<Index> {
     let mut index = Index::default();
-    for entry in trie.iter(&NoSource) {
+    for (done, entry) in (1..).zip(trie.iter(&NoSource)) {
+        options.step("index", done, trie.len())?;
         index.add(family, &load(records, &entry?)?)?;
     }
     Ok(index)

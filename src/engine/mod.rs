@@ -51,6 +51,7 @@ pub use options::{Clock, Durability, Options, Progress, ProgressListener, System
 pub use policy::{Limits, Verdict, WritePolicy};
 pub use query::{Matches, Query};
 pub use revision::Revision;
+pub use rollback::Reversing;
 pub use snapshot::{ReferenceInfo, SnapshotInfo};
 pub use stats::{Containment, Stats};
 pub use verify::{Finding, VerifyDepth, VerifyReport};

@@ -5,10 +5,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::digest::{HashAlgorithm, HashSuite};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::object::Time;
 
 use super::memory::Memory;
@@ -80,6 +81,7 @@ pub struct Options {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) indexes: bool,
     pub(super) progress: Option<ProgressListener>,
+    pub(super) stop: Option<Arc<AtomicBool>>,
     pub(super) segment_bytes_max: u32,
     /// Another suite than the store's hash gives, for tests of collisions.
     pub(super) suite: Option<HashSuite>,
@@ -100,6 +102,7 @@ impl Default for Options {
             clock: Arc::new(SystemClock),
             indexes: true,
             progress: None,
+            stop: None,
             segment_bytes_max: 64 << 20,
             suite: None,
         }
@@ -194,6 +197,34 @@ impl Options {
     pub fn progress(mut self, progress: ProgressListener) -> Self {
         self.progress = Some(progress);
         self
+    }
+
+    /// Ends reading that takes long with an `Io` error of code `interrupted` while `stop` is set.
+    #[must_use]
+    pub fn stop(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
+    /// Tells how far work over `total` things has come, now and then, and ends it if that is wanted.
+    pub(super) fn step(&self, doing: &'static str, done: u64, total: u64) -> Result<()> {
+        const EVERY: u64 = 1024;
+        if done.is_multiple_of(EVERY) || done == total {
+            self.check_stop()?;
+            if let Some(progress) = &self.progress {
+                progress(Progress { doing, done, total });
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_stop(&self) -> Result<()> {
+        match &self.stop {
+            Some(stop) if stop.load(Ordering::Relaxed) => {
+                Err(Error::new(ErrorKind::Io, "stopped").with_code("interrupted"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The largest segment of the log in bytes, between 64 KiB and 1 GiB. Default: 64 MiB.

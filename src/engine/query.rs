@@ -152,7 +152,8 @@ impl Iterator for Matches {
 
 fn scan(view: &View, query: &Query, now: crate::object::Time) -> Result<Vec<(Id, Entry)>> {
     let mut found = Vec::new();
-    for entry in view.entry.trie.iter(&NoSource) {
+    for (done, entry) in (1..).zip(view.entry.trie.iter(&NoSource)) {
+        view.inner.options.step("look through", done, view.len())?;
         let entry = entry?;
         let object = view.load(&entry)?;
         if query.accepts(&object, now) {

@@ -20,15 +20,33 @@ use crate::store::{ChangeCounts, CommitEntry};
 use crate::trie::{Entry, NoSource, Shape, Trie};
 
 use super::commit::{Committed, Note, Ready, Tip, changed_meanwhile};
-use super::history::count;
+use super::history::{Change, count};
 use super::index::Family;
 use super::memory::{Inner, Memory};
 use super::revision::{self, Revision};
 use super::staging::add_links;
 use super::tree::{Placement, Tree};
-use super::view::CommitInfo;
+use super::view::{CommitInfo, View};
 use super::writer::Writer;
 use super::writing::Writing;
+
+/// What an undo or redo would do.
+#[derive(Clone)]
+pub struct Reversing {
+    /// The commit that it would reverse, or do again.
+    pub target: CommitInfo,
+    /// A state in which the changed ids are as they would be; other ids may differ.
+    pub state: View,
+    /// What would change, sorted by id.
+    pub changes: Vec<Change>,
+}
+
+/// The reversals that an undo or redo is made of.
+struct Plan {
+    target: Arc<CommitEntry>,
+    to: Arc<CommitEntry>,
+    reversals: BTreeMap<KeyPath, Reversal>,
+}
 
 /// One id that an undo or redo sets to what it was.
 struct Reversal {
@@ -91,6 +109,44 @@ impl Memory {
     /// As a commit.
     pub fn redo(&self, writer: &Writer) -> Result<Committed> {
         self.reverse("redo", writer)
+    }
+
+    /// What [`Self::undo`] would do.
+    ///
+    /// # Errors
+    /// As [`Self::undo`].
+    pub fn undo_preview(&self, writer: &Writer) -> Result<Reversing> {
+        self.reverse_preview("undo", writer)
+    }
+
+    /// What [`Self::redo`] would do.
+    ///
+    /// # Errors
+    /// As [`Self::redo`].
+    pub fn redo_preview(&self, writer: &Writer) -> Result<Reversing> {
+        self.reverse_preview("redo", writer)
+    }
+
+    fn reverse_preview(&self, op: &'static str, writer: &Writer) -> Result<Reversing> {
+        let inner = &self.inner;
+        let plan = inner.plan_reversal(&*inner.store.head()?, op, writer)?;
+        let mut changes = Vec::new();
+        for reversal in plan.reversals.values() {
+            let digest = |entry: &Entry| ObjectDigest::from_bytes(entry.digest);
+            if let Some(entry) = reversal.now.as_ref().or(reversal.then.as_ref()) {
+                changes.push(Change {
+                    id: Id::new(inner.object(entry)?.id())?,
+                    old: reversal.now.as_ref().map(digest),
+                    new: reversal.then.as_ref().map(digest),
+                });
+            }
+        }
+        changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+        Ok(Reversing {
+            target: CommitInfo::of(&plan.target),
+            state: View::new(Arc::clone(inner), plan.to),
+            changes,
+        })
     }
 
     fn reverse(&self, op: &'static str, writer: &Writer) -> Result<Committed> {
@@ -189,8 +245,8 @@ impl Inner {
         })
     }
 
-    fn reverse(&self, writing: &mut Writing, op: &'static str, writer: &Writer) -> Result<Committed> {
-        let head = self.store.head()?;
+    /// What an undo or redo on `head` sets to what.
+    fn plan_reversal(&self, head: &CommitEntry, op: &'static str, writer: &Writer) -> Result<Plan> {
         let (target, before) = self.to_reverse(op, writer)?;
         // Undo goes from the commit's state to its parent's, redo the other way.
         let (from, to) = if op == "undo" {
@@ -222,19 +278,25 @@ impl Inner {
                 .with_code("changed_since")
                 .with_hint("nothing was done; `history ID` shows who changed it, `put` sets it by hand"));
         }
-        self.check_reversals(&head, &reversals)?;
-        let (trie, batch) = self.reversed(&head, &reversals)?;
-        self.commit_state(
-            writing,
-            &head,
-            trie,
-            batch,
-            &Note {
-                op,
-                target: Some(target.digest),
-                writer,
-            },
-        )
+        self.check_reversals(head, &reversals)?;
+        let to = Arc::clone(to);
+        Ok(Plan {
+            target,
+            to,
+            reversals,
+        })
+    }
+
+    fn reverse(&self, writing: &mut Writing, op: &'static str, writer: &Writer) -> Result<Committed> {
+        let head = self.store.head()?;
+        let plan = self.plan_reversal(&head, op, writer)?;
+        let (trie, batch) = self.reversed(&head, &plan.reversals)?;
+        let note = Note {
+            op,
+            target: Some(plan.target.digest),
+            writer,
+        };
+        self.commit_state(writing, &head, trie, batch, &note)
     }
 
     /// The commit to undo or redo, and the one before it.
@@ -299,6 +361,7 @@ impl Inner {
                 head.commit.root,
                 &head.trie,
                 &self.store.records,
+                &self.options,
             )
         };
         tree.check(children).map_err(|error| {

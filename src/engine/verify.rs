@@ -118,6 +118,7 @@ pub(super) fn examine(
                 report.versions += count(RecordKind::Object);
                 done += body_bytes(&batch);
                 tell("verify files", done);
+                options.check_stop()?;
             }
             CheckItem::Finding(found) => {
                 let damage = found.severity == Severity::Damage;
@@ -138,8 +139,13 @@ pub(super) fn examine(
     report.bytes = files.bytes;
     tell("verify files", total);
     if depth == VerifyDepth::Full {
-        match rebuild(disk, known, &|done| tell("verify contents", done)) {
+        let step = |done| {
+            tell("verify contents", done);
+            options.check_stop()
+        };
+        match rebuild(disk, known, &step) {
             Ok((commits, versions)) => (report.commits, report.versions) = (commits, versions),
+            Err(error) if error.code() == "interrupted" => return Err(error),
             Err(error) => {
                 let what = error.to_string();
                 // The files' damage stops the rebuild too; once said is enough.
@@ -185,7 +191,11 @@ fn check_contents(store: &Store, batch: &Batch) -> Result<()> {
 }
 
 /// Replays the log into a store of its own, through positional reads; returns commits and versions.
-fn rebuild(disk: &Arc<dyn Disk>, known: Option<&CommitEntry>, tell: &dyn Fn(u64)) -> Result<(u64, u64)> {
+fn rebuild(
+    disk: &Arc<dyn Disk>,
+    known: Option<&CommitEntry>,
+    step: &dyn Fn(u64) -> Result<()>,
+) -> Result<(u64, u64)> {
     let log_options = LogOptions {
         map: false,
         ..LogOptions::default()
@@ -197,11 +207,11 @@ fn rebuild(disk: &Arc<dyn Disk>, known: Option<&CommitEntry>, tell: &dyn Fn(u64)
     let mut done = 0;
     log.catch_up(&mut |batch| {
         done += body_bytes(&batch);
-        tell(done);
+        step(done)?;
         store.apply(&mut history, &batch, None)?;
         check_contents(&store, &batch)
     })?;
-    tell(u64::MAX);
+    step(u64::MAX)?;
     let head = store.head()?;
     if let Some(known) = known {
         let catalog = store.catalog.read();

@@ -170,9 +170,13 @@ impl View {
     }
 
     pub(super) fn index(&self, family: Family) -> Result<super::index::Index> {
-        self.inner
-            .indexes
-            .get(family, self.root(), &self.entry.trie, &self.inner.store.records)
+        self.inner.indexes.get(
+            family,
+            self.root(),
+            &self.entry.trie,
+            &self.inner.store.records,
+            &self.inner.options,
+        )
     }
 
     /// The objects that `query` asks for.
@@ -188,6 +192,7 @@ impl View {
         Objects {
             view: self.clone(),
             entries: Some(self.entry.trie.iter(&NoSource)),
+            done: 0,
         }
     }
 
@@ -246,17 +251,17 @@ impl View {
 pub struct Objects {
     view: View,
     entries: Option<trie::Iter<'static>>,
+    done: u64,
 }
 
 impl Iterator for Objects {
     type Item = Result<Object>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let found = self
-            .entries
-            .as_mut()?
-            .next()?
-            .and_then(|entry| self.view.load(&entry));
+        let entry = self.entries.as_mut()?.next()?;
+        self.done += 1;
+        let step = self.view.inner.options.step("read", self.done, self.view.len());
+        let found = step.and(entry).and_then(|entry| self.view.load(&entry));
         if found.is_err() {
             self.entries = None;
         }

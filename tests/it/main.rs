@@ -24,6 +24,8 @@ mod cli_system;
 mod cli_time;
 #[cfg(feature = "cli")]
 mod cli_tour;
+#[cfg(feature = "cli")]
+mod debug;
 mod format_page;
 mod processes;
 #[cfg(feature = "cli")]

@@ -27,7 +27,7 @@ pub(super) fn log(context: &mut Context, verb: &Log) -> Done {
     let memory = context.open_to_read()?;
     let newest = context.view(&memory)?.commit().commit.seq;
     let now = memory.view().now();
-    let mut table = Table::new();
+    let mut table = Table::new(&["seq", "commit", "op", "+", "~", "-", "lane", "when", "reason"]);
     let wanted = Wanted::new(context, verb, now)?;
     let commits = memory
         .commits()
@@ -99,7 +99,7 @@ fn references(context: &mut Context, verb: &Log) -> Done {
     let now = memory.view().now();
     let wanted = Wanted::new(context, verb, now)?;
     let of_the_past = context.options.at.is_some();
-    let mut table = Table::new();
+    let mut table = Table::new(&["reference", "commit", "made", "reason"]);
     let found = memory
         .references()
         .into_iter()
@@ -146,26 +146,39 @@ pub(super) fn diff(context: &mut Context, verb: &Diff) -> Done {
         None => context.view(&memory)?,
     };
     let changes = memory.diff(&older, &newer)?;
-    for change in changes.iter().take(verb.limit.unwrap_or(usize::MAX)) {
-        if context.output.is_json() {
-            context.output.document(&json!({
+    let limit = verb.limit.unwrap_or(usize::MAX);
+    show_changes(&mut context.output, &older, &newer, &changes, limit)?;
+    Ok(if verb.exit_code && !changes.is_empty() {
+        NO
+    } else {
+        DONE
+    })
+}
+
+/// What changed between two states: at most `limit` changes, then how many there are.
+pub(in crate::cli) fn show_changes(
+    output: &mut Output,
+    older: &View,
+    newer: &View,
+    changes: &[Change],
+    limit: usize,
+) -> Result<(), Failure> {
+    for change in changes.iter().take(limit) {
+        if output.is_json() {
+            output.document(&json!({
                 "id": change.id.as_str(),
                 "change": change.kind().name(),
                 "old": change.old.map(ObjectDigest::to_hex),
                 "new": change.new.map(ObjectDigest::to_hex),
             }))?;
         } else {
-            show_change(&mut context.output, &older, &newer, change)?;
+            show_change(output, older, newer, change)?;
         }
     }
-    if !context.output.is_json() {
-        summary(&mut context.output, &changes);
+    if !output.is_json() {
+        summary(output, changes);
     }
-    Ok(if verb.exit_code && !changes.is_empty() {
-        NO
-    } else {
-        DONE
-    })
+    Ok(())
 }
 
 /// One change for people: the id, then what is different in it.

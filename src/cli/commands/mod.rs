@@ -14,10 +14,12 @@ mod put;
 mod snapshots;
 mod store;
 
+pub(super) use log::show_changes;
 pub(super) use proof::{check as check_proof_document, document as proof_document};
 
 use super::args::AnyOptions;
 use super::context::Context;
+use super::debug;
 use super::errors::Done;
 use super::tour;
 use super::verbs::Verb;
@@ -46,6 +48,7 @@ pub(super) fn run(context: &mut Context, verb: Verb) -> Done {
         Verb::Verify(verb) => store::verify(context, &verb),
         Verb::Export(verb) => export::export(context, &verb),
         Verb::Stats(_) => store::stats(context),
+        Verb::Debug(verb) => debug::debug(context, &verb),
         Verb::Tour(verb) => tour::tour(context, verb.keep),
         Verb::TourWriter(_) => tour::write_until_killed(context),
     }

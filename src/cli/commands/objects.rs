@@ -14,10 +14,10 @@ use crate::cli::json;
 use crate::cli::output::{Meaning, printable};
 use crate::cli::time;
 use crate::cli::verbs::{Get, History, List, Remove};
-use crate::engine::{HistoryEntry, Query, View};
+use crate::engine::{HistoryEntry, Memory, Query, View};
 use crate::error::{Error, Result};
 use crate::ingest::json as lines;
-use crate::object::{Id, Kind, Object, Scope, Value};
+use crate::object::{Id, Kind, Object, Scope, Time, Value};
 
 /// Children that people see.
 const CHILDREN_SHOWN: usize = 20;
@@ -118,15 +118,27 @@ pub(super) fn list(context: &mut Context, verb: &List) -> Done {
             .map(|text| attribute(text))
             .collect::<Result<_, Failure>>()?,
         include_expired: verb.include_expired,
-        limit: verb.limit,
+        limit: None,
     };
     let memory = context.open_to_read()?;
     let view = context.view(&memory)?;
-    let mut table = Table::new();
     let mut found = false;
+    let written = Written {
+        since: moment(context, &memory, verb.since.as_deref())?,
+        until: moment(context, &memory, verb.until.as_deref())?,
+    };
+    let mut left = verb.limit.unwrap_or(usize::MAX);
+    let mut table = Table::new(&["id", "kind", "scope", "gist"]);
     for object in view.query(&query)? {
         found = true;
         let object = object?;
+        if left == 0 {
+            break;
+        }
+        if !written.holds(&view, &object)? {
+            continue;
+        }
+        left -= 1;
         if context.output.is_json() {
             context.output.document(&json::listed(&view, &object)?)?;
         } else {
@@ -159,6 +171,36 @@ fn has_expired(view: &View, query: Query) -> Result<bool> {
     Ok(view.query(&query)?.next().transpose()?.is_some())
 }
 
+/// When a version was written, as `list` is asked for it.
+struct Written {
+    since: Option<Time>,
+    until: Option<Time>,
+}
+
+impl Written {
+    fn holds(&self, view: &View, object: &Object) -> Result<bool> {
+        if self.since.is_none() && self.until.is_none() {
+            return Ok(true);
+        }
+        let Some((_, updated)) = view.stamps(&Id::new(object.id())?)? else {
+            return Ok(false);
+        };
+        Ok(
+            self.since.is_none_or(|since| since <= updated)
+                && self.until.is_none_or(|until| updated <= until),
+        )
+    }
+}
+
+/// A time as typed, or the time of the commit that a revision names.
+fn moment(context: &Context, memory: &Memory, text: Option<&str>) -> Result<Option<Time>> {
+    let Some(text) = text else { return Ok(None) };
+    match time::moment(text, memory.view().now()) {
+        Ok(time) => Ok(Some(time)),
+        Err(_) => Ok(Some(context.resolve(memory, text)?.commit.time)),
+    }
+}
+
 pub(super) fn history(context: &mut Context, verb: &History) -> Done {
     let memory = context.open_to_read()?;
     let id = Id::new(&verb.id)?;
@@ -174,7 +216,7 @@ pub(super) fn history(context: &mut Context, verb: &History) -> Done {
         return Err(no_object(&id, &view, later.last()).into());
     }
     let now = memory.view().now();
-    let mut table = Table::new();
+    let mut table = Table::new(&["seq", "version", "op", "lane", "when"]);
     for entry in entries.take(verb.limit.unwrap_or(usize::MAX)) {
         if context.output.is_json() {
             context.output.document(&json::history_entry(entry))?;

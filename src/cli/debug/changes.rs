@@ -1,0 +1,153 @@
+//! Changes: what a commit changed, what differs between two states, what going back would do.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use super::arguments::Arguments;
+use super::history::before;
+use super::shell::Shell;
+use super::table::{Command, Completes};
+use crate::cli::commands::show_changes;
+use crate::cli::errors::{DONE, Done};
+use crate::cli::human::counted;
+use crate::cli::revision;
+use crate::engine::CommitInfo;
+
+pub(super) const COMMANDS: &[Command] = &[
+    Command::own(
+        "changes",
+        "[REV] [--limit N]",
+        "What a commit changed: the newest, or REV",
+        changes,
+    )
+    .examples(&[
+        ("changes", "what the last turn changed"),
+        ("changes @-2", "what the one two before it changed"),
+    ])
+    .completes(Completes::Revision),
+    Command::verb("diff")
+        .examples(&[
+            ("diff snap:0", "what changed since the newest snapshot"),
+            ("diff seq:2 seq:5", "between any two states"),
+        ])
+        .completes(Completes::Revision),
+    Command::own(
+        "would",
+        "WHAT [REV] [--all] [--limit N]",
+        "What a rollback REV, an undo or a redo would change; changes nothing",
+        would,
+    )
+    .examples(&[
+        ("would rollback snap:0", "what going back would undo"),
+        ("would undo", "what the lane's last change was"),
+    ])
+    .completes(Completes::Words(&["rollback", "undo", "redo"])),
+];
+
+/// What changes the store: the verbs of the program.
+pub(super) const WRITING: &[Command] = &[
+    Command::verb("snapshot")
+        .examples(&[(
+            "snapshot -m 'before the refactoring'",
+            "a name for the present state",
+        )])
+        .writes(),
+    Command::verb("rollback")
+        .examples(&[("rollback snap:0", "back to an earlier state, as a new commit")])
+        .completes(Completes::Revision)
+        .writes(),
+    Command::verb("undo")
+        .examples(&[("undo", "reverse the last change of the lane")])
+        .writes(),
+    Command::verb("redo")
+        .examples(&[("redo", "bring back what undo reversed")])
+        .writes(),
+    Command::verb("put")
+        .examples(&[(
+            "put tea --kind fact --content 'Ada drinks green tea'",
+            "store one object",
+        )])
+        .completes(Completes::Id)
+        .writes(),
+    Command::verb("remove")
+        .examples(&[("remove tea -m 'no longer true'", "take one out; history keeps it")])
+        .completes(Completes::Id)
+        .writes(),
+];
+
+fn changes(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
+    let limit = arguments.limit()?;
+    let memory = shell.memory()?;
+    let newer = match arguments.word(0) {
+        Some(revision) => shell.view_of(revision)?,
+        None => shell.view()?,
+    };
+    let info = newer.commit();
+    let Some(older) = before(shell, &info)? else {
+        shell
+            .context
+            .output
+            .note("first", "the first commit has none before it to differ from");
+        return Ok(DONE);
+    };
+    let changes = memory.diff(&older, &newer)?;
+    let output = &mut shell.context.output;
+    if !output.is_json() {
+        output.line(heading(&info))?;
+    }
+    show_changes(output, &older, &newer, &changes, limit)?;
+    Ok(DONE)
+}
+
+fn would(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
+    let memory = shell.memory()?;
+    let limit = arguments.limit()?;
+    let writer = shell.context.writer();
+    let head = memory.view();
+    let revision = arguments.word(1);
+    let (told, state, changes) = match (arguments.needed(0)?, revision) {
+        ("rollback", Some(revision)) => {
+            let revision = revision::parse(revision)?;
+            let (info, _) = memory.rollback_preview(&revision, arguments.has("--all"), &writer)?;
+            let state = memory.view_at(&revision, writer.lane())?;
+            let changes = memory.diff(&head, &state)?;
+            let seq = head.commit().commit.seq;
+            let undone = counted(seq.saturating_sub(info.commit.seq), "commit");
+            let told = format!("rollback from seq:{seq} to {}, {undone} back:", heading(&info));
+            (told, state, changes)
+        }
+        ("undo", None) => {
+            let plan = memory.undo_preview(&writer)?;
+            (
+                format!("undo of {}:", heading(&plan.target)),
+                plan.state,
+                plan.changes,
+            )
+        }
+        ("redo", None) => {
+            let plan = memory.redo_preview(&writer)?;
+            (
+                format!("redo of {}:", heading(&plan.target)),
+                plan.state,
+                plan.changes,
+            )
+        }
+        _ => return Err(arguments.refuse("say rollback REV, undo or redo")),
+    };
+    let output = &mut shell.context.output;
+    if !output.is_json() {
+        output.line(told)?;
+    }
+    show_changes(output, &head, &state, &changes, limit)?;
+    Ok(DONE)
+}
+
+/// `seq:7 put by night-run`
+fn heading(info: &CommitInfo) -> String {
+    format!(
+        "seq:{} {} by {}",
+        info.commit.seq,
+        info.commit.op.as_str(),
+        info.lane()
+    )
+}

@@ -1,0 +1,134 @@
+//! `debug`: a shell in which the store explains itself.
+//!
+//! It opens any store, also one that others write to and one that is damaged, and writes nothing unless it is
+//! told that it may. Commands come from a person at a terminal, from `-f`, from `-c`, or from standard input;
+//! [`table`] has all of them. Most are verbs of the program, run on the store that is open already.
+//!
+//! # Layer
+//! L9, part of cli.
+
+mod arguments;
+mod changes;
+mod complete;
+mod help;
+mod history;
+mod objects;
+mod pager;
+mod rows;
+mod settings;
+mod shell;
+mod state;
+mod table;
+mod terminal;
+mod words;
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal as _};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::cli::context::{Context, shown};
+use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::verbs::Debug;
+use crate::error::Error;
+
+use shell::Shell;
+
+/// Runs the shell until its commands, or the person, come to an end.
+pub(super) fn debug(context: &mut Context, verb: &Debug) -> Done {
+    if let Some(mode) = verb.mode {
+        context.output.set_mode(mode);
+    }
+    context.output.show_headings();
+    let at = context.options.at.take();
+    // At a terminal Ctrl-C sets it; a script just ends.
+    let stop = Arc::new(AtomicBool::new(false));
+    context.output.stop_when(Arc::clone(&stop));
+    context.stop = Some(Arc::clone(&stop));
+    let mut shell = Shell::open(context, verb.write)?;
+    if let Some(at) = at {
+        // A revision that does not exist is told before any command asks.
+        shell.view_of(&at)?;
+        shell.context.options.at = Some(at);
+    }
+    let is_script = !(verb.files.is_empty() && verb.commands.is_empty());
+    if !is_script && io::stdin().is_terminal() && io::stdout().is_terminal() {
+        return terminal::converse(&mut shell, &stop);
+    }
+    let mut script = Script {
+        shell,
+        keep_going: verb.keep_going,
+        code: DONE,
+        failed: false,
+    };
+    for file in &verb.files {
+        let opened =
+            File::open(file).map_err(|error| Error::io(format_args!("opening {}", shown(file)), error))?;
+        script.read(&shown(file), BufReader::new(opened))?;
+    }
+    let many = verb.commands.len() > 1;
+    for (index, command) in verb.commands.iter().enumerate() {
+        let place = if many {
+            format!("-c {}", index + 1)
+        } else {
+            String::new()
+        };
+        script.run(&place, command)?;
+    }
+    if !is_script {
+        script.read("", io::stdin().lock())?;
+    }
+    Ok(script.code)
+}
+
+/// Commands that nobody types.
+struct Script<'a> {
+    shell: Shell<'a>,
+    keep_going: bool,
+    /// The code of the last answer, until a command fails: then of that failure.
+    code: u8,
+    failed: bool,
+}
+
+impl Script<'_> {
+    /// Runs the lines of a file. `Err` ends the script.
+    fn read(&mut self, name: &str, lines: impl BufRead) -> Result<(), Failure> {
+        for (index, line) in lines.lines().enumerate() {
+            let line = line.map_err(|error| Error::io(format_args!("reading {name}"), error))?;
+            let place = if name.is_empty() {
+                format!("line {}", index + 1)
+            } else {
+                format!("{name}:{}", index + 1)
+            };
+            self.run(&place, &line)?;
+            if self.shell.ended {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, place: &str, line: &str) -> Result<(), Failure> {
+        if self.shell.ended {
+            return Ok(());
+        }
+        let failure = match self.shell.run(line) {
+            Ok(code) => {
+                if !self.failed {
+                    self.code = code;
+                }
+                return Ok(());
+            }
+            Err(failure) if place.is_empty() => failure,
+            Err(failure) => failure.at(place),
+        };
+        if !self.keep_going || matches!(failure, Failure::ClosedPipe) {
+            return Err(failure);
+        }
+        self.shell.context.output.tell_failure(&failure);
+        if !std::mem::replace(&mut self.failed, true) {
+            self.code = failure.exit_code();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,289 @@
+//! The shell: one open store, the settings of the moment, and how one line is carried out.
+//!
+//! # Layer
+//! L9, part of cli.
+//!
+//! # Invariants
+//! - DBG-1: without `--write` the store is opened read-only, whatever is typed.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Parser as _;
+
+use super::arguments::Arguments;
+use super::table::{self, Command, Run};
+use super::words;
+use crate::cli::args::{AnyOptions, Cli, LaneOptions};
+use crate::cli::commands;
+use crate::cli::context::{Context, explain, looks_like_store};
+use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::output::Mode;
+use crate::cli::verbs::Verb;
+use crate::engine::{CommitInfo, Memory, View};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A running shell.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent switches, each a command or an option"
+)]
+pub(super) struct Shell<'a> {
+    pub(super) context: &'a mut Context,
+    /// Whether commands may change the store.
+    pub(super) writable: bool,
+    /// Whether each command says how long it took.
+    pub(super) timer: bool,
+    /// Whether long answers go through a pager, where somebody looks on.
+    pub(super) pager: bool,
+    /// Whether the shell was told to end.
+    pub(super) ended: bool,
+    /// The folder of the store.
+    pub(super) path: PathBuf,
+    /// Why no state can be read, if so.
+    unreadable: Option<Error>,
+}
+
+impl<'a> Shell<'a> {
+    /// Opens the store of the context, as far as it can be.
+    ///
+    /// # Errors
+    /// If there is no store, or it cannot be written to and shall be.
+    pub(super) fn open(context: &'a mut Context, writable: bool) -> Result<Self> {
+        let path = context.store()?;
+        let mut shell = Self {
+            context,
+            writable,
+            timer: false,
+            pager: true,
+            ended: false,
+            path,
+            unreadable: None,
+        };
+        if let Some(memory) = shell.open_memory()? {
+            shell.context.keep(memory);
+        }
+        shell.context.tell_kept_warnings();
+        Ok(shell)
+    }
+
+    fn open_memory(&mut self) -> Result<Option<Memory>> {
+        if self.writable {
+            let options = self.context.engine_options().indexes(true);
+            let opened = options.open(&self.path);
+            return opened.map(Some).map_err(|error| explain(error, &self.path));
+        }
+        // INVARIANT DBG-1.
+        let open = |context: &Context| context.reading_options().indexes(true).open(&self.path);
+        let error = match open(self.context) {
+            Ok(memory) => return Ok(Some(memory)),
+            Err(error) => error,
+        };
+        let is_damaged = error.is_corruption() || error.code() == "no_store" && looks_like_store(&self.path);
+        if !is_damaged {
+            return Err(explain(error, &self.path));
+        }
+        self.context.options.degraded = true;
+        match open(self.context) {
+            Ok(memory) => {
+                let commit = memory.view().commit().commit;
+                let told = format!(
+                    "damaged: {}; served is the state of seq:{} of {}, not served what was committed after it: see verify, recovery",
+                    error.message(),
+                    commit.seq,
+                    commit.time
+                );
+                self.context.output.note("degraded", told);
+                Ok(Some(memory))
+            }
+            Err(error) => {
+                let told = format!(
+                    "damaged: {}; no state can be read, but files, manifest, live, segments, frames and verify still answer",
+                    error.message()
+                );
+                self.context.output.note("unreadable", told);
+                self.unreadable = Some(error);
+                Ok(None)
+            }
+        }
+    }
+
+    /// The open memory.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) fn memory(&self) -> Result<Memory> {
+        match (self.context.kept(), &self.unreadable) {
+            (Some(memory), _) => Ok(memory.clone()),
+            (None, Some(error)) => Err(error.again()),
+            (None, None) => Err(Error::internal("a shell without a store")),
+        }
+    }
+
+    /// The state that is looked at: the head, or what `at` says.
+    pub(super) fn view(&self) -> Result<View> {
+        self.context.view(&self.memory()?)
+    }
+
+    /// The state that a typed revision names.
+    pub(super) fn view_of(&self, revision: &str) -> Result<View> {
+        self.context.view_of(&self.memory()?, revision)
+    }
+
+    /// The commits up to the state that is looked at, newest first.
+    pub(super) fn commits(&self) -> Result<impl Iterator<Item = CommitInfo> + use<>> {
+        let newest = self.view()?.commit().commit.seq;
+        let commits = self.memory()?.commits();
+        Ok(commits.filter(move |info| info.commit.seq <= newest))
+    }
+
+    /// Carries out one line.
+    pub(super) fn run(&mut self, line: &str) -> Done {
+        let words = words::split(line)?;
+        let Some(typed) = words.first() else {
+            return Ok(DONE);
+        };
+        let command = table::find(typed).ok_or_else(|| unknown(typed))?;
+        if command.writes && !self.writable {
+            return Err(
+                Error::new(ErrorKind::Denied, format!("{} changes the store", command.name))
+                    .with_code("read_only")
+                    .with_hint("this shell only reads; start it with treering debug --write")
+                    .into(),
+            );
+        }
+        self.context.output.set_awaited(true);
+        self.catch_up();
+        let begun = Instant::now();
+        let done = self.carry_out(command, &words);
+        self.context.output.set_awaited(false);
+        let ended = self.context.output.end_command();
+        if self.timer {
+            let took = begun.elapsed().as_secs_f64();
+            self.context.output.note("timer", format!("took {took:.3} s"));
+        }
+        done.and_then(|code| ended.map(|()| code))
+    }
+
+    /// Reads what others committed meanwhile.
+    fn catch_up(&mut self) {
+        let Some(memory) = self.context.kept().cloned() else {
+            return;
+        };
+        if let Err(error) = memory.refresh() {
+            let seq = memory.view().commit().commit.seq;
+            let told = format!("cannot read beyond seq:{seq}: {error}");
+            self.context.output.note("stale", told);
+        }
+    }
+
+    fn carry_out(&mut self, command: &Command, words: &[String]) -> Done {
+        let words = words.get(1..).unwrap_or_default();
+        match command.run {
+            Run::Own(run) => run(
+                self,
+                &Arguments::parse(command.name, &command.arguments(), words)?,
+            ),
+            Run::Verb => self.run_verb(command.name, words),
+        }
+    }
+
+    /// Runs a verb as another command words it.
+    pub(super) fn run_as(&mut self, verb: &str, words: &[&str]) -> Done {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        self.run_verb(verb, &words)
+    }
+
+    /// Runs a verb of the program on the open store.
+    fn run_verb(&mut self, name: &str, words: &[String]) -> Done {
+        if words.iter().any(|word| word == "-") {
+            return Err(Failure::usage(
+                "standard input is the shell's own here",
+                "name a file, or give the text itself",
+            ));
+        }
+        let line = ["treering", name]
+            .into_iter()
+            .chain(words.iter().map(String::as_str));
+        let parsed = match Cli::try_parse_from(line) {
+            Ok(parsed) => parsed,
+            Err(error) => return self.answer_of_clap(name, &error),
+        };
+        let (mut typed, verb) = parsed.into_parts()?;
+        if typed.store.is_some() {
+            return Err(Failure::usage(
+                "the shell has its store open",
+                "start another one for another store",
+            ));
+        }
+        self.require_state(name)?;
+        if let Some(at) = &typed.at {
+            // Rings are counted in the shell's lane.
+            let seq = self.view_of(at)?.commit().commit.seq;
+            typed.at = Some(format!("seq:{seq}"));
+        }
+        let json = typed.json;
+        // For this line alone, and what it says itself counts.
+        let options = self.context.options.clone();
+        let shared = self.shared_with(&verb);
+        self.context.options = shared.overlaid_by(typed);
+        let mode = self.context.output.mode();
+        if json {
+            self.context.output.set_mode(Mode::Json);
+        }
+        let done = commands::run(self.context, verb);
+        let ended = self.context.output.end_command();
+        self.context.output.set_mode(mode);
+        self.context.options = options;
+        done.and_then(|code| ended.map(|()| code))
+    }
+
+    /// The settings of the shell that mean the same for a verb.
+    fn shared_with(&self, verb: &Verb) -> AnyOptions {
+        let mut options = self.context.options.clone();
+        match verb {
+            // Two revisions say all about where to look.
+            Verb::Diff(diff) if diff.to.is_some() => options.at = None,
+            // The lane decides what snap:0 is; which commits are listed is asked for with the command.
+            Verb::Log(_) => options.lane = LaneOptions::default(),
+            _ => {}
+        }
+        options
+    }
+
+    /// Only `verify` and `check-proof` have an answer where no state can be read.
+    fn require_state(&self, verb: &str) -> Result<()> {
+        if matches!(verb, "verify" | "check-proof") {
+            return Ok(());
+        }
+        self.memory().map(drop)
+    }
+
+    fn answer_of_clap(&mut self, name: &str, error: &clap::Error) -> Done {
+        if error.use_stderr() {
+            return Err(Failure::of_clap(error, &format!("see help {name}")));
+        }
+        self.context.output.line(error.render().to_string().trim_end())?;
+        Ok(DONE)
+    }
+}
+
+/// Whether a line asks for an answer that ends only when somebody stops it.
+pub(super) fn is_endless(line: &str) -> bool {
+    let words = words::split(line).unwrap_or_default();
+    words
+        .first()
+        .and_then(|name| table::find(name))
+        .is_some_and(|command| command.endless)
+}
+
+pub(super) fn unknown(typed: &str) -> Failure {
+    let hint = match table::nearest(typed) {
+        Some(meant) => format!("did you mean {meant}? help lists all commands"),
+        None => "help lists all commands".to_owned(),
+    };
+    Failure::usage(
+        format!("there is no command '{}'", crate::cli::human::one_line(typed)),
+        hint,
+    )
+}

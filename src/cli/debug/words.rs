@@ -1,0 +1,78 @@
+//! A line of the shell as words: blanks separate, quotes keep together, `#` begins a comment.
+//!
+//! Within `'` everything stands for itself; within `"` and outside of quotes a backslash takes the next
+//! character as it is.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use crate::cli::errors::Failure;
+
+/// The words of `line`; none for an empty line or a comment.
+pub(super) fn split(line: &str) -> Result<Vec<String>, Failure> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\'' | '"' => quoted(&mut characters, character, word.get_or_insert_default())?,
+            '\\' => word.get_or_insert_default().extend(characters.next()),
+            '#' if word.is_none() => break,
+            blank if blank.is_whitespace() => words.extend(word.take()),
+            other => word.get_or_insert_default().push(other),
+        }
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+fn quoted(characters: &mut std::str::Chars<'_>, quote: char, word: &mut String) -> Result<(), Failure> {
+    while let Some(character) = characters.next() {
+        match character {
+            end if end == quote => return Ok(()),
+            '\\' if quote == '"' => word.extend(characters.next()),
+            other => word.push(other),
+        }
+    }
+    Err(Failure::usage(
+        format!("a {quote} is never closed"),
+        format!("close it, or write \\{quote} for the character itself"),
+    ))
+}
+
+/// The word as it has to be typed to come out of [`split`] again.
+pub(super) fn quote(word: &str) -> String {
+    let is_plain = |character: char| !character.is_whitespace() && !"'\"\\#".contains(character);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_keep_together_and_a_hash_begins_a_comment() {
+        let words = |line: &str| split(line).unwrap();
+        assert_eq!(words("  get   a/b "), ["get", "a/b"]);
+        assert_eq!(
+            words(r#"put x --attr 'tags:=["a"]'"#),
+            ["put", "x", "--attr", r#"tags:=["a"]"#]
+        );
+        assert_eq!(words(r#""a \" b" c\ d ''"#), ["a \" b", "c d", ""]);
+        assert_eq!(words("get a#b # not this"), ["get", "a#b"]);
+        assert!(words("# nothing").is_empty() && words("").is_empty());
+        assert_eq!(split("get 'a").unwrap_err().exit_code(), 2);
+        assert_eq!(split("get \"a\\").unwrap_err().exit_code(), 2);
+    }
+
+    #[test]
+    fn what_is_quoted_comes_out_as_it_was() {
+        for word in ["a", "a b", "it's", "", "#x", "a\\b", "\"", "tab\there"] {
+            assert_eq!(split(&quote(word)).unwrap(), [word], "{word}");
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! `debug`: the shell in which the store explains itself, as scripts drive it.
+
+mod scripts;

@@ -1,0 +1,166 @@
+//! Commands from `-c`, `-f` and standard input: what comes out, and what a failure says and does.
+
+use crate::program::{Folder, bytes_below, text};
+
+fn with_two_commits() -> Folder {
+    let folder = Folder::with_store();
+    folder.put("tea", "Ada drinks green tea");
+    folder.put("tea", "Ada drinks black tea");
+    folder
+}
+
+#[test]
+fn commands_come_from_options_files_and_standard_input() {
+    let folder = with_two_commits();
+    let ran = folder.run(&["debug", "-c", "get tea", "-c", "history tea"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(
+        ran.out.contains("Ada drinks black tea") && ran.out.contains("seq  version"),
+        "{ran:?}"
+    );
+    folder.write(
+        "questions",
+        "# two of them\n\n.get tea\nat @-1\nget tea\nexit\nnever reached\n",
+    );
+    for ran in [
+        folder.run(&["debug", "-f", "questions"]),
+        folder.feed(&["debug"], "get tea\nat @-1\nget tea\n.quit\nnever reached\n"),
+    ] {
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let (black, green) = (ran.out.find("black").unwrap(), ran.out.find("green").unwrap());
+        assert!(black < green && ran.err.is_empty(), "{ran:?}");
+        assert!(!ran.out.contains('>') && !ran.out.contains('\u{1b}'), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_failure_names_its_line_and_ends_the_script_unless_told_otherwise() {
+    let folder = with_two_commits();
+    let script = "head\nget none\nhead\ndiff\n";
+    let ran = folder.feed(&["debug"], script);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.err.contains("line 2: there is no object 'none'"), "{ran:?}");
+    assert_eq!(ran.out.matches("commit").count(), 1, "{ran:?}");
+    let ran = folder.feed(&["debug", "--keep-going"], script);
+    assert_eq!((ran.code, ran.out.matches("commit").count()), (1, 2), "{ran:?}");
+    assert!(ran.err.contains("line 4:"), "{ran:?}");
+    let refused = folder.refused(2, &["debug", "-c", "head", "-c", "snaphots"]);
+    assert_eq!(text(&refused["message"]), "-c 2: there is no command 'snaphots'");
+    assert!(text(&refused["hint"]).contains("did you mean snapshots?"));
+    folder.write("broken", "get 'tea\n");
+    let refused = folder.refused(2, &["debug", "-f", "broken"]);
+    assert!(text(&refused["message"]).starts_with("broken:1: "), "{refused}");
+    folder.refused(1, &["debug", "-f", "missing"]);
+}
+
+#[test]
+fn json_is_a_document_a_line_for_each_answer() {
+    let folder = with_two_commits();
+    let lines = folder.stream(&[
+        "debug",
+        "-c",
+        "head",
+        "-c",
+        "list",
+        "-c",
+        "log --limit 2",
+        "-c",
+        "lanes",
+    ]);
+    assert_eq!(lines.len(), 5, "{lines:?}");
+    assert_eq!(lines[0], folder.json(&["head"]));
+    assert_eq!(lines[1], folder.json(&["list"]));
+    assert_eq!(lines[2..4], folder.stream(&["log", "--limit", "2"]));
+    assert_eq!(lines[4]["lane"], "default");
+    let lines = folder.stream(&["debug", "-c", "mode table", "-c", "mode json", "-c", "head"]);
+    assert_eq!(lines.len(), 1);
+}
+
+#[test]
+fn nothing_is_written_unless_that_is_allowed() {
+    let folder = with_two_commits();
+    let before = bytes_below(&folder.store());
+    for command in [
+        "put x --kind y",
+        "undo",
+        "redo",
+        "rollback @-1",
+        "snapshot",
+        "remove tea",
+    ] {
+        let refused = folder.refused(4, &["debug", "-c", command]);
+        assert!(text(&refused["hint"]).contains("--write"), "{refused}");
+    }
+    for command in [
+        "would undo",
+        "would rollback @-1",
+        "changes",
+        "verify",
+        "put --help",
+        "help",
+    ] {
+        assert_eq!(folder.run(&["debug", "-c", command]).code, 0, "{command}");
+    }
+    assert_eq!(bytes_below(&folder.store()), before);
+    let ran = folder.feed(
+        &["debug", "--write", "--session", "s", "-m", "why"],
+        "snapshot\nput x --kind y\nundo\nlog --limit 1 --json\nat @-1\nget x\n",
+    );
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let log = folder.stream(&["log", "--limit", "2"]);
+    assert_eq!(
+        (text(&log[0]["op"]), text(&log[1]["op"])),
+        ("undo".into(), "put".into())
+    );
+    assert_eq!(
+        (text(&log[1]["session"]), text(&log[1]["reason"])),
+        ("s".into(), "why".into())
+    );
+    folder.refused(2, &["debug", "--write", "-c", "put x --kind y --content -"]);
+}
+
+#[test]
+fn a_store_that_is_not_there_is_not_made() {
+    let folder = Folder::new();
+    folder.refused(1, &["debug", "-c", "head"]);
+    folder.refused(1, &["debug", "--write", "-c", "put x --kind y"]);
+    assert!(!folder.store().exists());
+}
+
+#[test]
+fn a_damaged_store_is_served_as_far_as_it_stands() {
+    let folder = with_two_commits();
+    folder.put("tea", "damaged");
+    folder.put("tea", "behind it");
+    let segment = folder.store().join("log/00000001.seg");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let at = bytes.windows(7).position(|window| window == b"damaged").unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(&segment, &bytes).unwrap();
+    let before = bytes_below(&folder.store());
+    let ran = folder.run(&["debug", "-c", "get tea", "-c", "log"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(
+        ran.err.contains("damaged: ") && ran.err.contains("served is the state of seq:2"),
+        "{ran:?}"
+    );
+    assert!(ran.out.contains("black"), "{ran:?}");
+    assert_eq!(folder.run(&["debug", "-c", "verify"]).code, 5);
+    folder.refused(5, &["debug", "--write", "-c", "head"]);
+    // Without the manifest no state can be read, but the shell still opens.
+    std::fs::remove_file(folder.store().join("manifest")).unwrap();
+    let refused = folder.run(&["debug", "-c", "help", "-c", "get tea"]);
+    assert_eq!(refused.code, 5, "{refused:?}");
+    assert!(refused.err.contains("no state can be read"), "{refused:?}");
+    assert!(refused.out.contains("Objects"), "{refused:?}");
+    std::fs::write(
+        folder.store().join("manifest"),
+        &before
+            .iter()
+            .find(|(path, _)| path.ends_with("manifest"))
+            .unwrap()
+            .1,
+    )
+    .unwrap();
+    assert_eq!(bytes_below(&folder.store()), before);
+}
