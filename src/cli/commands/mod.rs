@@ -15,6 +15,7 @@ mod snapshots;
 mod store;
 
 pub(super) use log::show_changes;
+pub(super) use put::input_error;
 pub(super) use proof::{check as check_proof_document, document as proof_document};
 
 use super::args::AnyOptions;

@@ -199,7 +199,7 @@ fn open_lines(file: &Path) -> Result<Box<dyn BufRead>> {
 }
 
 /// A file that cannot be read: not there is the caller's mistake, the rest is the system's.
-pub(super) fn input_error(file: &Path, error: io::Error) -> Error {
+pub(in crate::cli) fn input_error(file: &Path, error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::NotFound => {
             Error::not_found(format!("there is no file {}", shown(file))).with_code("no_file")

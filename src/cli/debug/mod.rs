@@ -27,6 +27,7 @@ use std::io::{self, BufRead, BufReader, IsTerminal as _};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::cli::commands::input_error;
 use crate::cli::context::{Context, shown};
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::verbs::Debug;
@@ -62,8 +63,7 @@ pub(super) fn debug(context: &mut Context, verb: &Debug) -> Done {
         failed: false,
     };
     for file in &verb.files {
-        let opened =
-            File::open(file).map_err(|error| Error::io(format_args!("opening {}", shown(file)), error))?;
+        let opened = File::open(file).map_err(|error| input_error(file, error))?;
         script.read(&shown(file), BufReader::new(opened))?;
     }
     let many = verb.commands.len() > 1;

@@ -96,7 +96,6 @@ fn nothing_is_written_unless_that_is_allowed() {
         "would rollback @-1",
         "changes",
         "verify",
-        "put --help",
         "help",
     ] {
         assert_eq!(folder.run(&["debug", "-c", command]).code, 0, "{command}");
