@@ -15,6 +15,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Args, Parser, ValueEnum};
 
 use super::errors::Failure;
+use super::overview::overview;
 use super::time;
 use super::verbs::Verb;
 use crate::engine::Writer;
@@ -22,40 +23,9 @@ use crate::object::Origin;
 
 pub(crate) const HEADING: &str = "Options that may also stand before the verb";
 
-const HELP: &str = "\
-{name} {version}: the memory of a long-running agent, with snapshots and rollback
-
-Usage: treering [OPTIONS] VERB ...
-
-Write      init        make a store                     ingest    documents into objects
-           put         store one object, or many        remove    remove an object
-Read       get         one object                       list      objects that match
-           history     the changes of one object        export    everything, as JSON Lines
-Time       snapshot    name the present state           snapshots the states with a name
-           rollback    back to an earlier state         log       the commits, newest first
-           undo, redo  your last change                 diff      what changed between two states
-Trust      verify      check every byte of the store    head      the root that names the state
-           prove       a proof for one object           contains  whether a digest is in here
-           check-proof check it, without the store      stats     counts and sizes
-Look in    debug       ask the store anything: a shell, or one question with -c
-Learn      tour        see all of it on real input      help      about a verb: treering help put
-
-Options, before or after the verb:
-  --store DIR    the store [else TREERING_STORE, the nearest .treering/ above, the XDG data folder]
-  --json         one JSON document, or a line each for streams
-  --at REV       read the past: @-3, snap:0, a snapshot's name, seq:7, a digest, a time
-  --degraded     read a damaged store at its last good root
-  --actor A  --session S  --source SRC  --trust untrusted  --wait 30s  -m REASON    when writing
-  -h, --help     -V, --version
-
-Start here: treering tour
-       or:  echo 'the build needs Rust 1.95' | treering put build/rust --kind fact --content -
-            treering snapshot, treering log, treering rollback snap:0
-";
-
 /// The whole command line.
 #[derive(Debug, Parser)]
-#[command(name = "treering", bin_name = "treering", version, about, help_template = HELP)]
+#[command(name = "treering", bin_name = "treering", version, about)]
 pub(crate) struct Cli {
     #[command(flatten)]
     before: AnyOptions,
@@ -217,10 +187,15 @@ impl Cli {
         Ok((before.overlaid_by(after), verb))
     }
 
-    /// The definition, for tests that look at every verb.
-    #[cfg(test)]
-    pub(crate) fn definition() -> clap::Command {
-        <Self as clap::CommandFactory>::command()
+    /// The definition, with the help page for lines of this width.
+    pub(crate) fn definition(width: usize) -> clap::Command {
+        <Self as clap::CommandFactory>::command().override_help(overview(width))
+    }
+
+    /// Reads a command line, the first argument being the program's name.
+    pub(crate) fn read(arguments: &[OsString], width: usize) -> Result<Self, clap::Error> {
+        let matches = Self::definition(width).try_get_matches_from(arguments)?;
+        <Self as clap::FromArgMatches>::from_arg_matches(&matches)
     }
 }
 

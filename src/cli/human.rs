@@ -3,20 +3,47 @@
 //! # Layer
 //! L9, part of cli.
 
+mod diff;
+mod style;
+mod timeline;
+
+pub(crate) use self::diff::change_lines;
+pub(crate) use self::style::{Style, wrapped};
+pub(crate) use self::timeline::{Mark, Timeline};
+
 use super::errors::Failure;
 use super::json;
 use super::output::{Meaning, Mode, Output, printable};
 use crate::digest::to_hex;
+use crate::engine::{Memory, Revision};
 use crate::object::{Object, Value};
 
-/// Digits of a digest that people see: more than the eight that are accepted, few enough to read.
+/// Digits of a digest that are enough to type it back, where they are unique.
+const DIGITS_LEAST: usize = 8;
+/// Digits of a version's digest that people see.
 const SHORT_DIGITS: usize = 12;
+/// Spaces between two columns.
+const GAP: usize = 2;
+/// The narrowest that a column of text is made.
+const COLUMN_MIN: usize = 8;
+/// The widest that a column is padded to; what is longer pushes the rest of its own line only.
+const COLUMN_MAX: usize = 40;
 /// Rows that are looked at to align a table before its first line is written.
-const ROWS_ALIGNED: usize = 256;
-/// Characters of an old and a new value in a line about a change.
-const EXCERPT: usize = 60;
+pub(crate) const ROWS_ALIGNED: usize = 256;
 
-/// The first digits of a digest, as they can be typed back.
+/// The first digits of a commit's digest or a root: as many as name it in this store, and eight at least.
+pub(crate) fn short_in(memory: &Memory, digest: &[u8; 32]) -> String {
+    let digits = to_hex(digest);
+    let names_it = |length: &usize| {
+        let found = memory.resolve(&Revision::Prefix(digits[..*length].to_owned()), "");
+        found.is_ok_and(|info| info.digest.as_bytes() == digest || info.commit.root.as_bytes() == digest)
+    };
+    // A digest that is not kept has no shorter name.
+    let length = (DIGITS_LEAST..64).find(names_it).unwrap_or(64);
+    digits[..length].to_owned()
+}
+
+/// The first digits of a version's digest.
 pub(crate) fn short(digest: &[u8; 32]) -> String {
     let mut digits = to_hex(digest);
     digits.truncate(SHORT_DIGITS);
@@ -28,6 +55,8 @@ pub(crate) struct Cell {
     text: String,
     meaning: Option<Meaning>,
     right: bool,
+    /// Left out, with its column, where a line is too narrow for all.
+    minor: bool,
 }
 
 /// A cell without a colour.
@@ -36,7 +65,13 @@ pub(crate) fn plain(text: impl AsRef<str>) -> Cell {
         text: one_line(text.as_ref()),
         meaning: None,
         right: false,
+        minor: false,
     }
+}
+
+/// The cell, which may be left out on a narrow terminal.
+pub(crate) fn minor(cell: Cell) -> Cell {
+    Cell { minor: true, ..cell }
 }
 
 /// A cell in the colour of its meaning.
@@ -124,12 +159,16 @@ impl Table {
         for row in &self.rows {
             self.widths.resize(self.widths.len().max(row.len()), 0);
             for (width, cell) in self.widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.text.chars().count());
+                *width = (*width).max(cell.text.chars().count().min(COLUMN_MAX));
             }
         }
+        let widths = match (output.width(), self.rows.last()) {
+            (Some(room), Some(row)) => fitted(&self.widths, row, room),
+            _ => self.widths.clone(),
+        };
         for row in std::mem::take(&mut self.rows) {
             self.written += 1;
-            let line = self.laid_out(output, &row);
+            let line = laid_out(output, &row, &widths);
             output.line(line)?;
         }
         Ok(())
@@ -146,34 +185,63 @@ impl Table {
         }
         Ok(())
     }
+}
 
-    fn laid_out(&self, output: &Output, row: &[Cell]) -> String {
-        let mut line = String::new();
-        let mut column = 0;
-        for (index, (cell, width)) in row.iter().zip(&self.widths).enumerate() {
-            let last = index + 1 == row.len();
-            let room = output
-                .width()
-                .map_or(usize::MAX, |width| width.saturating_sub(column).max(8));
-            let text = cut(&cell.text, room);
-            let padding = " ".repeat(width.saturating_sub(text.chars().count()));
-            let text = match cell.meaning {
-                Some(meaning) => output.paint(meaning, text),
-                None => text,
-            };
-            match (cell.right, last) {
-                (true, _) => line.extend([padding, text]),
-                (false, true) => line.push_str(&text),
-                (false, false) => line.extend([text, padding]),
-            }
-            if !last {
-                line.push_str("  ");
-            }
-            column += width + 2;
+/// Widths of columns that fit into `room` together, 0 for those left out: first the minor columns go, then
+/// the widest of text are made narrower.
+fn fitted(widths: &[usize], row: &[Cell], room: usize) -> Vec<usize> {
+    let mut widths = widths.to_vec();
+    let total = |widths: &[usize]| {
+        widths
+            .iter()
+            .filter(|width| **width > 0)
+            .map(|width| width + GAP)
+            .sum::<usize>()
+    };
+    for (index, _) in row.iter().enumerate().filter(|(_, cell)| cell.minor).rev() {
+        if total(&widths) > room + GAP {
+            widths[index] = 0;
         }
-        line.truncate(line.trim_end().len());
-        line
     }
+    while total(&widths) > room + GAP {
+        let columns = widths.iter_mut().zip(row).filter(|(_, cell)| !cell.right);
+        match columns.map(|(width, _)| width).max() {
+            Some(widest) if *widest > COLUMN_MIN => *widest -= 1,
+            _ => break,
+        }
+    }
+    widths
+}
+
+fn laid_out(output: &Output, row: &[Cell], widths: &[usize]) -> String {
+    let mut line = String::new();
+    let shown: Vec<_> = row.iter().zip(widths).filter(|(_, width)| **width > 0).collect();
+    let mut column = 0;
+    for (index, (cell, width)) in shown.iter().enumerate() {
+        let last = index + 1 == shown.len();
+        let room = match output.width() {
+            None => usize::MAX,
+            Some(all) if last => all.saturating_sub(column).max(COLUMN_MIN),
+            Some(_) => (**width).max(1),
+        };
+        let text = cut(&cell.text, room);
+        let padding = " ".repeat(width.saturating_sub(text.chars().count()));
+        column += text.chars().count() + padding.len() + GAP;
+        let text = match cell.meaning {
+            Some(meaning) => output.paint(meaning, text),
+            None => text,
+        };
+        match (cell.right, last) {
+            (true, _) => line.extend([padding, text]),
+            (false, true) => line.push_str(&text),
+            (false, false) => line.extend([text, padding]),
+        }
+        if !last {
+            line.push_str(&" ".repeat(GAP));
+        }
+    }
+    line.truncate(line.trim_end().len());
+    line
 }
 
 /// The text on one line, safe for a terminal.
@@ -193,8 +261,9 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }
-    let mut start: String = text.chars().take(most.saturating_sub(3)).collect();
-    start.push_str("...");
+    let mark = if most > 4 { "..." } else { "" };
+    let mut start: String = text.chars().take(most - mark.len()).collect();
+    start.push_str(mark);
     start
 }
 
@@ -247,82 +316,6 @@ pub(crate) fn gist(object: &Object) -> String {
     })
 }
 
-/// What differs between two versions, one line a field: `state: open -> done`.
-pub(crate) fn field_changes(old: &Object, new: &Object) -> Vec<String> {
-    let mut changes = Vec::new();
-    let mut compare = |name: &str, old: Option<String>, new: Option<String>| {
-        if old != new {
-            changes.push(change(name, old.as_deref(), new.as_deref()));
-        }
-    };
-    let owned = |text: Option<&str>| text.map(str::to_owned);
-    compare("kind", Some(old.kind().to_owned()), Some(new.kind().to_owned()));
-    compare(
-        "scope",
-        Some(old.scope().to_owned()),
-        Some(new.scope().to_owned()),
-    );
-    compare("parent", owned(old.parent()), owned(new.parent()));
-    compare("position", owned(old.position()), owned(new.position()));
-    compare(
-        "origin",
-        Some(old.origin().name().to_owned()),
-        Some(new.origin().name().to_owned()),
-    );
-    compare(
-        "expires",
-        old.expires().map(|time| time.to_string()),
-        new.expires().map(|time| time.to_string()),
-    );
-    let event_times = (old.event_time(), new.event_time());
-    compare(
-        "event_time",
-        event_times.0.map(|time| time.to_string()),
-        event_times.1.map(|time| time.to_string()),
-    );
-    let (before, after) = (old.attributes(), new.attributes());
-    let mut names: Vec<&String> = before.iter().chain(after.iter()).map(|(name, _)| name).collect();
-    names.sort_unstable();
-    names.dedup();
-    for name in names {
-        compare(
-            &one_line(name),
-            before.get(name).map(value),
-            after.get(name).map(value),
-        );
-    }
-    if old.content() != new.content() {
-        changes.push(content_change(
-            old.content().unwrap_or_default(),
-            new.content().unwrap_or_default(),
-        ));
-    }
-    changes
-}
-
-fn change(name: &str, old: Option<&str>, new: Option<&str>) -> String {
-    let side =
-        |text: Option<&str>| text.map_or_else(|| "(none)".to_owned(), |text| cut(&one_line(text), EXCERPT));
-    format!("{name}: {} -> {}", side(old), side(new))
-}
-
-/// The first place where two contents differ, with a little of what stands before it.
-fn content_change(old: &str, new: &str) -> String {
-    const BEFORE: usize = 16;
-    let same = old
-        .chars()
-        .zip(new.chars())
-        .take_while(|(one, other)| one == other)
-        .count();
-    let from = same.saturating_sub(BEFORE);
-    let side = |text: &str| {
-        let start = if from > 0 { "..." } else { "" };
-        let rest: String = text.chars().skip(from).take(EXCERPT + 1).collect();
-        cut(&format!("{start}{}", one_line(&rest)), EXCERPT)
-    };
-    change("content", Some(&side(old)), Some(&side(new)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -346,13 +339,27 @@ mod tests {
     }
 
     #[test]
-    fn a_content_change_shows_the_first_difference() {
-        let old = format!("{}old end", "x".repeat(50));
-        let new = format!("{}new end", "x".repeat(50));
-        let shown = content_change(&old, &new);
+    fn columns_fit_the_terminal_minor_ones_last() {
+        let row = [
+            plain("id"),
+            minor(plain("digest")),
+            number(1),
+            minor(plain("lane")),
+            plain("gist"),
+        ];
+        let natural = [40, 8, 3, 20, 40];
+        assert_eq!(fitted(&natural, &row, 200), natural);
+        assert_eq!(fitted(&natural, &row, 100), [40, 8, 3, 0, 40]);
+        assert_eq!(fitted(&natural, &row, 87), [40, 0, 3, 0, 40]);
+        let narrow = fitted(&natural, &row, 40);
+        assert_eq!((narrow[1], narrow[2], narrow[3]), (0, 3, 0));
         assert_eq!(
-            shown,
-            "content: ...xxxxxxxxxxxxxxxxold end -> ...xxxxxxxxxxxxxxxxnew end"
+            narrow
+                .iter()
+                .filter(|width| **width > 0)
+                .map(|width| width + GAP)
+                .sum::<usize>(),
+            40 + GAP
         );
     }
 }

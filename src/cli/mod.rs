@@ -14,6 +14,7 @@ mod errors;
 mod human;
 mod json;
 mod output;
+mod overview;
 mod revision;
 mod time;
 mod tour;
@@ -21,8 +22,6 @@ mod verbs;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
-
-use clap::Parser as _;
 
 use args::Cli;
 use context::Context;
@@ -32,7 +31,7 @@ use output::Output;
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let json = output::wants_json(arguments.iter().skip(1).cloned());
-    let cli = match Cli::try_parse_from(&arguments) {
+    let cli = match Cli::read(&arguments, output::help_width()) {
         Ok(cli) => cli,
         Err(error) => {
             return match args::in_our_words(&error, &arguments) {

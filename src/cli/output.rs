@@ -25,13 +25,19 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::errors::{BUG, DONE, Failure, USAGE};
+use super::human;
 use crate::engine::Progress;
 use crate::error::{Error, ErrorKind};
 
 /// The width of a line where no terminal says otherwise.
 const WIDTH: usize = 100;
+/// The narrowest line that anything is laid out for.
+const WIDTH_LEAST: usize = 40;
 /// Work that is done before this needs no bar.
 const BAR_AFTER: Duration = Duration::from_millis(300);
+
+/// Fewer steps than this need no bar either.
+const STEPS_LEAST: usize = 50;
 
 /// What a coloured piece of text means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,6 +227,14 @@ impl Output {
         self.width
     }
 
+    /// How lines for people are written.
+    pub(crate) fn style(&self) -> human::Style {
+        human::Style {
+            coloured: self.coloured,
+            width: self.width,
+        }
+    }
+
     /// The text in the colour of its meaning, if colours are wanted.
     pub(crate) fn paint(&self, meaning: Meaning, text: impl Display) -> String {
         paint(self.coloured, meaning, text)
@@ -306,7 +320,7 @@ impl Output {
 
     /// A bar over `total` steps on standard error; invisible without a terminal.
     pub(crate) fn steps(&self, total: usize, doing: &'static str) -> ProgressBar {
-        if self.is_json() || !io::stderr().is_terminal() {
+        if self.is_json() || total < STEPS_LEAST || !io::stderr().is_terminal() {
             return ProgressBar::hidden();
         }
         let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr_with_hz(8));
@@ -451,7 +465,8 @@ pub(crate) fn printable(text: &str) -> String {
     safe
 }
 
-fn paint(coloured: bool, meaning: Meaning, text: impl Display) -> String {
+/// The text in the colour of its meaning, if colours are wanted.
+pub(crate) fn paint(coloured: bool, meaning: Meaning, text: impl Display) -> String {
     if !coloured {
         return text.to_string();
     }
@@ -470,13 +485,23 @@ fn coloured_errors() -> bool {
     AutoStream::choice(&io::stderr()) != ColorChoice::Never
 }
 
+/// The width of a help page, also where it goes to a file.
+pub(crate) fn help_width() -> usize {
+    terminal_width().unwrap_or(WIDTH)
+}
+
 fn terminal_width() -> Option<usize> {
+    // Who exports COLUMNS to a program on a terminal wants that width.
+    let asked = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|columns| columns.parse().ok());
     let from_terminal = rustix::termios::tcgetwinsize(io::stdout())
         .ok()
         .map(|size| usize::from(size.ws_col));
-    from_terminal
+    asked
+        .or(from_terminal)
         .filter(|columns| *columns > 0)
-        .map(|columns| columns.max(40))
+        .map(|columns: usize| columns.max(WIDTH_LEAST))
 }
 
 fn to_stderr(text: &str) {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
+use super::human::Style;
 use crate::error::{Error, Result};
 use crate::object::Time;
 
@@ -52,14 +53,24 @@ pub(crate) fn ago(time: Time, now: Time) -> String {
     let seconds = now.as_micros().saturating_sub(time.as_micros()) / 1_000_000;
     let (number, unit) = match seconds {
         ..=4 => return "now".to_owned(),
-        5..=59 => (seconds, "second"),
-        60..=3_599 => (seconds / 60, "minute"),
-        3_600..=86_399 => (seconds / 3_600, "hour"),
+        5..=59 => (seconds, "s"),
+        60..=3_599 => (seconds / 60, "min"),
+        3_600..=86_399 => (seconds / 3_600, "h"),
         86_400..=2_591_999 => (seconds / 86_400, "day"),
         _ => return time.to_string().get(..10).unwrap_or_default().to_owned(),
     };
-    let plural = if number == 1 { "" } else { "s" };
+    let plural = if unit == "day" && number != 1 { "s" } else { "" };
     format!("{number} {unit}{plural} ago")
+}
+
+/// A time in a column: its age on a terminal, where somebody looks at it now, the time itself elsewhere.
+pub(crate) fn told(time: Time, now: Time, style: Style) -> String {
+    if style.width.is_some() {
+        return ago(time, now);
+    }
+    let text = time.to_string();
+    text.get(..19)
+        .map_or_else(|| text.clone(), |seconds| format!("{seconds}Z"))
 }
 
 #[cfg(test)]
@@ -97,9 +108,9 @@ mod tests {
         let before = |seconds: i64| ago(Time::from_micros(now.as_micros() - seconds * 1_000_000), now);
         assert_eq!(before(0), "now");
         assert_eq!(before(-60), "now");
-        assert_eq!(before(30), "30 seconds ago");
-        assert_eq!(before(60), "1 minute ago");
-        assert_eq!(before(7_200), "2 hours ago");
+        assert_eq!(before(30), "30 s ago");
+        assert_eq!(before(60), "1 min ago");
+        assert_eq!(before(7_200), "2 h ago");
         assert_eq!(before(86_400 * 3), "3 days ago");
         assert_eq!(before(86_400 * 90), "1970-01-11");
     }

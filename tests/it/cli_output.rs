@@ -92,6 +92,85 @@ fn tables_are_aligned() {
     assert_eq!(columns, [18, 18], "{}", ran.out);
 }
 
+/// What a person at a terminal of this width sees; `None` where there is no program `script`.
+fn on_terminal(folder: &Folder, columns: usize, arguments: &str) -> Option<String> {
+    let program = env!("CARGO_BIN_EXE_treering");
+    let line = format!("stty cols {columns}; {program} {arguments}");
+    let mut command = std::process::Command::new("script");
+    command
+        .args(["-qec", &line, "/dev/null"])
+        .current_dir(folder.path("."));
+    command
+        .env("NO_COLOR", "1")
+        .env_remove("COLUMNS")
+        .stdin(std::process::Stdio::null());
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8(output.stdout).unwrap().replace('\r', ""))
+}
+
+#[test]
+fn answers_fit_the_terminal() {
+    let folder = Folder::with_store();
+    folder.put(&"long-id-".repeat(30), &"text ".repeat(100));
+    folder.put("b", "line\n");
+    folder.json(&["snapshot", "good"]);
+    folder.json(&[
+        "put",
+        "b",
+        "--kind",
+        "k",
+        "--session",
+        "a-rather-long-name-of-a-session",
+    ]);
+    folder.json(&["rollback", "good", "--all", "-m", &"because ".repeat(20)]);
+    for columns in [40, 80, 200] {
+        for arguments in [
+            "log",
+            "list",
+            "snapshots",
+            "history b",
+            "diff seq:1 seq:3",
+            "log --refs",
+            "--help",
+        ] {
+            let Some(seen) = on_terminal(&folder, columns, arguments) else {
+                println!("skipped: there is no program script here");
+                return;
+            };
+            for line in seen.lines() {
+                assert!(
+                    line.chars().count() <= columns,
+                    "{arguments} at {columns}: {line}"
+                );
+            }
+        }
+    }
+    let seen = on_terminal(&folder, 80, "log").unwrap();
+    assert!(seen.contains("now") && seen.contains("good"), "{seen}");
+    let piped = folder.run(&["log"]).out;
+    assert!(
+        piped.contains('Z') && !piped.contains("ago"),
+        "a file tells times that stay true: {piped}"
+    );
+}
+
+#[test]
+fn the_log_draws_a_rollback_back_to_its_target() {
+    let folder = Folder::with_store();
+    folder.put("a", "one");
+    folder.json(&["snapshot", "good"]);
+    folder.put("a", "two");
+    folder.json(&["rollback", "good"]);
+    let drawn: Vec<String> = folder
+        .run(&["log"])
+        .out
+        .lines()
+        .map(|line| line[..5].trim_end().to_owned())
+        .collect();
+    assert_eq!(drawn, ["o-.", "o |", "*<'", "o"]);
+    assert!(folder.run(&["log"]).out.contains("rollback to 1"));
+}
+
 #[test]
 fn every_writing_verb_tells_how_to_take_it_back() {
     let folder = Folder::with_store();
@@ -165,7 +244,7 @@ fn a_diff_for_people_shows_the_fields() {
     let ran = folder.run(&["diff", "@-1"]);
     assert!(
         ran.out
-            .contains("~ a\n    state: open -> done\n    content: one two -> one three\n"),
+            .contains("~ a\n    state: open -> done\n    @@ -1 +1 @@\n    -one two\n    +one three\n"),
         "{}",
         ran.out
     );

@@ -1,5 +1,7 @@
 //! What can be typed, and what is refused.
 
+use clap::Parser as _;
+
 use super::*;
 
 fn parts(line: &str) -> Result<(AnyOptions, Verb), Failure> {
@@ -15,7 +17,7 @@ fn refused(line: &str) -> clap::Error {
 
 #[test]
 fn the_definition_is_sound() {
-    Cli::definition().debug_assert();
+    Cli::definition(100).debug_assert();
 }
 
 #[test]
@@ -113,7 +115,7 @@ fn a_typo_is_met_with_a_suggestion() {
 
 #[test]
 fn the_help_names_every_verb_and_fits_a_screen() {
-    let mut definition = Cli::definition();
+    let mut definition = Cli::definition(100);
     definition.build();
     let help = definition.render_help().to_string();
     assert!(help.lines().count() <= 40, "{help}");
@@ -138,7 +140,7 @@ fn the_help_names_every_verb_and_fits_a_screen() {
 
 #[test]
 fn every_verb_knows_its_own_name() {
-    for verb in Cli::definition().get_subcommands() {
+    for verb in Cli::definition(100).get_subcommands() {
         let words: &[&str] = match verb.get_name() {
             "ingest" | "get" | "remove" | "rollback" | "history" | "diff" | "prove" | "check-proof"
             | "contains" => &["x"],

@@ -83,7 +83,12 @@ fn tell(
             "skipped": skipped.iter().map(Skipped::document).collect::<Vec<_>>(),
         }));
     }
-    let head = head_line(&context.output, info.commit.seq, info.commit.root.as_bytes());
+    let head = head_line(
+        &context.output,
+        memory,
+        info.commit.seq,
+        info.commit.root.as_bytes(),
+    );
     let what = counted(documents as u64, "document");
     context.output.line(format_args!(
         "{what}: {created} created, {updated} updated, {unchanged} unchanged, {removed} removed; {head}"

@@ -3,22 +3,39 @@
 //! # Layer
 //! L9, part of cli.
 
+use std::collections::HashMap;
+
 use serde_json::json;
 
+use super::snapshots::revision_of;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure, NO};
-use crate::cli::human::{self, Table, coloured, number, plain, short};
+use crate::cli::human::{
+    Mark, ROWS_ALIGNED, Table, Timeline, change_lines, coloured, minor, number, plain, short_in,
+};
 use crate::cli::json;
 use crate::cli::output::{Meaning, Output};
 use crate::cli::time;
 use crate::cli::verbs::{Diff, Log};
 use crate::digest::{CommitDigest, ObjectDigest};
-use crate::engine::{Change, ChangeKind, View};
+use crate::engine::{Change, ChangeKind, CommitInfo, Memory, Revision, View};
 use crate::error::Result;
 use crate::object::{Commit, Time};
 
-/// Fields of one changed object that people see.
-const FIELDS_SHOWN: usize = 8;
+/// The columns of `log`.
+const LOG_HEADINGS: [&str; 11] = [
+    "",
+    "seq",
+    "commit",
+    "op",
+    "+",
+    "~",
+    "-",
+    "lane",
+    "when",
+    "snapshots",
+    "reason",
+];
 
 pub(super) fn log(context: &mut Context, verb: &Log) -> Done {
     if verb.refs {
@@ -27,34 +44,93 @@ pub(super) fn log(context: &mut Context, verb: &Log) -> Done {
     let memory = context.open_to_read()?;
     let newest = context.view(&memory)?.commit().commit.seq;
     let now = memory.view().now();
-    let mut table = Table::new(&["seq", "commit", "op", "+", "~", "-", "lane", "when", "reason"]);
+    let mut table = Table::new(&LOG_HEADINGS);
+    let names = snapshot_names(&memory, &context.lane());
     let wanted = Wanted::new(context, verb, now)?;
     let commits = memory
         .commits()
-        .filter(|info| info.commit.seq <= newest && wanted.has_commit(&info.commit));
-    for info in commits.take(verb.limit.unwrap_or(usize::MAX)) {
+        .filter(|info| info.commit.seq <= newest && wanted.has_commit(&info.commit))
+        .take(verb.limit.unwrap_or(usize::MAX));
+    let (first, rest) = first_of(commits);
+    let mut timeline = Timeline::new(first.iter().map(CommitInfo::lane));
+    for info in first.into_iter().chain(rest) {
         let counts = memory.commit_counts(&info)?;
         if context.output.is_json() {
             context.output.document(&json::commit(&memory, &info, counts)?)?;
             continue;
         }
         let commit = &info.commit;
+        let target = target_of(&memory, commit)?;
+        let is_rollback = commit.op.as_str() == "rollback";
+        let marks = names
+            .get(&commit.seq)
+            .map(|names| names.join(", "))
+            .unwrap_or_default();
+        let graph = timeline.row(Mark {
+            seq: commit.seq,
+            lane: info.lane(),
+            named: !marks.is_empty(),
+            back_to: target.filter(|_| is_rollback),
+        });
+        let op = match target {
+            Some(seq) if is_rollback => format!("rollback to {seq}"),
+            Some(seq) => format!("{} of {seq}", commit.op.as_str()),
+            None => commit.op.as_str().to_owned(),
+        };
         let reason = json::text(&memory, commit.reason)?;
         let cells = vec![
+            plain(graph),
             number(commit.seq),
-            coloured(Meaning::Name, short(info.digest.as_bytes())),
-            plain(commit.op.as_str()),
-            coloured(Meaning::Good, format!("+{}", counts.added)),
-            coloured(Meaning::Changed, format!("~{}", counts.changed)),
-            coloured(Meaning::Bad, format!("-{}", counts.removed)),
-            plain(info.lane()),
-            coloured(Meaning::Quiet, time::ago(commit.time, now)),
+            minor(coloured(Meaning::Name, short_in(&memory, info.digest.as_bytes()))),
+            plain(op),
+            minor(coloured(Meaning::Good, format!("+{}", counts.added))),
+            minor(coloured(Meaning::Changed, format!("~{}", counts.changed))),
+            minor(coloured(Meaning::Bad, format!("-{}", counts.removed))),
+            minor(plain(info.lane())),
+            coloured(
+                Meaning::Quiet,
+                time::told(commit.time, now, context.output.style()),
+            ),
+            coloured(Meaning::Name, marks),
             plain(reason.unwrap_or_default()),
         ];
         table.row(&mut context.output, cells)?;
     }
     table.finish(&mut context.output)?;
     Ok(DONE)
+}
+
+/// The first commits, which tell how many lanes there are to draw, and the others.
+fn first_of(
+    mut commits: impl Iterator<Item = CommitInfo>,
+) -> (Vec<CommitInfo>, impl Iterator<Item = CommitInfo>) {
+    (commits.by_ref().take(ROWS_ALIGNED).collect(), commits)
+}
+
+/// The commit that a rollback, undo or redo is about.
+fn target_of(memory: &Memory, commit: &Commit) -> Result<Option<u64>> {
+    let Some(target) = commit.target else {
+        return Ok(None);
+    };
+    let found = memory.resolve(&Revision::Prefix(target.to_hex()), "")?;
+    Ok(Some(found.commit.seq))
+}
+
+/// The snapshots of each commit, as they are typed in this lane; those of other rings with the name of theirs.
+fn snapshot_names(memory: &Memory, lane: &str) -> HashMap<u64, Vec<String>> {
+    let mut names: HashMap<u64, Vec<String>> = HashMap::new();
+    for info in memory.snapshots() {
+        let other = info
+            .lane
+            .as_deref()
+            .filter(|other| info.index.is_some() && *other != lane);
+        let name = match other {
+            Some(other) => format!("{} of {other}", revision_of(&info)),
+            None => revision_of(&info),
+        };
+        names.entry(info.seq).or_default().push(name);
+    }
+    names
 }
 
 /// What of the log is asked for.
@@ -117,13 +193,14 @@ fn references(context: &mut Context, verb: &Log) -> Done {
             }))?;
             continue;
         }
-        let commit = info
-            .commit
-            .map_or_else(|| "deleted".to_owned(), |commit| short(commit.as_bytes()));
+        let commit = info.commit.map_or_else(
+            || "deleted".to_owned(),
+            |commit| short_in(&memory, commit.as_bytes()),
+        );
         let cells = vec![
             coloured(Meaning::Name, &info.name),
             plain(commit),
-            coloured(Meaning::Quiet, time::ago(info.time, now)),
+            coloured(Meaning::Quiet, time::told(info.time, now, context.output.style())),
             plain(info.reason.as_deref().unwrap_or_default()),
         ];
         table.row(&mut context.output, cells)?;
@@ -181,51 +258,16 @@ pub(in crate::cli) fn show_changes(
     Ok(())
 }
 
-/// One change for people: the id, then what is different in it.
+/// One change for people.
 pub(in crate::cli) fn show_change(
     output: &mut Output,
     older: &View,
     newer: &View,
     change: &Change,
 ) -> Result<(), Failure> {
-    let (mark, meaning) = match change.kind() {
-        ChangeKind::Added => ('+', Meaning::Good),
-        ChangeKind::Changed => ('~', Meaning::Changed),
-        ChangeKind::Removed => ('-', Meaning::Bad),
-    };
-    let old = older.get(&change.id)?;
-    let new = newer.get(&change.id)?;
-    let gist = match (&old, &new) {
-        (Some(_), Some(_)) => String::new(),
-        (one, other) => one
-            .as_ref()
-            .or(other.as_ref())
-            .map(human::gist)
-            .unwrap_or_default(),
-    };
-    let room = output.width().unwrap_or(usize::MAX);
-    let id = human::one_line(change.id.as_str());
-    let text = format!("{mark} {id}");
-    let gist = human::cut(&gist, room.saturating_sub(text.chars().count() + 2).min(100));
-    let line = format!(
-        "{}  {}",
-        output.paint(meaning, text),
-        output.paint(Meaning::Quiet, gist)
-    );
-    output.line(line.trim_end())?;
-    if let (Some(old), Some(new)) = (&old, &new) {
-        let fields = human::field_changes(old, new);
-        for field in fields.iter().take(FIELDS_SHOWN) {
-            output.line(format_args!("    {}", human::cut(field, room.saturating_sub(4))))?;
-        }
-        if fields.len() > FIELDS_SHOWN {
-            output.line(format_args!(
-                "    and {} more fields",
-                fields.len() - FIELDS_SHOWN
-            ))?;
-        }
-    }
-    Ok(())
+    let (old, new) = (older.get(&change.id)?, newer.get(&change.id)?);
+    let lines = change_lines(output.style(), change.id.as_str(), old.as_ref(), new.as_ref());
+    lines.into_iter().try_for_each(|line| output.line(line))
 }
 
 fn summary(output: &mut Output, changes: &[Change]) {

@@ -15,8 +15,8 @@ mod snapshots;
 mod store;
 
 pub(super) use log::show_changes;
-pub(super) use put::input_error;
 pub(super) use proof::{check as check_proof_document, document as proof_document};
+pub(super) use put::input_error;
 
 use super::args::AnyOptions;
 use super::context::Context;

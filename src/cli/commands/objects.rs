@@ -232,7 +232,10 @@ pub(super) fn history(context: &mut Context, verb: &History) -> Done {
             version,
             plain(commit.op.as_str()),
             plain(entry.commit.lane()),
-            coloured(Meaning::Quiet, time::ago(commit.time, now)),
+            coloured(
+                Meaning::Quiet,
+                time::told(commit.time, now, context.output.style()),
+            ),
         ];
         table.row(&mut context.output, cells)?;
     }
@@ -254,7 +257,12 @@ pub(super) fn remove(context: &mut Context, verb: &Remove) -> Done {
             "root": info.commit.root.to_hex(),
         }))?;
     } else {
-        let head = head_line(&context.output, info.commit.seq, info.commit.root.as_bytes());
+        let head = head_line(
+            &context.output,
+            &memory,
+            info.commit.seq,
+            info.commit.root.as_bytes(),
+        );
         context.output.line(format_args!(
             "removed {}; {head}",
             human::counted(removed, "object")

@@ -66,7 +66,12 @@ fn put_one(context: &mut Context, verb: Put) -> Done {
             Staged::Updated => "updated",
             Staged::Unchanged => "unchanged:",
         };
-        let head = head_line(&context.output, info.commit.seq, info.commit.root.as_bytes());
+        let head = head_line(
+            &context.output,
+            &memory,
+            info.commit.seq,
+            info.commit.root.as_bytes(),
+        );
         context.output.line(format_args!("{what} {id}; {head}"))?;
         tell_undo(context, &committed);
     }
@@ -175,7 +180,12 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
             "root": info.commit.root.to_hex(),
         }))?;
     } else {
-        let head = head_line(&context.output, info.commit.seq, info.commit.root.as_bytes());
+        let head = head_line(
+            &context.output,
+            &memory,
+            info.commit.seq,
+            info.commit.root.as_bytes(),
+        );
         context.output.line(format_args!(
             "{created} created, {updated} updated, {unchanged} unchanged; {head}"
         ))?;

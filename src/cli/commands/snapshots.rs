@@ -45,7 +45,7 @@ pub(super) fn snapshot(context: &mut Context, verb: &Snapshot) -> Done {
         );
         context.output.note("kept", note);
     } else {
-        let head = head_line(&context.output, info.seq, info.root.as_bytes());
+        let head = head_line(&context.output, &memory, info.seq, info.root.as_bytes());
         let name = context.output.paint(Meaning::Name, &revision);
         context.output.line(format_args!("{name}: {head}"))?;
         context
@@ -57,7 +57,7 @@ pub(super) fn snapshot(context: &mut Context, verb: &Snapshot) -> Done {
 }
 
 /// How the snapshot is typed.
-fn revision_of(info: &SnapshotInfo) -> String {
+pub(super) fn revision_of(info: &SnapshotInfo) -> String {
     info.index
         .map_or_else(|| info.name.clone(), |index| format!("snap:{index}"))
 }
@@ -78,7 +78,7 @@ pub(super) fn snapshots(context: &mut Context, verb: &Snapshots) -> Done {
             plain(info.lane.as_deref().unwrap_or_default()),
             number(info.seq),
             plain(short(info.root.as_bytes())),
-            coloured(Meaning::Quiet, time::ago(info.time, now)),
+            coloured(Meaning::Quiet, time::told(info.time, now, context.output.style())),
             plain(info.reason.as_deref().unwrap_or_default()),
         ];
         table.row(&mut context.output, cells)?;
@@ -173,7 +173,7 @@ fn tell(
             .line("nothing to change: the state is that one already");
     }
     let commit = &committed.commit.commit;
-    let head = head_line(&context.output, commit.seq, commit.root.as_bytes());
+    let head = head_line(&context.output, memory, commit.seq, commit.root.as_bytes());
     let counts = told_counts(context, counts);
     context.output.line(format_args!("{what}: {counts}; {head}"))?;
     let command = undo_command(&context.options).replacen("undo", back, 1);

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::cli::context::{Context, explain, shown};
 use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::{self, bytes, counted, short};
+use crate::cli::human::{self, bytes, counted, short, short_in};
 use crate::cli::json::{self, FORMAT};
 use crate::cli::output::{Meaning, Output};
 use crate::cli::verbs::{HashName, Init, Verify};
@@ -274,6 +274,9 @@ fn absolute(path: &Path) -> String {
 }
 
 /// What the head is now, in a line: every verb that writes ends with it.
-pub(super) fn head_line(output: &Output, seq: u64, root: &[u8; 32]) -> String {
-    format!("seq {seq}, root {}", output.paint(Meaning::Name, short(root)))
+pub(super) fn head_line(output: &Output, memory: &Memory, seq: u64, root: &[u8; 32]) -> String {
+    format!(
+        "seq {seq}, root {}",
+        output.paint(Meaning::Name, short_in(memory, root))
+    )
 }

@@ -36,6 +36,8 @@ const SNAPSHOT: &str = "before-the-night";
 const DAMAGED: usize = 50;
 /// Changes that the diff shows.
 const CHANGES_SHOWN: usize = 3;
+/// Lines of each of them.
+const LINES_SHOWN: usize = 8;
 /// Removals that a check lets pass.
 const REMOVALS_MAX: u64 = 10;
 
@@ -205,15 +207,14 @@ fn diff(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Result<(), Fai
     let now = memory.view();
     let (changes, mut outcome) = Outcome::timed(|| memory.diff(before, &now))?;
     for change in changes.iter().take(CHANGES_SHOWN) {
-        let line = format!("~ {}", human::one_line(change.id.as_str()));
-        outcome.lines.push(guide.output().paint(Meaning::Changed, line));
-        if let (Some(old), Some(new)) = (before.get(&change.id)?, now.get(&change.id)?) {
-            outcome.lines.extend(
-                human::field_changes(&old, &new)
-                    .iter()
-                    .map(|field| format!("    {field}")),
-            );
-        }
+        let (old, new) = (before.get(&change.id)?, now.get(&change.id)?);
+        let lines = human::change_lines(
+            guide.output().style(),
+            change.id.as_str(),
+            old.as_ref(),
+            new.as_ref(),
+        );
+        outcome.lines.extend(lines.into_iter().take(LINES_SHOWN));
     }
     let rest = changes.len().saturating_sub(CHANGES_SHOWN);
     let outcome = outcome

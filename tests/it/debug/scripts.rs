@@ -91,13 +91,7 @@ fn nothing_is_written_unless_that_is_allowed() {
         let refused = folder.refused(4, &["debug", "-c", command]);
         assert!(text(&refused["hint"]).contains("--write"), "{refused}");
     }
-    for command in [
-        "would undo",
-        "would rollback @-1",
-        "changes",
-        "verify",
-        "help",
-    ] {
+    for command in ["would undo", "would rollback @-1", "changes", "verify", "help"] {
         assert_eq!(folder.run(&["debug", "-c", command]).code, 0, "{command}");
     }
     assert_eq!(bytes_below(&folder.store()), before);

@@ -1,0 +1,241 @@
+//! What differs between two versions of an object, as people read it.
+//!
+//! A header names the object, a line each the fields that differ, and contents are told as a unified diff.
+//!
+//! # Layer
+//! L9, part of cli. Pure.
+
+use std::time::Duration;
+
+use similar::{ChangeTag, TextDiff};
+
+use super::style::{Style, wrapped};
+use super::{cut, gist, one_line, value};
+use crate::cli::output::{Meaning, printable};
+use crate::object::Object;
+
+/// Lines that stand around a change of content.
+const CONTEXT: usize = 3;
+/// Lines of the contents of one object that are shown.
+const CONTENT_LINES: usize = 200;
+/// Characters of an old and a new value in a line about a field.
+const EXCERPT: usize = 60;
+/// How long the shortest difference of two contents is looked for; after that a longer one is good enough.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// What stands before everything about an object.
+const INDENT: &str = "    ";
+
+/// How an object differs between two states: `None` where a state has none.
+pub(crate) fn change_lines(
+    style: Style,
+    id: &str,
+    old: Option<&Object>,
+    new: Option<&Object>,
+) -> Vec<String> {
+    let (mark, meaning) = match (old, new) {
+        (None, _) => ('+', Meaning::Good),
+        (Some(_), Some(_)) => ('~', Meaning::Changed),
+        (Some(_), None) => ('-', Meaning::Bad),
+    };
+    let header = format!("{mark} {}", one_line(id));
+    let painted = style.paint(meaning, &header);
+    match (old, new) {
+        (Some(old), Some(new)) => {
+            let mut lines = vec![painted];
+            lines.extend(field_lines(style, old, new));
+            lines.extend(content_lines(style, old, new));
+            lines
+        }
+        (one, other) => {
+            let object = one.or(other);
+            let room = style
+                .width
+                .unwrap_or(usize::MAX)
+                .saturating_sub(header.chars().count() + 2);
+            let about = object.map(gist).unwrap_or_default();
+            let about = style.paint(Meaning::Quiet, cut(&about, room.min(100)));
+            vec![format!("{painted}  {about}").trim_end().to_owned()]
+        }
+    }
+}
+
+/// A line for each field that differs: `state: open -> done`.
+fn field_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
+    let mut fields = vec![
+        (
+            "kind".to_owned(),
+            Some(old.kind().to_owned()),
+            Some(new.kind().to_owned()),
+        ),
+        (
+            "scope".to_owned(),
+            Some(old.scope().to_owned()),
+            Some(new.scope().to_owned()),
+        ),
+    ];
+    let owned = |text: Option<&str>| text.map(str::to_owned);
+    fields.push(("parent".to_owned(), owned(old.parent()), owned(new.parent())));
+    fields.push((
+        "position".to_owned(),
+        owned(old.position()),
+        owned(new.position()),
+    ));
+    let origins = [old, new].map(|object| Some(object.origin().name().to_owned()));
+    let [before, after] = origins;
+    fields.push(("origin".to_owned(), before, after));
+    let [before, after] = [old, new].map(|object| object.expires().map(|time| time.to_string()));
+    fields.push(("expires".to_owned(), before, after));
+    let [before, after] = [old, new].map(|object| object.event_time().map(|time| time.to_string()));
+    fields.push(("event_time".to_owned(), before, after));
+    let (before, after) = (old.attributes(), new.attributes());
+    let mut names: Vec<&String> = before.iter().chain(after.iter()).map(|(name, _)| name).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        fields.push((
+            one_line(name),
+            before.get(name).map(value),
+            after.get(name).map(value),
+        ));
+    }
+    fields.retain(|(_, old, new)| old != new);
+    let room = style.width.unwrap_or(usize::MAX);
+    fields
+        .iter()
+        .map(|(name, old, new)| {
+            // On a narrow terminal both values get half of what the name leaves.
+            let most = (room.saturating_sub(INDENT.len() + name.chars().count() + 6) / 2).clamp(8, EXCERPT);
+            let side = |meaning, text: &Option<String>| match text {
+                Some(text) => style.paint(meaning, cut(&one_line(text), most)),
+                None => style.paint(Meaning::Quiet, "(none)"),
+            };
+            format!(
+                "{INDENT}{name}: {} -> {}",
+                side(Meaning::Bad, old),
+                side(Meaning::Good, new)
+            )
+        })
+        .collect()
+}
+
+/// The unified diff of the contents.
+fn content_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
+    let (old, new) = (
+        old.content().unwrap_or_default(),
+        new.content().unwrap_or_default(),
+    );
+    if old == new {
+        return Vec::new();
+    }
+    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
+    let room = style
+        .width
+        .map(|width| width.saturating_sub(INDENT.len() + 1).max(16));
+    let mut lines = Vec::new();
+    for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
+        lines.push(format!("{INDENT}{}", style.paint(Meaning::Name, hunk.header())));
+        for change in hunk.iter_changes() {
+            let (sign, meaning) = match change.tag() {
+                ChangeTag::Delete => ('-', Some(Meaning::Bad)),
+                ChangeTag::Insert => ('+', Some(Meaning::Good)),
+                ChangeTag::Equal => (' ', None),
+            };
+            let text = printable(change.value().trim_end_matches(['\r', '\n']));
+            let parts = room.map_or_else(|| vec![text.clone()], |room| wrapped(&text, room));
+            for part in parts {
+                let line = format!("{sign}{part}");
+                let line = meaning.map_or_else(|| line.clone(), |meaning| style.paint(meaning, &line));
+                lines.push(format!("{INDENT}{line}").trim_end().to_owned());
+            }
+            if lines.len() > CONTENT_LINES {
+                lines.push(format!(
+                    "{INDENT}{}",
+                    style.paint(Meaning::Quiet, "and more: treering get shows all of it")
+                ));
+                return lines;
+            }
+        }
+    }
+    if lines.is_empty() {
+        // Lines are the same: the two differ in how the last one ends.
+        lines.push(format!("{INDENT}content: the end of its last line"));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest::{HashAlgorithm, HashSuite};
+    use crate::object::{Id, Kind, NewObject, Origin};
+
+    fn object(state: &str, content: &str) -> Object {
+        let mut object = NewObject::new(Id::new("a").unwrap(), Kind::new("note").unwrap());
+        object
+            .attributes
+            .insert("state".to_owned(), crate::object::Value::from(state));
+        object.content = Some(content.to_owned());
+        let suite = HashSuite::new(HashAlgorithm::Blake3);
+        object.encode(Origin::DirectUser, suite).unwrap().into_object()
+    }
+
+    fn told(width: Option<usize>, old: &Object, new: &Object) -> Vec<String> {
+        let style = Style {
+            coloured: false,
+            width,
+        };
+        change_lines(style, "a", Some(old), Some(new))
+    }
+
+    #[test]
+    fn contents_are_told_with_what_stands_around_the_change() {
+        let lines = |changed: &str| format!("1\n2\n3\n4\n{changed}\n6\n7\n8\n9\n");
+        let (old, new) = (object("open", &lines("five")), object("done", &lines("5")));
+        let wanted = [
+            "~ a",
+            "    state: open -> done",
+            "    @@ -2,7 +2,7 @@",
+            "     2",
+            "     3",
+            "     4",
+            "    -five",
+            "    +5",
+            "     6",
+            "     7",
+            "     8",
+        ];
+        assert_eq!(told(None, &old, &new), wanted);
+    }
+
+    #[test]
+    fn nothing_is_wider_than_the_terminal() {
+        let old = object(&"o".repeat(100), &"word ".repeat(60));
+        let new = object(&"n".repeat(100), &"other ".repeat(60));
+        for width in [40, 80, 200] {
+            for line in told(Some(width), &old, &new) {
+                assert!(line.chars().count() <= width, "{width}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_difference_at_the_very_end_is_told_too() {
+        let lines = told(None, &object("s", "same"), &object("s", "same\n"));
+        assert!(lines.len() > 1, "{lines:?}");
+    }
+
+    #[test]
+    fn a_long_difference_is_cut_and_takes_no_long_time() {
+        let text = |step: usize| {
+            (0..50_000)
+                .map(|at| format!("{}\n", at * step % 7919))
+                .collect::<String>()
+        };
+        let lines = told(None, &object("s", &text(3)), &object("s", &text(5)));
+        assert!(
+            lines.len() <= CONTENT_LINES + 4 && lines.last().unwrap().contains("and more"),
+            "{}",
+            lines.len()
+        );
+    }
+}

@@ -1,0 +1,55 @@
+//! Whether lines are coloured, and how wide they may be.
+//!
+//! # Layer
+//! L9, part of cli. Pure.
+
+use std::fmt::Display;
+
+use crate::cli::output::{Meaning, paint};
+
+/// How lines for people are written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Style {
+    /// Whether colours are wanted.
+    pub(crate) coloured: bool,
+    /// How wide a line may be; `None` when nobody looks at a terminal and nothing need be cut.
+    pub(crate) width: Option<usize>,
+}
+
+impl Style {
+    /// The text in the colour of its meaning, if colours are wanted.
+    pub(crate) fn paint(self, meaning: Meaning, text: impl Display) -> String {
+        paint(self.coloured, meaning, text)
+    }
+}
+
+/// The text in lines of at most `width` characters, broken at spaces where there are some; spaces at the start
+/// of a line stay.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let mut lines = Vec::new();
+    let mut rest: Vec<char> = text.chars().collect();
+    while rest.len() > width {
+        let space = rest[..=width].iter().rposition(|character| *character == ' ');
+        let space = space.filter(|at| rest[..*at].iter().any(|character| *character != ' '));
+        let (end, next) = space.map_or((width, width), |at| (at, at + 1));
+        lines.push(rest[..end].iter().collect());
+        rest.drain(..next);
+    }
+    lines.push(rest.into_iter().collect());
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_broken_at_spaces_and_never_lost() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("onetwothree", 4), ["onet", "woth", "ree"]);
+        assert_eq!(wrapped("    indented text", 10), ["    indent", "ed text"]);
+        assert_eq!(wrapped("", 5), [""]);
+        assert_eq!(wrapped("ab", 0), ["a", "b"]);
+    }
+}
