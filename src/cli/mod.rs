@@ -15,6 +15,7 @@ mod human;
 mod json;
 mod output;
 mod overview;
+mod picture;
 mod revision;
 mod time;
 mod tour;

@@ -9,6 +9,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::args::{PlainOptions, ReadOptions, ShellOptions, VerbOptions, WriteOptions};
 use super::output::Mode;
+use super::picture::ROWS_DRAWN;
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -109,9 +110,12 @@ pub(crate) enum Verb {
                       Examples:\n  treering verify\n  treering verify --quick --json"
     )]
     Verify(Verify),
-    /// Write out every object, one a line, as `put --jsonl` reads it
+    /// Write out every object, one a line, as `put --jsonl` reads it, or draw a picture
     #[command(
-        after_help = "Examples:\n  treering export > memory.jsonl\n  treering export memory.jsonl --at release-1"
+        after_help = "The page of --format html needs no network and no other file; open it in a browser.\n\n\
+                      Examples:\n  treering export > memory.jsonl\n  treering export memory.jsonl --at release-1\n  \
+                      treering export --format html memory.html\n  treering export --format svg --picture trie --from snap:0 turn.svg\n  \
+                      treering export --format dot --under notes/plan | dot -Tpng > plan.png"
     )]
     Export(Export),
     /// Count and measure the store
@@ -159,6 +163,23 @@ pub(crate) enum ExportFormat {
     Jsonl,
     Org,
     Markdown,
+    /// A picture, for Graphviz
+    Dot,
+    /// A picture
+    Svg,
+    /// A page with all pictures, to look around in
+    Html,
+}
+
+/// What a picture shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PictureOf {
+    /// The tree of objects
+    Tree,
+    /// Commits, snapshots and ways back
+    History,
+    /// The trie nodes that two states share and do not share
+    Trie,
 }
 
 /// `init`
@@ -447,6 +468,18 @@ pub(crate) struct Export {
     /// The form to write
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     pub(crate) format: ExportFormat,
+    /// What a picture shows; a page shows all three
+    #[arg(long, value_name = "WHAT", default_value = "tree")]
+    pub(crate) picture: PictureOf,
+    /// The older of the two states whose trie nodes are drawn [default: the newest snapshot before]
+    #[arg(long, value_name = "REV")]
+    pub(crate) from: Option<String>,
+    /// Draw only this object and what is below it
+    #[arg(long, value_name = "ID")]
+    pub(crate) under: Option<String>,
+    /// The most rows of a picture
+    #[arg(long, value_name = "N", default_value_t = ROWS_DRAWN)]
+    pub(crate) rows: usize,
     #[command(flatten)]
     options: ReadOptions,
 }

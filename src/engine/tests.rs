@@ -1,4 +1,5 @@
 //! Tests of the engine as a library, in memory and on a folder.
+mod chain;
 mod damage;
 mod groups;
 mod latent_defects;

@@ -15,6 +15,8 @@ mod cli_objects;
 #[cfg(feature = "cli")]
 mod cli_output;
 #[cfg(feature = "cli")]
+mod cli_pictures;
+#[cfg(feature = "cli")]
 mod cli_proof;
 #[cfg(feature = "cli")]
 mod cli_store;

@@ -5,11 +5,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
-use std::io::{BufWriter, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::pictures;
 use crate::cli::context::{Context, shown};
 use crate::cli::errors::{DONE, Done};
 use crate::cli::human::counted;
@@ -20,6 +21,9 @@ use crate::ingest::json as lines;
 use crate::object::Object;
 
 pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
+    if let Some(drawing) = pictures::Drawing::of(verb.format) {
+        return pictures::export(context, verb, drawing);
+    }
     if verb.format != ExportFormat::Jsonl {
         let refused = Error::invalid("this version exports JSON Lines only").with_code("unsupported_format");
         return Err(refused
@@ -35,7 +39,14 @@ pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
         }
         return Ok(DONE);
     };
-    write_file(path, &objects)?;
+    write_file(path, |out| {
+        for object in &objects {
+            let line = lines::stored_object_to_json(object)?;
+            serde_json::to_writer(&mut *out, &line).map_err(io::Error::from)?;
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    })?;
     if context.output.is_json() {
         context
             .output
@@ -121,27 +132,47 @@ fn sibling_order(object: &Object) -> (bool, &str, &str) {
     )
 }
 
+/// Why writing a file stopped.
+pub(super) enum Stopped {
+    Reading(Error),
+    Writing(io::Error),
+}
+
+impl From<Error> for Stopped {
+    fn from(error: Error) -> Self {
+        Self::Reading(error)
+    }
+}
+
+impl From<io::Error> for Stopped {
+    fn from(error: io::Error) -> Self {
+        Self::Writing(error)
+    }
+}
+
 /// Writes the file beside its place and moves it there when it is whole.
-fn write_file(path: &Path, objects: &[Object]) -> Result<()> {
+pub(super) fn write_file(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Stopped>,
+) -> Result<()> {
     let failed = |error| Error::io(format_args!("writing {}", shown(path)), error);
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(".unfinished");
     let unfinished = PathBuf::from(unfinished);
-    let write = || -> Result<()> {
-        let mut out = BufWriter::new(File::create(&unfinished).map_err(failed)?);
-        for object in objects {
-            let line = lines::stored_object_to_json(object)?;
-            serde_json::to_writer(&mut out, &line).map_err(|error| failed(error.into()))?;
-            out.write_all(b"\n").map_err(failed)?;
-        }
-        let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
-        file.sync_all().map_err(failed)?;
-        fs::rename(&unfinished, path).map_err(failed)
+    let whole = || -> Result<(), Stopped> {
+        let mut out = BufWriter::new(File::create(&unfinished)?);
+        write(&mut out)?;
+        let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.sync_all()?;
+        fs::rename(&unfinished, path)?;
+        Ok(())
     };
-    let written = write();
-    if written.is_err() {
+    whole().map_err(|stopped| {
         // What failed is told; that the unfinished file may stay behind is not worth a second message.
         drop(fs::remove_file(&unfinished));
-    }
-    written
+        match stopped {
+            Stopped::Reading(error) => error,
+            Stopped::Writing(error) => failed(error),
+        }
+    })
 }

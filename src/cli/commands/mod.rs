@@ -9,6 +9,7 @@ mod export;
 mod ingest;
 mod log;
 mod objects;
+mod pictures;
 mod proof;
 mod put;
 mod snapshots;

@@ -1,0 +1,123 @@
+//! `export --format dot|svg|html`: pictures of the store.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::export::write_file;
+use crate::cli::context::{Context, shown};
+use crate::cli::errors::{DONE, Done};
+use crate::cli::human::counted;
+use crate::cli::picture::{self, Picture};
+use crate::cli::verbs::{Export, ExportFormat, PictureOf};
+use crate::engine::{Memory, View};
+use crate::error::{Error, Result};
+use crate::object::Id;
+
+/// How a picture is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Drawing {
+    Dot,
+    Svg,
+    Html,
+}
+
+impl Drawing {
+    /// The drawing that a format asks for; `None` if it asks for text.
+    pub(super) fn of(format: ExportFormat) -> Option<Self> {
+        match format {
+            ExportFormat::Dot => Some(Self::Dot),
+            ExportFormat::Svg => Some(Self::Svg),
+            ExportFormat::Html => Some(Self::Html),
+            ExportFormat::Jsonl | ExportFormat::Org | ExportFormat::Markdown => None,
+        }
+    }
+}
+
+pub(super) fn export(context: &mut Context, verb: &Export, drawing: Drawing) -> Done {
+    let memory = context.open_to_read()?;
+    let view = context.view(&memory)?;
+    let (text, rows) = match drawing {
+        Drawing::Html => {
+            let all = [PictureOf::Tree, PictureOf::History, PictureOf::Trie];
+            let pictures = all.map(|what| draw(context, &memory, &view, verb, what));
+            let pictures = pictures.into_iter().collect::<Result<Vec<_>>>()?;
+            let title = title(context, &view)?;
+            let rows: usize = pictures.iter().map(|picture| picture.rows.len()).sum();
+            (picture::html(&title, &pictures), rows)
+        }
+        Drawing::Dot | Drawing::Svg => {
+            let drawn = draw(context, &memory, &view, verb, verb.picture)?;
+            let text = if drawing == Drawing::Dot {
+                picture::dot(&drawn)
+            } else {
+                picture::svg(&drawn)
+            };
+            (text, drawn.rows.len())
+        }
+    };
+    let Some(path) = verb.path.as_deref().filter(|path| *path != Path::new("-")) else {
+        if context.output.is_json() {
+            let refused = Error::invalid("a picture is no JSON document").with_code("unsupported_format");
+            return Err(refused
+                .with_hint("name a file to write it to, or leave --json out")
+                .into());
+        }
+        context.output.line(text.trim_end())?;
+        return Ok(DONE);
+    };
+    write_file(path, |out| Ok(out.write_all(text.as_bytes())?))?;
+    if context.output.is_json() {
+        let document = json!({ "rows": rows, "bytes": text.len(), "path": shown(path) });
+        context.output.document(&document)?;
+    } else {
+        let what = counted(rows as u64, "row");
+        context
+            .output
+            .line(format_args!("drew {what} in {}", shown(path)))?;
+    }
+    Ok(DONE)
+}
+
+fn title(context: &Context, view: &View) -> Result<String> {
+    let store = shown(&context.store()?);
+    let commit = view.commit().commit;
+    Ok(format!(
+        "{store} at seq {}, {}",
+        commit.seq,
+        counted(view.len(), "object")
+    ))
+}
+
+fn draw(context: &Context, memory: &Memory, view: &View, verb: &Export, what: PictureOf) -> Result<Picture> {
+    let rows = verb.rows.max(1);
+    match what {
+        PictureOf::Tree => {
+            let under = verb.under.as_deref().map(Id::new).transpose()?;
+            picture::tree(view, under.as_ref(), rows)
+        }
+        PictureOf::History => picture::history(memory, view, rows),
+        PictureOf::Trie => {
+            let older = match &verb.from {
+                Some(from) => context.view_of(memory, from)?,
+                None => newest_snapshot_before(memory, view)?,
+            };
+            picture::trie(memory, &older, view, rows)
+        }
+    }
+}
+
+/// The state of the newest snapshot with another root than `view` has, else of the commit before, else `view`.
+fn newest_snapshot_before(memory: &Memory, view: &View) -> Result<View> {
+    let commit = view.commit().commit;
+    let snapshots = memory.snapshots();
+    let snapshot = snapshots
+        .iter()
+        .find(|snapshot| snapshot.seq < commit.seq && snapshot.root != commit.root);
+    let seq = snapshot.map_or(commit.seq.saturating_sub(1), |snapshot| snapshot.seq);
+    memory.view_at(&crate::engine::Revision::Seq(seq), "")
+}

@@ -1,0 +1,76 @@
+//! A picture in Graphviz's language.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use std::fmt::Write as _;
+
+use super::{Mark, Picture};
+
+/// The picture as DOT: `dot -Tsvg` draws it.
+pub(in crate::cli) fn dot(picture: &Picture) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "digraph {} {{", picture.name);
+    let _ = writeln!(out, "  label={};", quoted(&picture.title));
+    out.push_str("  labelloc=t; rankdir=LR; fontname=\"sans-serif\";\n");
+    out.push_str("  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\", fontsize=10];\n");
+    for (number, row) in picture.rows.iter().enumerate() {
+        let mut label = row.name.clone();
+        for line in std::iter::once(&row.text).chain(&row.tags) {
+            if !line.is_empty() {
+                label.push('\n');
+                label.push_str(line);
+            }
+        }
+        let (fill, label) = (fill(row.mark), quoted(&label));
+        let _ = writeln!(out, "  n{number} [label={label}, fillcolor=\"{fill}\"];");
+    }
+    let in_chain = picture.name == "history";
+    for (number, row) in picture.rows.iter().enumerate() {
+        // Without parents, rows follow each other: a commit points to the one before it.
+        let from = row.parent.or_else(|| number.checked_sub(1).filter(|_| in_chain));
+        if let Some(from) = from {
+            let _ = writeln!(out, "  n{from} -> n{number};");
+        }
+    }
+    for arc in &picture.arcs {
+        let _ = writeln!(
+            out,
+            "  n{} -> n{} [style=dashed, color=\"#b4441f\", constraint=false];",
+            arc.from, arc.to
+        );
+    }
+    out.push_str("}\n");
+    out
+}
+
+/// A quoted string: the language knows two escapes in it, and takes all else as it is.
+fn quoted(text: &str) -> String {
+    let mut safe = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' => safe.push_str("\\\""),
+            '\\' => safe.push_str("\\\\"),
+            '\n' => safe.push_str("\\n"),
+            control if control.is_control() => safe.push('\u{fffd}'),
+            plain => safe.push(plain),
+        }
+    }
+    safe.push('"');
+    safe
+}
+
+fn fill(mark: Mark) -> &'static str {
+    const KINDS: [&str; 8] = [
+        "#dbe9ff", "#ffe8cc", "#dff5dd", "#fbdde6", "#e9e0fb", "#d8f3f3", "#f6f0c4", "#ececec",
+    ];
+    match mark {
+        Mark::Object(kind) => KINDS[usize::from(kind) % KINDS.len()],
+        Mark::Commit => "#dbe9ff",
+        Mark::Back | Mark::Changed => "#ffe8cc",
+        Mark::Old => "#fbdde6",
+        Mark::New => "#dff5dd",
+        Mark::Shared => "#ececec",
+        Mark::LeftOut => "#ffffff",
+    }
+}

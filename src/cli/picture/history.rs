@@ -1,0 +1,96 @@
+//! The commits as a picture, with snapshots beside them and arcs where one went back.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use std::collections::BTreeMap;
+
+use super::{Arc, Mark, Picture, Row};
+use crate::cli::human::{counted, short};
+use crate::engine::{CommitInfo, Memory, View};
+use crate::error::Result;
+
+/// Draws the `most` commits up to that of `view`, the newest first.
+///
+/// # Errors
+/// `Corrupt` or `Io` if a state or a text cannot be read.
+pub(in crate::cli) fn history(memory: &Memory, view: &View, most: usize) -> Result<Picture> {
+    let head = view.commit();
+    let title = format!(
+        "History up to seq {}, root {}",
+        head.commit.seq,
+        short(head.commit.root.as_bytes())
+    );
+    let mut picture = Picture::new("history", title);
+    let mut names: BTreeMap<_, Vec<String>> = BTreeMap::new();
+    for snapshot in memory.snapshots() {
+        let name = match (&snapshot.lane, snapshot.index) {
+            (Some(lane), Some(index)) => format!("snap:{index} of {lane}"),
+            _ => snapshot.name,
+        };
+        names.entry(snapshot.commit).or_default().push(name);
+    }
+    let mut targets = Vec::new();
+    let mut rows = BTreeMap::new();
+    let commits = memory
+        .commits()
+        .skip_while(|info| info.commit.seq > head.commit.seq);
+    for info in commits.take(most) {
+        let mut row = row(memory, &info)?;
+        row.tags = names.remove(&info.digest).unwrap_or_default();
+        let number = picture.push(row);
+        rows.insert(info.digest, number);
+        targets.extend(info.commit.target.map(|target| (number, target)));
+    }
+    for (from, target) in targets {
+        if let Some(&to) = rows.get(&target) {
+            picture.arcs.push(Arc { from, to });
+        }
+    }
+    let left_out = (head.commit.seq + 1).saturating_sub(picture.rows.len() as u64);
+    if left_out > 0 {
+        let rest = counted(left_out, "older commit");
+        picture.push_left_out(None, &format!("{rest}, not drawn"));
+    }
+    Ok(picture)
+}
+
+fn row(memory: &Memory, info: &CommitInfo) -> Result<Row> {
+    let commit = &info.commit;
+    let counts = memory.commit_counts(info)?;
+    let reason = commit.reason.as_ref().map(|text| memory.text(text)).transpose()?;
+    let mark = if commit.target.is_some() {
+        Mark::Back
+    } else {
+        Mark::Commit
+    };
+    let name = format!("{} {}", commit.seq, commit.op.as_str());
+    let text = format!(
+        "+{} ~{} -{}  {}{}",
+        counts.added,
+        counts.changed,
+        counts.removed,
+        info.lane(),
+        reason
+            .as_ref()
+            .map_or_else(String::new, |reason| format!(": {reason}")),
+    );
+    let mut row = Row::new(None, mark, name, &text);
+    row.detail("commit", &info.digest);
+    row.detail("root", &commit.root);
+    row.detail("time", &commit.time);
+    row.detail("trust", commit.trust.name());
+    for (name, held) in [
+        ("actor", &commit.actor),
+        ("session", &commit.session),
+        ("reason", &reason),
+    ] {
+        if let Some(held) = held {
+            row.detail(name, held);
+        }
+    }
+    if let Some(target) = commit.target {
+        row.detail("target", &target);
+    }
+    Ok(row)
+}

@@ -1,0 +1,173 @@
+//! Pictures of a store: the tree of objects, the history, and what the tries of two states share.
+//!
+//! A picture is a list of rows, each indented under its parent, with arcs between rows. That one shape is written as
+//! Graphviz DOT, as SVG, or as an HTML page that holds all three pictures and lets a person look around in them.
+//!
+//! # Layer
+//! L9, part of cli. Reads views; writes nothing but the picture.
+//!
+//! # Invariants
+//! - PIC-1: nothing that a memory holds can act in a picture: all of it is escaped as text.
+//! - PIC-2: what is left out of a picture is said in it.
+
+mod dot;
+mod history;
+mod html;
+mod svg;
+mod tree;
+mod trie;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use dot::dot;
+pub(super) use history::history;
+pub(super) use html::html;
+pub(super) use svg::svg;
+pub(super) use tree::tree;
+pub(super) use trie::trie;
+
+use super::human::{cut, one_line};
+
+/// The most rows of a picture unless more are asked for: what a browser draws at once.
+pub(super) const ROWS_DRAWN: usize = 2_000;
+
+/// Characters of a row's text.
+const TEXT: usize = 100;
+
+/// What a row stands for; it decides the mark and the colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// An object; the number tells its kind from others.
+    Object(u8),
+    /// A commit that went forward.
+    Commit,
+    /// A commit that brought back an earlier state.
+    Back,
+    /// Only in the older state.
+    Old,
+    /// Only in the newer state.
+    New,
+    /// In both, with different things below or in it.
+    Changed,
+    /// The very same node in both.
+    Shared,
+    /// A word about what is not drawn.
+    LeftOut,
+}
+
+impl Mark {
+    /// Its class in styles.
+    fn class(self) -> String {
+        match self {
+            Self::Object(kind) => format!("kind{kind}"),
+            Self::Commit => "commit".to_owned(),
+            Self::Back => "back".to_owned(),
+            Self::Old => "old".to_owned(),
+            Self::New => "new".to_owned(),
+            Self::Changed => "changed".to_owned(),
+            Self::Shared => "shared".to_owned(),
+            Self::LeftOut => "left-out".to_owned(),
+        }
+    }
+}
+
+/// One line of a picture.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    /// The row that it hangs under, which stands above it.
+    pub(super) parent: Option<usize>,
+    pub(super) mark: Mark,
+    /// What it is called.
+    pub(super) name: String,
+    /// What it says, in a quieter voice.
+    pub(super) text: String,
+    /// Names that stand beside it: snapshots of a commit.
+    pub(super) tags: Vec<String>,
+    /// Everything else that is known, for who asks.
+    pub(super) details: Vec<(&'static str, String)>,
+}
+
+impl Row {
+    fn new(parent: Option<usize>, mark: Mark, name: impl Into<String>, text: &str) -> Self {
+        Self {
+            parent,
+            mark,
+            name: cut(&one_line(&name.into()), TEXT),
+            text: cut(&one_line(text), TEXT),
+            tags: Vec::new(),
+            details: Vec::new(),
+        }
+    }
+
+    fn detail(&mut self, name: &'static str, value: &(impl ToString + ?Sized)) {
+        self.details.push((name, value.to_string()));
+    }
+}
+
+/// A way back: from a rollback, undo or redo to the commit it names.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arc {
+    pub(super) from: usize,
+    pub(super) to: usize,
+}
+
+/// What is drawn.
+#[derive(Clone, Debug)]
+pub(super) struct Picture {
+    /// One word: `tree`, `history` or `trie`.
+    pub(super) name: &'static str,
+    pub(super) title: String,
+    pub(super) rows: Vec<Row>,
+    pub(super) arcs: Vec<Arc>,
+}
+
+impl Picture {
+    fn new(name: &'static str, title: String) -> Self {
+        Self {
+            name,
+            title,
+            rows: Vec::new(),
+            arcs: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, row: Row) -> usize {
+        self.rows.push(row);
+        self.rows.len() - 1
+    }
+
+    /// Says what is not drawn (PIC-2).
+    fn push_left_out(&mut self, parent: Option<usize>, what: &str) {
+        self.push(Row::new(parent, Mark::LeftOut, format!("... {what}"), ""));
+    }
+
+    /// How deep each row hangs; parents stand above their children.
+    fn depths(&self) -> Vec<usize> {
+        let mut depths: Vec<usize> = Vec::with_capacity(self.rows.len());
+        for row in &self.rows {
+            depths.push(row.parent.map_or(0, |parent| depths[parent] + 1));
+        }
+        depths
+    }
+}
+
+/// Text that XML and HTML show as it is, in elements and in quoted attributes. Characters that XML cannot hold become
+/// the replacement character.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            '\t' | '\n' => safe.push(character),
+            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
+            control if control.is_control() => safe.push('\u{fffd}'),
+            plain => safe.push(plain),
+        }
+    }
+    safe
+}

@@ -1,0 +1,90 @@
+//! The tree of objects as a picture.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use super::{Mark, Picture, Row};
+use crate::cli::human::{counted, gist, short, value};
+use crate::engine::View;
+use crate::error::{Error, Result};
+use crate::object::{Id, Object};
+
+/// Kinds that have a colour of their own.
+const COLOURS: u8 = 8;
+
+/// Draws the objects of a state, or those at and below `under`, at most `most` of them.
+///
+/// # Errors
+/// `NotFound` if there is no `under`; `Corrupt` or `Io` if an object cannot be read.
+pub(in crate::cli) fn tree(view: &View, under: Option<&Id>, most: usize) -> Result<Picture> {
+    let commit = view.commit().commit;
+    let of = under.map_or_else(String::new, |id| format!(" below {id}"));
+    let title = format!(
+        "Objects{of} at seq {}, root {}",
+        commit.seq,
+        short(view.root().as_bytes())
+    );
+    let mut picture = Picture::new("tree", title);
+    let tops = match under {
+        Some(id) if view.contains(id)? => vec![id.clone()],
+        Some(id) => return Err(Error::not_found(format!("there is no object {id}"))),
+        None => tops(view)?,
+    };
+    // Read from the end: the first waits last.
+    let mut waiting: Vec<(Option<usize>, Id)> = tops.into_iter().rev().map(|id| (None, id)).collect();
+    while let Some((parent, id)) = waiting.pop() {
+        if picture.rows.len() >= most {
+            waiting.push((parent, id));
+            break;
+        }
+        let object = view.get(&id)?;
+        let object = object.ok_or_else(|| Error::corrupt(format!("{id} is a child and not there")))?;
+        let row = picture.push(row(parent, &object));
+        let children = view.children(&id, None)?;
+        waiting.extend(children.into_iter().rev().map(|child| (Some(row), child)));
+    }
+    if under.is_none() && (picture.rows.len() as u64) < view.len() {
+        let rest = counted(view.len() - picture.rows.len() as u64, "more object");
+        picture.push_left_out(None, &format!("{rest}, not drawn"));
+    } else if !waiting.is_empty() {
+        picture.push_left_out(None, "more objects, not drawn");
+    }
+    Ok(picture)
+}
+
+/// The objects without a parent, in sibling order.
+fn tops(view: &View) -> Result<Vec<Id>> {
+    let mut tops = Vec::new();
+    for object in view.objects() {
+        let object = object?;
+        if object.parent().is_none() {
+            let position = object.position().map(str::to_owned);
+            tops.push((position.is_none(), position, Id::new(object.id())?));
+        }
+    }
+    tops.sort_unstable();
+    Ok(tops.into_iter().map(|(_, _, id)| id).collect())
+}
+
+fn row(parent: Option<usize>, object: &Object) -> Row {
+    let mut row = Row::new(parent, mark(object.kind()), object.id(), &gist(object));
+    row.detail("kind", object.kind());
+    row.detail("scope", object.scope());
+    row.detail("origin", object.origin().name());
+    for (name, held) in &object.attributes() {
+        row.detail("attribute", &format!("{name}: {}", value(held)));
+    }
+    row.detail("digest", &object.digest());
+    if let Some(content) = object.content() {
+        row.detail("content", &content.chars().take(2_000).collect::<String>());
+    }
+    row
+}
+
+/// The same kind has the same colour in every picture.
+fn mark(kind: &str) -> Mark {
+    let sum = kind
+        .bytes()
+        .fold(5_381_u32, |sum, byte| sum.wrapping_mul(33) ^ u32::from(byte));
+    Mark::Object((sum % u32::from(COLOURS)) as u8)
+}
