@@ -29,6 +29,8 @@ mod cli_tour;
 #[cfg(feature = "cli")]
 mod debug;
 mod format_page;
+#[cfg(feature = "cli")]
+mod guide;
 mod processes;
 #[cfg(feature = "cli")]
 mod program;

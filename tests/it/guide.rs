@@ -1,0 +1,182 @@
+//! The pages of docs/guide: every command in them is run, and what it prints is what the page shows.
+//!
+//! In a `console` block, a line `$ ...` is a command, lines `> ...` after it belong to it, and the rest is its output.
+//! The blocks of a page run in one folder, one after the other. Digests, times and sizes are masked on both sides.
+//! `TREERING_WRITE_GUIDE=1` writes the outputs anew.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::program::Folder;
+
+struct Step {
+    command: String,
+    /// What the page shows, line by line.
+    shown: Vec<String>,
+}
+
+/// A page as text between steps.
+enum Part {
+    Text(String),
+    Step(Step),
+}
+
+fn parts(page: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut in_block = false;
+    for line in page.lines() {
+        let was_in_block = in_block;
+        if line.starts_with("```") {
+            in_block = line == "```console";
+        }
+        match parts.last_mut() {
+            _ if !was_in_block || !in_block => parts.push(Part::Text(line.to_owned())),
+            Some(Part::Step(step)) if line.starts_with("> ") => {
+                step.command.push('\n');
+                step.command.push_str(&line[2..]);
+            }
+            _ if line.starts_with("$ ") => parts.push(Part::Step(Step {
+                command: line[2..].to_owned(),
+                shown: Vec::new(),
+            })),
+            Some(Part::Step(step)) => step.shown.push(line.to_owned()),
+            _ => panic!("output without a command: {line}"),
+        }
+    }
+    parts
+}
+
+/// The page with other outputs.
+fn page_of(parts: &[Part]) -> String {
+    let mut page = String::new();
+    for part in parts {
+        match part {
+            Part::Text(line) => page.push_str(line),
+            Part::Step(step) => {
+                page.push_str("$ ");
+                page.push_str(&step.command.replace('\n', "\n> "));
+                for line in &step.shown {
+                    page.push('\n');
+                    page.push_str(line);
+                }
+            }
+        }
+        page.push('\n');
+    }
+    page
+}
+
+/// What is the same in every run: words that are digests, times, ages or sizes become what they are.
+fn masked(line: &str) -> String {
+    let mut out: Vec<String> = Vec::new();
+    for word in line.split_whitespace() {
+        let core = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let is_digest = core.len() >= 8
+            && core
+                .chars()
+                .all(|c| c.is_ascii_digit() || ('a'..='f').contains(&c));
+        let is_time = core.len() >= 20 && core.starts_with("20") && core.contains('T');
+        let is_size = core.parse::<f64>().is_ok() && line.contains("KiB");
+        let mask = if is_digest {
+            "DIGEST"
+        } else if is_time {
+            "TIME"
+        } else if is_size {
+            "SIZE"
+        } else {
+            core
+        };
+        let word = if core.is_empty() {
+            word.to_owned()
+        } else {
+            word.replacen(core, mask, 1)
+        };
+        // "now" and "5 seconds ago" are ages.
+        match core {
+            "now" => out.push(word.replace("now", "AGE")),
+            "ago" => {
+                out.truncate(out.len().saturating_sub(2));
+                out.push(word.replace("ago", "AGE"));
+            }
+            _ => out.push(word),
+        }
+    }
+    out.join(" ")
+}
+
+fn run(folder: &Folder, command: &str) -> Vec<String> {
+    let program = Path::new(env!("CARGO_BIN_EXE_treering")).parent().unwrap();
+    let output = Command::new("bash")
+        .args(["-c", &format!("exec 2>&1\n{command}")])
+        .current_dir(folder.path("."))
+        .env_clear()
+        .env("PATH", format!("{}:/usr/bin:/bin", program.display()))
+        .env("HOME", folder.path("home"))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let here = folder.path("x");
+    let text = text.replace(&here.parent().unwrap().display().to_string(), "/home/you/agent");
+    assert!(output.status.success(), "{command}: {}\n{text}", output.status);
+    text.lines().map(|line| line.trim_end().to_owned()).collect()
+}
+
+fn check(name: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("docs/guide")
+        .join(name);
+    let mut parts = parts(&fs::read_to_string(&path).unwrap());
+    let folder = Folder::new();
+    let (mut steps, mut wrong) = (0, Vec::new());
+    for part in &mut parts {
+        let Part::Step(step) = part else { continue };
+        steps += 1;
+        let printed = run(&folder, &step.command);
+        let same = |lines: &[String]| lines.iter().map(|line| masked(line)).collect::<Vec<_>>();
+        if same(&printed) != same(&step.shown) {
+            wrong.push(format!(
+                "$ {}\nshown:\n{}\nprinted:\n{}",
+                step.command,
+                step.shown.join("\n"),
+                printed.join("\n")
+            ));
+            step.shown = printed;
+        }
+    }
+    assert!(steps > 10, "{name} has hardly a command");
+    if std::env::var_os("TREERING_WRITE_GUIDE").is_some() {
+        fs::write(&path, page_of(&parts)).unwrap();
+    } else {
+        assert!(
+            wrong.is_empty(),
+            "docs/guide/{name} shows what is not so; TREERING_WRITE_GUIDE=1 writes it anew\n{}",
+            wrong.join("\n\n")
+        );
+    }
+}
+
+#[test]
+fn the_first_hour_goes_as_told() {
+    check("first-hour.md");
+}
+
+#[test]
+fn what_went_wrong_is_found_as_told() {
+    check("what-went-wrong.md");
+}
+
+#[test]
+fn only_what_changes_from_run_to_run_is_masked() {
+    assert_eq!(
+        masked("put: seq 3, root 6c091edf (2026-03-01T10:00:00.123456Z) in session tuesday"),
+        "put: seq 3, root DIGEST (TIME) in session tuesday"
+    );
+    assert_eq!(
+        masked("ok: 5 commits, 47.9 KiB read"),
+        "ok: SIZE commits, SIZE KiB read"
+    );
+    assert_eq!(masked("1 added, 2 changed"), "1 added, 2 changed");
+    assert_eq!(masked("a  now  b"), masked("a  5 seconds ago  b"));
+}
