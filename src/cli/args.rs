@@ -45,7 +45,7 @@ pub(crate) struct AnyOptions {
     /// Read the state at REV
     #[arg(long, value_name = "REV")]
     pub(crate) at: Option<String>,
-    /// Read a damaged store at its last good root
+    /// Read a damaged store at the newest state before the damage
     #[arg(long)]
     pub(crate) degraded: bool,
     #[command(flatten)]
@@ -100,7 +100,7 @@ pub(crate) struct ReadOptions {
     /// Read the past: @-3, snap:0, a snapshot's name, seq:7, a digest, a time
     #[arg(long, value_name = "REV", help_heading = HEADING)]
     at: Option<String>,
-    /// Read a damaged store at its last good root
+    /// Read a damaged store at the newest state before the damage
     #[arg(long, help_heading = HEADING)]
     degraded: bool,
     #[command(flatten)]

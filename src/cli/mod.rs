@@ -17,6 +17,7 @@ mod output;
 mod overview;
 mod picture;
 mod revision;
+mod schema;
 mod time;
 mod tour;
 mod verbs;

@@ -53,6 +53,9 @@ const VERBS: [(&str, &[(&str, &str)]); 5] = [
             ("debug", "a shell to ask the store anything"),
             ("tour", "see all of it on real input"),
             ("help", "about a verb: treering help put"),
+            ("schema", "the JSON of each verb"),
+            ("man", "the man pages"),
+            ("completions", "for your shell"),
         ],
     ),
 ];

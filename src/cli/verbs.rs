@@ -133,6 +133,22 @@ pub(crate) enum Verb {
     /// See all of it on real input: snapshot, diff, rollback, verify
     #[command(after_help = "Examples:\n  treering tour\n  treering tour --keep ./my-first-store")]
     Tour(Tour),
+    /// Print the completions of a shell
+    #[command(
+        after_help = "Examples:\n  treering completions bash > ~/.local/share/bash-completion/completions/treering\n  \
+                      treering completions zsh > ~/.zfunc/_treering\n  \
+                      treering completions fish > ~/.config/fish/completions/treering.fish"
+    )]
+    Completions(Completions),
+    /// Print the man page, or write that of each verb into a folder
+    #[command(after_help = "Examples:\n  treering man | man -l -\n  treering man ~/.local/share/man/man1")]
+    Man(Man),
+    /// Print the JSON Schema of what a verb answers with --json
+    #[command(
+        after_help = "Without a verb it is one document with the schema of each, and of errors and notes on standard error.\n\n\
+                      Examples:\n  treering schema log\n  treering schema --json > treering.schemas.json"
+    )]
+    Schema(Schema),
     /// Write objects until killed, saying after each commit what is acknowledged (for the tour)
     #[command(hide = true)]
     TourWriter(TourWriter),
@@ -523,6 +539,36 @@ pub(crate) struct Tour {
     options: PlainOptions,
 }
 
+/// `completions`
+#[derive(Args, Debug)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+    #[command(flatten)]
+    options: PlainOptions,
+}
+
+/// `man`
+#[derive(Args, Debug)]
+pub(crate) struct Man {
+    /// The folder to write treering.1, treering-put.1 and so on into
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+    #[command(flatten)]
+    options: PlainOptions,
+}
+
+/// `schema`
+#[derive(Args, Debug)]
+pub(crate) struct Schema {
+    /// The verb, or `error` or `note`
+    #[arg(value_name = "VERB")]
+    pub(crate) verb: Option<String>,
+    #[command(flatten)]
+    options: PlainOptions,
+}
+
 /// The hidden verb that the tour kills.
 #[derive(Args, Debug)]
 pub(crate) struct TourWriter {
@@ -557,6 +603,9 @@ impl Verb {
             Self::Stats(_) => "stats",
             Self::Debug(_) => "debug",
             Self::Tour(_) => "tour",
+            Self::Completions(_) => "completions",
+            Self::Man(_) => "man",
+            Self::Schema(_) => "schema",
             Self::TourWriter(_) => "tour-writer",
         }
     }
@@ -587,6 +636,9 @@ impl Verb {
             Self::Stats(verb) => VerbOptions::Read(&verb.options),
             Self::Debug(verb) => VerbOptions::Shell(&verb.options),
             Self::Tour(verb) => VerbOptions::Plain(&verb.options),
+            Self::Completions(verb) => VerbOptions::Plain(&verb.options),
+            Self::Man(verb) => VerbOptions::Plain(&verb.options),
+            Self::Schema(verb) => VerbOptions::Plain(&verb.options),
             Self::TourWriter(verb) => VerbOptions::Write(&verb.options),
         }
     }

@@ -19,6 +19,8 @@ mod cli_pictures;
 #[cfg(feature = "cli")]
 mod cli_proof;
 #[cfg(feature = "cli")]
+mod cli_schema;
+#[cfg(feature = "cli")]
 mod cli_store;
 #[cfg(feature = "cli")]
 mod cli_system;

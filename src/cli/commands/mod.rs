@@ -12,6 +12,7 @@ mod objects;
 mod pictures;
 mod proof;
 mod put;
+mod reference;
 mod snapshots;
 mod store;
 
@@ -52,6 +53,9 @@ pub(super) fn run(context: &mut Context, verb: Verb) -> Done {
         Verb::Stats(_) => store::stats(context),
         Verb::Debug(verb) => debug::debug(context, &verb),
         Verb::Tour(verb) => tour::tour(context, verb.keep),
+        Verb::Completions(verb) => reference::completions(context, &verb),
+        Verb::Man(verb) => reference::man(context, &verb),
+        Verb::Schema(verb) => reference::schema(context, &verb),
         Verb::TourWriter(_) => tour::write_until_killed(context),
     }
 }

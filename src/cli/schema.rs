@@ -1,0 +1,223 @@
+//! What each verb answers with `--json`, as JSON Schema.
+//!
+//! [`ANSWERS`] is the one place that states the fields; a test holds the real output of every verb against it,
+//! and neither side may have a field that the other lacks.
+//!
+//! # Layer
+//! L9, part of cli. Pure.
+
+use serde_json::{Map, Value, json};
+
+/// A verb, when it answers so, and the fields: `name:type`, `?` behind the type where it may be null, `*`
+/// where the field may be missing. A verb with several answers stands here several times.
+const ANSWERS: [(&str, &str, &str); 34] = [
+    ("init", "", "store:text hash:hash format:count"),
+    (
+        "ingest",
+        "",
+        "objects:count created:count updated:count unchanged:count removed:count roots:texts commit:digest seq:count \
+         root:digest documents:count skipped:skipped",
+    ),
+    (
+        "put",
+        "one object",
+        "id:text digest:digest commit:digest seq:count root:digest",
+    ),
+    (
+        "put",
+        "with --jsonl",
+        "objects:count created:count updated:count unchanged:count removed:count commit:digest seq:count root:digest",
+    ),
+    (
+        "get",
+        "",
+        "id:text kind:text scope:text parent:text? position:text? attributes:map origin:text digest:digest created:time? \
+         updated:time? derived_from:texts event_time:time? expires:time? children:texts children_total:count \
+         content:text? subtree_digest:digest?",
+    ),
+    (
+        "list",
+        "a line each",
+        "id:text kind:text scope:text parent:text? position:text? attributes:map origin:text digest:digest created:time? \
+         updated:time? derived_from:texts event_time:time? expires:time?",
+    ),
+    ("remove", "", "removed:count commit:digest seq:count root:digest"),
+    (
+        "head",
+        "",
+        "root:digest commit:digest seq:count objects:count history:count hash:hash time:time store:text?",
+    ),
+    (
+        "snapshot",
+        "",
+        "index:count? name:text? root:digest commit:digest time:time seq:count lane:text? actor:text? session:text? \
+         reason:text? deleted:flag*",
+    ),
+    (
+        "snapshots",
+        "a line each",
+        "index:count? name:text? root:digest commit:digest time:time seq:count lane:text? actor:text? session:text? \
+         reason:text?",
+    ),
+    ("rollback", "", MOVED),
+    (
+        "rollback",
+        "with --dry-run",
+        "root:digest commit:digest seq:count added:count changed:count removed:count target:digest dry_run:flag \
+         needs:text? other_lanes:texts",
+    ),
+    ("undo", "", MOVED),
+    ("redo", "", MOVED),
+    (
+        "log",
+        "a line each",
+        "commit:digest seq:count parents:texts root:digest time:time op:text target:digest? actor:text? session:text? \
+         source:text? trust:text reason:text? added:count changed:count removed:count",
+    ),
+    (
+        "log",
+        "a line each, with --refs",
+        "name:text commit:digest? time:time actor:text? session:text? reason:text?",
+    ),
+    (
+        "history",
+        "a line each",
+        "digest:digest? commit:digest seq:count time:time op:text",
+    ),
+    (
+        "diff",
+        "a line each",
+        "id:text change:change old:digest? new:digest?",
+    ),
+    (
+        "prove",
+        "",
+        "version:count hash:hash root:digest id:text key_path:digest object:digest? levels:levels terminal:map",
+    ),
+    (
+        "check-proof",
+        "it holds",
+        "ok:flag id:text root:digest object:digest? present:flag",
+    ),
+    ("check-proof", "it does not hold", "ok:flag reason:text"),
+    ("contains", "", "state:state"),
+    (
+        "verify",
+        "",
+        "ok:flag commits:count versions:count bytes:count erased:count thinned:count derived:findings damage:findings \
+         at:state_at*",
+    ),
+    (
+        "export",
+        "a line each; what put --jsonl reads",
+        "id:text kind:text scope:text parent:text* position:text* attributes:map* content:text* origin:text \
+         derived_from:texts* event_time:time* expires:time* reserved:map* past:flag*",
+    ),
+    ("export", "into a file", "objects:count path:text files:count*"),
+    (
+        "stats",
+        "what is null is not known of a past state",
+        "objects:count history:count? commits:count snapshots:count segments:count? log_bytes:count? live_bytes:count? \
+         orphans:count? hash:hash format:count store:text?",
+    ),
+    ("completions", "", "script:text"),
+    ("man", "", "page:text"),
+    ("man", "with a folder", "pages:count path:text"),
+    ("version", "--version", "name:text version:text format:count"),
+    (
+        "error",
+        "on standard error, when a verb fails",
+        "error:error notes:texts*",
+    ),
+    ("note", "on standard error, beside an answer", "note:note"),
+    ("tour", "", OPEN),
+    ("schema", "", OPEN),
+];
+
+/// A map whose fields are not promised: the steps of the tour, and schemas, which have a standard of their own.
+const OPEN: &str = "*";
+/// What moved, and whereto; `op` and `target` are null where nothing did.
+const MOVED: &str =
+    "root:digest commit:digest seq:count added:count changed:count removed:count op:text? target:digest?";
+
+/// The schema of a verb's answers; `None` if it has none of its own.
+pub(crate) fn of(verb: &str) -> Option<Value> {
+    let found: Vec<_> = ANSWERS.iter().filter(|(name, _, _)| *name == verb).collect();
+    let mut schema = match found.as_slice() {
+        [] => return None,
+        [(_, _, fields)] if *fields == OPEN => json!({ "type": "object" }),
+        [(_, when, fields)] => object(when, fields),
+        several => {
+            json!({ "oneOf": several.iter().map(|(_, when, fields)| object(when, fields)).collect::<Vec<_>>() })
+        }
+    };
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    schema["title"] = format!("treering {verb}").into();
+    Some(schema)
+}
+
+/// The schemas of all, by name.
+pub(crate) fn all() -> Value {
+    let schemas = names()
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), of(name)?)));
+    Value::Object(schemas.collect())
+}
+
+/// What there are schemas of.
+pub(crate) fn names() -> Vec<&'static str> {
+    let mut names: Vec<_> = ANSWERS.iter().map(|(name, _, _)| *name).collect();
+    names.dedup();
+    names
+}
+
+fn object(when: &str, fields: &str) -> Value {
+    let (mut properties, mut required) = (Map::new(), Vec::new());
+    for field in fields.split_whitespace() {
+        let (name, kind) = field.split_once(':').unwrap_or((field, "text"));
+        if !kind.ends_with('*') {
+            required.push(name);
+        }
+        properties.insert(name.to_owned(), property(kind.trim_end_matches('*')));
+    }
+    let mut schema = json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    });
+    if !when.is_empty() {
+        schema["description"] = when.into();
+    }
+    schema
+}
+
+/// What a type of [`ANSWERS`] means.
+fn property(kind: &str) -> Value {
+    if let Some(kind) = kind.strip_suffix('?') {
+        return json!({ "anyOf": [property(kind), { "type": "null" }] });
+    }
+    let list = |items: Value| json!({ "type": "array", "items": items });
+    let one_of = |words: &[&str]| json!({ "enum": words });
+    match kind {
+        "digest" => json!({ "type": "string", "pattern": "^[0-9a-f]{64}$" }),
+        "time" => json!({ "type": "string", "format": "date-time" }),
+        "count" => json!({ "type": "integer", "minimum": 0 }),
+        "flag" => json!({ "type": "boolean" }),
+        "map" => json!({ "type": "object" }),
+        "texts" => list(property("text")),
+        "hash" => one_of(&["blake3", "sha256"]),
+        "change" => one_of(&["added", "changed", "removed"]),
+        "state" => one_of(&["kept", "thinned", "absent"]),
+        "state_at" => object("the state that --at names", "seq:count root:digest objects:count"),
+        "findings" => list(object("", "file:text offset:count? what:text")),
+        "skipped" => list(object(
+            "a file left out by --skip-bad",
+            "path:text code:text message:text",
+        )),
+        "levels" => list(object("", "bitmap:count count:count siblings:texts")),
+        "error" => object("", "code:text message:text hint:text? ids:texts*"),
+        "note" => object("", "code:text message:text"),
+        _ => json!({ "type": "string" }),
+    }
+}

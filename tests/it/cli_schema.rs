@@ -1,0 +1,229 @@
+//! What the program says about itself: schemas that its real output keeps to, completions, man pages.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::program::{Folder, text};
+
+/// What is wrong with a document by its schema: the keywords that the schemas use, and no others.
+fn wrong(schema: &Value, found: &Value, at: &str) -> Vec<String> {
+    let known = [
+        "$schema",
+        "title",
+        "description",
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "enum",
+        "anyOf",
+        "oneOf",
+        "pattern",
+        "format",
+        "minimum",
+    ];
+    let keywords = schema.as_object().unwrap();
+    assert!(
+        keywords.keys().all(|keyword| known.contains(&keyword.as_str())),
+        "{schema}"
+    );
+    let mut said = Vec::new();
+    let fits = |kind: &str| match kind {
+        "object" => found.is_object(),
+        "array" => found.is_array(),
+        "string" => found.is_string(),
+        "integer" => found.is_u64(),
+        "boolean" => found.is_boolean(),
+        "null" => found.is_null(),
+        other => panic!("{other} is no type"),
+    };
+    if keywords
+        .get("type")
+        .is_some_and(|kind| !fits(kind.as_str().unwrap()))
+    {
+        said.push(format!("{at} is no {}: {found}", keywords["type"]));
+    }
+    for (several, right) in [("anyOf", None), ("oneOf", Some(1))] {
+        let Some(choices) = keywords.get(several).and_then(Value::as_array) else {
+            continue;
+        };
+        let count = choices
+            .iter()
+            .filter(|choice| wrong(choice, found, at).is_empty())
+            .count();
+        if right.map_or(count == 0, |right| count != right) {
+            said.push(format!("{at} is {count} of {}: {found}", choices.len()));
+        }
+    }
+    if keywords
+        .get("enum")
+        .is_some_and(|words| !words.as_array().unwrap().contains(found))
+    {
+        said.push(format!("{at} is {found}"));
+    }
+    if keywords.contains_key("pattern") {
+        let text = found.as_str().unwrap_or_default();
+        if text.len() != 64 || !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+            said.push(format!("{at} is no digest: {found}"));
+        }
+    }
+    if let (Some(items), Some(list)) = (keywords.get("items"), found.as_array()) {
+        said.extend(
+            list.iter()
+                .flat_map(|item| wrong(items, item, &format!("{at}[]"))),
+        );
+    }
+    if let (Some(properties), Some(map)) = (keywords.get("properties"), found.as_object()) {
+        for name in keywords["required"].as_array().unwrap() {
+            if !map.contains_key(name.as_str().unwrap()) {
+                said.push(format!("{at}.{name} is missing"));
+            }
+        }
+        for (name, value) in map {
+            match properties.get(name) {
+                Some(schema) => said.extend(wrong(schema, value, &format!("{at}.{name}"))),
+                None => said.push(format!("{at}.{name} is not in the schema")),
+            }
+        }
+    }
+    said
+}
+
+#[test]
+fn every_verb_answers_as_its_schema_says() {
+    let folder = Folder::new();
+    let schemas = folder.json(&["schema"]);
+    let mut seen = BTreeSet::new();
+    let mut check = |verb: &str, documents: &[Value]| {
+        assert!(!documents.is_empty(), "{verb} says nothing");
+        for document in documents {
+            let said = wrong(&schemas[verb], document, verb);
+            assert!(said.is_empty(), "{said:#?}");
+        }
+        seen.insert(verb.to_owned());
+    };
+    folder.write(
+        "lines.jsonl",
+        "{\"id\":\"l\",\"kind\":\"k\",\"attributes\":{\"n\":1},\"expires\":\"2100-01-01T00:00:00Z\"}\n",
+    );
+    folder.write("notes/a.org", "* Tea\nGreen.\n");
+    folder.write("notes/bad.jsonl", "no json\n");
+    for line in [
+        "init",
+        "put a --kind k --content x --session s",
+        "put --jsonl lines.jsonl",
+        "ingest notes --skip-bad",
+        "put b --kind k --parent a -m why --source here",
+        "get a",
+        "get l",
+        "list",
+        "head",
+        "snapshot",
+        "snapshot good -m why",
+        "snapshots",
+        "log",
+        "log --refs",
+        "history a",
+        "diff seq:0",
+        "rollback seq:1 --all --dry-run",
+        "rollback seq:1 --all",
+        "rollback @",
+        "undo",
+        "redo",
+        "put z --kind k",
+        "remove z",
+        "diff seq:2",
+        "history l",
+        "stats",
+        "stats --at seq:1",
+        "verify",
+        "verify --at good",
+        "prove a",
+        "prove nobody",
+        "contains 00000000",
+        "export",
+        "export all.jsonl",
+        "snapshot --delete good",
+        "completions bash",
+        "man",
+        "man pages",
+        "schema",
+        "tour",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let ran = folder.run(&[&words[..], &["--json"]].concat());
+        assert!(ran.code == 0 || words[0] == "contains", "{line}: {ran:?}");
+        check(words[0], &ran.documents());
+        let notes: Vec<Value> = ran
+            .err
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        if !notes.is_empty() {
+            check("note", &notes);
+        }
+    }
+    check("version", &[folder.json(&["--version"])]);
+    let proof = folder.json(&["prove", "a"]).to_string();
+    check(
+        "check-proof",
+        &folder.feed(&["check-proof", "-", "--json"], &proof).documents(),
+    );
+    let refused = folder.feed(&["check-proof", "-", "--json"], proof.replace("\"a\"", "\"b\""));
+    check("check-proof", &refused.documents());
+    for arguments in [
+        &["get", "nobody"][..],
+        &["frobnicate"],
+        &["ingest", "notes"],
+        &["undo", "--session", "t"],
+    ] {
+        let ran = folder.run(&[arguments, &["--json"]].concat());
+        check("error", &[serde_json::from_str(&ran.err).unwrap()]);
+    }
+    let stated: BTreeSet<String> = schemas.as_object().unwrap().keys().cloned().collect();
+    assert_eq!(seen, stated, "every schema is held against real output");
+}
+
+#[test]
+fn a_wrong_document_is_seen() {
+    let schema = Folder::new().json(&["schema", "remove"]);
+    let good =
+        serde_json::json!({ "removed": 1, "commit": "0".repeat(64), "seq": 1, "root": "0".repeat(64) });
+    assert!(wrong(&schema, &good, "").is_empty());
+    for (name, value) in [
+        ("removed", "1".into()),
+        ("seq", Value::Null),
+        ("root", "00".into()),
+        ("more", 1.into()),
+    ] {
+        let mut bad = good.clone();
+        bad[name] = value;
+        assert_eq!(wrong(&schema, &bad, "").len(), 1, "{name}");
+    }
+    let mut bad = good;
+    bad.as_object_mut().unwrap().remove("seq");
+    assert_eq!(wrong(&schema, &bad, "").len(), 1);
+}
+
+#[test]
+fn completions_and_man_pages_know_every_verb() {
+    let folder = Folder::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = folder.run(&["completions", shell]).out;
+        assert!(
+            script.contains("check-proof") && script.contains("skip-bad"),
+            "{shell}"
+        );
+    }
+    let page = folder.run(&["man"]).out;
+    assert!(page.contains(".TH") && page.contains("check"), "{page}");
+    let told = folder.json(&["man", "pages"]);
+    let written = std::fs::read_dir(folder.path("pages")).unwrap().count() as u64;
+    assert_eq!(told["pages"].as_u64(), Some(written));
+    let put = std::fs::read_to_string(folder.path("pages/treering-put.1")).unwrap();
+    assert!(put.contains("jsonl"), "{put}");
+    assert_eq!(folder.refused(1, &["schema", "nothing"])["code"], "not_found");
+    assert_eq!(text(&folder.json(&["schema", "log"])["title"]), "treering log");
+}
