@@ -429,15 +429,7 @@ impl Inner {
             before: &head.trie,
             placed: &placed,
         };
-        tree.check(|| {
-            self.indexes.get(
-                Family::Children,
-                head.commit.root,
-                &head.trie,
-                &self.store.records,
-                &self.options,
-            )
-        })?;
+        tree.check(|| self.index(Family::Children, head))?;
         Ok(placed)
     }
 

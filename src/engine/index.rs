@@ -19,9 +19,10 @@ use crate::codec;
 use crate::digest::{ObjectDigest, Root};
 use crate::error::Result;
 use crate::object::{Id, Object, Value};
-use crate::store::{RING, Records};
+use crate::store::{CommitEntry, RING, Records};
 use crate::trie::{Entry, NoSource, Trie};
 
+use super::memory::Inner;
 use super::options::Options;
 
 /// Indexes kept a family: the head's, and one for each snapshot of a ring.
@@ -182,7 +183,7 @@ impl IndexCache {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
-    pub(super) fn get(
+    fn get(
         &self,
         family: Family,
         root: Root,
@@ -208,6 +209,18 @@ impl IndexCache {
         });
         kept.truncate(KEPT);
         Ok(index)
+    }
+}
+
+impl Inner {
+    /// The index of the state after a commit.
+    ///
+    /// # Errors
+    /// As [`IndexCache::get`].
+    pub(super) fn index(&self, family: Family, commit: &CommitEntry) -> Result<Index> {
+        let root = commit.commit.root;
+        self.indexes
+            .get(family, root, &commit.trie, &self.store.records, &self.options)
     }
 }
 

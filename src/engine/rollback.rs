@@ -355,15 +355,7 @@ impl Inner {
             before: &head.trie,
             placed: &placed,
         };
-        let children = || {
-            self.indexes.get(
-                Family::Children,
-                head.commit.root,
-                &head.trie,
-                &self.store.records,
-                &self.options,
-            )
-        };
+        let children = || self.index(Family::Children, head);
         tree.check(children).map_err(|error| {
             let ids = error.ids().to_vec();
             Error::conflict(format!("later changes stand on this one: {error}")).with_ids(ids)

@@ -170,13 +170,7 @@ impl View {
     }
 
     pub(super) fn index(&self, family: Family) -> Result<super::index::Index> {
-        self.inner.indexes.get(
-            family,
-            self.root(),
-            &self.entry.trie,
-            &self.inner.store.records,
-            &self.inner.options,
-        )
+        self.inner.index(family, &self.entry)
     }
 
     /// The objects that `query` asks for.

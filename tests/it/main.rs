@@ -32,6 +32,8 @@ mod cli_tour;
 mod debug;
 mod format_page;
 #[cfg(feature = "cli")]
+mod golden;
+#[cfg(feature = "cli")]
 mod guide;
 mod processes;
 #[cfg(feature = "cli")]
