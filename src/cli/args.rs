@@ -42,6 +42,9 @@ pub(crate) struct AnyOptions {
     /// Print JSON: one document, or a line each for streams
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print for a language model: few tokens, no colours, columns that stay
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) agent: bool,
     /// Read the state at REV
     #[arg(long, value_name = "REV")]
     pub(crate) at: Option<String>,
@@ -97,6 +100,9 @@ pub(crate) struct ReadOptions {
     /// Print JSON: one document, or a line each for streams
     #[arg(long, help_heading = HEADING)]
     json: bool,
+    /// Print for a language model: few tokens, no colours, columns that stay
+    #[arg(long, conflicts_with = "json", help_heading = HEADING)]
+    agent: bool,
     /// Read the past: @-3, snap:0, a snapshot's name, seq:7, a digest, a time
     #[arg(long, value_name = "REV", help_heading = HEADING)]
     at: Option<String>,
@@ -116,6 +122,9 @@ pub(crate) struct WriteOptions {
     /// Print JSON: one document
     #[arg(long, help_heading = HEADING)]
     json: bool,
+    /// Print for a language model: few tokens, no colours, columns that stay
+    #[arg(long, conflicts_with = "json", help_heading = HEADING)]
+    agent: bool,
     #[command(flatten)]
     lane: LaneOptions,
     #[command(flatten)]
@@ -140,6 +149,9 @@ pub(crate) struct PlainOptions {
     /// Print JSON: one document
     #[arg(long, help_heading = HEADING)]
     json: bool,
+    /// Print for a language model: few tokens, no colours, columns that stay
+    #[arg(long, conflicts_with = "json", help_heading = HEADING)]
+    agent: bool,
 }
 
 /// The options of a verb, whatever it does.
@@ -169,6 +181,7 @@ impl Cli {
                 AnyOptions {
                     store: write.store.clone(),
                     json: write.json,
+                    agent: write.agent,
                     at: None,
                     degraded: false,
                     lane: write.lane.clone(),
@@ -180,6 +193,7 @@ impl Cli {
                 AnyOptions {
                     store: plain.store.clone(),
                     json: plain.json,
+                    agent: plain.agent,
                     ..AnyOptions::default()
                 }
             }
@@ -190,6 +204,20 @@ impl Cli {
     /// The definition, with the help page for lines of this width.
     pub(crate) fn definition(width: usize) -> clap::Command {
         <Self as clap::CommandFactory>::command().override_help(overview(width))
+    }
+
+    /// The definition without the verbs that are not for people.
+    pub(crate) fn definition_shown() -> clap::Command {
+        let whole = <Self as clap::CommandFactory>::command();
+        let verbs = whole
+            .get_subcommands()
+            .filter(|verb| !verb.is_hide_set())
+            .cloned();
+        clap::Command::new("treering")
+            .version(env!("CARGO_PKG_VERSION"))
+            .about(env!("CARGO_PKG_DESCRIPTION"))
+            .args(whole.get_arguments().cloned())
+            .subcommands(verbs)
     }
 
     /// Reads a command line, the first argument being the program's name.
@@ -242,6 +270,7 @@ impl ReadOptions {
         AnyOptions {
             store: self.store.clone(),
             json: self.json,
+            agent: self.agent,
             at: self.at.clone(),
             degraded: self.degraded,
             lane: self.lane.clone(),
@@ -256,6 +285,7 @@ impl AnyOptions {
         Self {
             store: after.store.or(self.store),
             json: after.json || self.json,
+            agent: after.agent || self.agent,
             at: after.at.or(self.at),
             degraded: after.degraded || self.degraded,
             lane: LaneOptions {

@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::args::AnyOptions;
 use super::errors::system_kind;
-use super::output::Output;
+use super::output::{Mode, Output};
 use super::revision;
 use crate::digest::HashAlgorithm;
 use crate::engine::{CommitInfo, Memory, Options, Revision, View, Writer};
@@ -43,7 +43,10 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(options: AnyOptions) -> Self {
-        let output = Output::new(options.json);
+        let mut output = Output::new(options.json);
+        if options.agent && !options.json {
+            output.set_mode(Mode::Agent);
+        }
         Self {
             options,
             output,

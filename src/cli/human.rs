@@ -57,6 +57,8 @@ pub(crate) struct Cell {
     right: bool,
     /// Left out, with its column, where a line is too narrow for all.
     minor: bool,
+    /// A picture, which says nothing that the other columns do not.
+    drawing: bool,
 }
 
 /// A cell without a colour.
@@ -66,6 +68,15 @@ pub(crate) fn plain(text: impl AsRef<str>) -> Cell {
         meaning: None,
         right: false,
         minor: false,
+        drawing: false,
+    }
+}
+
+/// A picture of what the other columns say, for people only.
+pub(crate) fn drawing(text: impl AsRef<str>) -> Cell {
+    Cell {
+        drawing: true,
+        ..plain(text)
     }
 }
 
@@ -147,6 +158,9 @@ impl Table {
         if output.mode() == Mode::Markdown {
             return self.write_markdown(output);
         }
+        if output.mode() == Mode::Agent {
+            return self.write_tabs(output);
+        }
         if self.written == 0 && !self.rows.is_empty() && output.has_headings() {
             let right = |index| self.rows[0].get(index).is_some_and(|cell: &Cell| cell.right);
             let cells = self.headings.iter().enumerate().map(|(index, name)| Cell {
@@ -170,6 +184,24 @@ impl Table {
             self.written += 1;
             let line = laid_out(output, &row, &widths);
             output.line(line)?;
+        }
+        Ok(())
+    }
+
+    /// Columns between tabs, named in the first line; none is cut or left out.
+    fn write_tabs(&mut self, output: &mut Output) -> Result<(), Failure> {
+        for row in std::mem::take(&mut self.rows) {
+            if self.written == 0 {
+                let names = self.headings.iter().zip(&row).filter(|(_, cell)| !cell.drawing);
+                output.line(names.map(|(name, _)| *name).collect::<Vec<_>>().join("\t"))?;
+            }
+            self.written += 1;
+            let cells = row.iter().filter(|cell| !cell.drawing);
+            let line = cells
+                .map(|cell| cell.text.as_str())
+                .collect::<Vec<_>>()
+                .join("\t");
+            output.line(line.trim_end())?;
         }
         Ok(())
     }

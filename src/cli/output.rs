@@ -63,6 +63,8 @@ pub(crate) enum Mode {
     Table,
     /// For programs: one document, or a line each for streams.
     Json,
+    /// For language models: few tokens, tabs between columns, nothing cut or coloured.
+    Agent,
     /// For pages: tables of Markdown, everything else in fences.
     Markdown,
 }
@@ -97,7 +99,7 @@ impl Output {
     pub(crate) fn new(json: bool) -> Self {
         let stdout = io::stdout();
         let coloured = !json && AutoStream::choice(&stdout) != ColorChoice::Never;
-        let width = stdout.is_terminal().then(|| terminal_width().unwrap_or(WIDTH));
+        let width = line_width();
         Self {
             mode: if json { Mode::Json } else { Mode::Table },
             headings: false,
@@ -126,12 +128,13 @@ impl Output {
     /// Writes what follows in another way. Colours are for people at a terminal only.
     pub(crate) fn set_mode(&mut self, mode: Mode) {
         self.mode = mode;
+        self.width = if mode == Mode::Agent { None } else { line_width() };
         self.coloured = mode == Mode::Table && AutoStream::choice(&io::stdout()) != ColorChoice::Never;
     }
 
     /// Whether tables begin with a line that names their columns.
     pub(crate) fn has_headings(&self) -> bool {
-        self.headings || self.mode == Mode::Markdown
+        self.headings || matches!(self.mode, Mode::Markdown | Mode::Agent)
     }
 
     /// Lets tables begin with a line that names their columns.
@@ -257,6 +260,21 @@ impl Output {
         writeln!(self.out, "{text}").map_err(Failure::from_output)
     }
 
+    /// Writes the name of something and what it is, the name in a column of this width behind a margin.
+    pub(crate) fn field(
+        &mut self,
+        margin: usize,
+        width: usize,
+        name: &str,
+        value: impl Display,
+    ) -> Result<(), Failure> {
+        if self.mode == Mode::Agent {
+            return self.line(format_args!("{name}: {value}"));
+        }
+        let name = self.paint(Meaning::Quiet, format_args!("{name:<width$}"));
+        self.line(format_args!("{:margin$}{name}{value}", ""))
+    }
+
     /// Hands what was written so far to the reader.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         self.out.flush().map_err(Failure::from_output)
@@ -265,6 +283,10 @@ impl Output {
     /// Tells people something beside the answer, on standard error.
     pub(crate) fn note(&mut self, code: &'static str, message: impl Into<String>) {
         let message = message.into();
+        if self.mode == Mode::Agent && matches!(code, "undo" | "next") {
+            // A model knows its verbs; telling them after each answer costs more than the answer.
+            return;
+        }
         if self.is_json() {
             self.notes.push((code, message));
         } else if self.paged {
@@ -483,6 +505,13 @@ pub(crate) fn paint(coloured: bool, meaning: Meaning, text: impl Display) -> Str
 
 fn coloured_errors() -> bool {
     AutoStream::choice(&io::stderr()) != ColorChoice::Never
+}
+
+/// The width of a line; `None` when nobody looks at a terminal and nothing need be cut.
+fn line_width() -> Option<usize> {
+    io::stdout()
+        .is_terminal()
+        .then(|| terminal_width().unwrap_or(WIDTH))
 }
 
 /// The width of a help page, also where it goes to a file.

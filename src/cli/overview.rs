@@ -61,12 +61,16 @@ const VERBS: [(&str, &[(&str, &str)]); 5] = [
 ];
 
 /// The options that every verb knows, and what they do.
-const OPTIONS: [(&str, &str); 6] = [
+const OPTIONS: [(&str, &str); 7] = [
     (
         "--store DIR",
         "the store [else TREERING_STORE, the nearest .treering/ above, the XDG data folder]",
     ),
     ("--json", "one JSON document, or a line each for streams"),
+    (
+        "--agent",
+        "for a language model: few tokens, tabs between columns",
+    ),
     (
         "--at REV",
         "read the past: @-3, snap:0, a snapshot's name, seq:7, a digest, a time",

@@ -155,6 +155,37 @@ fn answers_fit_the_terminal() {
 }
 
 #[test]
+fn a_model_reads_few_tokens() {
+    let folder = Folder::with_store();
+    folder.put("a", "one\ntwo");
+    folder.json(&["snapshot", "good"]);
+    folder.put("long-id", "text");
+    folder.json(&["rollback", "good"]);
+    let lines = |arguments: &[&str]| -> Vec<String> {
+        let ran = run_with(&folder, arguments, &[("CLICOLOR_FORCE", "1"), ("TERM", "xterm")]);
+        assert_eq!((ran.code, ran.out.contains('\u{1b}')), (0, false), "{ran:?}");
+        ran.out.lines().map(str::to_owned).collect()
+    };
+    let log = lines(&["log", "--agent"]);
+    assert_eq!(log[0], "seq\tcommit\top\t+\t~\t-\tlane\twhen\tsnapshots\treason");
+    assert!(
+        log[1].starts_with("3\t") && log[1].contains("\trollback to 1\t+0\t~0\t-1\tdefault\t"),
+        "{log:?}"
+    );
+    assert!(log[3].ends_with("Z\tgood"), "{log:?}");
+    assert_eq!(
+        lines(&["--agent", "list"]),
+        ["id\tkind\tscope\tgist", "a\tnote\tglobal\tone two"]
+    );
+    assert!(lines(&["get", "a", "--agent"]).contains(&"kind: note".to_owned()));
+    assert!(lines(&["stats", "--agent"]).contains(&"commits: 4".to_owned()));
+    let ran = folder.run(&["put", "b", "--kind", "k", "--agent"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert!(folder.run(&["get", "nobody", "--agent"]).err.contains("hint: "));
+    folder.refused(2, &["list", "--agent"]);
+}
+
+#[test]
 fn the_log_draws_a_rollback_back_to_its_target() {
     let folder = Folder::with_store();
     folder.put("a", "one");

@@ -11,7 +11,7 @@ use super::snapshots::revision_of;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure, NO};
 use crate::cli::human::{
-    Mark, ROWS_ALIGNED, Table, Timeline, change_lines, coloured, minor, number, plain, short_in,
+    Mark, ROWS_ALIGNED, Table, Timeline, change_lines, coloured, drawing, minor, number, plain, short_in,
 };
 use crate::cli::json;
 use crate::cli::output::{Meaning, Output};
@@ -79,7 +79,7 @@ pub(super) fn log(context: &mut Context, verb: &Log) -> Done {
         };
         let reason = json::text(&memory, commit.reason)?;
         let cells = vec![
-            plain(graph),
+            drawing(graph),
             number(commit.seq),
             minor(coloured(Meaning::Name, short_in(&memory, info.digest.as_bytes()))),
             plain(op),

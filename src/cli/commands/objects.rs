@@ -73,8 +73,7 @@ fn show(context: &mut Context, view: &View, object: &Object) -> Result<(), Failu
     let heading = output.paint(Meaning::Heading, human::one_line(object.id()));
     output.line(heading)?;
     for (name, value) in rows {
-        let name = output.paint(Meaning::Quiet, format_args!("{name:<11}"));
-        output.line(format_args!("  {name}{value}"))?;
+        output.field(2, 11, &name, value)?;
     }
     let attributes = object.attributes();
     let width = attributes

@@ -9,24 +9,18 @@ use crate::cli::args::Cli;
 use crate::cli::context::{Context, shown};
 use crate::cli::errors::{DONE, Done};
 use crate::cli::human::counted;
-use crate::cli::output::help_width;
 use crate::cli::schema as schemas;
 use crate::cli::verbs::{Completions, Man, Schema};
 use crate::error::Error;
 
 pub(super) fn completions(context: &mut Context, verb: &Completions) -> Done {
     let mut script = Vec::new();
-    clap_complete::generate(
-        verb.shell,
-        &mut Cli::definition(help_width()),
-        "treering",
-        &mut script,
-    );
+    clap_complete::generate(verb.shell, &mut Cli::definition_shown(), "treering", &mut script);
     tell(context, "script", &script)
 }
 
 pub(super) fn man(context: &mut Context, verb: &Man) -> Done {
-    let definition = Cli::definition(help_width());
+    let definition = Cli::definition_shown();
     let Some(folder) = &verb.folder else {
         let mut page = Vec::new();
         let rendered = clap_mangen::Man::new(definition).render(&mut page);
@@ -40,7 +34,7 @@ pub(super) fn man(context: &mut Context, verb: &Man) -> Done {
     let mut pages = 0_u64;
     let shown_verbs = definition
         .get_subcommands()
-        .filter(|verb| !verb.is_hide_set() && verb.get_name() != "help");
+        .filter(|verb| verb.get_name() != "help");
     let all: Vec<clap::Command> = std::iter::once(definition.clone())
         .chain(shown_verbs.cloned())
         .collect();

@@ -71,15 +71,15 @@ pub(super) fn head(context: &mut Context) -> Done {
         name(output, commit.root.to_hex()),
         name(output, info.digest.to_hex()),
     );
-    output.line(format_args!("root     {root}  ({hash})"))?;
-    output.line(format_args!("commit   {digest}"))?;
-    output.line(format_args!("seq      {}", commit.seq))?;
+    output.field(0, 9, "root", format_args!("{root}  ({hash})"))?;
+    output.field(0, 9, "commit", format_args!("{digest}"))?;
+    output.field(0, 9, "seq", format_args!("{}", commit.seq))?;
     let ago = crate::cli::time::ago(commit.time, memory.view().now());
-    output.line(format_args!("time     {}  ({ago})", commit.time))?;
-    output.line(format_args!("objects  {}", view.len()))?;
-    output.line(format_args!("history  {}", counted(history, "version")))?;
+    output.field(0, 9, "time", format_args!("{}  ({ago})", commit.time))?;
+    output.field(0, 9, "objects", format_args!("{}", view.len()))?;
+    output.field(0, 9, "history", format_args!("{}", counted(history, "version")))?;
     if let Some(path) = memory.path() {
-        output.line(format_args!("store    {}", absolute(path)))?;
+        output.field(0, 9, "store", format_args!("{}", absolute(path)))?;
     }
     Ok(DONE)
 }
@@ -113,9 +113,9 @@ pub(super) fn stats(context: &mut Context) -> Done {
         return Ok(DONE);
     }
     let output = &mut context.output;
-    output.line(format_args!("objects    {}", view.len()))?;
-    output.line(format_args!("commits    {commits}"))?;
-    output.line(format_args!("snapshots  {snapshots}"))?;
+    output.field(0, 11, "objects", format_args!("{}", view.len()))?;
+    output.field(0, 11, "commits", format_args!("{commits}"))?;
+    output.field(0, 11, "snapshots", format_args!("{snapshots}"))?;
     let Some(stats) = stats else {
         output.note(
             "past",
@@ -123,15 +123,25 @@ pub(super) fn stats(context: &mut Context) -> Done {
         );
         return Ok(DONE);
     };
-    output.line(format_args!("history    {}", counted(stats.history, "version")))?;
-    output.line(format_args!(
-        "log        {} in {}",
-        bytes(stats.log_bytes),
-        counted(stats.segments, "segment")
-    ))?;
-    output.line(format_args!("live       {}", bytes(stats.live_bytes)))?;
-    output.line(format_args!("orphans    {}", stats.orphans))?;
-    output.line(format_args!("hash       {hash}, format {FORMAT}"))?;
+    output.field(
+        0,
+        11,
+        "history",
+        format_args!("{}", counted(stats.history, "version")),
+    )?;
+    output.field(
+        0,
+        11,
+        "log",
+        format_args!(
+            "{} in {}",
+            bytes(stats.log_bytes),
+            counted(stats.segments, "segment")
+        ),
+    )?;
+    output.field(0, 11, "live", format_args!("{}", bytes(stats.live_bytes)))?;
+    output.field(0, 11, "orphans", format_args!("{}", stats.orphans))?;
+    output.field(0, 11, "hash", format_args!("{hash}, format {FORMAT}"))?;
     Ok(DONE)
 }
 

@@ -119,12 +119,13 @@ fn mode(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     let mode = match arguments.word(0) {
         None => shell.context.output.mode(),
         Some(name) => <Mode as clap::ValueEnum>::from_str(name, false)
-            .map_err(|_| arguments.refuse(&format!("'{name}' is no mode: table, json or markdown")))?,
+            .map_err(|_| arguments.refuse(&format!("'{name}' is no mode: table, json, agent or markdown")))?,
     };
     shell.context.output.set_mode(mode);
     let name = match mode {
         Mode::Table => "table",
         Mode::Json => "json",
+        Mode::Agent => "agent",
         Mode::Markdown => "markdown",
     };
     if arguments.word(0).is_some() {
