@@ -120,6 +120,11 @@ impl Output {
         self.mode == Mode::Json
     }
 
+    /// Whether every token counts.
+    pub(crate) fn is_compact(&self) -> bool {
+        self.mode == Mode::Agent
+    }
+
     /// How answers are written.
     pub(crate) fn mode(&self) -> Mode {
         self.mode

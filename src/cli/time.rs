@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use super::human::Style;
+use super::output::Output;
 use crate::error::{Error, Result};
 use crate::object::Time;
 
@@ -61,6 +62,14 @@ pub(crate) fn ago(time: Time, now: Time) -> String {
     };
     let plural = if unit == "day" && number != 1 { "s" } else { "" };
     format!("{number} {unit}{plural} ago")
+}
+
+/// A time on a line of its own: with its age, unless every token counts.
+pub(crate) fn with_age(time: Time, now: Time, output: &Output) -> String {
+    if output.is_compact() {
+        return told(time, now, output.style());
+    }
+    format!("{time}  ({})", ago(time, now))
 }
 
 /// A time in a column: its age on a terminal, where somebody looks at it now, the time itself elsewhere.

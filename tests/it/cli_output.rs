@@ -178,6 +178,7 @@ fn a_model_reads_few_tokens() {
         ["id\tkind\tscope\tgist", "a\tnote\tglobal\tone two"]
     );
     assert!(lines(&["get", "a", "--agent"]).contains(&"kind: note".to_owned()));
+    assert!(lines(&["head", "--agent"])[1].len() < 24, "a digest is short");
     assert!(lines(&["stats", "--agent"]).contains(&"commits: 4".to_owned()));
     let ran = folder.run(&["put", "b", "--kind", "k", "--agent"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));

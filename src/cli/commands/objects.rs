@@ -56,18 +56,17 @@ fn show(context: &mut Context, view: &View, object: &Object) -> Result<(), Failu
     optional("event time", object.event_time().map(|time| time.to_string()));
     optional("expires", object.expires().map(|time| time.to_string()));
     rows.push(("origin".into(), object.origin().name().into()));
-    rows.push(("digest".into(), object.digest().to_hex()));
+    let digest = if output.is_compact() {
+        short(object.digest().as_bytes())
+    } else {
+        object.digest().to_hex()
+    };
+    rows.push(("digest".into(), digest));
     if let Some((created, updated)) = view.stamps(&id)? {
         let now = view.now();
-        rows.push((
-            "created".into(),
-            format!("{created}  ({})", time::ago(created, now)),
-        ));
+        rows.push(("created".into(), time::with_age(created, now, output)));
         if updated != created {
-            rows.push((
-                "updated".into(),
-                format!("{updated}  ({})", time::ago(updated, now)),
-            ));
+            rows.push(("updated".into(), time::with_age(updated, now, output)));
         }
     }
     let heading = output.paint(Meaning::Heading, human::one_line(object.id()));
@@ -81,7 +80,7 @@ fn show(context: &mut Context, view: &View, object: &Object) -> Result<(), Failu
         .map(|(name, _)| name.chars().count())
         .max()
         .unwrap_or_default()
-        .min(24);
+        .min(if output.is_compact() { 0 } else { 24 });
     for (name, held) in &attributes {
         let name = output.paint(Meaning::Name, format_args!("{:<width$}", human::one_line(name)));
         output.line(format_args!("  {name} = {}", human::value(held)))?;

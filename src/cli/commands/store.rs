@@ -13,7 +13,7 @@ use crate::cli::human::{self, bytes, counted, short, short_in};
 use crate::cli::json::{self, FORMAT};
 use crate::cli::output::{Meaning, Output};
 use crate::cli::verbs::{HashName, Init, Verify};
-use crate::digest::HashAlgorithm;
+use crate::digest::{HashAlgorithm, to_hex};
 use crate::engine::{Finding, Memory, VerifyDepth, VerifyReport, View};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -67,15 +67,18 @@ pub(super) fn head(context: &mut Context) -> Done {
     }
     let output = &mut context.output;
     let name = |output: &Output, digest: String| output.paint(Meaning::Name, digest);
-    let (root, digest) = (
-        name(output, commit.root.to_hex()),
-        name(output, info.digest.to_hex()),
-    );
+    let digits = |digest: &[u8; 32]| {
+        if output.is_compact() {
+            return short_in(&memory, digest);
+        }
+        name(output, to_hex(digest))
+    };
+    let (root, digest) = (digits(commit.root.as_bytes()), digits(info.digest.as_bytes()));
     output.field(0, 9, "root", format_args!("{root}  ({hash})"))?;
     output.field(0, 9, "commit", format_args!("{digest}"))?;
     output.field(0, 9, "seq", format_args!("{}", commit.seq))?;
-    let ago = crate::cli::time::ago(commit.time, memory.view().now());
-    output.field(0, 9, "time", format_args!("{}  ({ago})", commit.time))?;
+    let time = crate::cli::time::with_age(commit.time, memory.view().now(), output);
+    output.field(0, 9, "time", time)?;
     output.field(0, 9, "objects", format_args!("{}", view.len()))?;
     output.field(0, 9, "history", format_args!("{}", counted(history, "version")))?;
     if let Some(path) = memory.path() {
