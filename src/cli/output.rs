@@ -258,6 +258,11 @@ impl Output {
             .map_err(Failure::from_output)
     }
 
+    /// Writes a text that is whole lines.
+    pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
+        self.out.write_all(text.as_bytes()).map_err(Failure::from_output)
+    }
+
     /// Writes one line for people.
     pub(crate) fn line(&mut self, text: impl Display) -> Result<(), Failure> {
         self.begin_line()?;

@@ -16,7 +16,7 @@ const ANSWERS: [(&str, &str, &str); 34] = [
         "ingest",
         "",
         "objects:count created:count updated:count unchanged:count removed:count roots:texts commit:digest seq:count \
-         root:digest documents:count skipped:skipped",
+         root:digest documents:count missing:texts pruned:texts skipped:skipped",
     ),
     (
         "put",

@@ -22,7 +22,8 @@ pub(crate) enum Verb {
         after_help = "A folder gives every .org, .md and .jsonl file below it. Ingesting again updates what changed\n\
                       and removes what left the document; unchanged input makes no commit. All of it is one\n\
                       commit, and a snapshot of the state before goes into the ring of your lane (snap:0).\n\n\
-                      Examples:\n  treering ingest notes/ README.md\n  treering ingest --scope work journal.org"
+                      Examples:\n  treering ingest notes/ README.md\n  treering ingest --scope work journal.org\n  \
+                      treering ingest --prune notes/"
     )]
     Ingest(Ingest),
     /// Store one object, or many from JSON Lines; replaces the whole object
@@ -223,6 +224,9 @@ pub(crate) struct Ingest {
     /// The scope of the objects
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
+    /// Remove documents of the given folders whose files are gone
+    #[arg(long)]
+    pub(crate) prune: bool,
     #[command(flatten)]
     options: WriteOptions,
 }
@@ -478,12 +482,15 @@ pub(crate) struct Verify {
 /// `export`
 #[derive(Args, Debug)]
 pub(crate) struct Export {
-    /// The file to write [default: standard output]
+    /// The file to write, or for Org and Markdown a folder [default: standard output]
     #[arg(value_name = "PATH")]
     pub(crate) path: Option<PathBuf>,
     /// The form to write
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     pub(crate) format: ExportFormat,
+    /// Write over files that are there
+    #[arg(long)]
+    pub(crate) force: bool,
     /// What a picture shows; a page shows all three
     #[arg(long, value_name = "WHAT", default_value = "tree")]
     pub(crate) picture: PictureOf,

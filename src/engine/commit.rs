@@ -345,7 +345,14 @@ impl Inner {
         }
         let mut trie = tip.trie.clone();
         let staged = changes.iter().map(|(key, change)| (key, *change));
-        let objects = add_changes(&self.store, &mut batch, &mut trie, staged, Keep::Linked)?;
+        let objects = add_changes(
+            &self.store,
+            &mut batch,
+            &mut trie,
+            &draft.past,
+            staged,
+            Keep::Linked,
+        )?;
         let root = trie.root(self.store.suite, Shape::State, &NoSource)?;
         // One draft over a limit must not fail the others of its group.
         batch.check()?;

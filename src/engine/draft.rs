@@ -5,13 +5,14 @@
 //!
 //! # Invariants
 //! - DRA-1: what is staged for an id differs from the base state; staging it back to the base unstages it.
+//! - DRA-2: a version whose origin vouched for a staged one is kept by the commit, also if it was replaced since.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::bytes::Bytes;
 use crate::digest::{ContentDigest, KeyPath, ObjectDigest};
 use crate::error::{Error, Result};
-use crate::object::{Id, NewObject, Object, Origin};
+use crate::object::{Encoded, Id, NewObject, Object, Origin};
 use crate::store::ChangeCounts;
 
 use super::history::Change;
@@ -35,6 +36,19 @@ pub(super) struct StagedObject {
     pub(super) object: Object,
     /// A content that becomes a record of its own.
     pub(super) content: Option<(ContentDigest, Bytes)>,
+}
+
+impl StagedObject {
+    fn new(encoded: Encoded) -> Self {
+        let content = encoded
+            .content
+            .map(|(digest, bytes)| (digest, Bytes::from(bytes)));
+        let mut object = Object::from_verified(Bytes::from(encoded.bytes), encoded.digest);
+        if let Some((_, bytes)) = &content {
+            object = object.with_content(bytes.clone());
+        }
+        Self { object, content }
+    }
 }
 
 pub(super) struct StagedChange {
@@ -63,8 +77,12 @@ pub struct Draft {
     pub(super) base: View,
     pub(super) writer: Writer,
     pub(super) staged: BTreeMap<KeyPath, StagedChange>,
-    /// The origins of the staged versions, for what is derived from them.
+    /// The origins of the versions that are staged or kept, for what is derived from them.
     origins: HashMap<ObjectDigest, Origin>,
+    /// Staged versions that something staged is derived from.
+    sources: HashSet<ObjectDigest>,
+    /// Versions that go into history with the commit and not into the state (DRA-2).
+    pub(super) past: BTreeMap<ObjectDigest, StagedObject>,
     /// Staged children by their parent's key path.
     children: BTreeMap<KeyPath, BTreeSet<KeyPath>>,
     pub(super) expected: Vec<(Id, Option<ObjectDigest>)>,
@@ -78,6 +96,8 @@ impl Draft {
             writer,
             staged: BTreeMap::new(),
             origins: HashMap::new(),
+            sources: HashSet::new(),
+            past: BTreeMap::new(),
             children: BTreeMap::new(),
             expected: Vec::new(),
             snapshot_before: false,
@@ -170,11 +190,7 @@ impl Draft {
     /// # Errors
     /// As [`Self::put`].
     pub fn put_at_most(&mut self, object: NewObject, origin: Origin) -> Result<Staged> {
-        let class = self.writer.trust;
-        self.writer.trust = Origin::least(class, origin);
-        let staged = self.put(object);
-        self.writer.trust = class;
-        staged
+        self.put_as(object, Origin::least(self.writer.trust, origin))
     }
 
     /// Stages `object` in place of what its id has. Its origin is the least of the writer's class and the origins of
@@ -183,9 +199,13 @@ impl Draft {
     /// # Errors
     /// `InvalidInput` if the object breaks a rule or limit.
     pub fn put(&mut self, object: NewObject) -> Result<Staged> {
+        self.put_as(object, self.writer.trust)
+    }
+
+    fn put_as(&mut self, object: NewObject, class: Origin) -> Result<Staged> {
         self.base.inner.options.limits.check(&object)?;
         let key = self.base.key(&object.id);
-        let (old, origin) = (self.base_version(&object.id, &key)?, self.origin(&object)?);
+        let (old, origin) = (self.base_version(&object.id, &key)?, self.origin(&object, class)?);
         let suite = self.base.inner.store.suite;
         let staged = self.staged.get(&key);
         let current = match staged {
@@ -211,19 +231,28 @@ impl Draft {
         if current.is_some_and(|current| current.origin() != origin) {
             encoded = object.encode(origin, suite)?;
         }
-        let content = encoded
-            .content
-            .map(|(digest, bytes)| (digest, Bytes::from(bytes)));
-        let mut staged = Object::from_verified(Bytes::from(encoded.bytes), encoded.digest);
-        if let Some((_, bytes)) = &content {
-            staged = staged.with_content(bytes.clone());
-        }
-        let new = StagedObject {
-            object: staged,
-            content,
-        };
-        self.stage(key, object.id, old.as_ref(), new);
+        self.stage(key, object.id, old.as_ref(), StagedObject::new(encoded));
         Ok(if existed { Staged::Updated } else { Staged::Created })
+    }
+
+    /// Takes an earlier version of an object along: the commit puts it into history and not into the state, so that
+    /// what is derived from it has its source. Its origin is at most `origin`, as in [`Self::put_at_most`]. A
+    /// draft of nothing else makes no commit.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn put_past(&mut self, object: &NewObject, origin: Origin) -> Result<ObjectDigest> {
+        self.base.inner.options.limits.check(object)?;
+        let origin = self.origin(object, Origin::least(self.writer.trust, origin))?;
+        let encoded = object.encode(origin, self.base.inner.store.suite)?;
+        let digest = encoded.digest;
+        let known =
+            self.origins.contains_key(&digest) || self.base.inner.store.records.find_place(digest)?.is_some();
+        if !known {
+            self.origins.insert(digest, origin);
+            self.past.insert(digest, StagedObject::new(encoded));
+        }
+        Ok(digest)
     }
 
     /// Stages a version that history keeps, as it is.
@@ -242,7 +271,11 @@ impl Draft {
             let parent = self.base.inner.store.suite.key_path(parent);
             self.children.entry(parent).or_default().insert(key);
         }
-        self.origins.insert(new.object.digest(), new.object.origin());
+        let digest = new.object.digest();
+        self.origins.insert(digest, new.object.origin());
+        if self.past.remove(&digest).is_some() {
+            self.sources.insert(digest);
+        }
         self.staged.insert(
             key,
             StagedChange {
@@ -274,12 +307,15 @@ impl Draft {
         }
     }
 
-    /// The least of the writer's class and the stored origins of what the object is derived from.
-    fn origin(&self, object: &NewObject) -> Result<Origin> {
-        let mut origin = self.writer.trust;
+    /// The least of `class` and the stored origins of what the object is derived from.
+    fn origin(&mut self, object: &NewObject, class: Origin) -> Result<Origin> {
+        let mut origin = class;
         for digest in &object.derived_from {
             let source = match self.origins.get(digest) {
-                Some(staged) => Some(*staged),
+                Some(staged) => {
+                    self.sources.insert(*digest);
+                    Some(*staged)
+                }
                 None => self
                     .base
                     .inner
@@ -300,11 +336,17 @@ impl Draft {
             return;
         };
         let Some(staged) = change.new else { return };
-        self.origins.remove(&staged.object.digest());
+        let digest = staged.object.digest();
         let parent = staged.object.parent();
         let parent = parent.map(|parent| self.base.inner.store.suite.key_path(parent));
         if let Some(siblings) = parent.and_then(|parent| self.children.get_mut(&parent)) {
             siblings.remove(key);
+        }
+        // DRA-2
+        if self.sources.remove(&digest) {
+            self.past.insert(digest, staged);
+        } else {
+            self.origins.remove(&digest);
         }
     }
 

@@ -138,7 +138,14 @@ impl Memory {
     fn stage_unlinked(&self, batch: &mut BatchBuilder, draft: &Draft) -> Result<(Root, Vec<StagedChange>)> {
         let store = &self.inner.store;
         let mut trie = draft.base().entry.trie.clone();
-        add_changes(store, batch, &mut trie, draft.staged.iter(), Keep::Unlinked)?;
+        add_changes(
+            store,
+            batch,
+            &mut trie,
+            &draft.past,
+            draft.staged.iter(),
+            Keep::Unlinked,
+        )?;
         let changes = draft.staged.iter().map(|(key, change)| StagedChange {
             key: *key,
             digest: change.new_digest(),

@@ -6,7 +6,7 @@
 //! # Invariants
 //! - STG-1: a batch holds no version and no content that history has already, and none twice.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::digest::{KeyPath, ObjectDigest};
 use crate::error::Result;
@@ -14,7 +14,7 @@ use crate::log::{BODY_BYTES_MAX, BatchBuilder, RecordKind, UNLINKED};
 use crate::store::Store;
 use crate::trie::{Entry, NoSource, Trie};
 
-use super::draft::StagedChange;
+use super::draft::{StagedChange, StagedObject};
 
 /// Whether the versions of a batch become part of the state, or are only kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,11 +23,12 @@ pub(super) enum Keep {
     Unlinked,
 }
 
-/// Adds the records of `changes` to the batch and edits the trie; returns what the object records hold.
+/// Adds the records of `past` and of `changes` to the batch and edits the trie; returns what the object records hold.
 pub(super) fn add_changes<'a>(
     store: &Store,
     batch: &mut BatchBuilder,
     trie: &mut Trie,
+    past: &BTreeMap<ObjectDigest, StagedObject>,
     changes: impl Iterator<Item = (&'a KeyPath, &'a StagedChange)>,
     keep: Keep,
 ) -> Result<Vec<(KeyPath, ObjectDigest)>> {
@@ -35,6 +36,22 @@ pub(super) fn add_changes<'a>(
     let mut objects = Vec::new();
     let mut contents = HashSet::new();
     let (mut links, mut unlinks) = (Vec::new(), Vec::new());
+    let mut add = |batch: &mut BatchBuilder, key: KeyPath, staged: &StagedObject, flags: u8| -> Result<()> {
+        if let Some((digest, bytes)) = &staged.content
+            && contents.insert(*digest)
+            && store.records.find_content(*digest)?.is_none()
+        {
+            batch.add(RecordKind::Content, 0, bytes);
+        }
+        batch.add(RecordKind::Object, flags, staged.object.bytes());
+        objects.push((key, staged.object.digest()));
+        Ok(())
+    };
+    for (digest, staged) in past {
+        if store.records.find_place(*digest)?.is_none() {
+            add(batch, store.suite.key_path(staged.object.id()), staged, UNLINKED)?;
+        }
+    }
     for (key, change) in changes {
         let Some(staged) = &change.new else {
             unlinks.extend_from_slice(key.as_bytes());
@@ -58,14 +75,7 @@ pub(super) fn add_changes<'a>(
             links.extend_from_slice(digest.as_bytes());
             continue;
         }
-        if let Some((digest, bytes)) = &staged.content
-            && contents.insert(*digest)
-            && store.records.find_content(*digest)?.is_none()
-        {
-            batch.add(RecordKind::Content, 0, bytes);
-        }
-        batch.add(RecordKind::Object, flags, staged.object.bytes());
-        objects.push((*key, digest));
+        add(batch, *key, staged, flags)?;
     }
     if keep == Keep::Linked {
         add_links(batch, &links, &unlinks);

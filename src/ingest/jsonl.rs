@@ -32,19 +32,16 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
     let mut attributes = Attributes::new();
     attributes.insert("format", Format::JsonLines.name());
     let content = listing(&path, &objects)?;
-    Ok(Document {
-        path,
-        format: Format::JsonLines,
-        attributes,
-        content,
-        sections,
-        objects,
-    })
+    let mut document = Document::new(path, Format::JsonLines, attributes);
+    document.content = content;
+    document.sections = sections;
+    document.objects = objects;
+    Ok(document)
 }
 
 fn check_ids(path: &Id, objects: &[StatedObject]) -> Result<()> {
     let mut lines = HashMap::new();
-    for StatedObject { line, stated } in objects {
+    for StatedObject { line, stated } in objects.iter().filter(|object| !object.stated.past) {
         if let Some(first) = lines.insert(&stated.object.id, line) {
             return Err(text::at(
                 path,
@@ -64,6 +61,7 @@ fn check_ids(path: &Id, objects: &[StatedObject]) -> Result<()> {
 fn listing(path: &Id, objects: &[StatedObject]) -> Result<Option<String>> {
     let mut ids: Vec<&str> = objects
         .iter()
+        .filter(|object| !object.stated.past)
         .map(|object| object.stated.object.id.as_str())
         .collect();
     ids.sort_unstable();

@@ -9,13 +9,14 @@
 //! L6. Stands on objects alone and sees the memory through [`Existing`].
 //!
 //! # Invariants
-//! - ING-1 to ING-10, each in the file that keeps it.
+//! - ING-1 to ING-10, EXP-1 and EXP-2, each in the file that keeps it.
 //!
 //! # Format
 //! docs/ingest.md says what becomes of each part of a file.
 
 mod derived_id;
 mod document;
+mod export;
 mod format;
 pub mod json;
 mod jsonl;
@@ -23,14 +24,17 @@ mod markdown;
 mod order;
 mod org;
 mod plan;
+mod sources;
+mod statement;
 mod text;
 mod transcript;
 mod write;
 
-pub use self::document::{DOCUMENT_KIND, Document, ENTRY_KIND, HEADING_KIND};
+pub use self::document::{DOCUMENT_KIND, Document, ENTRY_KIND, HEADING_KIND, document_path};
+pub use self::export::{Piece, Version, for_each_piece, for_each_version};
 pub use self::format::Format;
 pub use self::plan::{Change, Existing, IngestOptions, Write, plan};
-pub use self::write::ingest;
+pub use self::write::{documents, ingest};
 
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ use serde_json::{Map, Value as Json};
 
 use super::document::{Section, SectionKind};
 use super::json;
+use super::statement::Rest;
 use crate::error::{Error, Result};
 use crate::object::{Attributes, Value};
 
@@ -68,6 +69,8 @@ pub(super) fn entry(line: u64, json: &Json) -> Result<Section> {
     keep_others(&mut attributes, fields, "message")?;
     Ok(Section {
         kind: SectionKind::Entry,
+        stated_kind: None,
+        rest: Rest::default(),
         parent: None,
         line,
         id: None,

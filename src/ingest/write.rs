@@ -3,12 +3,12 @@
 //! # Layer
 //! L6, inside `ingest`.
 
-use super::document::Document;
+use super::document::{DOCUMENT_KIND, Document};
 use super::plan::{Change, Existing, IngestOptions, plan};
 use crate::digest::HashSuite;
-use crate::engine::{Committed, Memory, View, Writer};
+use crate::engine::{Committed, Memory, Query, View, Writer};
 use crate::error::Result;
-use crate::object::{Id, Object};
+use crate::object::{Id, Kind, Object};
 
 /// A state, as ingestion looks at it.
 struct InView<'a> {
@@ -31,6 +31,23 @@ impl Existing for InView<'_> {
             .filter_map(|id| self.view.get(id).transpose())
             .collect()
     }
+
+    fn documents(&self) -> Result<Vec<Id>> {
+        documents(self.view)
+    }
+}
+
+/// The ids of the documents of a state, in their order.
+///
+/// # Errors
+/// As [`View::query`].
+pub fn documents(view: &View) -> Result<Vec<Id>> {
+    let query = Query {
+        kind: Some(Kind::new(DOCUMENT_KIND)?),
+        include_expired: true,
+        ..Query::default()
+    };
+    view.query(&query)?.map(|object| Id::new(object?.id())).collect()
 }
 
 /// Writes what the documents say in one commit, with an automatic snapshot of the state before.
@@ -53,12 +70,7 @@ pub fn ingest(
     };
     let change = plan(documents, &existing, options)?;
     draft.snapshot_before(true);
-    for write in &change.put {
-        match write.origin {
-            Some(origin) => draft.put_at_most(write.object.clone(), origin)?,
-            None => draft.put(write.object.clone())?,
-        };
-    }
+    super::sources::stage(&mut draft, memory, &change)?;
     for id in &change.remove {
         draft.remove(id)?;
     }

@@ -322,7 +322,7 @@ impl Engine {
                 });
                 let text: String = lines.collect();
                 let document = Document::read(DOCUMENT, text.as_bytes(), None).unwrap();
-                let options = IngestOptions { scope: None };
+                let options = IngestOptions::default();
                 outcome(ingest(&memory, &[document], &options, writer(lane)).map(|(_, committed)| committed))
             }
             Operation::Undo { lane } => outcome(memory.undo(&writer(lane))),

@@ -151,3 +151,73 @@ fn a_form_can_be_named() {
     );
     assert_eq!(folder.run(&["ingest", "notes.txt", "--format", "word"]).code, 2);
 }
+
+#[test]
+fn one_file_is_one_document_however_its_path_is_given() {
+    let folder = Folder::with_store();
+    folder.write("in/notes.org", NOTES);
+    let whole = folder.path("in/notes.org").canonicalize().unwrap();
+    let whole = whole.to_str().unwrap();
+    let inside = format!("../{}/in/notes.org", whole.rsplit('/').nth(2).unwrap());
+    for path in [
+        "in/notes.org",
+        "./in//notes.org",
+        "in/x/../notes.org",
+        whole,
+        inside.as_str(),
+    ] {
+        if path.contains("/x/") {
+            std::fs::create_dir_all(folder.path("in/x")).unwrap();
+        }
+        let done = folder.json(&["ingest", path]);
+        assert_eq!(done["roots"], serde_json::json!(["in/notes.org"]), "{path}");
+        assert_eq!(done["objects"], 4, "{path}");
+    }
+    // Beyond the current folder a path is known in full, whichever form is given.
+    let other = tempfile::tempdir().unwrap();
+    let outside = other.path().canonicalize().unwrap().join("far.md");
+    std::fs::write(&outside, "# Far\n").unwrap();
+    let up = "../".repeat(whole.matches('/').count() - 2) + &outside.to_str().unwrap()[1..];
+    for path in [outside.to_str().unwrap(), up.as_str()] {
+        assert_eq!(
+            folder.json(&["ingest", path])["roots"],
+            serde_json::json!([outside.to_str().unwrap()])
+        );
+    }
+}
+
+#[test]
+fn documents_whose_files_are_gone_are_told_and_removed_on_demand() {
+    let folder = Folder::with_store();
+    for name in ["in/a.org", "in/sub/b.md", "in/c.md", "inner.md"] {
+        folder.write(name, "text\n");
+    }
+    folder.json(&["ingest", "in", "inner.md"]);
+    for name in ["in/a.org", "in/sub/b.md", "inner.md"] {
+        std::fs::remove_file(folder.path(name)).unwrap();
+    }
+    std::fs::remove_dir(folder.path("in/sub")).unwrap();
+    std::fs::write(folder.path("in/sub"), "now a file").unwrap();
+    let root = folder.root();
+    let told = folder.json(&["ingest", "in/c.md"]);
+    assert_eq!(told["missing"], serde_json::json!([]), "no folder was given");
+    // What is there and was not read is not missing.
+    let told = folder.json(&["ingest", "--format", "org", "in"]);
+    assert_eq!(told["missing"], serde_json::json!(["in/a.org", "in/sub/b.md"]));
+    assert_eq!((&told["removed"], folder.root()), (&serde_json::json!(0), root));
+    let ran = folder.run(&["ingest", "in"]);
+    assert!(
+        ran.err.contains("the files of 2 documents are gone") && ran.err.contains("--prune"),
+        "{}",
+        ran.err
+    );
+    let told = folder.json(&["ingest", "--prune", "in"]);
+    assert_eq!(told["pruned"], serde_json::json!(["in/a.org", "in/sub/b.md"]));
+    assert_eq!(
+        (&told["missing"], &told["removed"]),
+        (&serde_json::json!([]), &serde_json::json!(2))
+    );
+    assert_eq!(column(&folder.stream(&["list"]), "id"), ["in/c.md", "inner.md"]);
+    folder.json(&["ingest", "--prune", "."]);
+    assert_eq!(column(&folder.stream(&["list"]), "id"), ["in/c.md"]);
+}

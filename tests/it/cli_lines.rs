@@ -206,6 +206,30 @@ fn an_export_puts_sources_before_what_is_derived_from_them() {
 }
 
 #[test]
+fn an_export_has_the_earlier_versions_that_something_is_derived_from() {
+    let folder = Folder::with_store();
+    let source = folder.put("source", "said");
+    let line = json!({ "id": "a-summary", "kind": "note", "derived_from": [source["digest"]] });
+    assert_eq!(folder.feed(&["put", "--jsonl", "-"], format!("{line}\n")).code, 0);
+    folder.put("source", "said otherwise");
+    let exported = folder.run(&["export"]).out;
+    let past = exported.lines().next().unwrap();
+    assert!(
+        past.contains("\"past\":true") && past.contains("said\""),
+        "{past}"
+    );
+    for batch in ["1", "100"] {
+        let copy = Folder::with_store();
+        let done = copy.feed(&["put", "--jsonl", "-", "--batch", batch, "--json"], &exported);
+        assert_eq!(done.documents()[0]["created"], 2);
+        assert_eq!(copy.root(), folder.root());
+        assert_eq!(copy.json(&["get", "a-summary"])["origin"], "direct_user");
+        assert_eq!(copy.run(&["export"]).out, exported);
+        assert_eq!(copy.json(&["verify"])["ok"], true);
+    }
+}
+
+#[test]
 fn an_export_goes_to_a_file_whole_or_not_at_all() {
     let folder = Folder::with_store();
     folder.put("a", "one");
@@ -221,16 +245,72 @@ fn an_export_goes_to_a_file_whole_or_not_at_all() {
     assert!(!folder.path("out.jsonl.unfinished").exists());
 }
 
+const NOTES: &str = "#+TITLE: Notes\n* TODO Plan :work:\nText.\n** Below\n";
+
 #[test]
-fn other_forms_of_export_say_that_they_are_not_there() {
+fn org_and_markdown_come_back_from_a_folder_and_from_one_file() {
     let folder = Folder::with_store();
-    for format in ["org", "markdown"] {
+    folder.write("notes/a.org", NOTES);
+    folder.write("b.md", "# One\n\nText.\n\n");
+    folder.json(&["ingest", "notes", "b.md", "--trust", "untrusted"]);
+    folder.put("tea", "green\n* no heading");
+    folder.json(&["put", "sub", "--kind", "k", "--parent", "tea", "--position", "x"]);
+    for (format, list) in [("org", "objects.org"), ("markdown", "objects.md")] {
+        let told = folder.json(&["export", "--format", format, format]);
+        assert_eq!((&told["files"], &told["objects"]), (&json!(2), &json!(7)));
+        let copy = Folder::with_store();
+        std::fs::rename(folder.path(format), copy.path("in")).unwrap();
+        assert!(copy.path("in").join(list).exists());
+        let inside = copy
+            .command(&["ingest", "."])
+            .current_dir(copy.path("in"))
+            .status();
+        assert!(inside.unwrap().success());
+        assert_eq!(copy.root(), folder.root());
+        folder.json(&["export", "--format", format, "all.x"]);
+        let one = Folder::with_store();
+        one.write("all.x", std::fs::read(folder.path("all.x")).unwrap());
+        one.json(&["ingest", "--format", format, "all.x"]);
+        assert_eq!(one.root(), folder.root());
+        let printed = folder.run(&["export", "--format", format]);
         assert_eq!(
-            folder.refused(1, &["export", "--format", format])["code"],
-            "unsupported_format"
+            printed.out,
+            std::fs::read_to_string(folder.path("all.x")).unwrap()
         );
+        std::fs::remove_file(folder.path("all.x")).unwrap();
     }
     assert_eq!(folder.run(&["export", "--format", "pdf"]).code, 2);
+}
+
+/// CLI-7
+#[test]
+fn an_export_of_documents_overwrites_nothing_and_stays_in_its_folder() {
+    let folder = Folder::with_store();
+    folder.write("notes/a.org", NOTES);
+    folder.json(&["ingest", "notes"]);
+    let export = ["export", "--format", "org", "out"];
+    folder.write("out/notes/a.org", "mine");
+    assert_eq!(folder.refused(1, &export)["code"], "file_exists");
+    assert_eq!(
+        std::fs::read_to_string(folder.path("out/notes/a.org")).unwrap(),
+        "mine"
+    );
+    folder.json(&["export", "--format", "org", "out", "--force"]);
+    assert_eq!(
+        std::fs::read_to_string(folder.path("out/notes/a.org")).unwrap(),
+        NOTES
+    );
+    // A link inside of the folder leads out of it, and is not followed.
+    std::fs::remove_dir_all(folder.path("out/notes")).unwrap();
+    std::fs::create_dir(folder.path("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(folder.path("elsewhere"), folder.path("out/notes")).unwrap();
+    assert_eq!(folder.refused(1, &export)["code"], "not_a_folder");
+    folder.write("one.org", "mine");
+    assert_eq!(
+        folder.refused(1, &["export", "--format", "org", "one.org"])["code"],
+        "file_exists"
+    );
+    assert_eq!(std::fs::read_dir(folder.path("elsewhere")).unwrap().count(), 0);
 }
 
 #[test]

@@ -1,135 +1,197 @@
-//! `export`: every object, one a line, in the form that `put --jsonl` reads.
+//! `export`: every object, one a line in the form that `put --jsonl` reads, or as files that `ingest` reads.
 //!
 //! # Layer
 //! L9, part of cli.
+//!
+//! # Invariants
+//! - CLI-7: nothing is written outside of the path that was given, and Org and Markdown overwrite nothing without `--force`.
 
-use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
 use super::pictures;
 use crate::cli::context::{Context, shown};
-use crate::cli::errors::{DONE, Done};
+use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
 use crate::cli::verbs::{Export, ExportFormat};
-use crate::engine::View;
+use crate::engine::{Memory, View};
 use crate::error::{Error, Result};
-use crate::ingest::json as lines;
-use crate::object::Object;
+use crate::ingest::{self, Format, Piece, json as lines};
+use crate::object::Id;
 
 pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
     if let Some(drawing) = pictures::Drawing::of(verb.format) {
         return pictures::export(context, verb, drawing);
     }
-    if verb.format != ExportFormat::Jsonl {
-        let refused = Error::invalid("this version exports JSON Lines only").with_code("unsupported_format");
-        return Err(refused
-            .with_hint("leave --format out, or say --format jsonl")
-            .into());
-    }
     let memory = context.open_to_read()?;
     let view = context.view(&memory)?;
-    let objects = sources_first(parents_first(&view)?);
-    let Some(path) = verb.path.as_deref().filter(|path| *path != Path::new("-")) else {
-        for object in &objects {
-            context.output.document(&lines::stored_object_to_json(object)?)?;
-        }
-        return Ok(DONE);
+    let path = verb.path.as_deref().filter(|path| *path != Path::new("-"));
+    let format = match verb.format {
+        ExportFormat::Org => Format::Org,
+        ExportFormat::Markdown => Format::Markdown,
+        _ => return export_lines(context, &memory, &view, path),
     };
-    write_file(path, |out| {
-        for object in &objects {
-            let line = lines::stored_object_to_json(object)?;
-            serde_json::to_writer(&mut *out, &line).map_err(io::Error::from)?;
-            out.write_all(b"\n")?;
+    match path {
+        None => {
+            let written = ingest::for_each_piece::<Failure>(&memory, &view, format, true, &mut |piece| {
+                context.output.text(text_of(&piece))
+            })?;
+            tell_lowered(context, &written);
         }
-        Ok(())
-    })?;
-    if context.output.is_json() {
-        context
-            .output
-            .document(&json!({ "objects": objects.len(), "path": shown(path) }))?;
-    } else {
-        let what = counted(objects.len() as u64, "object");
-        context
-            .output
-            .line(format_args!("wrote {what} to {}", shown(path)))?;
+        Some(path) if is_folder(path) => export_folder(context, &memory, &view, path, format, verb.force)?,
+        Some(path) => {
+            refuse_existing(path, verb.force)?;
+            let mut lowered = Vec::new();
+            write_file(path, |out| {
+                lowered = ingest::for_each_piece::<Stopped>(&memory, &view, format, true, &mut |piece| {
+                    Ok(out.write_all(text_of(&piece).as_bytes())?)
+                })?;
+                Ok(())
+            })?;
+            tell_lowered(context, &lowered);
+            tell(context, &view, path, 1)?;
+        }
     }
     Ok(DONE)
 }
 
-/// All objects so that a parent stands before its children, siblings by position and then id: the order is
-/// the same for the same state, and batches of any size can be read back.
-fn parents_first(view: &View) -> Result<Vec<Object>> {
-    let mut below: BTreeMap<Option<String>, Vec<Object>> = BTreeMap::new();
-    for object in view.objects() {
-        let object = object?;
-        below
-            .entry(object.parent().map(str::to_owned))
-            .or_default()
-            .push(object);
-    }
-    for siblings in below.values_mut() {
-        // Read from the end, so the first sibling stands last.
-        siblings.sort_unstable_by(|one, other| sibling_order(other).cmp(&sibling_order(one)));
-    }
-    let mut ordered = Vec::new();
-    let mut waiting = below.remove(&None).unwrap_or_default();
-    while let Some(object) = waiting.pop() {
-        if let Some(children) = below.remove(&Some(object.id().to_owned())) {
-            waiting.extend(children);
+fn export_lines(context: &mut Context, memory: &Memory, view: &View, path: Option<&Path>) -> Done {
+    let Some(path) = path else {
+        ingest::for_each_version::<Failure>(memory, view, &mut |version| {
+            let line = lines::stored_object_to_json(&version.object, version.past)?;
+            context.output.document(&line)
+        })?;
+        return Ok(DONE);
+    };
+    write_file(path, |out| {
+        ingest::for_each_version::<Stopped>(memory, view, &mut |version| {
+            let line = lines::stored_object_to_json(&version.object, version.past)?;
+            Ok(writeln!(out, "{line}")?)
+        })
+    })?;
+    tell(context, view, path, 1)?;
+    Ok(DONE)
+}
+
+/// Writes each document to its own path below the folder, and all other objects to one more file.
+fn export_folder(
+    context: &mut Context,
+    memory: &Memory,
+    view: &View,
+    folder: &Path,
+    format: Format,
+    force: bool,
+) -> Result<(), Failure> {
+    let mut objects = String::new();
+    let mut files: Vec<(PathBuf, String)> = Vec::new();
+    let lowered = ingest::for_each_piece::<Error>(memory, view, format, false, &mut |piece| {
+        match piece {
+            Piece::Document { path, text } => files.push((PathBuf::from(path), text)),
+            Piece::Objects(text) => objects.push_str(&text),
         }
-        ordered.push(object);
+        Ok(())
+    })?;
+    if !objects.is_empty() {
+        let ending = if format == Format::Org { "org" } else { "md" };
+        let name = (1..).map(|number| match number {
+            1 => PathBuf::from(format!("objects.{ending}")),
+            _ => PathBuf::from(format!("objects-{number}.{ending}")),
+        });
+        let is_free = |name: &PathBuf| files.iter().all(|(path, _)| !path.starts_with(name));
+        let mut free = name.filter(is_free);
+        files.extend(free.next().map(|name| (name, objects)));
     }
-    if below.is_empty() {
-        Ok(ordered)
+    // All is looked at before anything is written.
+    for (path, _) in &files {
+        refuse_links(folder, path)?;
+        refuse_existing(&folder.join(path), force)?;
+    }
+    for (path, text) in &files {
+        let path = folder.join(path);
+        if let Some(above) = path.parent() {
+            fs::create_dir_all(above).map_err(|error| not_written(above, error))?;
+        }
+        write_file(&path, |out| Ok(out.write_all(text.as_bytes())?))?;
+    }
+    tell_lowered(context, &lowered);
+    tell(context, view, folder, files.len())
+}
+
+fn tell(context: &mut Context, view: &View, path: &Path, files: usize) -> Result<(), Failure> {
+    if context.output.is_json() {
+        return context
+            .output
+            .document(&json!({ "objects": view.len(), "path": shown(path), "files": files }));
+    }
+    let what = counted(view.len(), "object");
+    let into = if files == 1 {
+        String::new()
     } else {
-        Err(Error::corrupt("some objects name a parent that is not there").with_hint("see treering verify"))
+        format!(" in {}", counted(files as u64, "file"))
+    };
+    context
+        .output
+        .line(format_args!("wrote {what}{into} to {}", shown(path)))
+}
+
+/// Says what will not come back as trusted as it is.
+fn tell_lowered(context: &mut Context, lowered: &[Id]) {
+    if let [first, ..] = lowered {
+        let what = counted(lowered.len() as u64, "object");
+        let note = format!(
+            "{what}, such as {first}, came from versions that are not in this state: read back, they have the origin of an \
+             import; JSON Lines keep it"
+        );
+        context.output.note("origins", note);
     }
 }
 
-/// The same objects with what they are derived from before them, where that is among them: read back in this
-/// order, each finds its sources.
-fn sources_first(objects: Vec<Object>) -> Vec<Object> {
-    let by_digest: HashMap<_, _> = objects
-        .iter()
-        .enumerate()
-        .map(|(at, object)| (object.digest(), at))
-        .collect();
-    let by_id: HashMap<_, _> = objects
-        .iter()
-        .enumerate()
-        .map(|(at, object)| (object.id(), at))
-        .collect();
-    let (mut begun, mut order) = (vec![false; objects.len()], Vec::with_capacity(objects.len()));
-    for first in 0..objects.len() {
-        let mut waiting = vec![(first, false)];
-        while let Some((at, ready)) = waiting.pop() {
-            if ready {
-                order.push(at);
-            } else if !std::mem::replace(&mut begun[at], true) {
-                waiting.push((at, true));
-                let sources = objects[at]
-                    .derived_from()
-                    .filter_map(|digest| by_digest.get(&digest));
-                let parent = objects[at].parent().and_then(|parent| by_id.get(parent));
-                waiting.extend(sources.chain(parent).map(|&before| (before, false)));
-            }
+fn text_of(piece: &Piece) -> &str {
+    match piece {
+        Piece::Document { text, .. } | Piece::Objects(text) => text,
+    }
+}
+
+/// Whether a path stands for a folder: one that is there, or a name without an ending.
+fn is_folder(path: &Path) -> bool {
+    path.is_dir()
+        || (!path.exists() && path.extension().is_none())
+        || path.as_os_str().as_encoded_bytes().ends_with(b"/")
+}
+
+/// Refuses to write over what is there (CLI-7).
+fn refuse_existing(path: &Path, force: bool) -> Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(there) if there.is_dir() || !force => {
+            let refused = Error::invalid(format!("{} is there already; nothing was written", shown(path)));
+            Err(refused
+                .with_code("file_exists")
+                .with_hint("write to another place, or over it with --force"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a path below the folder that leads out of it by a link (CLI-7).
+fn refuse_links(folder: &Path, path: &Path) -> Result<()> {
+    let mut below = folder.to_owned();
+    for part in path.parent().into_iter().flat_map(Path::components) {
+        below.push(part);
+        if fs::symlink_metadata(&below).is_ok_and(|there| !there.is_dir()) {
+            let refused = Error::invalid(format!("{} is in the way: it is not a folder", shown(&below)));
+            return Err(refused
+                .with_code("not_a_folder")
+                .with_hint("write to an empty folder"));
         }
     }
-    let mut objects: Vec<_> = objects.into_iter().map(Some).collect();
-    order.into_iter().filter_map(|at| objects[at].take()).collect()
+    Ok(())
 }
 
-/// Positions by their bytes, absent ones after all others, then ids.
-fn sibling_order(object: &Object) -> (bool, &str, &str) {
-    (
-        object.position().is_none(),
-        object.position().unwrap_or_default(),
-        object.id(),
-    )
+fn not_written(path: &Path, error: io::Error) -> Error {
+    Error::io(format_args!("writing {}", shown(path)), error)
 }
 
 /// Why writing a file stopped.
@@ -155,12 +217,13 @@ pub(super) fn write_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Stopped>,
 ) -> Result<()> {
-    let failed = |error| Error::io(format_args!("writing {}", shown(path)), error);
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(".unfinished");
     let unfinished = PathBuf::from(unfinished);
     let whole = || -> Result<(), Stopped> {
-        let mut out = BufWriter::new(File::create(&unfinished)?);
+        // A left-over is replaced, and a link in its place is not followed.
+        drop(fs::remove_file(&unfinished));
+        let mut out = BufWriter::new(File::create_new(&unfinished)?);
         write(&mut out)?;
         let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.sync_all()?;
@@ -172,7 +235,7 @@ pub(super) fn write_file(
         drop(fs::remove_file(&unfinished));
         match stopped {
             Stopped::Reading(error) => error,
-            Stopped::Writing(error) => failed(error),
+            Stopped::Writing(error) => not_written(path, error),
         }
     })
 }

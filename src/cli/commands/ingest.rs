@@ -7,16 +7,18 @@
 //! L9, part of cli.
 
 use std::collections::HashSet;
+use std::env;
 use std::fs::{self, File};
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use unicode_normalization::UnicodeNormalization as _;
 
 use super::put::{input_error, tell_undo};
 use super::store::head_line;
 use crate::cli::context::{Context, shown};
-use crate::cli::errors::{DONE, Done};
+use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
 use crate::cli::verbs::{DocumentFormat, Ingest};
 use crate::engine::{Committed, Memory};
@@ -38,49 +40,73 @@ pub(super) fn ingest(context: &mut Context, verb: &Ingest) -> Done {
         DocumentFormat::Markdown => Some(Format::Markdown),
         DocumentFormat::Jsonl => Some(Format::JsonLines),
     };
-    let options = IngestOptions {
-        scope: verb.scope.as_deref().map(Scope::new).transpose()?,
-    };
-    let Read { documents, skipped } = read_documents(context, verb, format)?;
+    let read = read_documents(context, verb, format)?;
     let writer = context.writer();
-    let write = |memory: &Memory| ingest::ingest(memory, &documents, &options, writer.clone());
-    let memory = context.open_or_create(|empty| write(empty).map(drop))?;
-    let (change, committed) = write(&memory)?;
-    tell(context, &memory, documents.len(), &skipped, &change, &committed)?;
+    let scope = verb.scope.as_deref().map(Scope::new).transpose()?;
+    let write = |memory: &Memory, gone: Vec<Id>| {
+        let options = IngestOptions {
+            scope: scope.clone(),
+            gone,
+        };
+        ingest::ingest(memory, &read.documents, &options, writer.clone())
+    };
+    let memory = context.open_or_create(|empty| write(empty, Vec::new()).map(drop))?;
+    let missing = missing(&memory, &read)?;
+    let (missing, pruned) = if verb.prune {
+        (Vec::new(), missing)
+    } else {
+        (missing, Vec::new())
+    };
+    let (change, committed) = write(&memory, pruned.clone())?;
+    let told = Told {
+        read: &read,
+        missing: &missing,
+        pruned: &pruned,
+        change: &change,
+        committed: &committed,
+    };
+    tell(context, &memory, &told)?;
     memory.close()?;
     Ok(DONE)
 }
 
-fn tell(
-    context: &mut Context,
-    memory: &Memory,
-    documents: usize,
-    skipped: &[Skipped],
-    change: &Change,
-    committed: &Committed,
-) -> Result<(), crate::cli::errors::Failure> {
-    let info = &committed.commit;
+/// What there is to say afterwards.
+struct Told<'a> {
+    read: &'a Read,
+    /// Documents whose files are gone and which stay.
+    missing: &'a [Id],
+    /// Documents whose files are gone and which went.
+    pruned: &'a [Id],
+    change: &'a Change,
+    committed: &'a Committed,
+}
+
+fn tell(context: &mut Context, memory: &Memory, told: &Told<'_>) -> Result<(), Failure> {
+    let documents = told.read.documents.len();
+    let info = &told.committed.commit;
     let Change {
         created,
         updated,
         unchanged,
         removed,
         ..
-    } = *change;
+    } = *told.change;
     if context.output.is_json() {
-        let roots: Vec<&str> = change.roots.iter().map(Id::as_str).collect();
+        let texts = |ids: &[Id]| -> Vec<String> { ids.iter().map(Id::to_string).collect() };
         return context.output.document(&json!({
             "objects": memory.view().len(),
             "created": created,
             "updated": updated,
             "unchanged": unchanged,
             "removed": removed,
-            "roots": roots,
+            "roots": texts(&told.change.roots),
             "commit": info.digest.to_hex(),
             "seq": info.commit.seq,
             "root": info.commit.root.to_hex(),
             "documents": documents,
-            "skipped": skipped.iter().map(Skipped::document).collect::<Vec<_>>(),
+            "missing": texts(told.missing),
+            "pruned": texts(told.pruned),
+            "skipped": told.read.skipped.iter().map(Skipped::document).collect::<Vec<_>>(),
         }));
     }
     let head = head_line(
@@ -93,14 +119,26 @@ fn tell(
     context.output.line(format_args!(
         "{what}: {created} created, {updated} updated, {unchanged} unchanged, {removed} removed; {head}"
     ))?;
-    tell_undo(context, committed);
+    if let [first, ..] = told.missing {
+        let what = counted(told.missing.len() as u64, "document");
+        let note =
+            format!("the files of {what} are gone, such as {first}; --prune removes what came from them");
+        context.output.note("missing", note);
+    }
+    tell_undo(context, told.committed);
     Ok(())
 }
 
-/// The documents to write, and the files that were passed over at the caller's wish.
+/// What is read from the disk before the store is opened.
+#[derive(Default)]
 struct Read {
     documents: Vec<Document>,
+    /// The files that were passed over at the caller's wish.
     skipped: Vec<Skipped>,
+    /// The folders that were given, as documents below them are known.
+    folders: Vec<String>,
+    /// Every document that was found in them, whether it is read or not.
+    found: HashSet<String>,
 }
 
 /// A file that cannot be read as what it should be.
@@ -115,14 +153,54 @@ impl Skipped {
     }
 }
 
+/// The documents of the memory that should be in the given folders and are not.
+fn missing(memory: &Memory, input: &Read) -> Result<Vec<Id>> {
+    if input.folders.is_empty() {
+        return Ok(Vec::new());
+    }
+    let read: HashSet<&Id> = input.documents.iter().map(Document::id).collect();
+    let is_below = |id: &str| {
+        input.folders.iter().any(|folder| match folder.as_str() {
+            "" => !id.starts_with('/'),
+            "/" => id.starts_with('/'),
+            _ => id
+                .strip_prefix(folder.as_str())
+                .is_some_and(|below| below.starts_with('/')),
+        })
+    };
+    let is_gone = |id: &str| match fs::symlink_metadata(id) {
+        Ok(_) => false,
+        Err(error) => matches!(
+            error.kind(),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+        ),
+    };
+    let mut documents = ingest::documents(&memory.view())?;
+    documents.retain(|id| {
+        let path = id.as_str();
+        is_below(path) && !read.contains(id) && !input.found.contains(path) && is_gone(path)
+    });
+    Ok(documents)
+}
+
+/// The path that the file or folder is known by.
+fn known_path(path: &Path) -> Result<String> {
+    let text = path.to_str().ok_or_else(|| {
+        Error::invalid(format!("the name of {} is not UTF-8", shown(path))).with_hint("rename the file")
+    })?;
+    let current = env::current_dir().map_err(|error| Error::io("asking for the current folder", error))?;
+    // Below a folder whose name is not text, only the path as given can be known.
+    Ok(match current.to_str() {
+        Some(current) => ingest::document_path(current, text),
+        None => text.to_owned(),
+    })
+}
+
 fn read_documents(context: &mut Context, verb: &Ingest, format: Option<Format>) -> Result<Read> {
-    let files = files_of(context, &verb.paths, format)?;
+    let mut read = Read::default();
+    let files = files_of(context, &verb.paths, format, &mut read)?;
     let bar = context.output.steps(files.len(), "reading");
     let mut seen = HashSet::new();
-    let mut read = Read {
-        documents: Vec::with_capacity(files.len()),
-        skipped: Vec::new(),
-    };
     for file in &files {
         match read_document(file, format) {
             Ok(document) => {
@@ -165,20 +243,30 @@ fn read_documents(context: &mut Context, verb: &Ingest, format: Option<Format>) 
 }
 
 /// The files that the paths stand for.
-fn files_of(context: &mut Context, paths: &[PathBuf], format: Option<Format>) -> Result<Vec<PathBuf>> {
+fn files_of(
+    context: &mut Context,
+    paths: &[PathBuf],
+    format: Option<Format>,
+    read: &mut Read,
+) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
         let metadata = fs::metadata(path).map_err(|error| input_error(path, error))?;
         if metadata.is_dir() {
-            let before = files.len();
-            add_folder(path, format, &mut files)?;
-            if files.len() == before {
+            let mut below = Vec::new();
+            add_folder(path, &mut below)?;
+            read.folders.push(known_path(path)?);
+            let known = below.iter().filter_map(|file| known_path(file).ok());
+            read.found.extend(known.map(|path| path.nfc().collect()));
+            below.retain(|file| format.is_none_or(|wanted| form_of(file) == Some(wanted)));
+            if below.is_empty() {
                 context.output.note(
                     "nothing_found",
                     format!("nothing to ingest in {}: {SUPPORTED}", shown(path)),
                 );
             }
-        } else if format.is_some() || path.to_str().and_then(Format::from_path).is_some() {
+            files.extend(below);
+        } else if format.is_some() || form_of(path).is_some() {
             files.push(path.clone());
         } else {
             let refused = Error::invalid(format!("{} is of no known form", shown(path)));
@@ -188,9 +276,13 @@ fn files_of(context: &mut Context, paths: &[PathBuf], format: Option<Format>) ->
     Ok(files)
 }
 
+fn form_of(path: &Path) -> Option<Format> {
+    path.to_str().and_then(Format::from_path)
+}
+
 /// Adds the documents below a folder in the order of their names; hidden files, links
 /// and what is neither file nor folder are passed over.
-fn add_folder(folder: &Path, format: Option<Format>, files: &mut Vec<PathBuf>) -> Result<()> {
+fn add_folder(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     let mut waiting = vec![folder.to_owned()];
     while let Some(path) = waiting.pop() {
         let failed = |error| Error::io(format_args!("looking into {}", shown(&path)), error);
@@ -207,9 +299,7 @@ fn add_folder(folder: &Path, format: Option<Format>, files: &mut Vec<PathBuf>) -
             entries.sort_unstable();
             // Read from the end, so the first name stands last.
             waiting.extend(entries.into_iter().rev());
-        } else if let Some(found) = path.to_str().and_then(Format::from_path)
-            && format.is_none_or(|wanted| wanted == found)
-        {
+        } else if form_of(&path).is_some() {
             files.push(path);
         }
     }
@@ -217,9 +307,7 @@ fn add_folder(folder: &Path, format: Option<Format>, files: &mut Vec<PathBuf>) -
 }
 
 fn read_document(file: &Path, format: Option<Format>) -> Result<Document> {
-    let name = file.to_str().ok_or_else(|| {
-        Error::invalid(format!("the name of {} is not UTF-8", shown(file))).with_hint("rename the file")
-    })?;
+    let name = known_path(file)?;
     let mut bytes = Vec::new();
     let opened = File::open(file).map_err(|error| input_error(file, error))?;
     opened
@@ -232,7 +320,7 @@ fn read_document(file: &Path, format: Option<Format>) -> Result<Document> {
             .with_code("over_limit")
             .with_hint("split the file, or use put --jsonl"));
     }
-    Document::read(name, &bytes, format)
+    Document::read(&name, &bytes, format)
 }
 
 #[cfg(test)]
@@ -259,7 +347,7 @@ mod tests {
         std::os::unix::fs::symlink(at("z.org"), at("link.org")).unwrap();
         std::os::unix::fs::symlink(folder.path(), at("loop")).unwrap();
         let mut files = Vec::new();
-        add_folder(folder.path(), None, &mut files).unwrap();
+        add_folder(folder.path(), &mut files).unwrap();
         let names: Vec<_> = files
             .iter()
             .map(|file| file.strip_prefix(folder.path()).unwrap())
@@ -268,8 +356,5 @@ mod tests {
             names,
             ["a.md", "b/c.org", "b/deep/x.jsonl", "z.org"].map(Path::new)
         );
-        files.clear();
-        add_folder(folder.path(), Some(Format::Org), &mut files).unwrap();
-        assert_eq!(files.len(), 2);
     }
 }

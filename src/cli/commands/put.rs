@@ -27,7 +27,7 @@ use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Committed, Memory, Staged, Writer};
 use crate::error::{Error, Result};
 use crate::ingest::json::{self as lines, ObjectLine};
-use crate::object::{CONTENT_BYTES_MAX, Id, Kind, NewObject, Position, Scope, Value};
+use crate::object::{CONTENT_BYTES_MAX, Id, Kind, NewObject, Origin, Position, Scope, Value};
 
 /// The longest line: the longest content with every byte escaped, and room for the rest.
 const LINE_BYTES_MAX: u64 = 8 * CONTENT_BYTES_MAX as u64;
@@ -244,12 +244,16 @@ struct Batch {
 impl Batch {
     fn read(reader: &mut Lines<'_>, size: u64) -> Result<Self> {
         let mut read = Vec::new();
-        while (read.len() as u64) < size {
+        let mut objects = 0;
+        while objects < size {
             let Some((number, text)) = reader.next_line()? else {
                 break;
             };
             let line = lines::parse(text).and_then(|json| lines::object_from_json(&json));
-            read.push((number, line.map_err(|error| at_line(number, error))?));
+            let line = line.map_err(|error| at_line(number, error))?;
+            // An earlier version is not an object of the state: it goes with the next line that is.
+            objects += u64::from(!line.past);
+            read.push((number, line));
         }
         Ok(Self { lines: read })
     }
@@ -261,6 +265,12 @@ impl Batch {
         // The line that last stated an id, for refusals that only the commit can make.
         let mut stated: HashMap<Id, u64> = HashMap::new();
         for (number, line) in self.lines {
+            if line.past {
+                let origin = line.origin.unwrap_or(Origin::Import);
+                let kept = draft.put_past(&line.object, origin);
+                kept.map_err(|error| at_line(number, error))?;
+                continue;
+            }
             stated.insert(line.object.id.clone(), number);
             let staged = match line.origin {
                 Some(origin) => draft.put_at_most(line.object, origin),

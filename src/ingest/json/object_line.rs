@@ -21,10 +21,12 @@ pub struct ObjectLine {
     pub origin: Option<Origin>,
     /// Whether the line names a scope; without one the object has the writer's.
     pub has_scope: bool,
+    /// Whether it is an earlier version, for history only: what others are derived from.
+    pub past: bool,
 }
 
 /// Reads `{"id", "kind", "scope"?, "parent"?, "position"?, "attributes"?, "content"?}`, also with `origin`,
-/// `derived_from`, `event_time`, `expires` and `reserved`. A field that is null is absent.
+/// `derived_from`, `event_time`, `expires`, `reserved` and `past`. A field that is null is absent.
 ///
 /// # Errors
 /// `InvalidInput`, naming the field that is missing, unknown or not of its type.
@@ -38,6 +40,7 @@ pub fn object_from_json(json: &Json) -> Result<ObjectLine> {
     );
     let mut origin = None;
     let mut has_scope = false;
+    let mut past = false;
     for (name, value) in map.iter().filter(|(_, value)| !value.is_null()) {
         let field = |error: Error| error.context(format!("field `{name}`"));
         match name.as_str() {
@@ -58,6 +61,11 @@ pub fn object_from_json(json: &Json) -> Result<ObjectLine> {
             "event_time" => object.event_time = Some(time_from_json(value).map_err(field)?),
             "expires" => object.expires = Some(time_from_json(value).map_err(field)?),
             "reserved" => object.reserved = reserved(value).map_err(field)?,
+            "past" => {
+                past = value
+                    .as_bool()
+                    .ok_or_else(|| Error::invalid("the field `past` is neither true nor false"))?;
+            }
             _ => return Err(unknown_field(name)),
         }
     }
@@ -65,6 +73,7 @@ pub fn object_from_json(json: &Json) -> Result<ObjectLine> {
         object,
         origin,
         has_scope,
+        past,
     })
 }
 
@@ -215,10 +224,14 @@ pub fn object_to_json(object: &NewObject, origin: Origin) -> Json {
     Json::Object(map)
 }
 
-/// Writes a stored object as one line of JSON holds it.
+/// Writes a stored version as one line of JSON holds it; a `past` one says so.
 ///
 /// # Errors
 /// If its content was not loaded.
-pub fn stored_object_to_json(object: &Object) -> Result<Json> {
-    Ok(object_to_json(&object.to_new()?, object.origin()))
+pub fn stored_object_to_json(object: &Object, past: bool) -> Result<Json> {
+    let mut json = object_to_json(&object.to_new()?, object.origin());
+    if past {
+        json["past"] = Json::Bool(true);
+    }
+    Ok(json)
 }

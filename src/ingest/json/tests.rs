@@ -68,7 +68,7 @@ proptest! {
         }
         let text = object_to_json(&object, Origin::Import).to_string();
         let read = object_from_json(&parse(&text).unwrap()).unwrap();
-        prop_assert_eq!(read, ObjectLine { object, origin: Some(Origin::Import), has_scope: true });
+        prop_assert_eq!(read, ObjectLine { object, origin: Some(Origin::Import), has_scope: true, past: false });
     }
 
     #[test]

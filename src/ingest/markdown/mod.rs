@@ -8,11 +8,15 @@
 //! L6, inside `ingest`.
 
 mod front_matter;
+mod yaml;
+
+use std::collections::BTreeMap;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
 
-use super::document::{Document, Outline, Section, SectionKind, shown};
+use super::document::{Document, Outline, Section, shown};
 use super::format::Format;
+use super::statement::{NAME, OBJECTS, Statement};
 use super::text;
 use crate::error::Result;
 use crate::object::{Attributes, Id, Value};
@@ -29,40 +33,64 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
         }
     }
     let found = find_headings(rest);
-    let content = text::body(&rest[..found.first().map_or(rest.len(), |first| first.start)]);
+    let mut document = Document::new(path, Format::Markdown, attributes);
+    let mut line = 1 + text[..text.len() - rest.len()].matches('\n').count() as u64;
+    let preamble = &rest[..found.first().map_or(rest.len(), |first| first.start)];
+    let (said, after) = first_comment(preamble, NAME);
+    let preamble = if said == Some(OBJECTS) {
+        document.is_list = true;
+        after
+    } else {
+        preamble
+    };
+    let (statement, preamble) = read_statement(&document.path, line, preamble)?;
+    document.state(statement, text::body(preamble), unquote);
 
     let mut outline = Outline::default();
-    let mut line = 1 + text[..text.len() - rest.len()].matches('\n').count() as u64;
     let mut counted = 0;
     for (place, heading) in found.iter().enumerate() {
         line += rest[counted..heading.start].matches('\n').count() as u64;
         counted = heading.start;
         let end = found.get(place + 1).map_or(rest.len(), |next| next.start);
-        let mut attributes = Attributes::new();
-        attributes.insert("title", title(&rest[heading.start..heading.end]));
-        let (id, body) = read_id(&path, line, &rest[heading.end..end])?;
-        outline.push(
-            heading.level,
-            Section {
-                kind: SectionKind::Heading,
-                parent: None,
-                line,
-                id,
-                attributes,
-                content: text::body(body),
-                event_time: None,
-            },
-        );
+        let mut section = Section::heading(line);
+        section
+            .attributes
+            .insert("title", title(&rest[heading.start..heading.end]));
+        let (id, body) = read_id(&document.path, line, &rest[heading.end..end])?;
+        let (statement, body) = read_statement(&document.path, line, body)?;
+        section.id = id;
+        section.content = text::body(body);
+        if statement.quoted {
+            section.content = section.content.map(|text| unquote(&text));
+        }
+        outline
+            .push(heading.level, section, statement)
+            .map_err(|error| error.context(format!("{}:{line}", document.path)))?;
     }
-    let sections = outline.finish();
-    Ok(Document {
-        path,
-        format: Format::Markdown,
-        attributes,
-        content,
-        sections,
-        objects: Vec::new(),
-    })
+    document.sections = outline.finish();
+    document.check()?;
+    Ok(document)
+}
+
+/// The text inside of a block of code.
+fn unquote(text: &str) -> String {
+    let lines: Vec<&str> = text.split('\n').collect();
+    lines.get(1..lines.len() - 1).unwrap_or_default().join("\n")
+}
+
+/// Front matter that is read as the map.
+pub(super) fn write_matter(map: &BTreeMap<String, Value>) -> String {
+    yaml::write(map)
+}
+
+/// The text as a block of code, with marks that do not occur in it.
+pub(super) fn quote(text: &str) -> String {
+    let mut longest = 2;
+    for run in text.split(|character| character != '`') {
+        longest = longest.max(run.len());
+    }
+    let fence = "`".repeat(longest + 1);
+    format!("{fence}\n{text}\n{fence}")
 }
 
 /// Where a heading is in the text.
@@ -137,16 +165,25 @@ fn title(heading: &str) -> String {
     }
 }
 
-/// The id that the first line of `body` states in a comment, and what follows that line.
-fn read_id<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Option<Id>, &'a str)> {
+/// What the comment `<!-- NAME: ... -->` says that the first line of `body` is, and what follows that line.
+fn first_comment<'a>(body: &'a str, name: &str) -> (Option<&'a str>, &'a str) {
     let start = body.trim_start_matches([' ', '\t', '\n']);
     let (first, rest) = start.split_once('\n').unwrap_or((start, ""));
-    let stated = first
+    let said = first
         .trim_end_matches(SPACE)
         .strip_prefix("<!--")
         .and_then(|comment| comment.strip_suffix("-->"))
-        .and_then(|comment| comment.trim_matches(SPACE).strip_prefix("id:"));
-    let Some(stated) = stated.map(|stated| stated.trim_matches(SPACE)) else {
+        .and_then(|comment| comment.trim_matches(SPACE).split_once(':'))
+        .filter(|(word, _)| word.eq_ignore_ascii_case(name));
+    match said {
+        Some((_, said)) => (Some(said.trim_matches(SPACE)), rest),
+        None => (None, body),
+    }
+}
+
+/// The id that the first line of `body` states in a comment, and what follows that line.
+fn read_id<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Option<Id>, &'a str)> {
+    let (Some(stated), rest) = first_comment(body, "id") else {
         return Ok((None, body));
     };
     let id = Id::new(stated).map_err(|error| {
@@ -156,4 +193,15 @@ fn read_id<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Option<Id>, &'a s
         ))
     })?;
     Ok((Some(id), rest))
+}
+
+/// What the first line of `body` states in a comment, and what follows that line.
+fn read_statement<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Statement, &'a str)> {
+    match first_comment(body, NAME) {
+        (Some(stated), rest) if Statement::is_one(stated) => match Statement::read(stated) {
+            Ok(statement) => Ok((statement, rest)),
+            Err(error) => Err(error.context(format!("{path}:{line}: what is stated below"))),
+        },
+        _ => Ok((Statement::default(), body)),
+    }
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::super::document::shown;
+use super::super::statement::{NAME, OBJECTS, Statement};
 use super::super::text::at;
 use crate::error::Result;
 use crate::object::{Id, Value};
@@ -20,6 +21,8 @@ pub(super) struct Properties {
     pub(super) id: Option<Id>,
     /// All others, by name as written. A name that stands twice has a list of its values.
     pub(super) others: BTreeMap<String, Value>,
+    /// What `:TREERING:` states.
+    pub(super) statement: Statement,
 }
 
 /// A property as written.
@@ -29,6 +32,24 @@ pub(super) struct Property<'a> {
     line: u64,
 }
 
+impl Property<'_> {
+    /// What it states, if it is `:TREERING:` with braces.
+    pub(super) fn statement(&self, path: &Id) -> Result<Option<Statement>> {
+        if !self.name.eq_ignore_ascii_case(NAME) || !Statement::is_one(self.value) {
+            return Ok(None);
+        }
+        let statement = Statement::read(self.value);
+        statement
+            .map(Some)
+            .map_err(|error| error.context(format!("{path}:{}: `:{NAME}:`", self.line)))
+    }
+
+    /// Whether it says that the file is a list of objects.
+    pub(super) fn says_list(&self) -> bool {
+        self.name.eq_ignore_ascii_case(NAME) && self.value == OBJECTS
+    }
+}
+
 /// Reads the drawer that `body`, starting at `line`, may start with. Returns what follows it.
 pub(super) fn read<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Properties, &'a str)> {
     let Some((properties, rest)) = split(line, body) else {
@@ -36,7 +57,9 @@ pub(super) fn read<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Propertie
     };
     let mut read = Properties::default();
     for property in properties {
-        if !property.name.eq_ignore_ascii_case("ID") {
+        if let Some(statement) = property.statement(path)? {
+            read.statement = statement;
+        } else if !property.name.eq_ignore_ascii_case("ID") {
             add(path, &mut read.others, &property)?;
         } else if read.id.is_some() {
             return Err(at(path, property.line, "a second `:ID:` in one property drawer")

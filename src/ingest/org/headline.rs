@@ -19,7 +19,7 @@ const PLANNING: [(&str, &str); 3] = [
 const SPACE: [char; 2] = [' ', '\t'];
 
 /// The TODO states of a file: the usual ones and those of its `#+TODO:` lines, wherever they stand.
-pub(super) fn todo_states(text: &str) -> BTreeSet<&str> {
+pub(in crate::ingest) fn todo_states(text: &str) -> BTreeSet<&str> {
     let mut states = BTreeSet::from(STATES);
     for line in text.lines() {
         let Some((name, value)) = line.strip_prefix("#+").and_then(|rest| rest.split_once(':')) else {

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::statement::Statement;
 use super::super::text;
 use super::{drawer, headline};
 use crate::error::Result;
@@ -18,15 +19,28 @@ const AFFILIATED: [&str; 15] = [
 ];
 const AFFILIATED_STARTS: [&str; 3] = ["attr_", "begin", "end"];
 
+/// What a preamble holds besides attributes.
+pub(super) struct Preamble {
+    pub(super) content: Option<String>,
+    pub(super) statement: Statement,
+    pub(super) is_list: bool,
+}
+
 /// Reads `preamble` into the attributes of the document; the text left over is its content.
-pub(super) fn read(path: &Id, preamble: &str, attributes: &mut Attributes) -> Result<Option<String>> {
+pub(super) fn read(path: &Id, preamble: &str, attributes: &mut Attributes) -> Result<Preamble> {
+    let mut statement = Statement::default();
+    let mut is_list = false;
     let mut rest = text_from(preamble);
     let line = 1 + preamble[..preamble.len() - rest.len()].matches('\n').count() as u64;
     if let Some((properties, after)) = drawer::split(line, rest) {
         let mut values = BTreeMap::new();
         for property in &properties {
             // The document is known by its path, so its `:ID:` is a property like any other.
-            drawer::add(path, &mut values, property)?;
+            match property.statement(path)? {
+                Some(stated) => statement = stated,
+                None if property.says_list() => is_list = true,
+                None => drawer::add(path, &mut values, property)?,
+            }
         }
         if !values.is_empty() {
             attributes.insert("properties", Value::Map(values));
@@ -35,7 +49,11 @@ pub(super) fn read(path: &Id, preamble: &str, attributes: &mut Attributes) -> Re
     }
     let (keywords, rest) = split_keywords(rest);
     add_keywords(&keywords, attributes);
-    Ok(text::body(rest))
+    Ok(Preamble {
+        content: text::body(rest),
+        statement,
+        is_list,
+    })
 }
 
 /// `text` from its first line that is not blank.

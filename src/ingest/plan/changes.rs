@@ -8,11 +8,12 @@ use std::collections::{HashMap, HashSet};
 use super::super::document::{DOCUMENT_KIND, Document, SectionKind};
 use super::super::json::ObjectLine;
 use super::super::order;
+use super::super::statement::{self, Rest};
 use super::known::Known;
 use super::matching::{Matched, children_by_parent};
 use super::{Change, Existing, IngestOptions, Write};
 use crate::error::Result;
-use crate::object::{Id, Kind, NewObject, Object, Origin, Position};
+use crate::object::{Id, Kind, NewObject, Object, Origin, Position, Scope};
 
 /// Collects the change.
 pub(super) fn changes(
@@ -39,6 +40,54 @@ pub(super) fn changes(
     Ok(writer.change)
 }
 
+/// What a file says of an object besides its parts.
+struct Stated<'a> {
+    scope: Option<&'a Scope>,
+    origin: Option<Origin>,
+    /// The other fields; nothing where a line states the whole object.
+    rest: Option<&'a Rest>,
+}
+
+impl<'a> Stated<'a> {
+    fn file(rest: &'a Rest) -> Self {
+        Self {
+            scope: rest.scope.as_ref(),
+            origin: rest.origin,
+            rest: Some(rest),
+        }
+    }
+
+    fn line(line: &'a ObjectLine) -> Self {
+        Self {
+            scope: line.has_scope.then_some(&line.object.scope),
+            origin: line.origin,
+            rest: None,
+        }
+    }
+}
+
+/// The positions of siblings as the file states them: those of all, in their order. The top of a list of objects has
+/// none but these.
+fn stated_positions(
+    document: &Document,
+    ids: &[Id],
+    parent: Option<usize>,
+    children: &[usize],
+) -> Option<Vec<Option<Position>>> {
+    let top_of_list = document.is_list && parent.is_none();
+    let stated = children
+        .iter()
+        .map(|child| match &document.sections[*child].rest.position {
+            statement::Stated::As(position) => Some(Some(position.clone())),
+            statement::Stated::Absent => Some(None),
+            statement::Stated::Not => top_of_list.then_some(None),
+        });
+    let stated: Vec<Option<Position>> = stated.collect::<Option<_>>()?;
+    let order = |(child, key): (&usize, &Option<Position>)| (key.is_none(), key.clone(), ids[*child].clone());
+    let in_order = children.iter().zip(&stated).map(order).is_sorted();
+    (in_order || top_of_list).then_some(stated)
+}
+
 struct Writer<'a> {
     known: &'a Known,
     existing: &'a dyn Existing,
@@ -50,6 +99,9 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn put_document(&mut self, document: &Document) -> Result<()> {
+        if document.is_list {
+            return Ok(());
+        }
         let mut object = NewObject::new(document.path.clone(), Kind::new(DOCUMENT_KIND)?);
         object.attributes = document.attributes.clone();
         object.content.clone_from(&document.content);
@@ -63,8 +115,13 @@ impl Writer<'_> {
             object.position = old.position().map(Position::new).transpose()?;
             object.event_time = old.event_time();
         }
+        match &document.rest.position {
+            statement::Stated::Not => {}
+            statement::Stated::Absent => object.position = None,
+            statement::Stated::As(position) => object.position = Some(position.clone()),
+        }
         self.change.roots.push(document.path.clone());
-        self.put(object, old, None, document.path.as_str())
+        self.put(object, old, &Stated::file(&document.rest), document.path.as_str())
     }
 
     fn put_sections(
@@ -77,31 +134,45 @@ impl Writer<'_> {
             let old = &self.known.objects[matched(section)?];
             (old.id == ids[section]).then_some(&old.object)
         };
-        let mut keys: Vec<String> = vec![String::new(); document.sections.len()];
+        let mut keys: Vec<Option<Position>> = vec![None; document.sections.len()];
         for (parent, children) in children_by_parent(document) {
+            if let Some(stated) = stated_positions(document, ids, parent, &children) {
+                children
+                    .iter()
+                    .zip(stated)
+                    .for_each(|(child, key)| keys[*child] = key);
+                continue;
+            }
             let parent = parent.map_or(&document.path, |parent| &ids[parent]);
             // A key holds only among the siblings that it was made for.
-            let old_key = |child: &usize| {
-                let old = old_of(*child)?;
-                old.position().filter(|_| old.parent() == Some(parent.as_str()))
+            let old_key = |child: &usize| match &document.sections[*child].rest.position {
+                statement::Stated::As(stated) => Some(stated.as_str()),
+                statement::Stated::Absent => None,
+                statement::Stated::Not => old_of(*child)?
+                    .position()
+                    .filter(|_| old_of(*child).and_then(Object::parent) == Some(parent.as_str())),
             };
             let assigned = order::assign(&children.iter().map(old_key).collect::<Vec<_>>());
             if assigned.respaced {
                 self.change.respaced.push(parent.clone());
             }
             for (child, key) in children.into_iter().zip(assigned.keys) {
-                keys[child] = key;
+                keys[child] = Some(Position::new(&key)?);
             }
         }
+        // Scope and origin go down to what is below, unless that has its own.
+        let mut around: Vec<Rest> = Vec::with_capacity(document.sections.len());
         for (place, section) in document.sections.iter().enumerate() {
-            let mut object = NewObject::new(ids[place].clone(), Kind::new(section.kind.name())?);
-            object.parent = Some(
-                section
-                    .parent
-                    .map_or(&document.path, |parent| &ids[parent])
-                    .clone(),
-            );
-            object.position = Some(Position::new(&keys[place])?);
+            let above = section.parent.map_or(&document.rest, |parent| &around[parent]);
+            let rest = Rest {
+                scope: section.rest.scope.clone().or_else(|| above.scope.clone()),
+                origin: section.rest.origin.or(above.origin),
+                ..Rest::default()
+            };
+            let mut object = NewObject::new(ids[place].clone(), Kind::new(section.kind_name())?);
+            let top = (!document.is_list).then_some(&document.path);
+            object.parent = section.parent.map_or(top, |parent| Some(&ids[parent])).cloned();
+            object.position = keys[place].take();
             object.attributes = section.attributes.clone();
             object.content.clone_from(&section.content);
             object.event_time = section.event_time;
@@ -110,45 +181,61 @@ impl Writer<'_> {
                 // A heading says nothing about when it happened, so what somebody set stays.
                 object.event_time = old.and_then(Object::event_time);
             }
-            self.put(object, old, None, &format!("{}:{}", document.path, section.line))?;
+            let stated = Stated {
+                scope: rest.scope.as_ref(),
+                origin: rest.origin,
+                rest: Some(&section.rest),
+            };
+            self.put(
+                object,
+                old,
+                &stated,
+                &format!("{}:{}", document.path, section.line),
+            )?;
+            around.push(rest);
         }
         Ok(())
     }
 
     fn put_objects(&mut self, document: &Document) -> Result<()> {
         for stated in &document.objects {
+            if stated.stated.past {
+                self.change.past.push(Write {
+                    object: stated.stated.object.clone(),
+                    origin: stated.stated.origin,
+                });
+                continue;
+            }
             let mut object = stated.stated.object.clone();
             object.parent.get_or_insert_with(|| document.path.clone());
             let old = self.existing.get(&object.id)?;
             let place = format!("{}:{}", document.path, stated.line);
-            self.put(object, old.as_ref(), Some(&stated.stated), &place)?;
+            self.put(object, old.as_ref(), &Stated::line(&stated.stated), &place)?;
         }
         Ok(())
     }
 
     /// Adds an object to the change if it is new or says something else than before.
     ///
-    /// What a file cannot say is kept from the old version, unless a line states the `whole` object.
+    /// What a file does not say is kept from the old version, unless a line states the whole object.
     fn put(
         &mut self,
         mut object: NewObject,
         old: Option<&Object>,
-        whole: Option<&ObjectLine>,
+        stated: &Stated<'_>,
         place: &str,
     ) -> Result<()> {
         let before = old.map(Object::to_new).transpose()?;
-        if !whole.is_some_and(|whole| whole.has_scope) {
-            let scope = self
-                .options
-                .scope
-                .as_ref()
-                .or(before.as_ref().map(|before| &before.scope));
-            object.scope = scope.cloned().unwrap_or_default();
-        }
-        if let (None, Some(before)) = (whole, &before) {
-            object.derived_from.clone_from(&before.derived_from);
-            object.expires = before.expires;
-            object.reserved.clone_from(&before.reserved);
+        let kept = before.as_ref().map(|before| &before.scope);
+        let scope = stated.scope.or(self.options.scope.as_ref()).or(kept);
+        object.scope = scope.cloned().unwrap_or_default();
+        if let Some(rest) = stated.rest {
+            if let Some(before) = &before {
+                object.derived_from.clone_from(&before.derived_from);
+                object.expires = before.expires;
+                object.reserved.clone_from(&before.reserved);
+            }
+            rest.apply(&mut object);
         }
         self.stays.insert(object.id.clone());
         if before.as_ref() == Some(&object) {
@@ -171,7 +258,7 @@ impl Writer<'_> {
         }) += 1;
         self.change.put.push(Write {
             object,
-            origin: whole.and_then(|whole| whole.origin),
+            origin: stated.origin,
         });
         Ok(())
     }

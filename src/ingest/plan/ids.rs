@@ -20,7 +20,7 @@ pub(super) type StatedIds<'a> = HashMap<&'a Id, (&'a Id, u64)>;
 /// The ids that the documents state, each in one place only.
 pub(super) fn stated_ids(documents: &[Document]) -> Result<StatedIds<'_>> {
     let mut stated: StatedIds<'_> = HashMap::new();
-    for document in documents {
+    for document in documents.iter().filter(|document| !document.is_list) {
         if stated.insert(&document.path, (&document.path, 0)).is_some() {
             return Err(Error::invalid(format!(
                 "the document `{}` is given twice",
@@ -36,6 +36,7 @@ pub(super) fn stated_ids(documents: &[Document]) -> Result<StatedIds<'_>> {
         let objects = document
             .objects
             .iter()
+            .filter(|object| !object.stated.past)
             .map(|object| (&object.stated.object.id, object.line));
         for (id, line) in sections.chain(objects) {
             if let Some(first) = stated.insert(id, (&document.path, line)) {

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::super::document::{DOCUMENT_KIND, Document, ENTRY_KIND, HEADING_KIND, SectionKind};
+use super::super::document::{DOCUMENT_KIND, Document, ENTRY_KIND, HEADING_KIND};
 use super::super::format::Format;
 use super::Existing;
 use crate::error::{Error, Result};
@@ -29,16 +29,17 @@ pub(super) struct Known {
 }
 
 impl Known {
-    pub(super) fn read(documents: &[Document], existing: &dyn Existing) -> Result<Self> {
+    pub(super) fn read(documents: &[Document], existing: &dyn Existing, gone: &[Id]) -> Result<Self> {
         let mut known = Self::default();
-        for document in documents {
-            let Some(object) = existing.get(&document.path)? else {
+        let paths = documents.iter().filter(|document| !document.is_list);
+        for path in paths.map(|document| &document.path).chain(gone) {
+            let Some(object) = existing.get(path)? else {
                 continue;
             };
             if object.kind() != DOCUMENT_KIND {
-                return Err(taken(document.path.as_str(), &object, DOCUMENT_KIND));
+                return Err(taken(path.as_str(), &object, DOCUMENT_KIND));
             }
-            known.read_listing(&object)?;
+            known.listed.extend(listed_ids(&object)?);
             known.walk(object, existing)?;
         }
         for document in documents {
@@ -48,11 +49,11 @@ impl Known {
                     continue;
                 }
                 let Some(object) = existing.get(id)? else { continue };
-                if object.kind() != HEADING_KIND || section.kind != SectionKind::Heading {
+                if object.kind() != section.kind_name() {
                     return Err(taken(
                         &format!("{}:{}", document.path, section.line),
                         &object,
-                        HEADING_KIND,
+                        section.kind_name(),
                     ));
                 }
                 known.walk(object, existing)?;
@@ -64,17 +65,6 @@ impl Known {
     /// Where the object of that id is.
     pub(super) fn place(&self, id: &Id) -> Option<usize> {
         self.by_id.get(id).copied()
-    }
-
-    /// Adds the ids that the document lists if it was read from JSON Lines.
-    fn read_listing(&mut self, document: &Object) -> Result<()> {
-        let format = document.attribute("format");
-        if format.as_ref().and_then(Value::as_text) == Some(Format::JsonLines.name()) {
-            for id in document.content().unwrap_or_default().lines() {
-                self.listed.push(Id::new(id)?);
-            }
-        }
-        Ok(())
     }
 
     /// Adds an object and the headings and entries below it.
@@ -114,6 +104,20 @@ impl Known {
         });
         Ok(Some(place))
     }
+}
+
+/// The ids of the objects that the file of a document stated, if that was one of JSON Lines.
+pub(super) fn listed_ids(document: &Object) -> Result<Vec<Id>> {
+    let format = document.attribute("format");
+    if format.as_ref().and_then(Value::as_text) != Some(Format::JsonLines.name()) {
+        return Ok(Vec::new());
+    }
+    document
+        .content()
+        .unwrap_or_default()
+        .lines()
+        .map(Id::new)
+        .collect()
 }
 
 /// The refusal to write over an object of another kind.

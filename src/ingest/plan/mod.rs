@@ -16,6 +16,7 @@ mod changes;
 mod ids;
 mod known;
 mod matching;
+mod owners;
 
 use crate::digest::HashSuite;
 use crate::error::Result;
@@ -39,6 +40,12 @@ pub trait Existing {
     /// # Errors
     /// As the memory reads.
     fn children(&self, parent: &Id) -> Result<Vec<Object>>;
+
+    /// The ids of all documents.
+    ///
+    /// # Errors
+    /// As the memory reads.
+    fn documents(&self) -> Result<Vec<Id>>;
 }
 
 /// How documents are ingested.
@@ -46,6 +53,8 @@ pub trait Existing {
 pub struct IngestOptions {
     /// The scope of all their objects. Without one, new objects have the default and others keep theirs.
     pub scope: Option<Scope>,
+    /// Documents of the memory whose files are gone: they go, with all that they own.
+    pub gone: Vec<Id>,
 }
 
 /// An object to be written.
@@ -62,6 +71,8 @@ pub struct Write {
 pub struct Change {
     /// New and changed objects, parents before children.
     pub put: Vec<Write>,
+    /// Earlier versions that the documents state, for history only, so that what is derived from them has its sources.
+    pub past: Vec<Write>,
     /// Ids that go, children before parents.
     pub remove: Vec<Id>,
     /// The objects that stand for the documents, in the order of these.
@@ -90,11 +101,13 @@ impl Change {
 /// All documents of one call are looked at together: a heading that moves from one to another keeps its id.
 ///
 /// # Errors
-/// `InvalidInput`, naming file and line: the same id in two places, an id that an object of another kind
-/// has, an object that breaks a rule or limit. Also whatever reading the memory gives.
+/// `InvalidInput`, naming file and line: the same id in two places, an id that belongs to a document which is not
+/// among these or that an object of another kind has, an object that breaks a rule or limit. Also whatever
+/// reading the memory gives.
 pub fn plan(documents: &[Document], existing: &dyn Existing, options: &IngestOptions) -> Result<Change> {
     let stated = ids::stated_ids(documents)?;
-    let known = known::Known::read(documents, existing)?;
+    owners::check(documents, existing, &options.gone)?;
+    let known = known::Known::read(documents, existing, &options.gone)?;
     let matched = matching::match_all(documents, &known, existing.hash());
     let ids = ids::assign(documents, &known, &matched, &stated, existing)?;
     changes::changes(documents, &known, &matched, &ids, existing, options)

@@ -179,6 +179,42 @@ fn an_object_goes_with_its_line_wherever_it_hangs() {
 }
 
 #[test]
+fn a_line_takes_no_object_from_another_document() {
+    let mut memory = Memory::default();
+    memory.ingest(&[
+        ("a.jsonl", "{\"id\":\"tea\",\"kind\":\"fact\"}\n"),
+        ("b.org", "* One\n"),
+        ("c.jsonl", "{\"role\":\"user\",\"content\":\"hi\"}\n"),
+    ]);
+    memory.put(
+        NewObject::new(id("mine"), Kind::new("fact").unwrap()),
+        Origin::Model,
+    );
+    for (taken, owner) in [
+        ("tea", "a.jsonl"),
+        ("b.org#one", "b.org"),
+        ("c.jsonl#000001", "c.jsonl"),
+        ("b.org", "b.org"),
+    ] {
+        let line = format!("{{\"id\":\"{taken}\",\"kind\":\"fact\"}}\n");
+        let error = memory.try_ingest(&[("d.jsonl", &line)]).unwrap_err();
+        assert_eq!(
+            error.message(),
+            format!("d.jsonl:1: the id `{taken}` belongs to the document `{owner}`")
+        );
+    }
+    // What no document states is free, and stays with the one that then does.
+    let mine = "{\"id\":\"mine\",\"kind\":\"fact\"}\n";
+    memory.ingest(&[("d.jsonl", mine)]);
+    assert!(memory.try_ingest(&[("e.jsonl", mine)]).is_err());
+    memory.ingest(&[("d.jsonl", ""), ("e.jsonl", mine)]);
+    // Documents and headings may be stated by lines, and again.
+    let whole = "{\"id\":\"x.org\",\"kind\":\"document\"}\n{\"id\":\"x.org#h\",\"kind\":\"heading\",\"parent\":\"x.org\"}\n";
+    memory.ingest(&[("f.jsonl", whole)]);
+    memory.ingest(&[("f.jsonl", &format!("{whole}\n"))]);
+}
+
+#[test]
 fn a_bad_line_names_file_and_line_and_what_is_wrong() {
     let message = |line: &str| {
         refused("a.jsonl", format!("\n{}{line}\n", turns([1])))

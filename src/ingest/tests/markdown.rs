@@ -104,6 +104,105 @@ fn words_that_an_older_yaml_took_for_booleans_stay_words() {
 }
 
 #[test]
+fn a_number_is_one_only_where_it_would_be_written_back_the_same() {
+    let matter = |text: &str| {
+        let document = read("a.md", &format!("---\na: {text}\n---\n"));
+        json::attributes_to_json(&document.attributes)["front_matter"]["a"].to_string()
+    };
+    for number in [
+        "0",
+        "12",
+        "-7",
+        "9223372036854775807",
+        "0.5",
+        "-1.0",
+        "1e+300",
+        "1e-7",
+    ] {
+        assert_eq!(matter(number), number);
+    }
+    for text in [
+        "012",
+        "1.10",
+        "1.",
+        ".5",
+        "+1",
+        "0x1F",
+        "0o17",
+        "1e3",
+        "1_000",
+        "12:30:45",
+        "-0",
+        "-0.0",
+        "00",
+        "9223372036854775808",
+        "123456789012345678901234567890",
+        "2026-01-31",
+        "1E3",
+        "NO",
+        "off",
+        "0b11",
+        "inf",
+        "1e999",
+        "1e300",
+    ] {
+        assert_eq!(matter(text), format!("\"{text}\""));
+    }
+    for (word, value) in [
+        ("~", "null"),
+        ("NULL", "null"),
+        ("", "null"),
+        ("TRUE", "true"),
+        ("-.inf", "{\"$float\":\"-inf\"}"),
+        (".nan", "{\"$float\":\"nan\"}"),
+        ("\"012\"", "\"012\""),
+        ("'12'", "\"12\""),
+        ("!!str 12", "\"12\""),
+        ("! 12", "\"12\""),
+        ("|\n  12", "\"12\\n\""),
+        ("&x 5\nb: *x", "5"),
+    ] {
+        assert_eq!(matter(word), value, "{word}");
+    }
+}
+
+#[test]
+fn aliases_repeat_what_they_name_and_no_more_than_an_object_holds() {
+    let document = read("a.md", "---\na: &list [1, two]\nb: *list\nc: {d: *list}\n---\n");
+    assert_eq!(
+        json::attributes_to_json(&document.attributes)["front_matter"].to_string(),
+        "{\"a\":[1,\"two\"],\"b\":[1,\"two\"],\"c\":{\"d\":[1,\"two\"]}}"
+    );
+    let mut bomb = "---\nx0: &x0 [lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
+    for level in 1..30 {
+        let above = format!("*x{}, ", level - 1).repeat(8);
+        bomb = format!("{bomb}x{level}: &x{level} [{above}]\n");
+    }
+    bomb.push_str("---\n");
+    assert!(
+        refused("a.md", &bomb)
+            .message()
+            .contains("aliases repeat more than")
+    );
+    assert!(
+        refused("a.md", "---\na: &a [*a]\n---\n")
+            .message()
+            .starts_with("a.md:2:")
+    );
+    let deep = format!("---\na: {}{}\n---\n", "[".repeat(40), "]".repeat(40));
+    assert!(
+        refused("a.md", &deep)
+            .message()
+            .contains("nested more than 32 deep")
+    );
+    assert!(
+        refused("a.md", "---\na: 1\n--- b\nc: 1\n---\n")
+            .message()
+            .starts_with("a.md:3:")
+    );
+}
+
+#[test]
 fn front_matter_stands_only_at_the_very_start_between_marks() {
     for text in [
         "---\n\nno: matter\n\n---\n",
@@ -136,7 +235,10 @@ fn front_matter_that_is_not_yaml_is_refused_with_its_line() {
     assert_eq!(line("---\na: 1\nb: [1, 2\n---\n").split(':').next(), Some("a.md"));
     assert_eq!(line("---\na: 1\nb: 2\na: 3\n---\n"), "a.md:4");
     assert_eq!(line("---\njust text\n---\n"), "a.md:2");
-    assert_eq!(line("---\na: 1\nb: 9223372036854775808\n---\n"), "a.md:3");
+    assert_eq!(
+        line("---\na: 1\nb: 2\n---\n"[..].replace("b: 2", "[b]: 2").as_str()),
+        "a.md:3"
+    );
     assert_eq!(
         line("---\na: 'open\nb: x: y\n---\n").split(':').next(),
         Some("a.md")

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::digest::{HashAlgorithm, HashSuite};
 use crate::error::Result;
-use crate::ingest::{Change, Document, Existing, IngestOptions, plan};
+use crate::ingest::{Change, DOCUMENT_KIND, Document, Existing, IngestOptions, plan};
 use crate::object::{Id, NewObject, Object, Origin};
 
 #[derive(Clone, Default)]
@@ -34,6 +34,14 @@ impl Existing for Memory {
         });
         Ok(children)
     }
+
+    fn documents(&self) -> Result<Vec<Id>> {
+        let documents = self
+            .objects
+            .values()
+            .filter(|object| object.kind() == DOCUMENT_KIND);
+        documents.map(|object| Id::new(object.id())).collect()
+    }
 }
 
 impl Memory {
@@ -42,13 +50,22 @@ impl Memory {
     }
 
     pub(super) fn try_ingest(&mut self, files: &[(&str, &str)]) -> Result<Change> {
+        self.ingest_without(files, &[])
+    }
+
+    /// Ingests files while others are gone.
+    pub(super) fn ingest_without(&mut self, files: &[(&str, &str)], gone: &[&str]) -> Result<Change> {
+        let options = IngestOptions {
+            gone: gone.iter().map(|path| super::id(path)).collect(),
+            ..IngestOptions::default()
+        };
         let documents: Vec<Document> = files
             .iter()
             .map(|(path, text)| Document::read(path, text.as_bytes(), None))
             .collect::<Result<_>>()?;
-        let change = plan(&documents, self, &IngestOptions::default())?;
+        let change = plan(&documents, self, &options)?;
         self.apply(&change);
-        let again = plan(&documents, self, &IngestOptions::default())?;
+        let again = plan(&documents, self, &options)?;
         assert!(again.is_empty(), "ING-8: the same again changes {again:?}");
         Ok(change)
     }

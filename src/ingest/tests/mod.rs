@@ -1,9 +1,11 @@
 //! Tests of the module as a whole: what the files say, what a memory then holds, and what the next version
 //! of the files changes.
 
+mod export;
 mod files;
 mod hostile;
 mod jsonl;
+mod lines;
 mod markdown;
 mod memory;
 mod org;

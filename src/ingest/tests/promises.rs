@@ -55,6 +55,37 @@ fn a_file_becomes_a_document_and_its_headings() {
 }
 
 #[test]
+fn the_forms_of_a_path_are_one_document() {
+    for (path, known) in [
+        ("a.org", "a.org"),
+        ("./x/./a.org", "x/a.org"),
+        ("x/../y//a.org", "y/a.org"),
+        ("x/../../a.org", "../a.org"),
+        ("../../a.org", "../../a.org"),
+        ("/x/../../a.org", "/a.org"),
+        ("...", "..."),
+    ] {
+        assert_eq!(read(path, "").id().as_str(), known);
+    }
+    for path in ["", "/", ".", "..", "x/..", "/..", "../.."] {
+        assert!(Document::read(path, b"", None).is_err(), "{path}");
+    }
+    for (current, path, known) in [
+        ("/home/ada", "a.org", "a.org"),
+        ("/home/ada", "/home/ada/x/a.org", "x/a.org"),
+        ("/home/ada/", "../ada/./a.org", "a.org"),
+        ("/home/ada", "../bob/a.org", "/home/bob/a.org"),
+        ("/home/ada", "/home/adam/a.org", "/home/adam/a.org"),
+        ("/home/ada", ".", ""),
+        ("/home/ada", "..", "/home"),
+        ("/", "x/a.org", "x/a.org"),
+        ("/", "/x/a.org", "x/a.org"),
+    ] {
+        assert_eq!(document_path(current, path), known, "{path} in {current}");
+    }
+}
+
+#[test]
 fn the_same_file_again_changes_nothing() {
     let mut memory = Memory::default();
     memory.ingest(&[("work.org", WORK)]);
@@ -227,28 +258,72 @@ fn a_headline_moved_out_of_a_removed_one_is_not_removed() {
     assert!(memory.has("keep-1") && memory.has("a.org#a/keep/below"));
 }
 
+/// What `MOVED_FROM` becomes when its headline moves to another file, and that file.
+const WITHOUT_KEPT: (&str, &str) = ("a.org", "* A\n* B\n");
+const WITH_KEPT: (&str, &str) = (
+    "b.org",
+    "* C\n* Keep\n:PROPERTIES:\n:ID: keep-1\n:END:\n** Below\ntext\n",
+);
+
 #[test]
 fn a_headline_moves_to_another_document_with_its_id() {
-    for together in [true, false] {
-        let mut memory = Memory::default();
-        memory.ingest(&[("a.org", MOVED_FROM), ("b.org", "* C\n")]);
-        let (a, b) = (
-            ("a.org", "* A\n* B\n"),
-            (
-                "b.org",
-                "* C\n* Keep\n:PROPERTIES:\n:ID: keep-1\n:END:\n** Below\ntext\n",
-            ),
-        );
-        if together {
-            let change = memory.ingest(&[a, b]);
-            assert_eq!((change.created, change.updated, change.removed), (0, 1, 0));
-        } else {
-            memory.ingest(&[b]);
-            memory.ingest(&[a]);
-        }
-        assert_eq!(memory.object("keep-1").parent(), Some("b.org"));
-        assert_eq!(memory.children_of("keep-1"), ["a.org#a/keep/below"]);
-    }
+    let mut memory = Memory::default();
+    memory.ingest(&[("a.org", MOVED_FROM), ("b.org", "* C\n")]);
+    let change = memory.ingest(&[WITHOUT_KEPT, WITH_KEPT]);
+    assert_eq!((change.created, change.updated, change.removed), (0, 1, 0));
+    assert_eq!(memory.object("keep-1").parent(), Some("b.org"));
+    assert_eq!(memory.children_of("keep-1"), ["a.org#a/keep/below"]);
+}
+
+#[test]
+fn an_id_that_belongs_to_another_document_is_refused_naming_both() {
+    let mut memory = Memory::default();
+    memory.ingest(&[("a.org", MOVED_FROM), ("b.org", "* C\n")]);
+    let before = memory.state();
+    let error = memory.try_ingest(&[WITH_KEPT]).unwrap_err();
+    assert_eq!(
+        error.message(),
+        "b.org:2: the id `keep-1` belongs to the document `a.org`"
+    );
+    assert_eq!(memory.state(), before);
+    // An id below the stated one, and one that was derived, are just as taken.
+    let derived = ("b.org", "* Mine\n:PROPERTIES:\n:ID: a.org#a/keep/below\n:END:\n");
+    assert!(memory.try_ingest(&[derived]).is_err());
+    // First the file that lost it: then it is nobody's, and its id is free.
+    memory.ingest(&[WITHOUT_KEPT]);
+    assert_eq!(memory.ingest(&[WITH_KEPT]).created, 2);
+}
+
+#[test]
+fn a_headline_of_no_document_is_taken_in() {
+    let mut memory = Memory::default();
+    memory.put(
+        NewObject::new(id("keep-1"), Kind::new(HEADING_KIND).unwrap()),
+        Origin::Model,
+    );
+    memory.ingest(&[WITH_KEPT]);
+    assert_eq!(memory.object("keep-1").parent(), Some("b.org"));
+}
+
+#[test]
+fn what_a_gone_document_owns_goes_unless_it_moved() {
+    let mut memory = Memory::default();
+    memory.ingest(&[("a.org", MOVED_FROM), ("b.org", "* C\n"), ("c.org", "* D\n")]);
+    let mut note = NewObject::new(id("note-1"), Kind::new("note").unwrap());
+    note.parent = Some(id("a.org#b"));
+    memory.put(note, Origin::Model);
+    let change = memory.ingest_without(&[WITH_KEPT], &["a.org"]).unwrap();
+    assert_eq!(removed_ids(&change), ["a.org#a", "a.org#b", "a.org"]);
+    assert_eq!(memory.object("keep-1").parent(), Some("b.org"));
+    assert_eq!(memory.object("note-1").parent(), None);
+    assert!(memory.has("c.org#d"));
+    assert!(
+        memory
+            .ingest_without(&[], &["a.org", "never.org"])
+            .unwrap()
+            .is_empty()
+    );
+    assert!(memory.ingest_without(&[], &["note-1"]).is_err());
 }
 
 #[test]
@@ -388,6 +463,7 @@ fn the_scope_of_the_options_is_that_of_all_objects() {
     let memory = Memory::default();
     let options = IngestOptions {
         scope: Some(Scope::new("work").unwrap()),
+        ..IngestOptions::default()
     };
     let change = plan(&[read("work.org", WORK)], &memory, &options).unwrap();
     assert!(

@@ -1,0 +1,168 @@
+//! A state as files: documents under their own paths, everything else in a list of objects.
+//!
+//! # Layer
+//! L6, inside `ingest`.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::super::format::Format;
+use super::markdown::Markdown;
+use super::org::Org;
+use super::render::{Shape, Syntax, is_document, render};
+use super::tree::{Node, Tree};
+use crate::digest::ObjectDigest;
+use crate::engine::{Memory, View};
+use crate::error::{Error, Result};
+use crate::object::{Id, Object};
+
+/// Bytes in a part of a path at most, so that every file system takes it, with an ending that says that it is unfinished.
+const PART_BYTES_MAX: usize = 200;
+
+/// A part of an export.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// A whole document. Its path is relative and stays below any folder that it is put in.
+    Document {
+        /// The path.
+        path: String,
+        /// The text of the file.
+        text: String,
+    },
+    /// What comes next in the list of the objects that have no document of their own.
+    Objects(String),
+}
+
+/// Hands a state to `write`, piece by piece: ingested into an empty store, all of them together give the same root, but
+/// for the objects that are answered. These are derived from versions that are not in the state, so they come back with the
+/// origin of an import. With `all_in_list` there are no documents.
+///
+/// # Errors
+/// What `write` answers; `InvalidInput` for an object that cannot be written so that it comes back, and for JSON Lines,
+/// which have [`for_each_version`](super::for_each_version); `Corrupt` or `Io` if an object cannot be read.
+pub fn for_each_piece<E: From<Error>>(
+    memory: &Memory,
+    view: &View,
+    format: Format,
+    all_in_list: bool,
+    write: &mut dyn FnMut(Piece) -> Result<(), E>,
+) -> Result<Vec<Id>, E> {
+    let (mut roots, mut paths) = (Vec::new(), BTreeSet::new());
+    for object in view.objects() {
+        let object = object?;
+        if object.parent().is_none() {
+            if !all_in_list && is_document(&object, format) && is_plain_path(object.id()) {
+                paths.insert(object.id().to_owned());
+            }
+            roots.push(Id::new(object.id())?);
+        }
+    }
+    roots.sort_unstable();
+    let mut lowered = Lowered::default();
+    let mut objects = 0;
+    let mut is_first = true;
+    for root in roots {
+        let Some(root) = view.get(&root)? else { continue };
+        let tree = Tree::read(view, &root)?;
+        objects += tree.0.len() as u64;
+        tree.0
+            .iter()
+            .try_for_each(|node| lowered.look_at(memory, view, node))?;
+        let mut syntax = syntax_of(format)?;
+        let shape = if is_own_file(&root, &paths) {
+            Shape::Document
+        } else {
+            Shape::List
+        };
+        let mut text = render(&tree, shape, &mut *syntax, memory.suite())?;
+        write(if shape == Shape::Document {
+            Piece::Document {
+                path: root.id().to_owned(),
+                text,
+            }
+        } else {
+            if std::mem::take(&mut is_first) {
+                text.insert_str(0, &syntax.list_head());
+            }
+            Piece::Objects(text)
+        })?;
+    }
+    if objects == view.len() {
+        Ok(lowered.finish())
+    } else {
+        Err(Error::corrupt("some objects name a parent that is not there").into())
+    }
+}
+
+fn syntax_of(format: Format) -> Result<Box<dyn Syntax>> {
+    match format {
+        Format::Org => Ok(Box::new(Org::default())),
+        Format::Markdown => Ok(Box::new(Markdown)),
+        Format::JsonLines => Err(Error::invalid("JSON Lines are not made of documents")),
+    }
+}
+
+/// Whether the root has a file of its own: no other document's path goes through it.
+fn is_own_file(root: &Object, paths: &BTreeSet<String>) -> bool {
+    let folder = format!("{}/", root.id());
+    let next = paths.range(folder.clone()..).next();
+    paths.contains(root.id()) && !next.is_some_and(|next| next.starts_with(&folder))
+}
+
+/// Whether a path stays below the folder that it is put in, and is found there again: hidden files are not.
+fn is_plain_path(path: &str) -> bool {
+    path.split('/').all(|part| {
+        !part.is_empty() && !part.starts_with('.') && !part.contains('\\') && part.len() <= PART_BYTES_MAX
+    })
+}
+
+/// Finds what comes back with a lower origin: the trusted objects whose sources do not all come back as they are.
+#[derive(Default)]
+struct Lowered {
+    found: Vec<(Id, ObjectDigest)>,
+    /// Objects whose sources all are in the state, with these.
+    others: Vec<(Id, ObjectDigest, Vec<ObjectDigest>)>,
+}
+
+impl Lowered {
+    fn look_at(&mut self, memory: &Memory, view: &View, node: &Node) -> Result<()> {
+        let sources = &node.object.derived_from;
+        if sources.is_empty() || !node.origin.is_trusted() {
+            return Ok(());
+        }
+        let id = node.object.id.clone();
+        for source in sources {
+            let kept = memory.version(*source)?;
+            let current = match &kept {
+                Some(object) => view.get(&Id::new(object.id())?)?,
+                None => None,
+            };
+            if current.is_none_or(|current| current.digest() != *source) {
+                self.found.push((id, node.digest));
+                return Ok(());
+            }
+        }
+        self.others.push((id, node.digest, sources.clone()));
+        Ok(())
+    }
+
+    /// What is derived from something lowered is lowered too: its source has another digest then.
+    fn finish(mut self) -> Vec<Id> {
+        let mut derived: HashMap<ObjectDigest, Vec<usize>> = HashMap::new();
+        for (place, (_, _, sources)) in self.others.iter().enumerate() {
+            for source in sources {
+                derived.entry(*source).or_default().push(place);
+            }
+        }
+        let mut next = 0;
+        while let Some((_, digest)) = self.found.get(next) {
+            for place in derived.remove(digest).unwrap_or_default() {
+                let (id, digest, sources) = &mut self.others[place];
+                if !std::mem::take(sources).is_empty() {
+                    self.found.push((id.clone(), *digest));
+                }
+            }
+            next += 1;
+        }
+        self.found.into_iter().map(|(id, _)| id).collect()
+    }
+}

@@ -1,0 +1,95 @@
+//! Objects as Markdown.
+//!
+//! # Layer
+//! L6, inside `ingest`. Pure.
+
+use super::super::format::Format;
+use super::super::markdown;
+use super::super::statement::{NAME, OBJECTS};
+use super::render::{Shape, Syntax};
+use crate::object::{Attributes, Value};
+
+/// Markdown.
+pub(super) struct Markdown;
+
+impl Syntax for Markdown {
+    fn format(&self) -> Format {
+        Format::Markdown
+    }
+
+    fn levels_max(&self) -> usize {
+        6
+    }
+
+    fn list_head(&self) -> String {
+        format!("{}\n", comment(&NAME.to_ascii_lowercase(), OBJECTS))
+    }
+
+    fn set_context(&mut self, _text: &str) {}
+
+    fn context(&self) -> String {
+        String::new()
+    }
+
+    fn changes_context(&self, text: &str, _shape: Shape, at_start: bool) -> bool {
+        // A line further down may close what then is front matter.
+        at_start && text.lines().next().is_some_and(|first| first.trim_end() == "---")
+    }
+
+    fn preamble(&self, attributes: &Attributes, statement: Option<&str>) -> String {
+        let mut text = String::new();
+        if let Some(Value::Map(matter)) = attributes.get("front_matter")
+            && !matter.is_empty()
+        {
+            text = format!("---\n{}---\n", markdown::write_matter(matter));
+        }
+        put_statement(&mut text, statement);
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text
+    }
+
+    fn heading(
+        &self,
+        level: usize,
+        attributes: &Attributes,
+        id: Option<&str>,
+        statement: Option<&str>,
+    ) -> String {
+        let title = attributes
+            .get("title")
+            .and_then(Value::as_text)
+            .unwrap_or_default();
+        let mut text = format!("{} {}", "#".repeat(level), title.replace('\n', " "));
+        text.push('\n');
+        if let Some(id) = id {
+            text.push_str(&comment("id", id));
+        }
+        put_statement(&mut text, statement);
+        text.push('\n');
+        text
+    }
+
+    fn body(&self, content: &str) -> String {
+        format!("{content}\n\n")
+    }
+
+    fn quote(&self, content: &str) -> String {
+        markdown::quote(content)
+    }
+}
+
+fn put_statement(out: &mut String, statement: Option<&str>) {
+    if let Some(statement) = statement {
+        // In JSON the sign stands in texts only. Written so, nothing ends the comment.
+        out.push_str(&comment(
+            &NAME.to_ascii_lowercase(),
+            &statement.replace('>', "\\u003e"),
+        ));
+    }
+}
+
+fn comment(name: &str, said: &str) -> String {
+    format!("<!-- {name}: {said} -->\n")
+}

@@ -1,0 +1,184 @@
+//! Objects as Org.
+//!
+//! # Layer
+//! L6, inside `ingest`. Pure.
+
+use std::collections::BTreeMap;
+
+use super::super::format::Format;
+use super::super::org;
+use super::super::statement::{NAME, OBJECTS};
+use super::render::{Shape, Syntax};
+use crate::object::{Attributes, Value};
+
+/// Levels that are written as stars; deeper, the parent is stated.
+const LEVELS_MAX: usize = 64;
+
+/// Org, with the TODO states of the file.
+#[derive(Default)]
+pub(super) struct Org {
+    states: Vec<String>,
+}
+
+impl Syntax for Org {
+    fn format(&self) -> Format {
+        Format::Org
+    }
+
+    fn levels_max(&self) -> usize {
+        LEVELS_MAX
+    }
+
+    fn list_head(&self) -> String {
+        format!(":PROPERTIES:\n:{NAME}: {OBJECTS}\n:END:\n")
+    }
+
+    fn set_context(&mut self, text: &str) {
+        self.states = org::todo_states(text).into_iter().map(str::to_owned).collect();
+    }
+
+    fn context(&self) -> String {
+        format!("#+TODO: {}\n", self.states.join(" "))
+    }
+
+    fn changes_context(&self, text: &str, shape: Shape, _at_start: bool) -> bool {
+        // In a document its own lines count as they did before.
+        let usual = org::todo_states("").len();
+        shape == Shape::List && org::todo_states(text).len() > usual
+    }
+
+    fn preamble(&self, attributes: &Attributes, statement: Option<&str>) -> String {
+        let mut text = String::new();
+        put_drawer(&mut text, attributes.get("properties"), None, statement);
+        if let Some(title) = attributes.get("title").and_then(Value::as_text) {
+            put_line(&mut text, "#+TITLE: ", title);
+        }
+        if let Some(tags) = tags(attributes) {
+            put_line(&mut text, "#+FILETAGS: ", &tags);
+        }
+        if let Some(Value::Map(keywords)) = attributes.get("keywords") {
+            for (name, values) in keywords {
+                for value in texts(values) {
+                    put_line(&mut text, &format!("#+{}: ", name.to_uppercase()), value);
+                }
+            }
+        }
+        text
+    }
+
+    fn heading(
+        &self,
+        level: usize,
+        attributes: &Attributes,
+        id: Option<&str>,
+        statement: Option<&str>,
+    ) -> String {
+        let mut text = "*".repeat(level);
+        let part = |name: &str| attributes.get(name).and_then(Value::as_text);
+        if let Some(todo) = part("todo") {
+            put_words(&mut text, todo);
+        }
+        if let Some(priority) = part("priority") {
+            put_words(&mut text, &format!("[#{priority}]"));
+        }
+        put_words(&mut text, part("title").unwrap_or_default());
+        if let Some(tags) = tags(attributes) {
+            put_words(&mut text, &tags);
+        }
+        text.push('\n');
+        let planned = ["closed", "deadline", "scheduled"]
+            .into_iter()
+            .filter_map(|name| Some(format!("{}: {}", name.to_uppercase(), part(name)?)));
+        let planned: Vec<String> = planned.collect();
+        if !planned.is_empty() {
+            put_line(&mut text, "", &planned.join(" "));
+        }
+        put_drawer(&mut text, attributes.get("properties"), id, statement);
+        text
+    }
+
+    fn body(&self, content: &str) -> String {
+        format!("{content}\n")
+    }
+
+    fn quote(&self, content: &str) -> String {
+        org::quote(content)
+    }
+}
+
+/// Adds a space and the text; what would end the line becomes a space.
+fn put_words(out: &mut String, text: &str) {
+    out.push(' ');
+    out.extend(
+        text.chars()
+            .map(|character| if character == '\n' { ' ' } else { character }),
+    );
+}
+
+fn put_line(out: &mut String, start: &str, text: &str) {
+    out.push_str(start);
+    out.extend(
+        text.chars()
+            .map(|character| if character == '\n' { ' ' } else { character }),
+    );
+    out.push('\n');
+}
+
+fn tags(attributes: &Attributes) -> Option<String> {
+    match attributes.get("tags") {
+        Some(Value::List(tags)) if !tags.is_empty() => {
+            let tags: Option<Vec<&str>> = tags.iter().map(Value::as_text).collect();
+            Some(format!(":{}:", tags?.join(":")))
+        }
+        _ => None,
+    }
+}
+
+/// The texts of a value that is one or a list of them.
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::Text(text) => vec![text],
+        Value::List(values) => values.iter().filter_map(Value::as_text).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Adds a drawer of what can stand in one, unless that is nothing.
+fn put_drawer(out: &mut String, properties: Option<&Value>, id: Option<&str>, statement: Option<&str>) {
+    let none = BTreeMap::new();
+    let properties = match properties {
+        Some(Value::Map(properties)) if properties.iter().all(|(name, values)| fits(name, values)) => {
+            properties
+        }
+        _ => &none,
+    };
+    if properties.is_empty() && id.is_none() && statement.is_none() {
+        return;
+    }
+    out.push_str(":PROPERTIES:\n");
+    let own = [("ID", id), (NAME, statement)]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    let others = properties
+        .iter()
+        .flat_map(|(name, values)| texts(values).into_iter().map(move |value| (name.as_str(), value)));
+    for (name, value) in own.chain(others) {
+        out.push_str(format!(":{name}: {value}").trim_end_matches([' ', '\t']));
+        out.push('\n');
+    }
+    out.push_str(":END:\n");
+}
+
+/// Whether a property can be written as lines that are read back as the same.
+fn fits(name: &str, values: &Value) -> bool {
+    let is_line =
+        |text: &str| !text.contains('\n') && text.trim_matches([' ', '\t']) == text && !text.ends_with('\r');
+    let all = match values {
+        Value::Text(text) => is_line(text),
+        Value::List(values) => {
+            values.len() > 1 && values.iter().all(|value| value.as_text().is_some_and(is_line))
+        }
+        _ => false,
+    };
+    all && !name.contains([' ', '\t']) && !name.eq_ignore_ascii_case(NAME)
+}

@@ -1,0 +1,245 @@
+//! YAML into values, and nothing that is written is lost on the way.
+//!
+//! A plain word is null or a truth value as YAML 1.2 has it. A number is one only where it is written as it would
+//! be written back: `12`, `0.5`, `.inf`. A postal code `012`, a version `1.10`, `0x1F`, `1e3`, `12:30` and an integer
+//! of more than 64 bits stay the text that they are; so do dates and whatever is quoted.
+//!
+//! # Layer
+//! L6, inside `ingest`. Pure.
+
+use std::collections::{BTreeMap, HashMap};
+
+use granit_parser::{Event, Parser, ScalarStyle, Span, Tag};
+
+use crate::object::{OBJECT_BYTES_MAX, VALUE_DEPTH_MAX, Value};
+
+/// Why a text is refused, and where.
+#[derive(Debug)]
+pub(super) struct YamlError {
+    /// Counted from 1.
+    pub(super) line: u64,
+    pub(super) message: String,
+}
+
+fn refused<T>(line: u64, message: impl Into<String>) -> Result<T, YamlError> {
+    let message = message.into();
+    Err(YamlError { line, message })
+}
+
+/// Reads one YAML document; no document is null.
+pub(super) fn parse(text: &str) -> Result<Value, YamlError> {
+    let mut builder = Builder::default();
+    let mut documents = 0;
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|error| YamlError {
+            line: error.marker().line() as u64,
+            message: format!("not valid YAML: {}", error.info()),
+        })?;
+        documents += u64::from(matches!(event, Event::DocumentStart(..)));
+        if documents > 1 {
+            return refused(line_of(&span), "a second YAML document begins");
+        }
+        builder.take(event, line_of(&span))?;
+    }
+    Ok(builder.whole.unwrap_or(Value::Null))
+}
+
+fn line_of(span: &Span) -> u64 {
+    span.start.line() as u64
+}
+
+/// A list or map whose end has not come.
+enum Open {
+    List(Vec<Value>),
+    /// The entries so far and the key whose value comes next.
+    Map(BTreeMap<String, Value>, Option<String>),
+}
+
+#[derive(Default)]
+struct Builder {
+    /// From the outermost inwards, each with the number of its anchor, 0 without one.
+    open: Vec<(Open, usize)>,
+    anchors: HashMap<usize, Value>,
+    /// Bytes that aliases have added: a few lines of them can stand for more than any memory holds.
+    repeated: usize,
+    whole: Option<Value>,
+}
+
+impl Builder {
+    fn take(&mut self, event: Event<'_>, line: u64) -> Result<(), YamlError> {
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let value = scalar(&text, style, tag.as_deref());
+                self.add(value, anchor, line)
+            }
+            Event::Alias(anchor) => {
+                let Some(value) = self.anchors.get(&anchor).cloned() else {
+                    return refused(line, "an alias stands inside of what it names");
+                };
+                self.repeated += weight(&value);
+                if self.repeated > OBJECT_BYTES_MAX {
+                    return refused(line, format!("aliases repeat more than {OBJECT_BYTES_MAX} bytes"));
+                }
+                self.add(value, 0, line)
+            }
+            Event::SequenceStart(_, anchor, _) => self.begin(Open::List(Vec::new()), anchor, line),
+            Event::MappingStart(_, anchor, _) => self.begin(Open::Map(BTreeMap::new(), None), anchor, line),
+            Event::SequenceEnd | Event::MappingEnd => match self.open.pop() {
+                Some((Open::List(values), anchor)) => self.add(Value::List(values), anchor, line),
+                Some((Open::Map(entries, _), anchor)) => self.add(Value::Map(entries), anchor, line),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    fn begin(&mut self, open: Open, anchor: usize, line: u64) -> Result<(), YamlError> {
+        if self.open.len() >= VALUE_DEPTH_MAX {
+            return refused(line, format!("nested more than {VALUE_DEPTH_MAX} deep"));
+        }
+        self.open.push((open, anchor));
+        Ok(())
+    }
+
+    fn add(&mut self, value: Value, anchor: usize, line: u64) -> Result<(), YamlError> {
+        if anchor != 0 {
+            self.anchors.insert(anchor, value.clone());
+        }
+        match self.open.last_mut() {
+            None => self.whole = Some(value),
+            Some((Open::List(values), _)) => values.push(value),
+            Some((Open::Map(entries, key), _)) => match key.take() {
+                None => match key_text(value) {
+                    Some(text) if entries.contains_key(&text) => {
+                        return refused(line, format!("the key `{text}` stands twice"));
+                    }
+                    Some(text) => *key = Some(text),
+                    None => return refused(line, "a key is neither text, a number nor a truth value"),
+                },
+                Some(key) => {
+                    entries.insert(key, value);
+                }
+            },
+        }
+        Ok(())
+    }
+}
+
+/// A key as text: maps of objects have no other keys.
+fn key_text(key: Value) -> Option<String> {
+    match key {
+        Value::Text(text) => Some(text),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Bool(truth) => Some(truth.to_string()),
+        Value::Float(float) => float_text(float),
+        Value::Null | Value::List(_) | Value::Map(_) => None,
+    }
+}
+
+/// About the bytes that a value takes up.
+fn weight(value: &Value) -> usize {
+    1 + match value {
+        Value::Text(text) => text.len(),
+        Value::List(values) => values.iter().map(weight).sum(),
+        Value::Map(entries) => entries.iter().map(|(key, value)| key.len() + weight(value)).sum(),
+        _ => 8,
+    }
+}
+
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
+    // `!` alone and `!!str` say that it is text.
+    let is_text = tag.is_some_and(|tag| tag.is_yaml_core_schema_tag("str") || tag.original() == "!");
+    if style == ScalarStyle::Plain && !is_text {
+        plain(text)
+    } else {
+        Value::from(text)
+    }
+}
+
+/// What a word without quotes stands for.
+pub(super) fn plain(word: &str) -> Value {
+    match word {
+        "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
+        "true" | "True" | "TRUE" => return Value::Bool(true),
+        "false" | "False" | "FALSE" => return Value::Bool(false),
+        ".nan" | ".NaN" | ".NAN" => return Value::Float(f64::NAN),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => return Value::Float(f64::INFINITY),
+        "-.inf" | "-.Inf" | "-.INF" => return Value::Float(f64::NEG_INFINITY),
+        _ => {}
+    }
+    // Few words are numbers, and those start with a digit or a sign.
+    if !word.starts_with(|first: char| first.is_ascii_digit() || first == '-') {
+        return Value::from(word);
+    }
+    if let Ok(integer) = word.parse::<i64>()
+        && integer.to_string() == word
+    {
+        return Value::Integer(integer);
+    }
+    match word.parse::<f64>() {
+        Ok(float) if float_text(float).as_deref() == Some(word) => Value::Float(float),
+        _ => Value::from(word),
+    }
+}
+
+/// How a finite float is written; zero has no sign.
+fn float_text(float: f64) -> Option<String> {
+    let float = if float == 0.0 { 0.0 } else { float };
+    serde_json::Number::from_f64(float).map(|number| number.to_string())
+}
+
+/// Writes a map, an entry a line, that [`parse`] reads as the same. Its values are in flow style.
+pub(super) fn write(map: &BTreeMap<String, Value>) -> String {
+    let lines = map
+        .iter()
+        .map(|(key, value)| format!("{}: {}\n", text_form(key), value_form(value)));
+    lines.collect()
+}
+
+fn value_form(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(truth) => truth.to_string(),
+        Value::Integer(integer) => integer.to_string(),
+        Value::Float(float) if float.is_nan() => ".nan".to_owned(),
+        Value::Float(float) => float_text(*float).unwrap_or_else(|| {
+            let infinity = if *float > 0.0 { ".inf" } else { "-.inf" };
+            infinity.to_owned()
+        }),
+        Value::Text(text) => text_form(text),
+        Value::List(values) => {
+            let values: Vec<String> = values.iter().map(value_form).collect();
+            format!("[{}]", values.join(", "))
+        }
+        Value::Map(entries) => {
+            let entries: Vec<String> = entries
+                .iter()
+                .map(|(key, value)| format!("{}: {}", text_form(key), value_form(value)))
+                .collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+    }
+}
+
+/// A text as a plain word where nothing in it has a meaning, else in quotes.
+fn text_form(text: &str) -> String {
+    let is_word = |character: char| character.is_alphanumeric() || " _-./".contains(character);
+    let is_plain = text.starts_with(char::is_alphanumeric)
+        && text.ends_with(char::is_alphanumeric)
+        && text.chars().all(is_word)
+        && plain(text) == Value::from(text);
+    if is_plain {
+        return text.to_owned();
+    }
+    let mut quoted = "\"".to_owned();
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            '\n' => quoted.push_str("\\n"),
+            ' '..='~' => quoted.push(character),
+            _ if character.is_alphanumeric() => quoted.push(character),
+            _ => quoted.extend(format!("\\U{:08X}", u32::from(character)).chars()),
+        }
+    }
+    quoted + "\""
+}

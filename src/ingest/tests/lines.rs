@@ -1,0 +1,221 @@
+//! Exports as JSON Lines: whatever a store holds comes back with the same root.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::digest::ObjectDigest;
+use crate::engine::{Draft, Memory as Store, Revision, Writer};
+use crate::ingest::json::{object_from_json, parse, stored_object_to_json};
+use crate::object::{Kind, NewObject, Origin};
+use crate::testing::generators::Generator;
+
+/// A store with a past: versions that were replaced, removed and rolled back, and objects derived from all of them.
+pub(super) fn random_store(seed: u64, steps: usize) -> Store {
+    let mut make = Generator::new(seed);
+    let store = Store::in_memory().unwrap();
+    let ids: Vec<Id> = (0..10).map(|_| make.id()).collect();
+    let mut versions: Vec<ObjectDigest> = Vec::new();
+    for _ in 0..steps {
+        let mut draft = store.draft(Writer::new().trust(make.origin()));
+        for _ in 0..=make.random.below(4) {
+            put_random(&mut draft, &mut make, &ids, &mut versions);
+        }
+        if make.random.one_in(4) {
+            drop(draft.remove_recursive(make.random.pick(&ids)));
+        }
+        // A draft whose tree of parents does not hold is refused; what it put never was.
+        drop(store.commit(draft, "put"));
+        if make.random.one_in(6) {
+            drop(store.undo(&Writer::new()));
+        }
+        if make.random.one_in(8) {
+            let seq = make.random.next_u64() % (store.view().commit().commit.seq + 1);
+            store.rollback(&Revision::Seq(seq), true, &Writer::new()).unwrap();
+        }
+    }
+    store
+}
+
+fn put_random(draft: &mut Draft, make: &mut Generator, ids: &[Id], versions: &mut Vec<ObjectDigest>) {
+    let mut object = make.new_object();
+    object.id = make.random.pick(ids).clone();
+    object.parent = None;
+    if make.random.one_in(2) {
+        let parent = make.random.pick(ids).clone();
+        let is_there = draft.get(&parent).unwrap().is_some();
+        object.parent = (is_there && parent != object.id).then_some(parent);
+    }
+    for _ in 0..make.random.below(3) {
+        if !versions.is_empty() {
+            object.derived_from.push(*make.random.pick(versions));
+        }
+    }
+    let id = object.id.clone();
+    draft.put_at_most(object, make.origin()).unwrap();
+    versions.extend(draft.digest(&id).unwrap());
+}
+
+fn exported(store: &Store) -> Vec<String> {
+    let mut lines = Vec::new();
+    for_each_version::<Error>(store, &store.view(), &mut |version| {
+        lines.push(stored_object_to_json(&version.object, version.past)?.to_string());
+        Ok(())
+    })
+    .unwrap();
+    lines
+}
+
+/// Puts lines as `put --jsonl` does, `batch` of them in a commit.
+fn imported(lines: &[String], batch: usize) -> Store {
+    let store = Store::in_memory().unwrap();
+    let mut draft = store.draft(Writer::new());
+    let mut staged = 0;
+    for line in lines {
+        let line = object_from_json(&parse(line).unwrap()).unwrap();
+        let origin = line.origin.unwrap();
+        if line.past {
+            draft.put_past(&line.object, origin).unwrap();
+            continue;
+        }
+        draft.put_at_most(line.object, origin).unwrap();
+        staged += 1;
+        if staged == batch {
+            store
+                .commit(std::mem::replace(&mut draft, store.draft(Writer::new())), "put")
+                .unwrap();
+            draft = store.draft(Writer::new());
+            staged = 0;
+        }
+    }
+    store.commit(draft, "put").unwrap();
+    store
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// EXP-1: one commit or several make no difference to what is in history when an object comes.
+    #[test]
+    fn every_store_comes_back_from_its_lines(seed in any::<u64>(), steps in 1..40_usize) {
+        let store = random_store(seed, steps);
+        let lines = exported(&store);
+        let copy = imported(&lines, usize::MAX);
+        prop_assert_eq!(copy.view().root(), store.view().root());
+        // The copy has all that it was made from, so it can be copied in turn.
+        prop_assert!(exported(&copy) == lines);
+    }
+
+    /// Also through a document of such lines, which holds one object more: itself.
+    #[test]
+    fn every_store_comes_back_from_a_document_of_its_lines(seed in any::<u64>(), steps in 1..40_usize) {
+        let store = random_store(seed, steps);
+        let mut lines = exported(&store);
+        // A document of lines says nothing of the order in which they have to be written.
+        lines.reverse();
+        let document = Document::read("all.jsonl", lines.join("\n").as_bytes(), None).unwrap();
+        let copy = Store::in_memory().unwrap();
+        ingest(&copy, &[document], &IngestOptions::default(), Writer::new()).unwrap();
+        for object in store.view().objects() {
+            let object = object.unwrap();
+            let held = copy.view().get(&id(object.id())).unwrap().unwrap();
+            // The top objects come below the document, so they are others, and what is derived from them.
+            let may_differ = object.derived_from().len() > 0 && object.origin().is_trusted();
+            if object.parent().is_some() && !may_differ {
+                prop_assert_eq!(held.digest(), object.digest());
+            }
+        }
+        prop_assert_eq!(copy.view().len(), store.view().len() + 1);
+    }
+}
+
+fn derived(name: &str, from: &[ObjectDigest]) -> NewObject {
+    let mut object = NewObject::new(id(name), Kind::new("note").unwrap());
+    object.derived_from = from.to_vec();
+    object
+}
+
+#[test]
+fn what_is_derived_from_a_replaced_version_keeps_its_origin() {
+    let store = Store::in_memory().unwrap();
+    let mut draft = store.draft(Writer::new());
+    draft.put_at_most(derived("first", &[]), Origin::Host).unwrap();
+    let first = draft.digest(&id("first")).unwrap().unwrap();
+    draft.put(derived("second", &[first])).unwrap();
+    let second = draft.digest(&id("second")).unwrap().unwrap();
+    draft.put(derived("third", &[second])).unwrap();
+    // DRA-2: both sources are replaced before they were ever committed.
+    for name in ["first", "second"] {
+        let mut other = derived(name, &[]);
+        other.content = Some("new".to_owned());
+        draft.put(other).unwrap();
+    }
+    store.commit(draft, "put").unwrap();
+    assert_eq!(
+        store.view().get(&id("third")).unwrap().unwrap().origin(),
+        Origin::Host
+    );
+    assert_eq!(store.version(first).unwrap().unwrap().id(), "first");
+    for batch in [1, usize::MAX] {
+        let lines = exported(&store);
+        assert_eq!(
+            lines.iter().filter(|line| line.contains("\"past\":true")).count(),
+            2
+        );
+        assert_eq!(imported(&lines, batch).view().root(), store.view().root());
+    }
+    // In whatever order a document has the lines: those below it are as they were.
+    let mut lines = exported(&store);
+    lines.reverse();
+    let lines = lines
+        .join("\n")
+        .replace("\"id\":\"third\"", "\"id\":\"third\",\"parent\":\"first\"");
+    let document = Document::read("all.jsonl", lines.as_bytes(), None).unwrap();
+    let copy = Store::in_memory().unwrap();
+    ingest(&copy, &[document], &IngestOptions::default(), Writer::new()).unwrap();
+    assert_eq!(
+        copy.view().get(&id("third")).unwrap().unwrap().origin(),
+        Origin::Host
+    );
+}
+
+#[test]
+fn a_parent_that_is_derived_from_its_child_comes_after_it() {
+    let store = Store::in_memory().unwrap();
+    let mut draft = store.draft(Writer::new());
+    let mut child = derived("child", &[]);
+    child.parent = Some(id("parent"));
+    draft.put(child).unwrap();
+    let child = draft.digest(&id("child")).unwrap().unwrap();
+    draft.put(derived("parent", &[child])).unwrap();
+    let mut other = derived("a-first", &[draft.digest(&id("parent")).unwrap().unwrap()]);
+    other.parent = Some(id("child"));
+    draft.put(other).unwrap();
+    store.commit(draft, "put").unwrap();
+    let copy = imported(&exported(&store), usize::MAX);
+    assert_eq!(copy.view().root(), store.view().root());
+}
+
+#[test]
+fn a_past_version_claims_no_more_than_its_writer_has() {
+    let store = Store::in_memory().unwrap();
+    let mut draft = store.draft(Writer::new().trust(Origin::Model));
+    let digest = draft
+        .put_past(&derived("source", &[]), Origin::DirectUser)
+        .unwrap();
+    draft.put(derived("summary", &[digest])).unwrap();
+    let unknown = draft
+        .put_past(
+            &derived("loose", &[ObjectDigest::from_bytes([1; 32])]),
+            Origin::DirectUser,
+        )
+        .unwrap();
+    draft.put(derived("rumour", &[unknown])).unwrap();
+    store.commit(draft, "put").unwrap();
+    let origin = |name: &str| store.view().get(&id(name)).unwrap().unwrap().origin();
+    assert_eq!(
+        (origin("summary"), origin("rumour")),
+        (Origin::Model, Origin::Import)
+    );
+    assert!(store.view().get(&id("source")).unwrap().is_none(), "history only");
+    assert_eq!(store.version(digest).unwrap().unwrap().origin(), Origin::Model);
+}
