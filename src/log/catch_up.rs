@@ -96,7 +96,7 @@ impl Log {
     }
 
     /// Checks that the manifest knows the segment of `live`.
-    fn place_live(&self, live: Option<Live>) -> Result<Option<Live>> {
+    pub(super) fn place_live(&self, live: Option<Live>) -> Result<Option<Live>> {
         let Some(mark) = live else { return Ok(None) };
         if mark.segment == self.manifest.active().id {
             return Ok(live);

@@ -33,6 +33,7 @@ mod check;
 mod create;
 mod format_file;
 mod frame;
+mod inspect;
 mod live;
 mod manifest;
 mod reader;
@@ -51,6 +52,10 @@ pub use batch::{Batch, BatchBuilder, HeadMark, Locator, Record};
 pub use check::{CheckItem, CheckSummary, Finding, Severity};
 pub use format_file::{FORMAT, Format};
 pub use frame::{BODY_BYTES_MAX, RecordKind, UNLINKED};
+pub use inspect::{
+    Found, Frame, Frames, Inspection, Layout, NextWriter, Part, SegmentState, StoreFile, kind_name,
+    seal_parts,
+};
 pub use reader::LogReader;
 
 use crate::digest::{CommitDigest, HashSuite};

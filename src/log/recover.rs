@@ -99,10 +99,7 @@ impl Log {
         if end < self.cursor.offset {
             return Ok(false);
         }
-        let mut behind = [0; CLEAN_BYTES];
-        let count = read_full(&*segment.file, end, &mut behind)
-            .map_err(|error| Error::io(format!("cannot read {}", segment.name()), error))?;
-        if behind.iter().take(count).any(|byte| *byte != 0) {
+        if !is_clean_behind(segment, end)? {
             return Ok(false);
         }
         if end > self.cursor.offset {
@@ -277,6 +274,14 @@ impl Log {
             .and_then(|()| self.disk.sync_dir(LOG_FOLDER))
             .map_err(|error| Error::io(format!("cannot name {name}, which {MANIFEST_NAME} lists"), error))
     }
+}
+
+/// Whether nothing was left behind `end`.
+pub(super) fn is_clean_behind(segment: &SegmentFile, end: u64) -> Result<bool> {
+    let mut behind = [0; CLEAN_BYTES];
+    let count = read_full(&*segment.file, end, &mut behind)
+        .map_err(|error| Error::io(format!("cannot read {}", segment.name()), error))?;
+    Ok(behind.iter().take(count).all(|byte| *byte == 0))
 }
 
 /// A batch as it was, to be written in another place.

@@ -24,12 +24,12 @@ use crate::codec::{DecodeError, FieldWriter, Fields, as_array, as_arrays, as_tex
 use crate::digest::{CommitDigest, DIGEST_LEN, Domain, HashSuite, HistoryRoot, Root, TextDigest};
 use crate::error::{Error, Result};
 
-const VERSION: u8 = 1;
+pub(super) const VERSION: u8 = 1;
 
 pub(super) const ACTOR: Rule = rule!("an actor", 256, nfc: false);
 pub(super) const SESSION: Rule = rule!("a session", 256, nfc: false);
 
-mod tag {
+pub(super) mod tag {
     pub(super) const PARENTS: u16 = 0x0001;
     pub(super) const ROOT: u16 = 0x0002;
     pub(super) const SEQ: u16 = 0x0003;
@@ -42,6 +42,25 @@ mod tag {
     pub(super) const SOURCE: u16 = 0x000a;
     pub(super) const TRUST: u16 = 0x000b;
     pub(super) const REASON: u16 = 0x000c;
+
+    /// What a tag stands for.
+    pub(in super::super) fn name(tag: u16) -> Option<&'static str> {
+        Some(match tag {
+            PARENTS => "parents",
+            ROOT => "root",
+            SEQ => "seq",
+            HISTORY_ROOT => "history root",
+            TIME => "time",
+            OP => "op",
+            TARGET => "target",
+            ACTOR => "actor",
+            SESSION => "session",
+            SOURCE => "source",
+            TRUST => "trust",
+            REASON => "reason",
+            _ => return None,
+        })
+    }
 }
 
 /// What a commit did, such as `put` or `rollback`: 1 to 32 of the letters `a` to `z` and `_`.

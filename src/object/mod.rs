@@ -22,6 +22,7 @@ mod commit;
 mod content;
 mod history_tree;
 mod id;
+mod inspect;
 mod names;
 mod new_object;
 #[expect(
@@ -40,6 +41,7 @@ pub use commit::{Commit, Op};
 pub use content::{CONTENT_BYTES_MAX, CONTENT_INLINE_MAX, hash_content, hash_text};
 pub use history_tree::HistoryTree;
 pub use id::Id;
+pub use inspect::{EncodedField, Encoding, encoded_fields};
 pub use names::{Kind, Position, Scope};
 pub use new_object::{Encoded, NewObject};
 pub use object::{OBJECT_BYTES_MAX, Object};

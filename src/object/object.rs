@@ -46,6 +46,25 @@ pub(super) mod tag {
     pub(in super::super) const DERIVED_FROM: u16 = 0x000b;
     pub(in super::super) const EVENT_TIME: u16 = 0x000c;
     pub(in super::super) const EXPIRES: u16 = 0x000d;
+
+    /// What a tag stands for.
+    pub(in super::super) fn name(tag: u16) -> Option<&'static str> {
+        Some(match tag {
+            ID => "id",
+            KIND => "kind",
+            SCOPE => "scope",
+            PARENT => "parent",
+            POSITION => "position",
+            ATTRIBUTES => "attributes",
+            CONTENT => "content",
+            CONTENT_DIGEST => "content digest",
+            ORIGIN => "origin",
+            DERIVED_FROM => "derived from",
+            EVENT_TIME => "event time",
+            EXPIRES => "expires",
+            _ => return None,
+        })
+    }
 }
 
 /// One version of an object, owned and cheap to clone.

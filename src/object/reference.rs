@@ -22,7 +22,7 @@ use crate::codec::{DecodeError, FieldWriter, Fields, as_array, as_arrays};
 use crate::digest::{CommitDigest, DIGEST_LEN, Domain, HashSuite, KeyPath, ObjectDigest, Root, TextDigest};
 use crate::error::{Error, Result};
 
-const VERSION: u8 = 1;
+pub(super) const VERSION: u8 = 1;
 
 const NAME: Rule = rule!("a reference name", 512, nfc: false);
 const LANE: Rule = rule!("a lane", 256, nfc: false);
@@ -33,7 +33,7 @@ const CHANGE_LEN: usize = 2 * DIGEST_LEN;
 /// What stands for "unlink" in place of an object digest.
 const UNLINK: [u8; DIGEST_LEN] = [0; DIGEST_LEN];
 
-mod tag {
+pub(super) mod tag {
     pub(super) const NAME: u16 = 0x0001;
     pub(super) const COMMIT: u16 = 0x0002;
     pub(super) const TIME: u16 = 0x0003;
@@ -43,6 +43,22 @@ mod tag {
     pub(super) const ROOT: u16 = 0x0007;
     pub(super) const CHANGES: u16 = 0x0008;
     pub(super) const LANE: u16 = 0x0009;
+
+    /// What a tag stands for.
+    pub(in super::super) fn name(tag: u16) -> Option<&'static str> {
+        Some(match tag {
+            NAME => "name",
+            COMMIT => "commit",
+            TIME => "time",
+            ACTOR => "actor",
+            SESSION => "session",
+            REASON => "reason",
+            ROOT => "root",
+            CHANGES => "changes",
+            LANE => "lane",
+            _ => return None,
+        })
+    }
 }
 
 /// What a reference is for: the part of its name before the first `/`.

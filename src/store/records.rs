@@ -11,7 +11,7 @@ use parking_lot::RwLock;
 use crate::bytes::Bytes;
 use crate::digest::{ContentDigest, Domain, HashSuite, ObjectDigest, TextDigest};
 use crate::error::{Error, Result};
-use crate::log::{Locator, LogReader, RecordKind};
+use crate::log::{Locator, LogReader, Record, RecordKind};
 use crate::object::Object;
 
 use super::versions::DigestIndex;
@@ -97,6 +97,25 @@ impl Records {
             let body = self.reader.read(place)?.body;
             Ok(self.suite.hash_bytes(Domain::Object, &body) == *digest.as_bytes())
         })
+    }
+
+    /// Where the content record with this digest is kept.
+    ///
+    /// # Errors
+    /// As [`Self::find_content`].
+    pub(crate) fn find_content_place(&self, digest: ContentDigest) -> Result<Option<Locator>> {
+        self.texts.read().find(digest.as_bytes(), |place| {
+            let body = self.reader.read(place)?.body;
+            Ok(self.suite.hash_bytes(Domain::Content, &body) == *digest.as_bytes())
+        })
+    }
+
+    /// The record at a place.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if it cannot be read.
+    pub(crate) fn record(&self, place: Locator) -> Result<Record> {
+        self.reader.read(place)
     }
 
     fn find_hashed(&self, domain: Domain, digest: &[u8; 32]) -> Result<Option<Bytes>> {

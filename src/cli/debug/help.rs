@@ -87,3 +87,51 @@ fn one(output: &mut Output, command: &Command) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+
+    /// The list of commands for the manual.
+    fn page() -> String {
+        let mut page = String::new();
+        for (title, commands) in &GROUPS {
+            let _ = writeln!(
+                page,
+                "### {title}\n\n| command | what it does | example |\n|---|---|---|"
+            );
+            for command in *commands {
+                let usage = format!("{} {}", command.name, command.arguments());
+                let examples: Vec<String> = command
+                    .examples
+                    .iter()
+                    .map(|(line, _)| format!("`{line}`"))
+                    .collect();
+                let _ = writeln!(
+                    page,
+                    "| `{}` | {} | {} |",
+                    usage.trim_end(),
+                    command.says(),
+                    examples.join(", ")
+                );
+            }
+            page.push('\n');
+        }
+        page.truncate(page.trim_end().len());
+        page + "\n"
+    }
+
+    #[test]
+    fn the_manual_lists_the_commands_as_they_are() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/debug.md");
+        let manual = std::fs::read_to_string(path).unwrap();
+        let (before, after) = manual.split_once("## Commands\n\n").unwrap();
+        if std::env::var_os("TREERING_WRITE_DOCS").is_some() {
+            std::fs::write(path, format!("{before}## Commands\n\n{}", page())).unwrap();
+            return;
+        }
+        assert_eq!(after, page(), "write it anew with TREERING_WRITE_DOCS=1");
+    }
+}

@@ -10,7 +10,9 @@
 mod arguments;
 mod changes;
 mod complete;
+mod files;
 mod help;
+mod hex;
 mod history;
 mod objects;
 mod pager;

@@ -499,7 +499,12 @@ fn inspect(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
         let parts = counts
             .iter()
             .map(|(name, count)| format!("{} {count}", human::one_line(name)));
-        parts.collect::<Vec<_>>().join(", ")
+        let parts = parts.collect::<Vec<_>>().join(", ");
+        if parts.is_empty() {
+            "(none)".to_owned()
+        } else {
+            parts
+        }
     };
     output.line(format_args!(
         "{}, {}, {}",

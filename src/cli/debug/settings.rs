@@ -57,6 +57,17 @@ pub(super) const COMMANDS: &[Command] = &[
     .examples(&[("timer on", "from now on"), ("timer", "is it on")])
     .completes(Completes::Words(ON_OFF)),
     Command::own(
+        "echo",
+        "[SWITCH]",
+        "Whether each command stands before its answer: on, off",
+        echo,
+    )
+    .examples(&[
+        ("echo on", "a script's answers, with their questions"),
+        ("echo", "is it on"),
+    ])
+    .completes(Completes::Words(ON_OFF)),
+    Command::own(
         "pager",
         "[SWITCH]",
         "Whether long answers go through a pager at a terminal: on, off",
@@ -97,10 +108,10 @@ fn at(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
         let what = if held { "the state of" } else { "the present," };
         let root = short(commit.root.as_bytes());
         let line = format!(
-            "{what} seq:{} of {}, root {root}, {} objects",
+            "{what} seq:{} of {}, root {root}, {}",
             commit.seq,
             commit.time,
-            view.len()
+            crate::cli::human::counted(view.len(), "object")
         );
         shell.context.output.line(line)?;
     }
@@ -141,6 +152,15 @@ fn timer(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     }
     let on = shell.timer;
     say(shell, "timer", if on { "on" } else { "off" })
+}
+
+fn echo(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
+    if let Some(on) = switch(arguments)? {
+        shell.echo = on;
+        return Ok(DONE);
+    }
+    let on = shell.echo;
+    say(shell, "echo", if on { "on" } else { "off" })
 }
 
 fn pager(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {

@@ -18,6 +18,7 @@ use crate::cli::args::{AnyOptions, Cli, LaneOptions};
 use crate::cli::commands;
 use crate::cli::context::{Context, explain, looks_like_store};
 use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::human;
 use crate::cli::output::Mode;
 use crate::cli::verbs::Verb;
 use crate::engine::{CommitInfo, Memory, View};
@@ -34,6 +35,8 @@ pub(super) struct Shell<'a> {
     pub(super) writable: bool,
     /// Whether each command says how long it took.
     pub(super) timer: bool,
+    /// Whether each command is shown before its answer.
+    pub(super) echo: bool,
     /// Whether long answers go through a pager, where somebody looks on.
     pub(super) pager: bool,
     /// Whether the shell was told to end.
@@ -55,15 +58,20 @@ impl<'a> Shell<'a> {
             context,
             writable,
             timer: false,
+            echo: false,
             pager: true,
             ended: false,
             path,
             unreadable: None,
         };
+        let asked = shell.context.options.degraded;
         if let Some(memory) = shell.open_memory()? {
             shell.context.keep(memory);
         }
-        shell.context.tell_kept_warnings();
+        // Damage that was not expected is told already.
+        if asked == shell.context.options.degraded {
+            shell.context.tell_kept_warnings();
+        }
         Ok(shell)
     }
 
@@ -154,6 +162,11 @@ impl<'a> Shell<'a> {
         }
         self.context.output.set_awaited(true);
         self.catch_up();
+        if self.echo && !self.context.output.is_json() {
+            self.context
+                .output
+                .line(format_args!("> {}", human::one_line(line.trim())))?;
+        }
         let begun = Instant::now();
         let done = self.carry_out(command, &words);
         self.context.output.set_awaited(false);
@@ -282,8 +295,5 @@ pub(super) fn unknown(typed: &str) -> Failure {
         Some(meant) => format!("did you mean {meant}? help lists all commands"),
         None => "help lists all commands".to_owned(),
     };
-    Failure::usage(
-        format!("there is no command '{}'", crate::cli::human::one_line(typed)),
-        hint,
-    )
+    Failure::usage(format!("there is no command '{}'", human::one_line(typed)), hint)
 }

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use super::arguments::Arguments;
 use super::shell::Shell;
-use super::{changes, history, objects, settings, state};
+use super::{changes, files, history, objects, settings, state};
 use crate::cli::args::{Cli, HEADING};
 use crate::cli::errors::Done;
 
@@ -134,11 +134,12 @@ impl Command {
 }
 
 /// The groups, in the order of help.
-pub(super) static GROUPS: [(&str, &[Command]); 6] = [
+pub(super) static GROUPS: [(&str, &[Command]); 7] = [
     ("Objects: what is known", objects::COMMANDS),
     ("History: since when, and from whom", history::COMMANDS),
     ("Changes: what happened, and what would", changes::COMMANDS),
-    ("Engine: trie, digests, bytes", state::COMMANDS),
+    ("Engine: roots, trie, digests", state::COMMANDS),
+    ("Files: where the bytes are", files::COMMANDS),
     ("Writing: only with treering debug --write", changes::WRITING),
     ("Shell", settings::COMMANDS),
 ];

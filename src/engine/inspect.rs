@@ -1,0 +1,212 @@
+//! Where things are and what digits may mean: for people who look into a store.
+//!
+//! # Layer
+//! L5. Reads only.
+
+use std::collections::BTreeSet;
+
+use crate::digest::{CommitDigest, KeyPath, ObjectDigest, Root, to_hex};
+use crate::error::{Error, Result};
+use crate::log::{Locator, RecordKind};
+use crate::object::{Id, Object};
+use crate::trie::{Entry, NoSource, NodeKind};
+
+use super::memory::Memory;
+use super::revision;
+use super::view::{CommitInfo, View};
+
+/// Where a record is in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// What the record is.
+    pub kind: RecordKind,
+    /// The segment.
+    pub segment: u64,
+    /// Where its frame begins in the segment's file.
+    pub offset: u64,
+    /// Bytes of its body.
+    pub bytes: u64,
+    /// The batch it was written in.
+    pub batch: u64,
+}
+
+/// One thing that digits may stand for.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Meaning {
+    /// The digest of a kept commit.
+    Commit(CommitInfo),
+    /// A root, with the newest commit that has it.
+    Root(CommitInfo),
+    /// A version of an object, with the newest commit that gave the id this version.
+    Version(ObjectDigest, Id, CommitInfo),
+    /// The key path of an object of the state.
+    KeyPath(KeyPath, Id),
+    /// The digest of a node on the top levels of the state's trie, with the digits that lead to it.
+    Node([u8; 32], Vec<u8>),
+}
+
+/// Levels of the trie whose nodes are compared.
+const NODE_LEVELS: usize = 3;
+
+impl Memory {
+    /// Where the bytes of a version are: its record, and that of its content if it is one of its own.
+    ///
+    /// # Errors
+    /// `NotFound` if the version is not kept; `Corrupt` or `Io` if a record cannot be read.
+    pub fn places(&self, object: &Object) -> Result<Vec<Place>> {
+        let records = &self.inner.store.records;
+        let own = records.find_place(object.digest())?;
+        let own =
+            own.ok_or_else(|| Error::not_found(format!("the version {} is not kept", object.digest())))?;
+        let content = match object.content_digest() {
+            Some((digest, _)) => records.find_content_place(digest)?,
+            None => None,
+        };
+        [Some(own), content]
+            .into_iter()
+            .flatten()
+            .map(|place| self.place(place))
+            .collect()
+    }
+
+    fn place(&self, place: Locator) -> Result<Place> {
+        let record = self.inner.store.records.record(place)?;
+        Ok(Place {
+            kind: record.kind,
+            segment: place.segment(),
+            offset: place.offset(),
+            bytes: record.body.len() as u64,
+            batch: record.batch,
+        })
+    }
+
+    /// Everything that the first digits of a digest may mean, at most `limit` of each sort: kept commits and roots,
+    /// versions of objects in all of history, and key paths and nodes of `view`. Reads every change of history.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the text is not 1 to 64 hexadecimal digits; `Corrupt` or `Io` if something cannot be read.
+    pub fn meanings(&self, digits: &str, view: &View, limit: usize) -> Result<Vec<Meaning>> {
+        let digits = digits.to_ascii_lowercase();
+        let range = revision::digest_range(&digits).filter(|_| !digits.is_empty());
+        let (low, high) =
+            range.ok_or_else(|| Error::invalid(format!("`{digits}` is not 1 to 64 hexadecimal digits")))?;
+        let mut found = self.commits_and_roots(low, high, limit);
+        found.extend(self.versions_between(low, high, limit)?);
+        let entries = view.entries_below(&digits, limit)?;
+        for entry in entries {
+            let id = Id::new(view.load(&entry)?.id())?;
+            found.push(Meaning::KeyPath(entry.key, id));
+        }
+        view.nodes_named(&digits, &mut Vec::new(), limit, &mut found)?;
+        Ok(found)
+    }
+
+    fn commits_and_roots(&self, low: [u8; 32], high: [u8; 32], limit: usize) -> Vec<Meaning> {
+        let catalog = self.inner.store.catalog.read();
+        let commits = catalog.commits_between(CommitDigest::from_bytes(low), CommitDigest::from_bytes(high));
+        let roots = catalog.roots_between(Root::from_bytes(low), Root::from_bytes(high));
+        let info = |seq: u64| catalog.by_seq(seq).map(|entry| CommitInfo::of(entry));
+        let commits = commits
+            .into_iter()
+            .take(limit)
+            .filter_map(info)
+            .map(Meaning::Commit);
+        let roots = roots.into_iter().take(limit).filter_map(info).map(Meaning::Root);
+        commits.chain(roots).collect()
+    }
+
+    fn versions_between(&self, low: [u8; 32], high: [u8; 32], limit: usize) -> Result<Vec<Meaning>> {
+        let commits = self.inner.store.catalog.read().commits().to_vec();
+        let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
+        let total = commits.len() as u64;
+        for (done, pair) in (1..).zip(commits.windows(2).rev()) {
+            self.inner.options.step("history", done, total)?;
+            let [older, newer] = pair else { continue };
+            for change in older.trie.diff(&newer.trie, &NoSource) {
+                let Some(entry) = change?.new.filter(|entry| (low..=high).contains(&entry.digest)) else {
+                    continue;
+                };
+                if found.len() < limit && seen.insert(entry.digest) {
+                    let id = Id::new(self.view().load(&entry)?.id())?;
+                    let digest = ObjectDigest::from_bytes(entry.digest);
+                    found.push(Meaning::Version(digest, id, CommitInfo::of(newer)));
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl View {
+    /// The digits of the key path of `id`, one for each level of the trie.
+    pub fn path_of(&self, id: &Id) -> Vec<u8> {
+        let key = self.key(id);
+        (0..64).map(|level| key.nibble(level) as u8).collect()
+    }
+
+    /// The entries whose key path starts with these digits, in order.
+    fn entries_below(&self, digits: &str, limit: usize) -> Result<Vec<Entry>> {
+        let path: Vec<u8> = digits
+            .chars()
+            .filter_map(|digit| digit.to_digit(16))
+            .map(|digit| digit as u8)
+            .collect();
+        let mut waiting = Vec::new();
+        // Where the trie ends above the digits there is at most one leaf, which may still fit.
+        for length in (0..=path.len()).rev() {
+            if let Some(node) = self.trie_node(path.get(..length).unwrap_or_default())? {
+                let fits = length == path.len() || matches!(node.kind, NodeKind::Leaf(_));
+                waiting.extend(fits.then(|| path.get(..length).unwrap_or_default().to_vec()));
+                break;
+            }
+        }
+        let mut found = Vec::new();
+        while let Some(path) = waiting.pop() {
+            if found.len() >= limit {
+                break;
+            }
+            match self.trie_node(&path)?.map(|node| node.kind) {
+                Some(NodeKind::Leaf(entry)) => {
+                    found.extend(Some(entry).filter(|entry| entry.key.to_hex().starts_with(digits)));
+                }
+                Some(NodeKind::Branch(children)) => {
+                    waiting.extend(
+                        children
+                            .iter()
+                            .rev()
+                            .map(|child| [path.as_slice(), &[child.digit]].concat()),
+                    );
+                }
+                None => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// Adds the nodes of the top levels whose digests start with these digits.
+    fn nodes_named(
+        &self,
+        digits: &str,
+        path: &mut Vec<u8>,
+        limit: usize,
+        found: &mut Vec<Meaning>,
+    ) -> Result<()> {
+        let Some(node) = self.trie_node(path)? else {
+            return Ok(());
+        };
+        if found.len() < limit && to_hex(&node.digest).starts_with(digits) {
+            found.push(Meaning::Node(node.digest, path.clone()));
+        }
+        if let NodeKind::Branch(children) = node.kind
+            && path.len() < NODE_LEVELS
+        {
+            for child in children {
+                path.push(child.digit);
+                self.nodes_named(digits, path, limit, found)?;
+                path.pop();
+            }
+        }
+        Ok(())
+    }
+}

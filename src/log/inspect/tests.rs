@@ -1,0 +1,225 @@
+//! What is named is what was written, and damage is said beside it.
+
+use super::*;
+use crate::digest::{CommitDigest, HashAlgorithm, Root};
+use crate::disk::MemDisk;
+use crate::log::{BatchBuilder, Durability, HeadMark};
+use std::time::Duration;
+
+fn mark(number: u8) -> HeadMark {
+    HeadMark {
+        commit: CommitDigest::from_bytes([number; 32]),
+        root: Root::from_bytes([number; 32]),
+        seq: u64::from(number),
+    }
+}
+
+fn batch(bodies: &[&[u8]]) -> BatchBuilder {
+    let mut batch = BatchBuilder::new();
+    for body in bodies {
+        batch.add(RecordKind::Text, 0, body);
+    }
+    batch
+}
+
+/// A log of two batches on a disk in memory.
+fn written() -> (Arc<dyn Disk>, Inspection) {
+    let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
+    let options = LogOptions::default();
+    let mut log = Log::create(
+        Arc::clone(&disk),
+        HashAlgorithm::Blake3,
+        batch(&[b"one"]),
+        mark(1),
+        options,
+    )
+    .unwrap();
+    let lock = log.lock(Duration::ZERO).unwrap();
+    log.prepare(&lock, &mut |_| Ok(())).unwrap();
+    log.append(
+        &lock,
+        vec![(batch(&[b"two", b"three"]), mark(2))],
+        Durability::Synced,
+    )
+    .unwrap();
+    let inspection = Inspection::new(Arc::clone(&disk));
+    (disk, inspection)
+}
+
+fn part<'a>(parts: &'a [Part], name: &str) -> &'a Part {
+    parts
+        .iter()
+        .find(|part| part.name == name)
+        .unwrap_or_else(|| panic!("no {name}"))
+}
+
+fn number(parts: &[Part], name: &str) -> u64 {
+    let mut bytes = [0; 8];
+    let part = part(parts, name);
+    bytes[..part.bytes.len()].copy_from_slice(&part.bytes);
+    u64::from_le_bytes(bytes)
+}
+
+#[test]
+fn every_byte_of_the_small_files_has_a_name_that_fits() {
+    let (disk, inspection) = written();
+    let log = Log::open(Arc::clone(&disk), Mode::ReadOnly, LogOptions::default()).unwrap();
+    let files = [
+        (StoreFile::Format, FORMAT_BYTES),
+        (StoreFile::Live, LIVE_BYTES),
+        (StoreFile::Manifest, 40 + 64 + 4),
+        (StoreFile::Segment(1), SEGMENT_HEADER_BYTES),
+    ];
+    for (file, length) in files {
+        let layout = inspection.layout(file).unwrap();
+        assert_eq!(layout.trouble, None, "{file:?}");
+        let mut at = 0;
+        for part in &layout.parts {
+            assert_eq!(part.offset, at, "{file:?} {}", part.name);
+            at += part.bytes.len() as u64;
+        }
+        assert_eq!(at, length as u64, "{file:?}");
+    }
+    let format = inspection.layout(StoreFile::Format).unwrap().parts;
+    assert_eq!(part(&format, "instance").bytes, log.format.instance);
+    assert_eq!(part(&format, "lineage").bytes, log.format.lineage);
+    assert_eq!(number(&format, "hash"), u64::from(HashAlgorithm::Blake3.tag()));
+    let live = log.read_live().unwrap().unwrap();
+    let parts = inspection.layout(StoreFile::Live).unwrap().parts;
+    assert_eq!(number(&parts, "durable offset"), live.offset);
+    assert_eq!((number(&parts, "batch"), number(&parts, "seq")), (2, 2));
+    assert_eq!(part(&parts, "root").bytes, [2; 32]);
+    let manifest = inspection.layout(StoreFile::Manifest).unwrap().parts;
+    assert_eq!(
+        (number(&manifest, "segments"), number(&manifest, "first batch")),
+        (1, 1)
+    );
+    let header = log.segment(1).unwrap().header;
+    let parts = inspection.layout(StoreFile::Segment(1)).unwrap().parts;
+    assert_eq!(part(&parts, "nonce").bytes, header.nonce);
+}
+
+#[test]
+fn frames_come_one_after_the_other_with_their_bodies() {
+    let (_, inspection) = written();
+    let found: Vec<Found> = inspection
+        .frames(1, 0)
+        .unwrap()
+        .map(|found| found.unwrap())
+        .collect();
+    let frames: Vec<&Frame> = found
+        .iter()
+        .filter_map(|found| match found {
+            Found::Frame(frame) => Some(frame),
+            Found::Gap { .. } => None,
+        })
+        .collect();
+    let kinds: Vec<&str> = frames.iter().map(|frame| kind_name(frame.kind)).collect();
+    assert_eq!(kinds, ["text", "seal", "text", "text", "seal"]);
+    assert_eq!(frames[3].body, b"three");
+    assert_eq!((frames[3].batch, frames[3].offset % 16), (2, 0));
+    assert_eq!(number(&frames[3].header, "length"), 5);
+    let seal = seal_parts(&frames[4].body, frames[4].offset + 32);
+    assert_eq!(number(&seal, "start"), frames[2].offset);
+    assert_eq!(number(&seal, "length"), frames[4].offset - frames[2].offset);
+    assert_eq!(part(&seal, "commit").bytes, [2; 32]);
+    assert!(
+        matches!(found.last(), Some(Found::Gap { trouble: None, .. })),
+        "{:?}",
+        found.last()
+    );
+    assert_eq!(inspection.frames(7, 0).err().unwrap().code(), "no_segment");
+}
+
+#[test]
+fn damage_is_said_and_reading_goes_on_behind_it() {
+    let (disk, inspection) = written();
+    let file = disk.open("log/00000001.seg", Access::ReadWrite).unwrap();
+    // A bit of the first body, then a bit of the third frame's header.
+    let first = FIRST_OFFSET + 32;
+    file.write_at(first, b"O").unwrap();
+    let found = inspection.frames(1, 0).unwrap().next().unwrap().unwrap();
+    assert!(
+        matches!(found, Found::Frame(Frame { trouble: Some(_), .. })),
+        "{found:?}"
+    );
+    let third = match inspection.frames(1, 0).unwrap().nth(2).unwrap().unwrap() {
+        Found::Frame(frame) => frame.offset,
+        gap @ Found::Gap { .. } => panic!("{gap:?}"),
+    };
+    file.write_at(third + 8, &[0xff]).unwrap();
+    let found: Vec<Found> = inspection
+        .frames(1, 0)
+        .unwrap()
+        .map(|found| found.unwrap())
+        .collect();
+    assert!(
+        matches!(&found[2], Found::Gap { offset, trouble: Some(_), .. } if *offset == third),
+        "{:?}",
+        found[2]
+    );
+    assert!(
+        matches!(&found[3], Found::Frame(frame) if frame.body == b"three"),
+        "{:?}",
+        found[3]
+    );
+    assert!(inspection.next_writer().unwrap_err().is_corruption());
+    assert_eq!(inspection.batches(&mut |_| Ok(())).unwrap(), 2);
+}
+
+#[test]
+fn what_the_next_writer_would_do_is_what_it_does() {
+    let (disk, inspection) = written();
+    let NextWriter::GoOn { segment, offset } = inspection.next_writer().unwrap() else {
+        panic!("the log is clean");
+    };
+    assert_eq!(segment, 1);
+    // Without the mark the end is not proven: both batches are found whole, the last one not known to be durable.
+    disk.remove(LIVE_NAME).unwrap();
+    let plan = inspection.next_writer().unwrap();
+    let NextWriter::Recover {
+        sealed_at,
+        again,
+        torn_bytes,
+        ..
+    } = plan.clone()
+    else {
+        panic!("{plan:?}");
+    };
+    assert_eq!((again, torn_bytes), (vec![2], 0));
+    assert!(sealed_at < offset);
+    let mut log = Log::open(Arc::clone(&disk), Mode::ReadWrite, LogOptions::default()).unwrap();
+    let lock = log.lock(Duration::ZERO).unwrap();
+    log.prepare(&lock, &mut |_| Ok(())).unwrap();
+    let segments = inspection.segments().unwrap();
+    let states: Vec<_> = segments
+        .iter()
+        .map(|segment| (segment.id, segment.state, segment.sealed_bytes))
+        .collect();
+    assert_eq!(states, [(1, "sealed", Some(sealed_at)), (2, "active", None)]);
+    assert!(matches!(
+        inspection.next_writer().unwrap(),
+        NextWriter::GoOn { segment: 2, .. }
+    ));
+}
+
+#[test]
+fn a_store_without_its_small_files_still_shows_its_frames() {
+    let (disk, inspection) = written();
+    for name in [LIVE_NAME, MANIFEST_NAME, FORMAT_NAME] {
+        disk.remove(name).unwrap();
+    }
+    let missing = inspection.layout(StoreFile::Manifest).unwrap();
+    assert!(missing.parts.is_empty() && missing.trouble.is_some());
+    let segments = inspection.segments().unwrap();
+    assert_eq!(segments.len(), 1);
+    assert_eq!(segments[0].state, "unlisted");
+    assert_eq!(inspection.frames(1, 0).unwrap().count(), 6);
+    assert!(
+        inspection
+            .files()
+            .unwrap()
+            .iter()
+            .any(|(name, _)| name == "log/00000001.seg")
+    );
+}

@@ -1,0 +1,106 @@
+//! Canonical encodings as people look at them: field by field, with names.
+//!
+//! # Layer
+//! L3, inside `object`.
+//!
+//! # Format
+//! docs/format.md, "Tagged fields".
+
+use super::reserved::ReservedTag;
+use super::{commit, object, reference};
+use crate::codec::{DecodeError, Fields};
+
+/// What a canonical encoding is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// An object.
+    Object,
+    /// A commit.
+    Commit,
+    /// A reference.
+    Reference,
+}
+
+/// One field of a canonical encoding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EncodedField<'a> {
+    /// Its tag.
+    pub tag: u16,
+    /// What the tag stands for.
+    pub name: &'static str,
+    /// Where its bytes begin in the encoding, behind tag and length.
+    pub offset: usize,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+}
+
+/// Bytes of the tag and the length before each field.
+const FIELD_HEADER_BYTES: usize = 6;
+
+/// The fields of an encoding, in order. What the fields hold is not checked.
+///
+/// # Errors
+/// If the bytes are no run of fields.
+pub fn encoded_fields(encoding: Encoding, bytes: &[u8]) -> Result<Vec<EncodedField<'_>>, DecodeError> {
+    let (version, name): (u8, fn(u16) -> Option<&'static str>) = match encoding {
+        Encoding::Object => (object::VERSION, object::tag::name),
+        Encoding::Commit => (commit::VERSION, commit::tag::name),
+        Encoding::Reference => (reference::VERSION, reference::tag::name),
+    };
+    let mut fields = Fields::new(bytes, version)?;
+    let mut named = Vec::new();
+    let mut offset = 1;
+    while let Some((tag, bytes)) = fields.next_field()? {
+        offset += FIELD_HEADER_BYTES;
+        let name = name(tag).or_else(|| reserved_name(tag)).unwrap_or("not known");
+        named.push(EncodedField {
+            tag,
+            name,
+            offset,
+            bytes,
+        });
+        offset += bytes.len();
+    }
+    Ok(named)
+}
+
+fn reserved_name(tag: u16) -> Option<&'static str> {
+    let names = [
+        (ReservedTag::Salt, "salt"),
+        (ReservedTag::MediaType, "media type"),
+        (ReservedTag::Links, "links"),
+        (ReservedTag::Schema, "schema"),
+        (ReservedTag::Sensitivity, "sensitivity"),
+        (ReservedTag::Signature, "signature"),
+    ];
+    let found = names.iter().find(|(known, _)| *known as u16 == tag);
+    found.map(|(_, name)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest::{HashAlgorithm, HashSuite};
+    use crate::object::{Id, Kind, NewObject, Origin};
+
+    #[test]
+    fn fields_are_named_where_they_stand() {
+        let mut new = NewObject::new(Id::new("tea").unwrap(), Kind::new("fact").unwrap());
+        new.content = Some("green".to_owned());
+        let suite = HashSuite::new(HashAlgorithm::Blake3);
+        let encoded = new.encode(Origin::DirectUser, suite).unwrap();
+        let bytes: &[u8] = &encoded.bytes;
+        let fields = encoded_fields(Encoding::Object, bytes).unwrap();
+        let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
+        assert_eq!(names, ["id", "kind", "scope", "content", "origin"]);
+        for field in &fields {
+            assert_eq!(
+                &bytes[field.offset..field.offset + field.bytes.len()],
+                field.bytes
+            );
+        }
+        assert_eq!(fields[3].bytes, b"green");
+        assert!(encoded_fields(Encoding::Object, &bytes[..7]).is_err());
+        assert!(encoded_fields(Encoding::Commit, &[]).is_err());
+    }
+}

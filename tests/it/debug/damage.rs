@@ -1,0 +1,144 @@
+//! Damaged stores: what stands is served and nothing else, what is wrong is said, and nothing is written.
+
+use std::fs;
+
+use super::story;
+use crate::program::{Folder, bytes_below};
+
+/// Commands that answer whatever state the store is in.
+const FILES: [&str; 9] = [
+    "files",
+    "segments",
+    "segment 1",
+    "frames 1",
+    "batches",
+    "format",
+    "manifest",
+    "live",
+    "recovery",
+];
+
+fn told() -> Folder {
+    let folder = Folder::new();
+    story::tell(&folder.store());
+    folder
+}
+
+fn change(folder: &Folder, file: &str, edit: impl FnOnce(&mut Vec<u8>)) {
+    let path = folder.store().join(file);
+    let mut bytes = fs::read(&path).unwrap();
+    edit(&mut bytes);
+    fs::write(path, bytes).unwrap();
+}
+
+/// Every command of the files answers, nothing panics, and no byte changes.
+fn files_answer(folder: &Folder) {
+    let before = bytes_below(&folder.store());
+    for command in FILES {
+        let ran = folder.run(&["debug", "-c", command]);
+        assert!(
+            ran.code == 0 && !ran.err.contains("bug in treering"),
+            "{command}: {ran:?}"
+        );
+    }
+    let commands: Vec<String> = folder
+        .stream(&["debug", "-c", "help"])
+        .iter()
+        .flat_map(|command| command["examples"].as_array().unwrap().clone())
+        .map(|example| example["line"].as_str().unwrap().to_owned())
+        .filter(|line| !line.starts_with("watch"))
+        .collect();
+    for command in commands {
+        let ran = folder.run(&["debug", "-c", &command]);
+        assert!(ran.code != 70 && ran.code >= 0, "{command}: {ran:?}");
+    }
+    assert_eq!(bytes_below(&folder.store()), before);
+}
+
+#[test]
+fn a_flipped_bit_hides_what_follows_and_says_so() {
+    let folder = told();
+    change(&folder, "log/00000001.seg", |bytes| {
+        let at = bytes.windows(6).position(|window| window == b"coffee").unwrap();
+        bytes[at] ^= 0x20;
+    });
+    let ran = folder.run(&[
+        "debug",
+        "-c",
+        "log",
+        "-c",
+        "get notes/tea",
+        "-c",
+        "frames 1",
+        "-c",
+        "recovery",
+    ]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("served is the state of seq:3"), "{ran:?}");
+    assert!(
+        ran.out.contains("green tea") && !ran.out.contains("coffee"),
+        "{ran:?}"
+    );
+    assert!(
+        ran.out
+            .contains("damaged: the checksum of the body does not match"),
+        "{ran:?}"
+    );
+    assert!(ran.out.contains("would refuse to write"), "{ran:?}");
+    // Behind the damage the frames are still seen.
+    assert!(ran.out.contains("rollback of 2026-01-05"), "{ran:?}");
+    files_answer(&folder);
+}
+
+#[test]
+fn a_cut_tail_is_said_with_what_a_writer_would_do() {
+    let folder = told();
+    change(&folder, "live", Vec::clear);
+    change(&folder, "log/00000001.seg", |bytes| {
+        let used = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+        bytes.truncate(used - 40);
+    });
+    let ran = folder.run(&["debug", "-c", "log --limit 1", "-c", "recovery", "-c", "live"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.contains("would seal segment 1 at"), "{ran:?}");
+    assert!(ran.out.contains("damaged: live:"), "{ran:?}");
+    files_answer(&folder);
+}
+
+#[test]
+fn without_its_small_files_a_store_still_shows_its_bytes() {
+    for file in ["manifest", "format"] {
+        let folder = told();
+        fs::remove_file(folder.store().join(file)).unwrap();
+        let ran = folder.run(&["debug", "--keep-going", "-c", "list", "-c", "frames 1"]);
+        assert!(matches!(ran.code, 1 | 5), "{file}: {ran:?}");
+        assert!(ran.err.contains("no state can be read"), "{file}: {ran:?}");
+        assert!(ran.out.contains("notes/tea (fact)"), "{file}: {ran:?}");
+        files_answer(&folder);
+    }
+}
+
+#[test]
+fn no_byte_of_a_small_file_makes_it_panic() {
+    for file in ["manifest", "format", "live"] {
+        let folder = told();
+        let length = fs::read(folder.store().join(file)).unwrap().len();
+        for at in (0..length).step_by(7) {
+            change(&folder, file, |bytes| bytes[at] ^= 0x81);
+            let ran = folder.run(&[
+                "debug",
+                "--keep-going",
+                "-c",
+                file,
+                "-c",
+                "frames 1",
+                "-c",
+                "recovery",
+                "-c",
+                "head",
+            ]);
+            assert!(matches!(ran.code, 0 | 1 | 5), "{file} at {at}: {ran:?}");
+            change(&folder, file, |bytes| bytes[at] ^= 0x81);
+        }
+    }
+}

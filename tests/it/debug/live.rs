@@ -1,0 +1,78 @@
+//! A store that others write to meanwhile, and one that cannot be written at all.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Stdio;
+
+use super::story;
+use crate::program::{Folder, bytes_below};
+
+#[test]
+fn commits_are_seen_as_they_come() {
+    let folder = Folder::new();
+    story::tell(&folder.store());
+    let mut shell = folder.command(&["debug", "--json"]);
+    let mut shell = shell
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ask = shell.stdin.take().unwrap();
+    let mut answers = BufReader::new(shell.stdout.take().unwrap()).lines();
+    let mut answer =
+        || -> serde_json::Value { serde_json::from_str(&answers.next().unwrap().unwrap()).unwrap() };
+    writeln!(ask, "head").unwrap();
+    assert_eq!(answer()["seq"], 5);
+    folder.put("fresh", "from another process");
+    writeln!(ask, "get fresh\nwatch 2\nat seq:5\nhead\nget fresh").unwrap();
+    assert_eq!(answer()["content"], "from another process");
+    // Commits go on until the shell has seen two of them.
+    let mut seen = Vec::new();
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| {
+            for number in 0..40 {
+                folder.put(&format!("more/{number}"), "x");
+                std::thread::sleep(std::time::Duration::from_millis(25));
+            }
+        });
+        seen.push(answer());
+        seen.push(answer());
+        writing.join().unwrap();
+    });
+    assert_eq!(
+        seen[1]["seq"].as_u64(),
+        seen[0]["seq"].as_u64().map(|seq| seq + 1)
+    );
+    assert_eq!((&seen[0]["op"], &seen[0]["added"]), (&"put".into(), &1.into()));
+    assert_eq!(answer()["seq"], 5, "at");
+    assert_eq!(answer()["seq"], 5, "head at seq:5");
+    drop(ask);
+    assert_eq!(
+        shell.wait().unwrap().code(),
+        Some(1),
+        "fresh is not there at seq:5"
+    );
+}
+
+#[test]
+fn a_store_that_cannot_be_written_is_read() {
+    let folder = Folder::new();
+    story::tell(&folder.store());
+    let set = |mode: u32, file_mode: u32| {
+        for (path, _) in bytes_below(&folder.store()) {
+            fs::set_permissions(path, fs::Permissions::from_mode(file_mode)).unwrap();
+        }
+        for path in [folder.store().join("log"), folder.store()] {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+    };
+    let before = bytes_below(&folder.store());
+    set(0o500, 0o400);
+    let ran = folder.run(&[
+        "debug", "-c", "inspect", "-c", "changes", "-c", "frames", "-c", "verify",
+    ]);
+    set(0o700, 0o600);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(bytes_below(&folder.store()), before);
+}
