@@ -139,7 +139,9 @@ impl Memory {
     pub fn diff(&self, older: &View, newer: &View) -> Result<Vec<Change>> {
         let mut changes = Vec::new();
         for change in older.entry.trie.diff(&newer.entry.trie, &NoSource) {
-            self.inner.options.check_stop()?;
+            self.inner
+                .options
+                .step("diff", changes.len() as u64 + 1, older.len() + newer.len())?;
             let change = change?;
             let either = change.new.or(change.old);
             let either = either.ok_or_else(|| Error::internal("a difference with neither side"))?;

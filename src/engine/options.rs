@@ -83,6 +83,8 @@ pub struct Options {
     pub(super) progress: Option<ProgressListener>,
     pub(super) stop: Option<Arc<AtomicBool>>,
     pub(super) segment_bytes_max: u32,
+    /// Matches that a query without an index holds at once.
+    pub(super) scan_window: usize,
     /// Another suite than the store's hash gives, for tests of collisions.
     pub(super) suite: Option<HashSuite>,
 }
@@ -104,6 +106,7 @@ impl Default for Options {
             progress: None,
             stop: None,
             segment_bytes_max: 64 << 20,
+            scan_window: 1 << 17,
             suite: None,
         }
     }

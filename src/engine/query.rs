@@ -77,7 +77,16 @@ enum Candidates {
     /// Ids from an index, not yet loaded or filtered.
     Indexed(Box<dyn Iterator<Item = Id> + Send>),
     /// Entries found by a scan, already filtered.
-    Scanned(std::vec::IntoIter<(Id, Entry)>),
+    Scanned(Window),
+}
+
+/// The next matches of a scan, by id, already filtered. A scan holds one window whatever matches, so that memory stays
+/// flat; it goes through the state once for each.
+struct Window {
+    entries: std::vec::IntoIter<(Id, Entry)>,
+    last: Option<Id>,
+    /// Whether there are matches behind the window.
+    has_more: bool,
 }
 
 /// The answer to a [`Query`], by id (by position under a parent). Stops for good after an error.
@@ -99,7 +108,7 @@ impl Matches {
         let candidates = if indexed {
             Candidates::Indexed(Box::new(view.index(family)?.from(&group, &start)))
         } else {
-            Candidates::Scanned(scan(view, query, now)?.into_iter())
+            Candidates::Scanned(Window::after(view, query, now, None)?)
         };
         let left = query.limit.unwrap_or(usize::MAX);
         Ok(Self {
@@ -119,12 +128,14 @@ impl Matches {
     fn advance(&mut self) -> Result<Option<Object>> {
         loop {
             match &mut self.candidates {
-                Candidates::Scanned(entries) => {
-                    let Some((_, entry)) = entries.next() else {
-                        return Ok(None);
-                    };
-                    return self.view.load(&entry).map(Some);
-                }
+                Candidates::Scanned(window) => match window.entries.next() {
+                    Some((_, entry)) => return self.view.load(&entry).map(Some),
+                    None if window.has_more => {
+                        let last = window.last.take();
+                        *window = Window::after(&self.view, &self.query, self.now, last.as_ref())?;
+                    }
+                    None => return Ok(None),
+                },
                 Candidates::Indexed(ids) => {
                     let Some(id) = ids.next() else { return Ok(None) };
                     let found = self.view.get(&id)?;
@@ -150,16 +161,34 @@ impl Iterator for Matches {
     }
 }
 
-fn scan(view: &View, query: &Query, now: crate::object::Time) -> Result<Vec<(Id, Entry)>> {
-    let mut found = Vec::new();
-    for (done, entry) in (1..).zip(view.entry.trie.iter(&NoSource)) {
-        view.inner.options.step("look through", done, view.len())?;
-        let entry = entry?;
-        let object = view.load(&entry)?;
-        if query.accepts(&object, now) {
-            found.push((Id::new(object.id())?, entry));
+impl Window {
+    /// The matches with the smallest ids behind `after`: as many as a window or the query's limit takes.
+    fn after(view: &View, query: &Query, now: crate::object::Time, after: Option<&Id>) -> Result<Self> {
+        let options = &view.inner.options;
+        let most = query.limit.unwrap_or(usize::MAX).clamp(1, options.scan_window);
+        let by_id = |(one, _): &(Id, Entry), (other, _): &(Id, Entry)| one.cmp(other);
+        let mut found: Vec<(Id, Entry)> = Vec::new();
+        let mut has_more = false;
+        for (done, entry) in (1..).zip(view.entry.trie.iter(&NoSource)) {
+            options.step("look through", done, view.len())?;
+            let entry = entry?;
+            let object = view.load(&entry)?;
+            if after.is_none_or(|after| object.id() > after.as_str()) && query.accepts(&object, now) {
+                found.push((Id::new(object.id())?, entry));
+            }
+            if found.len() >= most.saturating_mul(2) {
+                found.select_nth_unstable_by(most - 1, by_id);
+                found.truncate(most);
+                has_more = true;
+            }
         }
+        found.sort_unstable_by(by_id);
+        has_more |= found.len() > most;
+        found.truncate(most);
+        Ok(Self {
+            last: found.last().map(|(id, _)| id.clone()),
+            entries: found.into_iter(),
+            has_more,
+        })
     }
-    found.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-    Ok(found)
 }

@@ -3,6 +3,7 @@ mod chain;
 mod damage;
 mod groups;
 mod latent_defects;
+mod scan;
 mod staging;
 
 use std::sync::Arc;

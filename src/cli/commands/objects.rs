@@ -116,7 +116,10 @@ pub(super) fn list(context: &mut Context, verb: &List) -> Done {
             .map(|text| attribute(text))
             .collect::<Result<_, Failure>>()?,
         include_expired: verb.include_expired,
-        limit: None,
+        // What --since and --until leave out is not counted.
+        limit: verb
+            .limit
+            .filter(|_| verb.since.is_none() && verb.until.is_none()),
     };
     let memory = context.open_to_read()?;
     let view = context.view(&memory)?;

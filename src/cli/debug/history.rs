@@ -200,7 +200,7 @@ fn lanes(shell: &mut Shell<'_>, _: &Arguments) -> Done {
             count(lane.snapshots),
             count(lane.first.commit.seq),
             count(lane.last.commit.seq),
-            moment(lane.last.commit.time, now),
+            moment(output, lane.last.commit.time, now),
         ];
         table.row(output, fields)?;
     }

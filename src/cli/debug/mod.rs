@@ -48,14 +48,15 @@ pub(super) fn debug(context: &mut Context, verb: &Debug) -> Done {
     let stop = Arc::new(AtomicBool::new(false));
     context.output.stop_when(Arc::clone(&stop));
     context.stop = Some(Arc::clone(&stop));
-    let mut shell = Shell::open(context, verb.write)?;
+    let is_script = !(verb.files.is_empty() && verb.commands.is_empty());
+    let interactive = !is_script && io::stdin().is_terminal() && io::stdout().is_terminal();
+    let mut shell = Shell::open(context, verb.write, interactive)?;
     if let Some(at) = at {
         // A revision that does not exist is told before any command asks.
-        shell.view_of(&at)?;
-        shell.context.options.at = Some(at);
+        let seq = shell.view_of(&at)?.commit().commit.seq;
+        shell.context.options.at = Some(format!("seq:{seq}"));
     }
-    let is_script = !(verb.files.is_empty() && verb.commands.is_empty());
-    if !is_script && io::stdin().is_terminal() && io::stdout().is_terminal() {
+    if interactive {
         return terminal::converse(&mut shell, &stop);
     }
     let mut script = Script {

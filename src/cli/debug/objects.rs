@@ -6,7 +6,7 @@
 //! # Layer
 //! L9, part of cli.
 
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
 
 use serde_json::json;
 
@@ -216,7 +216,7 @@ fn about(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
             text(entry.commit.lane()),
             maybe(version["origin"].as_str()),
             maybe(version["source"].as_str()),
-            moment(entry.commit.commit.time, now),
+            moment(output, entry.commit.commit.time, now),
             maybe(version["reason"].as_str()),
         ];
         table.row(output, fields)?;
@@ -408,7 +408,12 @@ fn show_recent(shell: &mut Shell<'_>, view: &View, newest: Vec<(Time, Object)>) 
         let gist = marked(Meaning::Quiet, human::gist(&object));
         table.row(
             output,
-            vec![moment(updated, now), name(object.id()), text(object.kind()), gist],
+            vec![
+                moment(output, updated, now),
+                name(object.id()),
+                text(object.kind()),
+                gist,
+            ],
         )?;
     }
     table.finish(output)
@@ -467,11 +472,12 @@ fn inspect(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
         kind.is_none_or(|kind| object.kind() == kind)
             && todo.is_none_or(|todo| state(object).as_deref() == Some(todo))
     };
+    let mut parents = Parents::default();
     let (mut total, mut orphans) = (0_u64, 0_u64);
     let (mut by_kind, mut by_todo) = (BTreeMap::<String, u64>::new(), BTreeMap::<String, u64>::new());
     for object in view.objects() {
         let object = object?;
-        orphans += u64::from(is_orphan(&view, &object)?);
+        orphans += u64::from(parents.lacks(&view, &object)?);
         if wanted(&object) {
             total += 1;
             *by_kind.entry(object.kind().to_owned()).or_default() += 1;
@@ -518,21 +524,40 @@ fn inspect(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     Ok(DONE)
 }
 
-fn is_orphan(view: &View, object: &Object) -> Result<bool> {
-    match object.parent() {
-        Some(parent) => Ok(!view.contains(&Id::new(parent)?)?),
-        None => Ok(false),
+/// Parents that were looked for already: siblings come up again and again.
+#[derive(Default)]
+struct Parents(HashMap<String, bool>);
+
+impl Parents {
+    /// Parents that are remembered at most.
+    const MOST: usize = 1 << 16;
+
+    /// Whether an object's parent is missing.
+    fn lacks(&mut self, view: &View, object: &Object) -> Result<bool> {
+        let Some(parent) = object.parent() else {
+            return Ok(false);
+        };
+        if let Some(lacks) = self.0.get(parent) {
+            return Ok(*lacks);
+        }
+        let lacks = !view.contains(&Id::new(parent)?)?;
+        if self.0.len() >= Self::MOST {
+            self.0.clear();
+        }
+        self.0.insert(parent.to_owned(), lacks);
+        Ok(lacks)
     }
 }
 
 fn orphans(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     let view = shell.view()?;
     let output = &mut shell.context.output;
+    let mut parents = Parents::default();
     let mut table = Rows::new(&["id", "kind", "missing parent"]);
     let mut left = arguments.limit()?;
     for object in view.objects() {
         let object = object?;
-        if left > 0 && is_orphan(&view, &object)? {
+        if left > 0 && parents.lacks(&view, &object)? {
             left -= 1;
             table.row(
                 output,

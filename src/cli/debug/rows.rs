@@ -63,11 +63,11 @@ pub(super) fn digest(digest: &[u8; 32]) -> Field {
     }
 }
 
-/// A moment: people see how long ago it was.
-pub(super) fn moment(at: Time, now: Time) -> Field {
+/// A moment, as a column of the verbs tells it.
+pub(super) fn moment(output: &Output, at: Time, now: Time) -> Field {
     Field {
         value: at.to_string().into(),
-        cell: coloured(Meaning::Quiet, time::ago(at, now)),
+        cell: coloured(Meaning::Quiet, time::told(at, now, output.style())),
     }
 }
 

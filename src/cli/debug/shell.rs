@@ -39,6 +39,8 @@ pub(super) struct Shell<'a> {
     pub(super) echo: bool,
     /// Whether long answers go through a pager, where somebody looks on.
     pub(super) pager: bool,
+    /// Whether a person types the commands: then indexes are worth building.
+    interactive: bool,
     /// Whether the shell was told to end.
     pub(super) ended: bool,
     /// The folder of the store.
@@ -52,7 +54,7 @@ impl<'a> Shell<'a> {
     ///
     /// # Errors
     /// If there is no store, or it cannot be written to and shall be.
-    pub(super) fn open(context: &'a mut Context, writable: bool) -> Result<Self> {
+    pub(super) fn open(context: &'a mut Context, writable: bool, interactive: bool) -> Result<Self> {
         let path = context.store()?;
         let mut shell = Self {
             context,
@@ -60,6 +62,7 @@ impl<'a> Shell<'a> {
             timer: false,
             echo: false,
             pager: true,
+            interactive,
             ended: false,
             path,
             unreadable: None,
@@ -77,12 +80,17 @@ impl<'a> Shell<'a> {
 
     fn open_memory(&mut self) -> Result<Option<Memory>> {
         if self.writable {
-            let options = self.context.engine_options().indexes(true);
+            let options = self.context.engine_options().indexes(self.interactive);
             let opened = options.open(&self.path);
             return opened.map(Some).map_err(|error| explain(error, &self.path));
         }
         // INVARIANT DBG-1.
-        let open = |context: &Context| context.reading_options().indexes(true).open(&self.path);
+        let open = |context: &Context| {
+            context
+                .reading_options()
+                .indexes(self.interactive)
+                .open(&self.path)
+        };
         let error = match open(self.context) {
             Ok(memory) => return Ok(Some(memory)),
             Err(error) => error,
