@@ -580,7 +580,9 @@ fn recovery(shell: &mut Shell<'_>, _: &Arguments) -> Done {
         }))?;
         return Ok(DONE);
     }
-    output.line(told)?;
+    for line in human::wrapped(&told, output.width().unwrap_or(usize::MAX)) {
+        output.line(line)?;
+    }
     match served {
         Some(seq) => output.line(format_args!("readers are served the state of seq:{seq}"))?,
         None => output.line("readers are served no state")?,

@@ -104,7 +104,7 @@ impl<'a> Shell<'a> {
             Ok(memory) => {
                 let commit = memory.view().commit().commit;
                 let told = format!(
-                    "damaged: {}; served is the state of seq:{} of {}, not served what was committed after it: see verify, recovery",
+                    "damaged: {}\nserved is the state of seq:{} of {}\nnot served is what was committed after it: see verify, recovery",
                     error.message(),
                     commit.seq,
                     commit.time
@@ -114,7 +114,7 @@ impl<'a> Shell<'a> {
             }
             Err(error) => {
                 let told = format!(
-                    "damaged: {}; no state can be read, but files, manifest, live, segments, frames and verify still answer",
+                    "damaged: {}\nno state can be read, but files, manifest, live, segments, frames and verify answer",
                     error.message()
                 );
                 self.context.output.note("unreadable", told);

@@ -265,8 +265,14 @@ fn path(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
         }
     }
     table.finish(output)?;
-    let told = format!("the key path {} ends at {ends}", written(&digits));
-    output.note("path", told);
+    output.note(
+        "path",
+        format!(
+            "key path {}
+ends at {ends}",
+            written(&digits)
+        ),
+    );
     Ok(DONE)
 }
 

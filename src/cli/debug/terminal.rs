@@ -101,11 +101,15 @@ fn greet(shell: &mut Shell<'_>) -> Result<(), Failure> {
     } else {
         "read-only"
     };
-    let line = format!(
-        "{}: {what}, {mode}. help lists the commands, Ctrl-D leaves.",
-        shown(&shell.path)
-    );
-    shell.context.output.line(line)?;
+    let store = shown(&shell.path);
+    shell
+        .context
+        .output
+        .line(format_args!("{store}: {what}, {mode}"))?;
+    shell
+        .context
+        .output
+        .line("help lists the commands, Ctrl-D leaves")?;
     shell.context.output.flush()
 }
 
