@@ -520,7 +520,7 @@ pub(crate) struct Debug {
     /// Run this command and leave; may be repeated
     #[arg(short = 'c', long = "command", value_name = "COMMAND")]
     pub(crate) commands: Vec<String>,
-    /// Run the commands in FILE, a line each, and leave; may be repeated, and comes before -c
+    /// Run the commands in FILE (- is standard input), a line each, and leave; may be repeated, and comes before -c
     #[arg(short = 'f', long = "file", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Allow snapshot, rollback, undo, redo, put and remove

@@ -66,6 +66,10 @@ pub(super) fn debug(context: &mut Context, verb: &Debug) -> Done {
         failed: false,
     };
     for file in &verb.files {
+        if file.as_os_str() == "-" {
+            script.read("", io::stdin().lock())?;
+            continue;
+        }
         let opened = File::open(file).map_err(|error| input_error(file, error))?;
         script.read(&shown(file), BufReader::new(opened))?;
     }

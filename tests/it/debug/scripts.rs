@@ -24,6 +24,7 @@ fn commands_come_from_options_files_and_standard_input() {
     );
     for ran in [
         folder.run(&["debug", "-f", "questions"]),
+        folder.feed(&["debug", "-f", "-"], "get tea\nat @-1\nget tea\n"),
         folder.feed(&["debug"], "get tea\nat @-1\nget tea\n.quit\nnever reached\n"),
     ] {
         assert_eq!(ran.code, 0, "{ran:?}");
