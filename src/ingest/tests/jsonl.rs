@@ -275,3 +275,16 @@ fn a_bad_line_names_file_and_line_and_what_is_wrong() {
     );
     assert_eq!(twice.message(), "a.jsonl:2: the id `a` also stands in line 1");
 }
+
+#[test]
+fn a_turn_without_a_time_is_told_by_its_text_and_neighbours() {
+    let turns = |texts: &[&str]| -> String {
+        let line = |text: &&str| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
+        texts.iter().map(line).collect()
+    };
+    let mut memory = Memory::default();
+    memory.ingest(&[("a.jsonl", &turns(&["one", "two"]))]);
+    let change = memory.ingest(&[("a.jsonl", &turns(&["two", "three"]))]);
+    assert_eq!((change.created, change.updated, change.removed), (1, 0, 1));
+    assert_eq!(memory.object("a.jsonl#000002").content(), Some("two"));
+}

@@ -473,3 +473,39 @@ fn the_scope_of_the_options_is_that_of_all_objects() {
             .all(|write| write.object.scope.as_str() == "work")
     );
 }
+
+#[test]
+fn an_edited_title_is_the_same_heading_while_half_of_its_words_stay() {
+    for (title, kept) in [("Alpha delta", true), ("Alpha delta epsilon", false)] {
+        let mut memory = Memory::default();
+        memory.ingest(&[("a.org", "* Alpha beta\nold text\n")]);
+        memory.ingest(&[("a.org", &format!("* {title}\nnew text\n"))]);
+        assert_eq!(memory.has("a.org#alpha-beta"), kept, "{title}");
+    }
+}
+
+#[test]
+fn a_heading_that_states_an_id_is_no_other_heading_too() {
+    let mut memory = Memory::default();
+    memory.ingest(&[("a.org", "* A\n:PROPERTIES:\n:ID: x\n:END:\ntext\n")]);
+    memory.ingest(&[("a.org", "* A\ntext\n* Moved\n:PROPERTIES:\n:ID: x\n:END:\n")]);
+    assert_eq!(memory.children_of("a.org"), ["a.org#a", "x"]);
+}
+
+#[test]
+fn two_edited_titles_are_not_the_same_heading() {
+    let mut memory = Memory::default();
+    memory.ingest(&[("a.org", "* Alpha beta\nold\n* Gamma delta\nold too\n")]);
+    memory.ingest(&[("a.org", "* Alpha one\nnew\n* Alpha two\nnew too\n")]);
+    assert_eq!(
+        memory.children_of("a.org"),
+        ["a.org#alpha-beta", "a.org#alpha-two"]
+    );
+}
+
+#[test]
+fn a_new_id_is_never_one_that_stands_further_down() {
+    let mut memory = Memory::default();
+    memory.ingest(&[("a.org", "* X\n* Y\n:PROPERTIES:\n:ID: a.org#x\n:END:\n")]);
+    assert_eq!(memory.children_of("a.org"), ["a.org#x~2", "a.org#x"]);
+}
