@@ -148,9 +148,9 @@ impl Context {
             return Ok(kept.clone());
         }
         let path = self.store()?;
-        refuse_other_folder(&path)?;
         let open = match self.engine_options().open(&path) {
             Err(error) if error.code() == "no_store" => {
+                refuse_other_folder(&path)?;
                 rehearse(&Memory::in_memory()?)?;
                 self.engine_options().open_or_create(&path)
             }

@@ -97,7 +97,8 @@ impl Failure {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::ClosedPipe
         } else {
-            Self::Error(Error::io("writing the output", error))
+            let hint = "only the answer is lost: what the verb did is done, and treering log shows it";
+            Self::Error(Error::io("writing the output", error).with_hint(hint))
         }
     }
 

@@ -24,6 +24,9 @@ mod verbs;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::Arc;
+
+use signal_hook::consts::SIGXFSZ;
 
 use args::Cli;
 use context::Context;
@@ -31,6 +34,8 @@ use output::Output;
 
 /// Runs the program on a command line, the first argument being the program's name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    // A file at the limit of its size is an error of the write that met it, not the end of the process.
+    drop(signal_hook::flag::register(SIGXFSZ, Arc::default()));
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let json = output::wants_json(arguments.iter().skip(1).cloned());
     let cli = match Cli::read(&arguments, output::help_width()) {

@@ -9,7 +9,6 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::args::{PlainOptions, ReadOptions, ShellOptions, VerbOptions, WriteOptions};
 use super::output::Mode;
-use super::picture::ROWS_DRAWN;
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -491,18 +490,18 @@ pub(crate) struct Export {
     /// Write over files that are there
     #[arg(long)]
     pub(crate) force: bool,
-    /// What a picture shows; a page shows all three
-    #[arg(long, value_name = "WHAT", default_value = "tree")]
-    pub(crate) picture: PictureOf,
+    /// What a picture shows; a page shows all three [default: tree]
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) picture: Option<PictureOf>,
     /// The older of the two states whose trie nodes are drawn [default: the newest snapshot before]
     #[arg(long, value_name = "REV")]
     pub(crate) from: Option<String>,
     /// Draw only this object and what is below it
     #[arg(long, value_name = "ID")]
     pub(crate) under: Option<String>,
-    /// The most rows of a picture
-    #[arg(long, value_name = "N", default_value_t = ROWS_DRAWN)]
-    pub(crate) rows: usize,
+    /// The most rows of a picture [default: 2000]
+    #[arg(long, value_name = "N")]
+    pub(crate) rows: Option<usize>,
     #[command(flatten)]
     options: ReadOptions,
 }

@@ -117,7 +117,8 @@ impl FileDisk {
 
     fn open_with(&self, name: &str, flags: OFlags) -> io::Result<File> {
         let (folder, last) = self.place(name)?;
-        let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        // Without O_NONBLOCK, a pipe that somebody put in place of a file would block the open for ever.
+        let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         Ok(File::from(rustix::fs::openat(
             folder,
             last,
@@ -127,16 +128,19 @@ impl FileDisk {
     }
 }
 
+fn not_regular() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
+}
+
 impl Disk for FileDisk {
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn DiskFile>> {
-        // Without O_NONBLOCK, a pipe that somebody put in place of a file would block the open for ever.
         let flags = match access {
             Access::Read => OFlags::RDONLY,
             Access::ReadWrite => OFlags::RDWR,
         };
-        let file = self.open_with(name, flags | OFlags::NONBLOCK)?;
+        let file = self.open_with(name, flags)?;
         if !file.metadata()?.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+            return Err(not_regular());
         }
         Ok(Arc::new(OpenFile(file)))
     }
@@ -210,6 +214,9 @@ impl Disk for FileDisk {
 
     fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn LockGuard>>> {
         let file = self.open_with(name, OFlags::RDWR | OFlags::CREATE)?;
+        if !file.metadata()?.is_file() {
+            return Err(not_regular());
+        }
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),

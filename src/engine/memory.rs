@@ -4,7 +4,7 @@
 //! L5.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crossbeam_channel::Receiver;
 use parking_lot::Mutex;
@@ -66,6 +66,8 @@ pub(super) struct Inner {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) watchers: Watchers,
     pub(super) warnings: Mutex<Vec<String>>,
+    /// Where reading stopped, if the handle reads a damaged store.
+    pub(super) damage: OnceLock<String>,
 }
 
 impl Memory {
@@ -192,6 +194,12 @@ impl Memory {
     /// What the owner should know: a torn tail, a clock that is off.
     pub fn warnings(&self) -> Vec<String> {
         self.inner.warnings.lock().clone()
+    }
+
+    /// Where reading stopped, for a handle that reads a damaged store ([`Options::degraded`]): what was committed behind
+    /// is not known here, so that an id that is not found may still have been there.
+    pub fn damage(&self) -> Option<&str> {
+        self.inner.damage.get().map(String::as_str)
     }
 
     /// A channel that tells when the head moves, by this process or, at [`Self::refresh`] and at commits, by

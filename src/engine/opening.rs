@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, LazyLock, Weak};
+use std::sync::{Arc, LazyLock, OnceLock, Weak};
 
 use parking_lot::Mutex;
 
@@ -146,6 +146,7 @@ impl Memory {
             disk,
             watchers: Watchers::default(),
             warnings: Mutex::default(),
+            damage: OnceLock::new(),
         };
         let memory = Self {
             inner: Arc::new(inner),

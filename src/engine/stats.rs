@@ -3,6 +3,8 @@
 //! # Layer
 //! L5.
 
+use std::collections::HashSet;
+
 use crate::error::{Error, Result};
 
 use super::memory::Memory;
@@ -49,10 +51,16 @@ impl Memory {
     pub fn stats(&self) -> Result<Stats> {
         let view = self.view();
         let (mut live_bytes, mut orphans) = (0, 0);
+        let mut contents = HashSet::new();
         for object in view.objects() {
             let object = object?;
-            live_bytes +=
-                object.bytes().len() as u64 + object.content_digest().map_or(0, |(_, length)| length);
+            live_bytes += object.bytes().len() as u64;
+            // A content that several objects share is kept once.
+            if let Some((digest, length)) = object.content_digest()
+                && contents.insert(digest)
+            {
+                live_bytes += length;
+            }
             if let Some(parent) = object.parent() {
                 orphans += u64::from(view.entry_at(&self.suite().key_path(parent))?.is_none());
             }

@@ -179,7 +179,9 @@ impl Inner {
             self.take_in(history, &batch)
         })?;
         tell(total);
-        if let Some(damage) = &tail.damage {
+        if let Some(damage) = &tail.damage
+            && self.damage.set(damage.to_string()).is_ok()
+        {
             self.warnings
                 .lock()
                 .push(format!("reading stopped at damage: {damage}"));

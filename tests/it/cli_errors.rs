@@ -159,7 +159,7 @@ fn a_damaged_store_is_read_at_its_last_good_root() {
             .as_str()
             .is_some_and(|content| content.starts_with("content 29 "))
     );
-    folder.refused(1, &["get", "o/30", "--degraded"]);
+    folder.refused(5, &["get", "o/30", "--degraded"]);
     assert_eq!(folder.stream(&["export", "--degraded"]).len(), 30);
     let ran = folder.run(&["head", "--degraded"]);
     assert!(ran.err.contains("seq 30"), "the reader is told: {ran:?}");

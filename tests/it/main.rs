@@ -7,6 +7,8 @@
 #[cfg(feature = "cli")]
 mod cli_errors;
 #[cfg(feature = "cli")]
+mod cli_files;
+#[cfg(feature = "cli")]
 mod cli_ingest;
 #[cfg(feature = "cli")]
 mod cli_lines;

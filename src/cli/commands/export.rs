@@ -16,13 +16,14 @@ use super::pictures;
 use crate::cli::context::{Context, shown};
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
-use crate::cli::verbs::{Export, ExportFormat};
+use crate::cli::verbs::{Export, ExportFormat, PictureOf};
 use crate::engine::{Memory, View};
 use crate::error::{Error, Result};
 use crate::ingest::{self, Format, Piece, json as lines};
 use crate::object::Id;
 
 pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
+    check_options(verb)?;
     if let Some(drawing) = pictures::Drawing::of(verb.format) {
         return pictures::export(context, verb, drawing);
     }
@@ -56,6 +57,49 @@ pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
         }
     }
     Ok(DONE)
+}
+
+/// Refuses options that the form has no use for, rather than to ignore them.
+fn check_options(verb: &Export) -> Result<(), Failure> {
+    use PictureOf::{Tree, Trie};
+    let drawn = |what: PictureOf| match verb.format {
+        ExportFormat::Html => true,
+        ExportFormat::Dot | ExportFormat::Svg => verb.picture.unwrap_or(Tree) == what,
+        _ => false,
+    };
+    let one_picture = matches!(verb.format, ExportFormat::Dot | ExportFormat::Svg);
+    let picture = one_picture || verb.format == ExportFormat::Html;
+    for (option, given, used, hint) in [
+        (
+            "--picture",
+            verb.picture.is_some(),
+            one_picture,
+            "it goes with --format dot and svg; html shows all three",
+        ),
+        (
+            "--rows",
+            verb.rows.is_some(),
+            picture,
+            "it goes with --format dot, svg and html",
+        ),
+        (
+            "--under",
+            verb.under.is_some(),
+            drawn(Tree),
+            "it goes with a picture of the tree: --format html, or svg or dot",
+        ),
+        (
+            "--from",
+            verb.from.is_some(),
+            drawn(Trie),
+            "it goes with --format html, or with --picture trie",
+        ),
+    ] {
+        if given && !used {
+            return Err(Failure::usage(format!("{option} has no use here"), hint));
+        }
+    }
+    Ok(())
 }
 
 fn export_lines(context: &mut Context, memory: &Memory, view: &View, path: Option<&Path>) -> Done {
@@ -212,11 +256,39 @@ impl From<io::Error> for Stopped {
     }
 }
 
-/// Writes the file beside its place and moves it there when it is whole.
+/// Writes a file: beside its place, and moved there when it is whole. Where a link leads to, the file is replaced and
+/// not the link, and it keeps its permissions; what is no file, such as a pipe or a device, is written to.
 pub(super) fn write_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Stopped>,
 ) -> Result<()> {
+    let written = match fs::metadata(path) {
+        Ok(there) if !there.is_file() => write_through(path, write),
+        Ok(there) => fs::canonicalize(path)
+            .map_err(Stopped::Writing)
+            .and_then(|target| write_beside(&target, Some(there.permissions()), write)),
+        Err(_) => write_beside(path, None, write),
+    };
+    written.map_err(|stopped| match stopped {
+        Stopped::Reading(error) => error,
+        Stopped::Writing(error) => not_written(path, error),
+    })
+}
+
+fn write_through(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Stopped>,
+) -> Result<(), Stopped> {
+    let mut out = BufWriter::new(File::options().write(true).open(path)?);
+    write(&mut out)?;
+    Ok(out.flush()?)
+}
+
+fn write_beside(
+    path: &Path,
+    permissions: Option<fs::Permissions>,
+    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Stopped>,
+) -> Result<(), Stopped> {
     let mut unfinished = path.as_os_str().to_owned();
     unfinished.push(".unfinished");
     let unfinished = PathBuf::from(unfinished);
@@ -226,16 +298,14 @@ pub(super) fn write_file(
         let mut out = BufWriter::new(File::create_new(&unfinished)?);
         write(&mut out)?;
         let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        if let Some(permissions) = permissions {
+            file.set_permissions(permissions)?;
+        }
         file.sync_all()?;
-        fs::rename(&unfinished, path)?;
-        Ok(())
+        Ok(fs::rename(&unfinished, path)?)
     };
-    whole().map_err(|stopped| {
+    whole().inspect_err(|_| {
         // What failed is told; that the unfinished file may stay behind is not worth a second message.
         drop(fs::remove_file(&unfinished));
-        match stopped {
-            Stopped::Reading(error) => error,
-            Stopped::Writing(error) => not_written(path, error),
-        }
     })
 }

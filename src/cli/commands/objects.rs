@@ -15,7 +15,7 @@ use crate::cli::output::{Meaning, printable};
 use crate::cli::time;
 use crate::cli::verbs::{Get, History, List, Remove};
 use crate::engine::{HistoryEntry, Memory, Query, View};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::ingest::json as lines;
 use crate::object::{Id, Kind, Object, Scope, Time, Value};
 
@@ -28,7 +28,7 @@ pub(super) fn get(context: &mut Context, verb: &Get) -> Done {
     let id = Id::new(&verb.id)?;
     let Some(object) = view.get(&id)? else {
         let past = memory.history(&id)?;
-        return Err(no_object(&id, &view, past.first()).into());
+        return Err(no_object(&memory, &id, &view, past.first()).into());
     };
     if context.output.is_json() {
         context.output.document(&json::object(&view, &object)?)?;
@@ -214,7 +214,7 @@ pub(super) fn history(context: &mut Context, verb: &History) -> Done {
         .peekable();
     if entries.peek().is_none() {
         let later = memory.history(&id)?;
-        return Err(no_object(&id, &view, later.last()).into());
+        return Err(no_object(&memory, &id, &view, later.last()).into());
     }
     let now = memory.view().now();
     let mut table = Table::new(&["seq", "version", "op", "lane", "when"]);
@@ -276,17 +276,34 @@ pub(super) fn remove(context: &mut Context, verb: &Remove) -> Done {
 }
 
 /// There is no such object in a state; `other` is a change of it in another one.
-fn no_object(id: &Id, view: &View, other: Option<&HistoryEntry>) -> Error {
+fn no_object(memory: &Memory, id: &Id, view: &View, other: Option<&HistoryEntry>) -> Error {
     let seq = view.commit().commit.seq;
     let error = Error::not_found(format!("there is no object '{id}' at seq:{seq}"));
-    let Some(other) = other else {
-        return error.with_hint("no commit ever had it; treering list shows what there is");
-    };
-    let when = other.commit.commit.seq;
-    error.with_hint(match other.digest {
-        Some(_) => format!("seq:{when} put it: see treering history '{id}'"),
-        None => format!("seq:{when} removed it: see treering history '{id}'"),
-    })
+    match other.map(|other| (other.commit.commit.seq, other)) {
+        None => match memory.damage() {
+            Some(damage) => cannot_be_said(&format!("there is an object '{id}'"), damage),
+            None => error.with_hint("no commit ever had it; treering list shows what there is"),
+        },
+        Some((when, other)) => {
+            let what = match (other.digest, other.commit.commit.op.as_str()) {
+                (Some(_), "put" | "ingest") => "put it",
+                (Some(_), _) => "brought it back",
+                (None, _) => "removed it",
+            };
+            error.with_hint(format!("seq:{when} {what}: see treering history '{id}'"))
+        }
+    }
+}
+
+/// What is absent before the damage may stand behind it: that is no answer of "not found".
+pub(super) fn cannot_be_said(what: &str, damage: &str) -> Error {
+    Error::new(
+        ErrorKind::Corrupt,
+        format!("whether {what} cannot be said: reading stopped at damage: {damage}"),
+    )
+    .with_hint(
+        "what was committed behind the damage is not served; treering verify names all that is damaged",
+    )
 }
 
 /// Reads `name=text` or `name:=JSON`.

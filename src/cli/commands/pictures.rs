@@ -12,7 +12,7 @@ use super::export::write_file;
 use crate::cli::context::{Context, shown};
 use crate::cli::errors::{DONE, Done};
 use crate::cli::human::counted;
-use crate::cli::picture::{self, Picture};
+use crate::cli::picture::{self, Picture, ROWS_DRAWN};
 use crate::cli::verbs::{Export, ExportFormat, PictureOf};
 use crate::engine::{Memory, View};
 use crate::error::{Error, Result};
@@ -39,6 +39,7 @@ impl Drawing {
 }
 
 pub(super) fn export(context: &mut Context, verb: &Export, drawing: Drawing) -> Done {
+    let picture = verb.picture.unwrap_or(PictureOf::Tree);
     let memory = context.open_to_read()?;
     let view = context.view(&memory)?;
     let (text, rows) = match drawing {
@@ -51,7 +52,7 @@ pub(super) fn export(context: &mut Context, verb: &Export, drawing: Drawing) -> 
             (picture::html(&title, &pictures), rows)
         }
         Drawing::Dot | Drawing::Svg => {
-            let drawn = draw(context, &memory, &view, verb, verb.picture)?;
+            let drawn = draw(context, &memory, &view, verb, picture)?;
             let text = if drawing == Drawing::Dot {
                 picture::dot(&drawn)
             } else {
@@ -94,7 +95,7 @@ fn title(context: &Context, view: &View) -> Result<String> {
 }
 
 fn draw(context: &Context, memory: &Memory, view: &View, verb: &Export, what: PictureOf) -> Result<Picture> {
-    let rows = verb.rows.max(1);
+    let rows = verb.rows.unwrap_or(ROWS_DRAWN).max(1);
     match what {
         PictureOf::Tree => {
             let under = verb.under.as_deref().map(Id::new).transpose()?;

@@ -16,6 +16,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::objects::cannot_be_said;
 use super::put::input_error;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure, NO};
@@ -337,6 +338,9 @@ pub(super) fn contains(context: &mut Context, verb: &Contains) -> Done {
         if commit.commit.seq > newest {
             state = Containment::Absent;
         }
+    }
+    if let (Containment::Absent, Some(damage)) = (state, memory.damage()) {
+        return Err(cannot_be_said(&format!("{} is kept", verb.digest), damage).into());
     }
     let name = match state {
         Containment::Kept => "kept",
