@@ -198,7 +198,9 @@ impl Cli {
                 }
             }
         };
-        Ok((before.overlaid_by(after), verb))
+        let options = before.overlaid_by(after);
+        options.refuse_two_modes(&verb)?;
+        Ok((options, verb))
     }
 
     /// The definition, with the help page for lines of this width.
@@ -298,6 +300,21 @@ impl AnyOptions {
                 wait: after.commit.wait.or(self.commit.wait),
                 reason: after.commit.reason.or(self.commit.reason),
             },
+        }
+    }
+
+    /// Refuses to write one answer in two ways; where both stand on one side of the verb clap does.
+    fn refuse_two_modes(&self, verb: &Verb) -> Result<(), Failure> {
+        let mode = match verb {
+            Verb::Debug(debug) if debug.mode.is_some() => Some("--mode"),
+            _ => self.agent.then_some("--agent"),
+        };
+        match mode {
+            Some(mode) if self.json => Err(Failure::usage(
+                format!("--json and {mode} say how to write the same answer"),
+                "give one of them",
+            )),
+            _ => Ok(()),
         }
     }
 

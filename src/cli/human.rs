@@ -299,11 +299,11 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     start
 }
 
-/// An attribute's value on one line: text as it is, the rest as JSON.
+/// An attribute's value on one line, safe for a terminal: text as it is, the rest as JSON.
 pub(crate) fn value(value: &Value) -> String {
     match value {
         Value::Text(text) => one_line(text),
-        other => json::value(other).to_string(),
+        other => printable(&json::value(other).to_string()),
     }
 }
 
@@ -368,6 +368,14 @@ mod tests {
         assert_eq!(cut("grüner Tee", 6), "grü...");
         assert_eq!(one_line("a\n  b\tc"), "a b c");
         assert_eq!(one_line("a  b"), "a  b");
+    }
+
+    #[test]
+    fn no_value_steers_the_terminal() {
+        let hostile = || Value::Text("\u{9b}31mRED\u{202e}".to_owned());
+        let shown = r"\u{9b}31mRED\u{202e}";
+        assert_eq!(value(&hostile()), shown);
+        assert_eq!(value(&Value::List(vec![hostile()])), format!("[\"{shown}\"]"));
     }
 
     #[test]

@@ -39,6 +39,11 @@ const BAR_AFTER: Duration = Duration::from_millis(300);
 /// Fewer steps than this need no bar either.
 const STEPS_LEAST: usize = 50;
 
+/// Bytes of lines that wait for their fence.
+const FENCED_MAX: usize = 4 << 20;
+/// Characters of a message that people see.
+const MESSAGE_MAX: usize = 4_000;
+
 /// What a coloured piece of text means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
@@ -70,10 +75,6 @@ pub(crate) enum Mode {
 }
 
 /// The output of one run.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent facts about where the output goes"
-)]
 pub(crate) struct Output {
     mode: Mode,
     /// Whether tables begin with a line that names their columns: in the shell, where nobody has `--help` at hand.
@@ -81,8 +82,8 @@ pub(crate) struct Output {
     coloured: bool,
     width: Option<usize>,
     out: BufWriter<Box<dyn io::Write>>,
-    /// Whether a fence of Markdown is open.
-    fenced: bool,
+    /// Lines that wait for the fence of Markdown around them, which depends on what they hold.
+    fenced: String,
     /// Set when the user wants no more of it.
     stop: Option<Arc<AtomicBool>>,
     /// Shows how far long work has come.
@@ -106,7 +107,7 @@ impl Output {
             coloured,
             width,
             out: BufWriter::with_capacity(1 << 16, Box::new(stdout)),
-            fenced: false,
+            fenced: String::new(),
             stop: None,
             bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8)),
             awaited: Arc::new(AtomicBool::new(true)),
@@ -189,7 +190,6 @@ impl Output {
 
     /// Ends one command of a shell: closes what is open, hands over what is buffered, and says what was noted.
     pub(crate) fn end_command(&mut self) -> Result<(), Failure> {
-        self.close_fence()?;
         let flushed = self.flush();
         for (code, message) in std::mem::take(&mut self.notes) {
             to_stderr(&json!({ "note": { "code": code, "message": message } }).to_string());
@@ -205,18 +205,27 @@ impl Output {
         report(failure, self.is_json(), &notes);
     }
 
-    fn open_fence(&mut self) -> Result<(), Failure> {
-        if self.mode == Mode::Markdown && !std::mem::replace(&mut self.fenced, true) {
-            return writeln!(self.out, "```text").map_err(Failure::from_output);
+    /// Writes a line: in Markdown it waits for its fence.
+    fn write_line(&mut self, text: impl Display) -> Result<(), Failure> {
+        self.begin_line()?;
+        if self.mode != Mode::Markdown {
+            return writeln!(self.out, "{text}").map_err(Failure::from_output);
+        }
+        let _ = writeln!(self.fenced, "{text}");
+        if self.fenced.len() > FENCED_MAX {
+            return self.close_fence();
         }
         Ok(())
     }
 
+    /// Writes what waits in a fence that nothing in it ends.
     fn close_fence(&mut self) -> Result<(), Failure> {
-        if std::mem::take(&mut self.fenced) {
-            return writeln!(self.out, "```").map_err(Failure::from_output);
+        let lines = std::mem::take(&mut self.fenced);
+        if lines.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let fence = fence_around(&lines);
+        write!(self.out, "{fence}text\n{lines}{fence}\n").map_err(Failure::from_output)
     }
 
     /// Writes one row of a Markdown table, or the line below its headings.
@@ -250,8 +259,10 @@ impl Output {
 
     /// Writes one document, or one line of a stream.
     pub(crate) fn document(&mut self, document: &Value) -> Result<(), Failure> {
+        if self.mode == Mode::Markdown {
+            return self.write_line(document);
+        }
         self.begin_line()?;
-        self.open_fence()?;
         serde_json::to_writer(&mut self.out, document)
             .map_err(io::Error::from)
             .and_then(|()| self.out.write_all(b"\n"))
@@ -265,9 +276,7 @@ impl Output {
 
     /// Writes one line for people.
     pub(crate) fn line(&mut self, text: impl Display) -> Result<(), Failure> {
-        self.begin_line()?;
-        self.open_fence()?;
-        writeln!(self.out, "{text}").map_err(Failure::from_output)
+        self.write_line(text)
     }
 
     /// Writes the name of something and what it is, the name in a column of this width behind a margin.
@@ -287,6 +296,7 @@ impl Output {
 
     /// Hands what was written so far to the reader.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        self.close_fence()?;
         self.out.flush().map_err(Failure::from_output)
     }
 
@@ -364,7 +374,7 @@ impl Output {
 
     /// Ends the run: writes out what is buffered, then says what went wrong, if anything did.
     pub(crate) fn finish(mut self, done: Result<u8, Failure>) -> ExitCode {
-        let flushed = self.close_fence().and_then(|()| self.flush());
+        let flushed = self.flush();
         let done = done.and_then(|code| flushed.map(|()| code));
         let json = self.is_json();
         // Whatever is left in the buffer after a failed flush has no reader: dropping it must not try again.
@@ -405,7 +415,8 @@ fn report(failure: &Failure, json: bool, notes: &[(&'static str, String)]) {
     let error = &document["error"];
     let coloured = coloured_errors();
     let mut text = paint(coloured, Meaning::Bad, "error: ");
-    text.push_str(&printable(error["message"].as_str().unwrap_or_default()));
+    let message = error["message"].as_str().unwrap_or_default();
+    text.push_str(&printable(&human::cut(message, MESSAGE_MAX)));
     for id in error["ids"]
         .as_array()
         .into_iter()
@@ -497,6 +508,12 @@ pub(crate) fn printable(text: &str) -> String {
     safe
 }
 
+/// A fence of Markdown that is longer than any run of its characters in `text`.
+fn fence_around(text: &str) -> String {
+    let runs = text.split(|character| character != '`').map(str::len);
+    "`".repeat(runs.max().map_or(3, |longest| longest.max(2) + 1))
+}
+
 /// The text in the colour of its meaning, if colours are wanted.
 pub(crate) fn paint(coloured: bool, meaning: Meaning, text: impl Display) -> String {
     if !coloured {
@@ -557,6 +574,18 @@ mod tests {
         assert_eq!(printable("a\u{1b}[31mb\tc\n"), "a\\u{1b}[31mb\tc\n");
         assert_eq!(printable("abc\u{202e}cba"), "abc\\u{202e}cba");
         assert_eq!(printable("Grüße"), "Grüße");
+    }
+
+    #[test]
+    fn no_text_ends_its_fence() {
+        for (text, fence) in [
+            ("a", "```"),
+            ("``", "```"),
+            ("a\n```\nb", "````"),
+            ("x ````` `", "``````"),
+        ] {
+            assert_eq!(fence_around(text), fence, "{text}");
+        }
     }
 
     #[test]

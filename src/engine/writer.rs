@@ -73,7 +73,11 @@ impl Writer {
         lane_of(self.session.as_deref(), self.actor.as_deref())
     }
 
-    pub(super) fn check(&self) -> Result<()> {
+    /// Whether a commit takes these names and texts.
+    ///
+    /// # Errors
+    /// `InvalidInput`: one is empty or too long.
+    pub(crate) fn check(&self) -> Result<()> {
         for (what, text) in [("actor", &self.actor), ("session", &self.session)] {
             let Some(text) = text else { continue };
             if text.is_empty() || text.len() > 256 || text.chars().any(char::is_control) {

@@ -105,10 +105,18 @@ fn would(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     let writer = shell.context.writer();
     let head = memory.view();
     let revision = arguments.word(1);
+    let mut needs = None;
     let (told, state, changes) = match (arguments.needed(0)?, revision) {
         ("rollback", Some(revision)) => {
             let revision = revision::parse(revision)?;
-            let (info, _) = memory.rollback_preview(&revision, arguments.has("--all"), &writer)?;
+            let preview = |all| memory.rollback_preview(&revision, all, &writer);
+            let (info, _) = match preview(arguments.has("--all")) {
+                Err(refused) if refused.code() == "other_lanes" => {
+                    needs = Some(refused);
+                    preview(true)?
+                }
+                previewed => previewed?,
+            };
             let state = memory.view_at(&revision, writer.lane())?;
             let changes = memory.diff(&head, &state)?;
             let seq = head.commit().commit.seq;
@@ -139,6 +147,9 @@ fn would(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
         output.line(told)?;
     }
     show_changes(output, &head, &state, &changes, limit)?;
+    if let Some(refused) = needs {
+        output.note("needs", format!("this needs --all: {refused}"));
+    }
     Ok(DONE)
 }
 

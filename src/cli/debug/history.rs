@@ -119,6 +119,7 @@ fn watch(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
         .map(|text| arguments.parse_number(text))
         .transpose()?;
     let mut left = most.unwrap_or(u64::MAX);
+    shell.check_folder()?;
     let memory = shell.memory()?;
     let mut seen = memory.view().commit().commit.seq;
     let output = &mut shell.context.output;
@@ -126,8 +127,10 @@ fn watch(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
         output.note("watching", format!("watching from seq:{seen} on; Ctrl-C ends it"));
     }
     while left > 0 {
-        output.check_stop()?;
+        shell.context.output.check_stop()?;
         std::thread::sleep(LOOK_EVERY);
+        shell.check_folder()?;
+        let output = &mut shell.context.output;
         let newest = memory.refresh()?.commit().commit.seq;
         while seen < newest && left > 0 {
             (seen, left) = (seen + 1, left - 1);

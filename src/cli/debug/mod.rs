@@ -14,6 +14,7 @@ mod files;
 mod help;
 mod hex;
 mod history;
+mod lines;
 mod objects;
 mod pager;
 mod rows;
@@ -33,8 +34,8 @@ use crate::cli::commands::input_error;
 use crate::cli::context::{Context, shown};
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::verbs::Debug;
-use crate::error::Error;
 
+use lines::Lines;
 use shell::Shell;
 
 /// Runs the shell until its commands, or the person, come to an end.
@@ -100,14 +101,9 @@ struct Script<'a> {
 impl Script<'_> {
     /// Runs the lines of a file. `Err` ends the script.
     fn read(&mut self, name: &str, lines: impl BufRead) -> Result<(), Failure> {
-        for (index, line) in lines.lines().enumerate() {
-            let line = line.map_err(|error| Error::io(format_args!("reading {name}"), error))?;
-            let place = if name.is_empty() {
-                format!("line {}", index + 1)
-            } else {
-                format!("{name}:{}", index + 1)
-            };
-            self.run(&place, &line)?;
+        let mut lines = Lines::new(name.to_owned(), lines);
+        while let Some(line) = lines.next()? {
+            self.run(&lines.place(), &line)?;
             if self.shell.ended {
                 break;
             }

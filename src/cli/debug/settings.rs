@@ -10,6 +10,7 @@ use super::table::{Command, Completes};
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::short;
 use crate::cli::output::Mode;
+use crate::engine::Writer;
 
 const ON_OFF: &[&str] = &["on", "off"];
 
@@ -120,6 +121,7 @@ fn at(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
 
 fn lane(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     if let Some(name) = arguments.word(0) {
+        Writer::new().session(name).check()?;
         shell.context.options.lane.session = Some(name.to_owned());
     }
     let lane = shell.context.lane();

@@ -6,7 +6,9 @@
 //! # Invariants
 //! - DBG-1: without `--write` the store is opened read-only, whatever is typed.
 
-use std::path::PathBuf;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Parser as _;
@@ -16,13 +18,16 @@ use super::table::{self, Command, Run};
 use super::words;
 use crate::cli::args::{AnyOptions, Cli, LaneOptions};
 use crate::cli::commands;
-use crate::cli::context::{Context, explain, looks_like_store};
+use crate::cli::context::{Context, explain, looks_like_store, shown};
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human;
 use crate::cli::output::Mode;
 use crate::cli::verbs::Verb;
 use crate::engine::{CommitInfo, Memory, View};
 use crate::error::{Error, ErrorKind, Result};
+
+/// Characters of an unknown name that a message repeats.
+const TYPED_SHOWN: usize = 60;
 
 /// A running shell.
 #[expect(
@@ -45,6 +50,8 @@ pub(super) struct Shell<'a> {
     pub(super) ended: bool,
     /// The folder of the store.
     pub(super) path: PathBuf,
+    /// Which folder that was when it was opened; `None` if it could not be asked.
+    folder: Option<(u64, u64)>,
     /// Why no state can be read, if so.
     unreadable: Option<Error>,
 }
@@ -64,6 +71,7 @@ impl<'a> Shell<'a> {
             pager: true,
             interactive,
             ended: false,
+            folder: identity(&path),
             path,
             unreadable: None,
         };
@@ -191,11 +199,31 @@ impl<'a> Shell<'a> {
         let Some(memory) = self.context.kept().cloned() else {
             return;
         };
-        if let Err(error) = memory.refresh() {
+        if let Err(error) = self.check_folder().and_then(|()| memory.refresh()) {
             let seq = memory.view().commit().commit.seq;
             let told = format!("cannot read beyond seq:{seq}: {error}");
             self.context.output.note("stale", told);
         }
+    }
+
+    /// Whether the store is still where it was opened. What was opened can be read on, but nobody writes to it.
+    ///
+    /// # Errors
+    /// `NotFound` if its folder was moved, removed or replaced.
+    pub(super) fn check_folder(&self) -> Result<()> {
+        let now = identity(&self.path);
+        if now == self.folder {
+            return Ok(());
+        }
+        let path = shown(&self.path);
+        let told = if now.is_some() {
+            format!("{path} is another folder than the one that was opened")
+        } else {
+            format!("{path} is no longer there")
+        };
+        Err(Error::not_found(told)
+            .with_code("store_moved")
+            .with_hint("start treering debug again, on the folder that holds the store now"))
     }
 
     fn carry_out(&mut self, command: &Command, words: &[String]) -> Done {
@@ -289,6 +317,12 @@ impl<'a> Shell<'a> {
     }
 }
 
+/// What tells a folder from any other that has its name.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
 /// Whether a line asks for an answer that ends only when somebody stops it.
 pub(super) fn is_endless(line: &str) -> bool {
     let words = words::split(line).unwrap_or_default();
@@ -300,8 +334,10 @@ pub(super) fn is_endless(line: &str) -> bool {
 
 pub(super) fn unknown(typed: &str) -> Failure {
     let hint = match table::nearest(typed) {
+        _ if table::is_verb(typed) => format!("that is a verb of the program: treering {typed}"),
         Some(meant) => format!("did you mean {meant}? help lists all commands"),
         None => "help lists all commands".to_owned(),
     };
-    Failure::usage(format!("there is no command '{}'", human::one_line(typed)), hint)
+    let typed = human::one_line(&human::cut(typed, TYPED_SHOWN));
+    Failure::usage(format!("there is no command '{typed}'"), hint)
 }

@@ -161,6 +161,9 @@ pub(super) fn find(name: &str) -> Option<&'static Command> {
 /// The name that was perhaps meant.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
     let name = name.trim_start_matches('.');
+    if name.len() > TYPED_MAX {
+        return None;
+    }
     let names: Vec<&'static str> = all()
         .flat_map(|command| std::iter::once(&command.name).chain(command.aliases))
         .copied()
@@ -171,9 +174,21 @@ pub(super) fn nearest(name: &str) -> Option<&'static str> {
     if let Some(found) = names.iter().find(started) {
         return Some(found);
     }
-    let (distance, found) = names.iter().map(|known| (distance(known, name), known)).min()?;
-    (distance <= 1 + name.len() / 4).then_some(*found)
+    // One slip turns any short name into another.
+    let long = names.iter().filter(|known| known.len() > 2);
+    let (distance, found) = long.map(|known| (distance(known, name), known)).min()?;
+    (distance <= name.len() / 3).then_some(*found)
 }
+
+/// Whether the program has a verb of this name, for people.
+pub(super) fn is_verb(name: &str) -> bool {
+    DEFINITION
+        .find_subcommand(name)
+        .is_some_and(|verb| !verb.is_hide_set())
+}
+
+/// The longest name, in bytes, that may be a slip of the hand.
+const TYPED_MAX: usize = 64;
 
 /// How many characters must be put in, left out, changed or swapped with the next to make one of the other.
 fn distance(one: &str, other: &str) -> usize {
@@ -281,7 +296,10 @@ mod tests {
         ] {
             assert_eq!(nearest(typed), Some(meant), "{typed}");
         }
-        assert_eq!(nearest("xyzzyplugh"), None);
+        for typed in ["xyzzyplugh", "h", "init", "zz", &"list".repeat(1 << 20)] {
+            assert_eq!(nearest(typed), None, "{}", typed.len());
+        }
+        assert!(is_verb("ingest") && !is_verb("xyzzyplugh"));
         assert_eq!(distance("ab", "ba"), 1);
         assert_eq!(distance("", "abc"), 3);
     }

@@ -76,3 +76,43 @@ fn a_store_that_cannot_be_written_is_read() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(bytes_below(&folder.store()), before);
 }
+
+#[test]
+fn a_store_that_was_moved_is_not_waited_for() {
+    let folder = Folder::new();
+    story::tell(&folder.store());
+    let mut watching = folder.command(&["debug", "-c", "watch"]);
+    let mut watching = watching.stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(watching.stderr.take().unwrap()).lines();
+    assert!(said.next().unwrap().unwrap().starts_with("watching from"));
+    fs::rename(folder.store(), folder.path("elsewhere")).unwrap();
+    let told = said.next().unwrap().unwrap();
+    assert!(told.contains("is no longer there"), "{told}");
+    assert_eq!(watching.wait().unwrap().code(), Some(1));
+
+    fs::rename(folder.path("elsewhere"), folder.store()).unwrap();
+    let mut shell = folder.command(&["debug"]);
+    let shell = shell
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut shell = shell.spawn().unwrap();
+    let mut ask = shell.stdin.take().unwrap();
+    let mut answers = BufReader::new(shell.stdout.take().unwrap()).lines();
+    writeln!(ask, "lane").unwrap();
+    assert_eq!(answers.next().unwrap().unwrap(), "lane default");
+    fs::rename(folder.store(), folder.path("elsewhere")).unwrap();
+    folder.json(&["init"]);
+    writeln!(ask, "lane").unwrap();
+    drop(ask);
+    let told = BufReader::new(shell.stderr.take().unwrap())
+        .lines()
+        .next()
+        .unwrap()
+        .unwrap();
+    assert!(
+        told.starts_with("cannot read beyond seq:5: ") && told.contains("is another folder"),
+        "{told}"
+    );
+    assert_eq!(shell.wait().unwrap().code(), Some(0));
+}

@@ -158,3 +158,100 @@ fn a_damaged_store_is_served_as_far_as_it_stands() {
     .unwrap();
     assert_eq!(bytes_below(&folder.store()), before);
 }
+
+#[test]
+fn a_script_is_text_in_lines_of_bounded_length() {
+    let folder = with_two_commits();
+    let ran = folder.feed(&["debug"], "\u{feff}get tea\r\n");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let long = folder.feed(&["debug"], "x".repeat(3 << 20));
+    assert_eq!(long.code, 1);
+    assert!(
+        long.err.contains("line 1: this line has more than 1 MiB"),
+        "{}",
+        long.err
+    );
+    let known = folder.feed(&["debug"], "x".repeat(1 << 20));
+    assert_eq!(known.code, 2);
+    assert!(known.err.len() < 400, "{} bytes", known.err.len());
+    folder.write("script", b"head\nget \xff\n");
+    let refused = folder.refused(1, &["debug", "-f", "script"]);
+    assert!(
+        text(&refused["message"]).starts_with("script:2: byte 5"),
+        "{refused}"
+    );
+    let endless = folder.refused(1, &["debug", "-f", "/dev/zero"]);
+    assert_eq!(endless["code"], "over_limit");
+}
+
+#[test]
+fn nothing_in_an_answer_ends_its_fence_or_steers_the_terminal() {
+    let folder = Folder::with_store();
+    let object = r#"{"id":"a","kind":"note","content":"see\n```\n# not a heading","attributes":{"l":["\u009b31mRED","\u202eRTL"]}}"#;
+    folder.write("a.jsonl", object);
+    folder.json(&["put", "--jsonl", "a.jsonl"]);
+    let ran = folder.run(&["debug", "--mode", "markdown", "-c", "get a", "-c", "head"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(ran.out.matches("````text\n").count(), 1, "{}", ran.out);
+    assert_eq!(ran.out.matches("\n````\n").count(), 1, "{}", ran.out);
+    assert_eq!(ran.out.matches("\n```text\n").count(), 1, "{}", ran.out);
+    for ran in [
+        ran,
+        folder.run(&["get", "a"]),
+        folder.run(&["debug", "-c", "get a"]),
+    ] {
+        assert!(
+            ran.out.contains(r"\u{9b}31mRED") && ran.out.contains(r"\u{202e}RTL"),
+            "{ran:?}"
+        );
+        assert!(!ran.out.contains(['\u{9b}', '\u{202e}']), "{ran:?}");
+    }
+}
+
+#[test]
+fn one_answer_is_written_in_one_way() {
+    let folder = with_two_commits();
+    for arguments in [
+        &["--json", "debug", "--mode", "table", "-c", "head"][..],
+        &["debug", "--json", "--mode", "table", "-c", "head"],
+        &["--json", "head", "--agent"],
+    ] {
+        let refused = folder.run(arguments).refusal(2);
+        assert_eq!(refused["code"], "usage", "{arguments:?}");
+    }
+}
+
+#[test]
+fn an_unknown_command_is_hinted_at_only_where_it_is_near() {
+    let folder = with_two_commits();
+    let hint = |command: &str| text(&folder.refused(2, &["debug", "-c", command])["hint"]);
+    assert_eq!(hint("h"), "help lists all commands");
+    assert_eq!(hint("init"), "that is a verb of the program: treering init");
+    assert_eq!(hint("export x"), "that is a verb of the program: treering export");
+    assert!(hint("snaphots").contains("did you mean snapshots?"));
+}
+
+#[test]
+fn a_lane_has_the_name_that_a_commit_takes() {
+    let folder = with_two_commits();
+    let long = format!("lane {}", "x".repeat(300));
+    for command in ["lane ''", &long] {
+        let refused = folder.refused(1, &["debug", "-c", command]);
+        assert!(text(&refused["message"]).contains("1 to 256 bytes"), "{refused}");
+    }
+}
+
+#[test]
+fn a_rollback_over_other_lanes_is_shown_with_what_it_needs() {
+    let folder = with_two_commits();
+    folder.json(&["put", "x", "--kind", "y", "--session", "other"]);
+    let ran = folder.run(&["debug", "-c", "would rollback seq:1"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(
+        ran.err.contains("needs --all") && ran.err.contains("other"),
+        "{ran:?}"
+    );
+    assert!(ran.out.contains("green"), "{ran:?}");
+    let ran = folder.run(&["debug", "-c", "would rollback seq:1 --all"]);
+    assert!(ran.code == 0 && !ran.err.contains("needs"), "{ran:?}");
+}

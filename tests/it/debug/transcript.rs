@@ -55,8 +55,8 @@ fn answers(folder: &Folder) -> String {
     command.stdout(out.try_clone().unwrap()).stderr(out);
     assert_eq!(
         command.status().unwrap().code(),
-        Some(3),
-        "the first question without an answer is a rollback over other lanes"
+        Some(2),
+        "the first question without an answer is a command that does not exist"
     );
     settled(&fs::read_to_string(&together).unwrap(), folder)
 }
