@@ -208,7 +208,7 @@ impl Memory {
         self.inner.watchers.add()
     }
 
-    /// Makes everything durable that was acknowledged; only with [`Durability::Interval`] is there anything.
+    /// Makes everything durable that was acknowledged; only with [`Durability::Interval`](super::Durability::Interval) is there anything.
     ///
     /// # Errors
     /// `Io` if the sync failed: the handle is poisoned then.
