@@ -76,6 +76,11 @@ const CONTEXTS: [&str; 14] = [
     "treering v1 batch",
 ];
 
+/// SHA-256 of bytes as they are, without domain or padding: for what other standards ask for. No digest of a store.
+pub fn sha256(bytes: &[u8]) -> [u8; DIGEST_LEN] {
+    sha2::Sha256::digest(bytes).into()
+}
+
 /// The derived keys of [`CONTEXTS`], computed once.
 static CONTEXT_KEYS: LazyLock<[blake3::hazmat::ContextKey; 14]> =
     LazyLock::new(|| CONTEXTS.map(blake3::hazmat::hash_derive_key_context));

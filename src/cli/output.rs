@@ -271,6 +271,7 @@ impl Output {
 
     /// Writes a text that is whole lines.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
+        self.begin_line()?;
         self.out.write_all(text.as_bytes()).map_err(Failure::from_output)
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 /// A verb, when it answers so, and the fields: `name:type`, `?` behind the type where it may be null, `*`
 /// where the field may be missing. A verb with several answers stands here several times.
-const ANSWERS: [(&str, &str, &str); 34] = [
+const ANSWERS: [(&str, &str, &str); 35] = [
     ("init", "", "store:text hash:hash format:count"),
     (
         "ingest",
@@ -114,6 +114,11 @@ const ANSWERS: [(&str, &str, &str); 34] = [
          derived_from:texts* event_time:time* expires:time* reserved:map* past:flag*",
     ),
     ("export", "into a file", "objects:count path:text files:count*"),
+    (
+        "export",
+        "a picture into a file",
+        "rows:count bytes:count path:text",
+    ),
     (
         "stats",
         "what is null is not known of a past state",

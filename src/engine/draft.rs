@@ -246,11 +246,14 @@ impl Draft {
         let origin = self.origin(object, Origin::least(self.writer.trust, origin))?;
         let encoded = object.encode(origin, self.base.inner.store.suite)?;
         let digest = encoded.digest;
-        let known =
-            self.origins.contains_key(&digest) || self.base.inner.store.records.find_place(digest)?.is_some();
-        if !known {
+        if self.origins.contains_key(&digest) {
+            // Staged for the state as well: it stays in history if the id is staged anew.
+            self.sources.insert(digest);
+        } else if self.base.inner.store.records.find_place(digest)?.is_none() {
+            let past = StagedObject::new(encoded);
+            self.note_sources(&past.object);
             self.origins.insert(digest, origin);
-            self.past.insert(digest, StagedObject::new(encoded));
+            self.past.insert(digest, past);
         }
         Ok(digest)
     }
@@ -271,6 +274,7 @@ impl Draft {
             let parent = self.base.inner.store.suite.key_path(parent);
             self.children.entry(parent).or_default().insert(key);
         }
+        self.note_sources(&new.object);
         let digest = new.object.digest();
         self.origins.insert(digest, new.object.origin());
         if self.past.remove(&digest).is_some() {
@@ -285,6 +289,15 @@ impl Draft {
                 new: Some(new),
             },
         );
+    }
+
+    /// Notes which versions of this draft vouch for the object's origin.
+    fn note_sources(&mut self, object: &Object) {
+        for digest in object.derived_from() {
+            if self.origins.contains_key(&digest) {
+                self.sources.insert(digest);
+            }
+        }
     }
 
     /// The base state's object at the key path, which must be this id's.
@@ -308,14 +321,11 @@ impl Draft {
     }
 
     /// The least of `class` and the stored origins of what the object is derived from.
-    fn origin(&mut self, object: &NewObject, class: Origin) -> Result<Origin> {
+    fn origin(&self, object: &NewObject, class: Origin) -> Result<Origin> {
         let mut origin = class;
         for digest in &object.derived_from {
             let source = match self.origins.get(digest) {
-                Some(staged) => {
-                    self.sources.insert(*digest);
-                    Some(*staged)
-                }
+                Some(staged) => Some(*staged),
                 None => self
                     .base
                     .inner

@@ -117,8 +117,8 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// A cycle goes through an id that got another parent: walk up from each of these. Where no edge of it was
-    /// there before, all its ids are new and placed now: a new id under one that stays needs no walk.
+    /// A cycle goes through an id that got another parent: walk up from each of these. Skipped is only a new id whose
+    /// parent stays: nobody was below it before, so a cycle through it has another id that got a parent, and that is walked.
     fn check_cycles(&self) -> Result<()> {
         let mut ends = HashSet::new();
         for (key, (id, placement)) in self.placed {

@@ -173,33 +173,38 @@ impl Catalog {
         self.unlinked.get(key).copied()
     }
 
-    /// Whether [`Self::settle`] has something to do.
+    /// Whether [`Self::taken_away`] has something to tell.
     pub(super) fn is_settled(&self) -> bool {
         self.left.is_empty()
     }
 
-    /// Notes the ids that rollbacks took away (CTL-3): costs what the rollbacks changed, once.
-    pub(super) fn settle(&mut self) -> Result<()> {
-        while let Some(&seq) = self.left.last() {
+    /// The ids that rollbacks took away and that are not noted yet, for [`Self::settle`]: costs what the rollbacks
+    /// changed.
+    pub(super) fn taken_away(&self) -> Result<Vec<(KeyPath, u32)>> {
+        let mut gone = Vec::new();
+        for &seq in &self.left {
             let after = seq.checked_add(1).and_then(|next| self.by_seq(next));
             let (Some(left), Some(after)) = (self.by_seq(seq), after) else {
                 return Err(Error::internal(format!(
                     "no commit follows {seq}, which was left"
                 )));
             };
-            let mut gone = Vec::new();
             for change in left.trie.diff(&after.trie, &NoSource) {
                 let change = change?;
                 if let (Some(old), None) = (change.old, change.new) {
                     gone.push((change.key, old.since));
                 }
             }
-            for (key, since) in gone {
-                self.note_unlinked(key, since);
-            }
-            self.left.pop();
         }
-        Ok(())
+        Ok(gone)
+    }
+
+    /// Notes what [`Self::taken_away`] told (CTL-3).
+    pub(super) fn settle(&mut self, gone: Vec<(KeyPath, u32)>) {
+        for (key, since) in gone {
+            self.note_unlinked(key, since);
+        }
+        self.left.clear();
     }
 
     pub(super) fn note_unlinked(&mut self, key: KeyPath, since: u32) {

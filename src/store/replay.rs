@@ -247,7 +247,9 @@ fn link_all(store: &Store, contents: &Contents, commit: &Commit, staged: Option<
     let parent = store.catalog.read().head().map(|head| head.trie.clone());
     let parent = parent.unwrap_or_default();
     if !store.catalog.read().is_settled() {
-        store.catalog.write().settle()?;
+        // Looked up beside readers; only the one who writes gets here, so nothing is left in between.
+        let gone = store.catalog.read().taken_away()?;
+        store.catalog.write().settle(gone);
     }
     let catalog = store.catalog.read();
     let mut state = NextState {

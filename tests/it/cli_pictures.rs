@@ -38,6 +38,8 @@ fn a_picture_is_no_json_document_and_needs_what_it_draws() {
     folder.put("a", "one");
     for (arguments, code) in [
         (&["export", "--format", "svg"][..], "unsupported_format"),
+        (&["export", "--format", "org"], "unsupported_format"),
+        (&["export", "--format", "markdown"], "unsupported_format"),
         (
             &["export", "--format", "svg", "--under", "nobody", "x.svg"],
             "not_found",

@@ -145,6 +145,8 @@ fn every_verb_answers_as_its_schema_says() {
         "contains 00000000",
         "export",
         "export all.jsonl",
+        "export --format org all.org",
+        "export --format svg all.svg",
         "snapshot --delete good",
         "completions bash",
         "man",

@@ -36,6 +36,7 @@ pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
         _ => return export_lines(context, &memory, &view, path),
     };
     match path {
+        None if context.output.is_json() => return Err(no_document().into()),
         None => {
             let written = ingest::for_each_piece::<Failure>(&memory, &view, format, true, &mut |piece| {
                 context.output.text(text_of(&piece))
@@ -191,6 +192,13 @@ fn tell_lowered(context: &mut Context, lowered: &[Id]) {
         );
         context.output.note("origins", note);
     }
+}
+
+/// What is no JSON is not written to an output that promises JSON.
+pub(super) fn no_document() -> Error {
+    Error::invalid("this form is no JSON document")
+        .with_code("unsupported_format")
+        .with_hint("name a file to write it to, or leave --json out")
 }
 
 fn text_of(piece: &Piece) -> &str {

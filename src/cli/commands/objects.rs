@@ -207,14 +207,13 @@ pub(super) fn history(context: &mut Context, verb: &History) -> Done {
     let id = Id::new(&verb.id)?;
     let view = context.view(&memory)?;
     let newest = view.commit().commit.seq;
-    let entries = memory.history(&id)?;
-    let mut entries = entries
+    let all = memory.history(&id)?;
+    let mut entries = all
         .iter()
         .filter(|entry| entry.commit.commit.seq <= newest)
         .peekable();
     if entries.peek().is_none() {
-        let later = memory.history(&id)?;
-        return Err(no_object(&memory, &id, &view, later.last()).into());
+        return Err(no_object(&memory, &id, &view, all.last()).into());
     }
     let now = memory.view().now();
     let mut table = Table::new(&["seq", "version", "op", "lane", "when"]);

@@ -8,14 +8,14 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::export::write_file;
+use super::export::{no_document, write_file};
 use crate::cli::context::{Context, shown};
 use crate::cli::errors::{DONE, Done};
 use crate::cli::human::counted;
 use crate::cli::picture::{self, Picture, ROWS_DRAWN};
 use crate::cli::verbs::{Export, ExportFormat, PictureOf};
 use crate::engine::{Memory, View};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::object::Id;
 
 /// How a picture is written.
@@ -63,10 +63,7 @@ pub(super) fn export(context: &mut Context, verb: &Export, drawing: Drawing) -> 
     };
     let Some(path) = verb.path.as_deref().filter(|path| *path != Path::new("-")) else {
         if context.output.is_json() {
-            let refused = Error::invalid("a picture is no JSON document").with_code("unsupported_format");
-            return Err(refused
-                .with_hint("name a file to write it to, or leave --json out")
-                .into());
+            return Err(no_document().into());
         }
         context.output.line(text.trim_end())?;
         return Ok(DONE);

@@ -7,10 +7,10 @@
 //! L9, part of cli.
 
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use super::svg::{DOT, INDENT, ROW, TOP, element};
 use super::{Picture, escaped};
+use crate::digest::sha256;
 
 const PAGE: &str = include_str!("page.html");
 const SCRIPT: &str = include_str!("page.js");
@@ -29,7 +29,7 @@ pub(in crate::cli) fn html(title: &str, pictures: &[Picture]) -> String {
     let data = data.to_string().replace('<', "\\u003c");
     let style = concat!(include_str!("page.css"), include_str!("picture.css"));
     let filled = |name: &str| match name {
-        "HASH" => base64(&Sha256::digest(SCRIPT.as_bytes())),
+        "HASH" => base64(&sha256(SCRIPT.as_bytes())),
         "TITLE" => escaped(title),
         "STYLE" => style.to_owned(),
         "PICTURES" => drawn.clone(),

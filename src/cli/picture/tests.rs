@@ -59,7 +59,12 @@ fn is_well_formed(xml: &str) -> bool {
             open.push(name(tag));
         }
     }
-    open.is_empty() && !xml.contains('\u{1b}') && !xml.contains('\u{ffff}')
+    let known = ["amp;", "lt;", "gt;", "quot;", "#39;"];
+    let entities = xml
+        .split('&')
+        .skip(1)
+        .all(|rest| known.iter().any(|entity| rest.starts_with(entity)));
+    open.is_empty() && entities && !xml.contains('\u{1b}') && !xml.contains('\u{ffff}')
 }
 
 #[test]

@@ -40,7 +40,7 @@ impl Side {
     }
 }
 
-/// Draws the nodes of `newer` and of `older` where they differ, at most `most` rows.
+/// Draws the nodes of `newer` and of `older` where they differ, at most `most` and a row for each branch among them that says what it shares.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if a node or an object cannot be read.

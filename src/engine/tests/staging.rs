@@ -202,3 +202,35 @@ fn a_store_opened_twice_is_one_memory() -> Result<()> {
     assert_eq!(content(&other.view(), "a").as_deref(), Some("text"));
     Ok(())
 }
+
+#[test]
+fn a_version_taken_along_stays_in_history_though_its_id_is_staged_anew() -> Result<()> {
+    // DRA-2, in each order.
+    for past_first in [true, false] {
+        let memory = Memory::in_memory()?;
+        let mut draft = memory.draft(Writer::new());
+        let earlier = note("page", "earlier");
+        let mut digest = None;
+        if past_first {
+            digest = Some(draft.put_past(&earlier, Origin::DirectUser)?);
+        }
+        draft.put(earlier.clone())?;
+        if !past_first {
+            digest = Some(draft.put_past(&earlier, Origin::DirectUser)?);
+        }
+        draft.put(note("page", "later"))?;
+        let mut summary = note("summary", "short");
+        summary.derived_from = digest.into_iter().collect();
+        draft.put(summary)?;
+        memory.commit(draft, "put")?;
+        assert!(
+            memory.version(digest.unwrap())?.is_some(),
+            "past first: {past_first}"
+        );
+        assert_eq!(
+            memory.view().get(&id("summary"))?.unwrap().origin(),
+            Origin::DirectUser
+        );
+    }
+    Ok(())
+}

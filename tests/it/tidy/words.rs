@@ -44,6 +44,11 @@ fn outside_world(files: &[Source]) -> Vec<String> {
     })
 }
 
+/// The crates of the hashes outside the one file that may name them.
+fn hash_crates(files: &[Source]) -> Vec<String> {
+    misplaced(files, &["blake3::", "sha2::"], |path| path == "src/digest.rs")
+}
+
 /// Code that is not finished.
 fn unfinished_code(files: &[Source]) -> Vec<String> {
     misplaced(files, &["todo!", "unimplemented!", "dbg!"], |_| false)
@@ -145,6 +150,11 @@ fn only_the_output_prints() {
 #[test]
 fn files_clock_and_random_bytes_have_their_places() {
     expect_none(&outside_world(&sources("src")));
+}
+
+#[test]
+fn only_digest_names_the_crates_of_the_hashes() {
+    expect_none(&hash_crates(&sources("src")));
 }
 
 #[test]
