@@ -8,6 +8,9 @@
 //!
 //! # Invariants
 //! - EXP-2: the text is ingested into an empty memory as exactly the objects that it was made of, or it is refused.
+//! - EXP-3: a part of a list is read as the same whatever stands before and after it in the list.
+
+use std::collections::HashSet;
 
 use serde_json::{Map, Value as Json};
 
@@ -15,7 +18,7 @@ use super::super::document::{DOCUMENT_KIND, Document, HEADING_KIND};
 use super::super::format::Format;
 use super::super::json;
 use super::super::order;
-use super::super::plan::{Existing, IngestOptions, plan};
+use super::super::plan::{Existing, IngestOptions, Write, plan};
 use super::tree::{Node, Tree};
 use crate::digest::HashSuite;
 use crate::error::{Error, Result};
@@ -112,17 +115,25 @@ fn read_back(
     suite: HashSuite,
 ) -> Result<Vec<Read>> {
     let root = &rendering.nodes[0].object;
-    let (path, whole) = match rendering.shape {
-        Shape::Document => (root.id.as_str(), text.to_owned()),
-        Shape::List => ("objects", format!("{}{text}", syntax.list_head())),
+    let (path, whole, around) = match rendering.shape {
+        Shape::Document => (root.id.as_str(), text.to_owned(), 0),
+        Shape::List => {
+            let neighbours = neighbours(rendering.nodes);
+            let [before, after] = [&neighbours[..2], &neighbours[2..]].map(|ids| headings(ids, syntax));
+            let whole = format!("{}{before}{text}{after}", syntax.list_head());
+            ("objects", whole, neighbours.len())
+        }
     };
     let read = Document::read(path, whole.as_bytes(), Some(syntax.format()))
         .and_then(|document| plan(&[document], &Nothing(suite), &IngestOptions::default()))
         .map_err(|_| refused(&root.id))?;
-    if read.put.len() != rendering.nodes.len() {
+    // In a list half of the neighbours stand before the objects; all of them have to be read as what they are.
+    let mut put = read.put;
+    let count = rendering.nodes.len();
+    if put.len() != count + around || put[count + around / 2..].iter().any(has_text) {
         return Err(refused(&root.id));
     }
-    let put = read.put.into_iter();
+    let put = put.drain(around / 2..count + around / 2);
     Ok(put
         .map(|write| {
             (
@@ -132,6 +143,28 @@ fn read_back(
             )
         })
         .collect())
+}
+
+/// Ids that no object of the tree has.
+fn neighbours(nodes: &[Node]) -> Vec<String> {
+    let taken: HashSet<&str> = nodes.iter().map(|node| node.object.id.as_str()).collect();
+    let free = (1..).map(|number| format!("neighbour-{number}"));
+    free.filter(|id| !taken.contains(id.as_str())).take(4).collect()
+}
+
+/// Objects of a list, each one level below the one before, with a scope and an origin that what is below them has too.
+fn headings(ids: &[String], syntax: &dyn Syntax) -> String {
+    let mut text = String::new();
+    for (level, id) in (1..).zip(ids) {
+        let title = Attributes::from_iter([("title".to_owned(), Value::from(id.as_str()))]);
+        let said = r#"{"scope":"neighbour","origin":"tool_external"}"#;
+        text.push_str(&syntax.heading(level, &title, Some(id), Some(said)));
+    }
+    text
+}
+
+fn has_text(write: &Write) -> bool {
+    write.object.content.is_some()
 }
 
 /// EXP-2
@@ -249,13 +282,15 @@ struct Place {
     told: Option<i64>,
 }
 
-/// Levels: those that the objects have, where they leave the tree as it is.
+/// Levels: those that the objects have, where they leave the tree as it is. The root of a part of a list is at the top,
+/// whatever level it has: a deeper one would be read as being below what stands before it (EXP-3).
 fn places(nodes: &[Node], shape: Shape, levels_max: usize) -> Vec<Place> {
     let mut places = vec![Place::default(); nodes.len()];
     // The level of the sibling before, which no later one may exceed.
     let mut before = vec![usize::MAX; nodes.len()];
     for (place, node) in nodes.iter().enumerate() {
-        if shape == Shape::Document && place == 0 {
+        if place == 0 {
+            places[place].level = usize::from(shape == Shape::List);
             continue;
         }
         let above = node.parent.map_or(Place::default(), |parent| places[parent]);

@@ -218,6 +218,31 @@ fn what_no_file_says_comes_back() {
 }
 
 #[test]
+fn a_level_does_not_put_an_object_below_the_one_before_it() {
+    let store = Store::in_memory().unwrap();
+    let mut draft = store.draft(Writer::new());
+    for (name, kind, level, origin) in [
+        ("a", "skill", 0, Origin::ToolExternal),
+        ("b", "skill", 2, Origin::DirectUser),
+        ("c.org", DOCUMENT_KIND, 3, Origin::DirectUser),
+        ("d.org", DOCUMENT_KIND, 2, Origin::Host),
+    ] {
+        let mut object = NewObject::new(id(name), Kind::new(kind).unwrap());
+        object.attributes.insert("level", level);
+        draft.put_at_most(object, origin).unwrap();
+    }
+    store.commit(draft, "put").unwrap();
+    put(&store, "below", Some("b"), |object| {
+        object.attributes.insert("level", 3);
+    });
+    for format in [Format::Org, Format::Markdown] {
+        for all in [true, false] {
+            assert_eq!(comes_back(&store, format, all), 0);
+        }
+    }
+}
+
+#[test]
 fn a_line_that_another_would_make_front_matter_stays_text() {
     let store = Store::in_memory().unwrap();
     let page = "\n---\ntext\n\n# One\n\n---\n\nmore\n";

@@ -6,7 +6,7 @@ use super::*;
 use crate::digest::ObjectDigest;
 use crate::engine::{Draft, Memory as Store, Revision, Writer};
 use crate::ingest::json::{object_from_json, parse, stored_object_to_json};
-use crate::object::{Kind, NewObject, Origin};
+use crate::object::{Kind, NewObject, Origin, Value};
 use crate::testing::generators::Generator;
 
 /// A store with a past: versions that were replaced, removed and rolled back, and objects derived from all of them.
@@ -50,9 +50,44 @@ fn put_random(draft: &mut Draft, make: &mut Generator, ids: &[Id], versions: &mu
             object.derived_from.push(*make.random.pick(versions));
         }
     }
+    put_heading_attributes(&mut object, make);
     let id = object.id.clone();
     draft.put_at_most(object, make.origin()).unwrap();
     versions.extend(draft.digest(&id).unwrap());
+}
+
+/// Attributes that headings have, on objects of any kind.
+fn put_heading_attributes(object: &mut NewObject, make: &mut Generator) {
+    let texts: [(&str, &[&str]); 5] = [
+        ("title", &["One", "* TODO x :tag:", "", "a\nb"]),
+        ("todo", &["TODO", "DONE", "OTHER"]),
+        ("priority", &["A", "b]"]),
+        ("closed", &["[2026-01-01 Thu]", "x"]),
+        ("format", &["org", "markdown"]),
+    ];
+    for (name, values) in texts {
+        if make.random.one_in(4) {
+            object.attributes.insert(name, *make.random.pick(values));
+        }
+    }
+    if make.random.one_in(2) {
+        let levels = [-1, 0, 1, 2, 3, 4, 6, 7, 70, i64::MAX];
+        object.attributes.insert("level", *make.random.pick(&levels));
+    }
+    if make.random.one_in(4) {
+        object
+            .attributes
+            .insert("tags", Value::List(vec!["a".into(), "b c".into()]));
+    }
+    if make.random.one_in(4) {
+        let properties = [
+            ("ID".to_owned(), "other".into()),
+            ("Effort".to_owned(), "1:30".into()),
+        ];
+        object
+            .attributes
+            .insert("properties", Value::Map(properties.into()));
+    }
 }
 
 fn exported(store: &Store) -> Vec<String> {
