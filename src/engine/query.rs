@@ -165,7 +165,10 @@ impl Window {
     /// The matches with the smallest ids behind `after`: as many as a window or the query's limit takes.
     fn after(view: &View, query: &Query, now: crate::object::Time, after: Option<&Id>) -> Result<Self> {
         let options = &view.inner.options;
-        let most = query.limit.unwrap_or(usize::MAX).clamp(1, options.scan_window);
+        // An eighth of the state at least: nine passes at most, whatever its size.
+        let eighth = usize::try_from(view.len() / 8).unwrap_or(usize::MAX);
+        let window = options.scan_window.max(eighth);
+        let most = query.limit.unwrap_or(usize::MAX).clamp(1, window);
         let by_id = |(one, _): &(Id, Entry), (other, _): &(Id, Entry)| one.cmp(other);
         let mut found: Vec<(Id, Entry)> = Vec::new();
         let mut has_more = false;
