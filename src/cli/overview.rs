@@ -31,6 +31,7 @@ const VERBS: [(&str, &[(&str, &str)]); 5] = [
             ("snapshot", "name the present state"),
             ("snapshots", "the states with a name"),
             ("rollback", "back to an earlier state"),
+            ("restore", "single objects from an earlier state"),
             ("log", "the commits, newest first"),
             ("undo, redo", "your last change"),
             ("diff", "what changed between two states"),

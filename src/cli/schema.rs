@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 /// A verb, when it answers so, and the fields: `name:type`, `?` behind the type where it may be null, `*`
 /// where the field may be missing. A verb with several answers stands here several times.
-const ANSWERS: [(&str, &str, &str); 35] = [
+const ANSWERS: [(&str, &str, &str); 37] = [
     ("init", "", "store:text hash:hash format:count"),
     (
         "ingest",
@@ -60,6 +60,12 @@ const ANSWERS: [(&str, &str, &str); 35] = [
          reason:text?",
     ),
     ("rollback", "", MOVED),
+    ("restore", "", MOVED),
+    (
+        "restore",
+        "with --dry-run",
+        "added:count changed:count removed:count ids:texts dry_run:flag",
+    ),
     (
         "rollback",
         "with --dry-run",

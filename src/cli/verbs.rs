@@ -66,6 +66,13 @@ pub(crate) enum Verb {
                       treering rollback @-5 -m 'the plan was wrong'"
     )]
     Rollback(Rollback),
+    /// Bring back single objects as an earlier state had them
+    #[command(
+        after_help = "One commit for all of them: what else was written since stays. An object that was not there at REV is removed.\n\n\
+                      Examples:\n  treering restore seq:3 facts/office\n  treering restore snap:0 notes/plan --recursive --dry-run\n  \
+                      treering restore @-1 facts/office facts/hours -m 'the page was wrong'"
+    )]
+    Restore(Restore),
     /// Reverse the last change of your lane
     #[command(after_help = "Examples:\n  treering undo\n  treering undo --session night-run")]
     Undo(Undo),
@@ -367,6 +374,25 @@ pub(crate) struct Rollback {
     options: WriteOptions,
 }
 
+/// `restore`
+#[derive(Args, Debug)]
+pub(crate) struct Restore {
+    /// The state to take them from
+    #[arg(value_name = "REV")]
+    pub(crate) revision: String,
+    /// The objects
+    #[arg(value_name = "ID", required = true)]
+    pub(crate) ids: Vec<String>,
+    /// Everything below them too
+    #[arg(long)]
+    pub(crate) recursive: bool,
+    /// Say what would change, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    options: WriteOptions,
+}
+
 /// `undo`
 #[derive(Args, Debug)]
 pub(crate) struct Undo {
@@ -596,6 +622,7 @@ impl Verb {
             Self::Snapshot(_) => "snapshot",
             Self::Snapshots(_) => "snapshots",
             Self::Rollback(_) => "rollback",
+            Self::Restore(_) => "restore",
             Self::Undo(_) => "undo",
             Self::Redo(_) => "redo",
             Self::Log(_) => "log",
@@ -629,6 +656,7 @@ impl Verb {
             Self::Snapshot(verb) => VerbOptions::Write(&verb.options),
             Self::Snapshots(verb) => VerbOptions::Read(&verb.options),
             Self::Rollback(verb) => VerbOptions::Write(&verb.options),
+            Self::Restore(verb) => VerbOptions::Write(&verb.options),
             Self::Undo(verb) => VerbOptions::Write(&verb.options),
             Self::Redo(verb) => VerbOptions::Write(&verb.options),
             Self::Log(verb) => VerbOptions::Read(&verb.options),

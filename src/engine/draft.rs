@@ -262,6 +262,11 @@ impl Draft {
     pub(super) fn stage_version(&mut self, key: KeyPath, object: Object) -> Result<()> {
         let id = Id::new(object.id())?;
         let old = self.base_version(&id, &key)?;
+        if old.as_ref().is_some_and(|old| old.digest() == object.digest()) {
+            // DRA-1
+            self.unstage(&key);
+            return Ok(());
+        }
         let content = None;
         self.stage(key, id, old.as_ref(), StagedObject { object, content });
         Ok(())

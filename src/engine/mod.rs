@@ -27,6 +27,7 @@ mod opening;
 mod options;
 mod policy;
 mod query;
+mod restore;
 mod revision;
 mod rollback;
 mod snapshot;

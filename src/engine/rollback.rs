@@ -276,7 +276,7 @@ impl Inner {
             conflicts.sort_unstable();
             return Err(changed_meanwhile(conflicts)
                 .with_code("changed_since")
-                .with_hint("nothing was done; `history ID` shows who changed it, `put` sets it by hand"));
+                .with_hint("nothing was done; `history ID` shows who changed it, `restore REV ID` brings back single objects"));
         }
         self.check_reversals(head, &reversals)?;
         let to = Arc::clone(to);

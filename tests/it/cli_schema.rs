@@ -127,6 +127,8 @@ fn every_verb_answers_as_its_schema_says() {
         "log --refs",
         "history a",
         "diff seq:0",
+        "restore seq:1 a --dry-run",
+        "restore seq:1 a",
         "rollback seq:1 --all --dry-run",
         "rollback seq:1 --all",
         "rollback @",

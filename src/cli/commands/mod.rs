@@ -13,6 +13,7 @@ mod pictures;
 mod proof;
 mod put;
 mod reference;
+mod restore;
 mod snapshots;
 mod store;
 
@@ -40,6 +41,7 @@ pub(super) fn run(context: &mut Context, verb: Verb) -> Done {
         Verb::Snapshot(verb) => snapshots::snapshot(context, &verb),
         Verb::Snapshots(verb) => snapshots::snapshots(context, &verb),
         Verb::Rollback(verb) => snapshots::rollback(context, &verb),
+        Verb::Restore(verb) => restore::restore(context, &verb),
         Verb::Undo(_) => snapshots::undo(context),
         Verb::Redo(_) => snapshots::redo(context),
         Verb::Log(verb) => log::log(context, &verb),

@@ -156,7 +156,7 @@ pub(super) fn redo(context: &mut Context) -> Done {
 }
 
 /// Says what moved, and which verb moves it back.
-fn tell(
+pub(super) fn tell(
     context: &mut Context,
     memory: &Memory,
     what: &str,
@@ -184,7 +184,7 @@ fn tell(
 }
 
 /// `3 added, 1 changed, 0 removed`
-fn told_counts(context: &Context, counts: ChangeCounts) -> String {
+pub(super) fn told_counts(context: &Context, counts: ChangeCounts) -> String {
     let output = &context.output;
     format!(
         "{}, {}, {}",

@@ -234,3 +234,41 @@ fn a_version_taken_along_stays_in_history_though_its_id_is_staged_anew() -> Resu
     }
     Ok(())
 }
+
+#[test]
+fn single_objects_are_restored_and_all_else_stays() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    put(&memory, "top", "");
+    let mut below = memory.draft(Writer::new().trust(Origin::Model));
+    below.put(child("top/a", "top"))?;
+    below.put(child("top/b", "top"))?;
+    memory.commit(below, "put")?;
+    let good = memory.view();
+    put(&memory, "top", "wrong");
+    put(&memory, "other", "right");
+    memory.put(child("top/c", "top/a"), Writer::new())?;
+    memory.remove(&id("top/b"), false, Writer::new())?;
+
+    let mut draft = memory.draft(Writer::new());
+    assert!(draft.restore(&id("top"), &good)?);
+    assert!(!draft.restore(&id("top/a"), &good)?, "it is as it was");
+    assert!(!draft.restore(&id("top"), &good)?, "staged already");
+    let head = memory.view();
+    assert!(draft.restore(&id("top"), &head)?);
+    assert!(draft.is_empty(), "DRA-1");
+
+    let mut draft = memory.draft(Writer::new());
+    assert_eq!(draft.restore_recursive(&id("top"), &good)?, 3);
+    assert!(memory.commit(draft, "restore")?.changed);
+    let view = memory.view();
+    assert_eq!(content(&view, "other").as_deref(), Some("right"));
+    for name in ["top", "top/a", "top/b", "top/c"] {
+        let digest = |view: &View| Ok::<_, crate::Error>(view.get(&id(name))?.map(|object| object.digest()));
+        assert_eq!(digest(&view)?, digest(&good)?, "{name}");
+    }
+    assert_eq!(view.get(&id("top/b"))?.unwrap().origin(), Origin::Model);
+    let other = Memory::in_memory()?;
+    let foreign = other.draft(Writer::new()).restore(&id("top"), &good);
+    assert_eq!(foreign.unwrap_err().code(), "foreign_view");
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! Bringing back single objects: as an earlier state had them, in a draft like any other.
+//!
+//! # Layer
+//! L5.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::object::Id;
+
+use super::draft::Draft;
+use super::view::View;
+
+impl Draft {
+    /// Stages `id` as the state `from` has it: that very version with its own origin, or its removal. Returns whether that
+    /// changes something.
+    ///
+    /// # Errors
+    /// `InvalidInput` if `from` is a state of another memory; `Corrupt` or `Io` if an object cannot be read. That a parent is
+    /// there, the commit checks.
+    ///
+    /// ```
+    /// use treering::{Id, Kind, Memory, NewObject, Writer};
+    ///
+    /// let memory = Memory::in_memory()?;
+    /// let id = Id::new("office")?;
+    /// let mut fact = NewObject::new(id.clone(), Kind::new("fact")?);
+    /// memory.put(fact.clone(), Writer::new())?;
+    /// let before = memory.view();
+    /// fact.content = Some("a mistake".to_owned());
+    /// memory.put(fact, Writer::new())?;
+    ///
+    /// let mut draft = memory.draft(Writer::new().reason("that was wrong"));
+    /// assert!(draft.restore(&id, &before)?);
+    /// memory.commit(draft, "restore")?;
+    /// assert_eq!(memory.view().root(), before.root());
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn restore(&mut self, id: &Id, from: &View) -> Result<bool> {
+        if !Arc::ptr_eq(&self.base().inner, &from.inner) {
+            return Err(
+                Error::invalid("the state to restore from is of another memory").with_code("foreign_view")
+            );
+        }
+        let now = self.digest(id)?;
+        match from.get(id)? {
+            Some(object) if Some(object.digest()) == now => Ok(false),
+            Some(object) => {
+                let key = self.base().key(id);
+                self.stage_version(key, object)?;
+                Ok(true)
+            }
+            None => self.remove(id),
+        }
+    }
+
+    /// Stages `id` and everything below it as the state `from` has it: what is below it only now is removed. Returns how
+    /// many objects that changes.
+    ///
+    /// # Errors
+    /// As [`Self::restore`].
+    pub fn restore_recursive(&mut self, id: &Id, from: &View) -> Result<u64> {
+        let mut below = BTreeSet::new();
+        let mut waiting = vec![id.clone()];
+        while let Some(next) = waiting.pop() {
+            if below.insert(next.clone()) {
+                waiting.extend(from.children(&next, None)?);
+                waiting.extend(self.children(&next)?);
+            }
+        }
+        let mut changed = 0;
+        for id in &below {
+            changed += u64::from(self.restore(id, from)?);
+        }
+        Ok(changed)
+    }
+}
