@@ -15,6 +15,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Args, Parser, ValueEnum};
 
 use super::errors::Failure;
+use super::human;
 use super::overview::overview;
 use super::time;
 use super::verbs::Verb;
@@ -25,7 +26,14 @@ pub(crate) const HEADING: &str = "Options that may also stand before the verb";
 
 /// The whole command line.
 #[derive(Debug, Parser)]
-#[command(name = "treering", bin_name = "treering", version, about)]
+// An alias may give an option already; what stands last counts.
+#[command(
+    name = "treering",
+    bin_name = "treering",
+    version,
+    about,
+    args_override_self = true
+)]
 pub(crate) struct Cli {
     #[command(flatten)]
     before: AnyOptions,
@@ -231,6 +239,9 @@ impl Cli {
 
 /// A refusal of clap's said in our words: an option that other verbs take, or no verb at all.
 pub(crate) fn in_our_words(error: &clap::Error, arguments: &[OsString]) -> Option<Failure> {
+    if let Some(shortened) = shortened(error) {
+        return Some(shortened);
+    }
     if error.kind() == clap::error::ErrorKind::MissingSubcommand {
         return Some(Failure::usage("the verb is missing", "see treering --help"));
     }
@@ -255,6 +266,26 @@ pub(crate) fn in_our_words(error: &clap::Error, arguments: &[OsString]) -> Optio
         format!("{option} has no meaning for '{verb}': {who}"),
         format!("see treering {verb} --help"),
     ))
+}
+
+/// The refusal of a very long word, of which the message repeats the start only.
+fn shortened(error: &clap::Error) -> Option<Failure> {
+    const CHARACTERS: usize = 100;
+    let kinds = [
+        ContextKind::InvalidSubcommand,
+        ContextKind::InvalidArg,
+        ContextKind::InvalidValue,
+    ];
+    let mut named = kinds.iter().filter_map(|kind| error.get(*kind));
+    let long = named.find_map(|named| match named {
+        ContextValue::String(word) if word.chars().count() > CHARACTERS => Some(word),
+        _ => None,
+    })?;
+    let Failure::Usage { message, .. } = Failure::of_clap(error, "") else {
+        return None;
+    };
+    let message = message.replace(long, &human::cut(long, CHARACTERS));
+    Some(Failure::usage(message, "see treering --help"))
 }
 
 fn refuse(verb: &Verb, what: &str, named: &[&str]) -> Result<(), Failure> {

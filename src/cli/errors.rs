@@ -62,7 +62,7 @@ impl Failure {
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let first = lines.next().unwrap_or_default();
         let (tips, rest): (Vec<&str>, Vec<&str>) = lines
-            .take_while(|line| !line.starts_with("Usage:"))
+            .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
             .partition(|line| line.starts_with("tip:"));
         let mut message = first.trim_start_matches("error: ").to_owned();
         for line in rest {

@@ -293,11 +293,13 @@ fn document_id(path: &str) -> Result<Id> {
 /// The start of a text that may be very long or hold control characters, for a message.
 pub(super) fn shown(text: &str) -> String {
     const CHARACTERS: usize = 60;
-    let mut start: String = text
-        .chars()
-        .take(CHARACTERS)
-        .flat_map(char::escape_debug)
-        .collect();
+    let mut start = String::new();
+    for character in text.chars().take(CHARACTERS) {
+        match character {
+            '"' | '\'' | '\\' => start.push(character),
+            other => start.extend(other.escape_debug()),
+        }
+    }
     if text.chars().nth(CHARACTERS).is_some() {
         start.push_str("...");
     }

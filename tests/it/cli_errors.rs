@@ -42,6 +42,49 @@ fn what_cannot_be_understood_is_usage() {
 }
 
 #[test]
+fn a_refusal_is_short_and_says_what_to_write() {
+    let folder = Folder::with_store();
+    let refused = folder.refused(2, &["list", "--limit", "many"]);
+    assert!(!refused.to_string().contains("For more information"), "{refused}");
+    let refused = folder.refused(1, &["put", "a", "--kind", "k", "--attr", "k:=nope"]);
+    let message = text(&refused["message"]);
+    assert!(
+        message.ends_with(r#"expected a value, such as "text", 5, true or null"#),
+        "{message}"
+    );
+    let long = "verb".repeat(1_000);
+    for arguments in [
+        &[long.as_str()][..],
+        &["list", "--limit", &long],
+        &["get", "a", &format!("--{long}")],
+    ] {
+        let ran = folder.run(arguments);
+        assert_eq!(ran.code, 2);
+        assert!(
+            ran.err.contains("...'") && ran.err.contains("verbverb") && ran.err.len() < 400,
+            "{ran:?}"
+        );
+    }
+}
+
+#[test]
+fn an_option_may_be_given_again_and_the_last_counts() {
+    let folder = Folder::with_store();
+    folder.put("a", "x");
+    folder.put("b", "x");
+    folder.json(&["--json", "head", "--json"]);
+    assert_eq!(folder.stream(&["list", "--limit", "1", "--limit", "2"]).len(), 2);
+    let twice = [
+        "put", "c", "--kind", "k", "--attr", "x=1", "--attr", "y=2", "--json",
+    ];
+    folder.json(&twice);
+    assert_eq!(
+        folder.json(&["get", "c"])["attributes"],
+        serde_json::json!({"x": "1", "y": "2"})
+    );
+}
+
+#[test]
 fn nothing_at_all_shows_the_help() {
     let ran = Folder::new().run::<&str>(&[]);
     assert_eq!(ran.code, 2);

@@ -221,3 +221,22 @@ fn documents_whose_files_are_gone_are_told_and_removed_on_demand() {
     folder.json(&["ingest", "--prune", "."]);
     assert_eq!(column(&folder.stream(&["list"]), "id"), ["in/c.md"]);
 }
+
+#[test]
+fn a_name_that_is_not_text_is_refused_for_that() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = Folder::with_store();
+    let name = std::ffi::OsStr::from_bytes(b"in/b\xff.org");
+    folder.write("in/a.org", NOTES);
+    std::fs::write(folder.path("").join(name), NOTES).unwrap();
+    for path in [name, "in".as_ref()] {
+        let ran = folder.run(&["ingest".as_ref(), path]);
+        assert_eq!(ran.code, 1, "{ran:?}");
+        assert!(ran.err.contains("is not UTF-8"), "{ran:?}");
+    }
+    let answer = folder.json(&["ingest", "in", "--skip-bad"]);
+    assert_eq!(
+        (&answer["documents"], answer["skipped"].as_array().unwrap().len()),
+        (&1.into(), 1)
+    );
+}

@@ -269,6 +269,8 @@ fn files_of(
         } else if format.is_some() || form_of(path).is_some() {
             files.push(path.clone());
         } else {
+            // Of a name that is not text no form is known either, but that is not what to change.
+            known_path(path)?;
             let refused = Error::invalid(format!("{} is of no known form", shown(path)));
             return Err(refused.with_code("unsupported_document").with_hint(SUPPORTED));
         }
@@ -277,7 +279,8 @@ fn files_of(
 }
 
 fn form_of(path: &Path) -> Option<Format> {
-    path.to_str().and_then(Format::from_path)
+    // The ending tells; a name that is not text is refused when the file is read, and not passed over.
+    Format::from_path(&path.to_string_lossy())
 }
 
 /// Adds the documents below a folder in the order of their names; hidden files, links

@@ -22,7 +22,10 @@ pub fn parse(text: &str) -> Result<Json> {
         Err(error) => {
             let message = error.to_string();
             // The parser counts lines of its own input, which would mislead beside the line of a file.
-            let message = message.split(" at line ").next().unwrap_or(&message);
+            let message = match message.split(" at line ").next().unwrap_or(&message) {
+                "expected ident" | "expected value" => "expected a value, such as \"text\", 5, true or null",
+                message => message,
+            };
             Err(Error::invalid(format!(
                 "not valid JSON at column {}: {message}",
                 error.column()

@@ -71,7 +71,7 @@ fn times_are_text_or_numbers_of_any_usual_unit() {
     let error = refused("a.jsonl", r#"{"role":"u","content":"x","time":"yesterday"}"#);
     assert_eq!(
         error.message(),
-        r#"a.jsonl:1: field `time`: \"yesterday\" is not a time"#
+        r#"a.jsonl:1: field `time`: "yesterday" is not a time"#
     );
 }
 
@@ -240,6 +240,10 @@ fn a_bad_line_names_file_and_line_and_what_is_wrong() {
     assert_eq!(
         message(r#"{"role":"u","role":"v"}"#),
         "a.jsonl:3: not valid JSON at column 23: the key `role` stands twice"
+    );
+    assert_eq!(
+        message(r#"{"role":nope}"#),
+        "a.jsonl:3: not valid JSON at column 10: expected a value, such as \"text\", 5, true or null"
     );
     assert_eq!(
         message(r#"{"role":"u""#),
