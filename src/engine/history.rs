@@ -11,6 +11,7 @@ use crate::object::Id;
 use crate::store::{ChangeCounts, CommitEntry};
 use crate::trie::NoSource;
 
+use super::commit::Committed;
 use super::memory::{Inner, Memory};
 use super::view::{CommitInfo, View};
 
@@ -193,5 +194,22 @@ impl Memory {
             },
         };
         Ok(*entry.counts.get_or_init(|| counts))
+    }
+
+    /// How much of what a draft was to change its commit left out, because others did the same meanwhile.
+    ///
+    /// # Errors
+    /// As [`Self::commit_counts`].
+    pub fn done_by_others(&self, drafted: ChangeCounts, committed: &Committed) -> Result<ChangeCounts> {
+        let own = if committed.changed {
+            self.commit_counts(&committed.commit)?
+        } else {
+            ChangeCounts::default()
+        };
+        Ok(ChangeCounts {
+            added: drafted.added.saturating_sub(own.added),
+            changed: drafted.changed.saturating_sub(own.changed),
+            removed: drafted.removed.saturating_sub(own.removed),
+        })
     }
 }

@@ -20,6 +20,7 @@ use super::commit::{Committed, Request};
 use super::draft::Draft;
 use super::index::IndexCache;
 use super::options::Options;
+use super::policy::Limits;
 use super::revision::{self, Revision};
 use super::subtree::SubtreeCache;
 use super::view::{CommitInfo, View};
@@ -179,6 +180,11 @@ impl Memory {
     /// The hash of the store.
     pub fn hash(&self) -> HashAlgorithm {
         self.suite().algorithm()
+    }
+
+    /// The limits that every commit of this handle keeps.
+    pub fn limits(&self) -> Limits {
+        self.inner.options.limits
     }
 
     /// What computes the digests of the store.

@@ -32,7 +32,11 @@ impl Limits {
         self
     }
 
-    pub(super) fn check(self, object: &NewObject) -> Result<()> {
+    /// Whether an object keeps them.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `over_limit`): it does not.
+    pub(crate) fn check(self, object: &NewObject) -> Result<()> {
         let length = object.content.as_ref().map_or(0, String::len);
         if length > self.content_bytes_max {
             let limit = self.content_bytes_max;
@@ -41,6 +45,7 @@ impl Limits {
                 object.id
             ))
             .with_code("over_limit")
+            .with_ids(vec![object.id.to_string()])
             .with_hint("split it into several objects"));
         }
         Ok(())

@@ -126,6 +126,36 @@ pub(super) struct StatedObject {
     pub(super) stated: ObjectLine,
 }
 
+/// A place in a file, for messages.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    document: &'a Id,
+    /// Counted from 1; 0 is the whole file.
+    line: u64,
+}
+
+impl Place<'_> {
+    /// The error about the object `id`, told with its place and the document.
+    pub(super) fn name(self, id: &Id, error: Error) -> Error {
+        self.tell(error)
+            .with_ids(vec![id.to_string(), self.document.to_string()])
+    }
+
+    /// The error, told with its place, and with the document among its ids.
+    pub(super) fn add_to(self, error: Error) -> Error {
+        let mut ids = error.ids().to_vec();
+        ids.push(self.document.to_string());
+        self.tell(error).with_ids(ids)
+    }
+
+    fn tell(self, error: Error) -> Error {
+        match self.line {
+            0 => error.context(self.document),
+            line => error.context(format_args!("{}:{line}", self.document)),
+        }
+    }
+}
+
 /// A file read into the objects that it stands for. Made by [`Document::read`], used by
 /// [`plan`](super::plan()).
 #[derive(Clone, Debug)]
@@ -219,6 +249,28 @@ impl Document {
     /// without `./` and `x/../`.
     pub fn id(&self) -> &Id {
         &self.path
+    }
+
+    /// A line of it, 0 for the whole.
+    pub(super) fn place(&self, line: u64) -> Place<'_> {
+        let document = &self.path;
+        Place { document, line }
+    }
+
+    /// Where the file states the id, if it does.
+    pub(super) fn place_of(&self, id: &str) -> Option<Place<'_>> {
+        let mut sections = self.sections.iter();
+        let mut objects = self.objects.iter();
+        let section = sections.find(|section| section.id.as_ref().is_some_and(|own| own.as_str() == id));
+        let line = match section {
+            Some(section) => section.line,
+            None => {
+                objects
+                    .find(|object| object.stated.object.id.as_str() == id)?
+                    .line
+            }
+        };
+        Some(self.place(line))
     }
 
     /// The format that it was read as.

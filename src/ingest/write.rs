@@ -6,14 +6,15 @@
 use super::document::{DOCUMENT_KIND, Document};
 use super::plan::{Change, Existing, IngestOptions, plan};
 use crate::digest::HashSuite;
-use crate::engine::{Committed, Memory, Query, View, Writer};
-use crate::error::Result;
-use crate::object::{Id, Kind, Object};
+use crate::engine::{Committed, Limits, Memory, Query, View, Writer};
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::{Id, Kind, NewObject, Object};
 
 /// A state, as ingestion looks at it.
 struct InView<'a> {
     view: &'a View,
     suite: HashSuite,
+    limits: Limits,
 }
 
 impl Existing for InView<'_> {
@@ -35,6 +36,10 @@ impl Existing for InView<'_> {
     fn documents(&self) -> Result<Vec<Id>> {
         documents(self.view)
     }
+
+    fn check(&self, object: &NewObject) -> Result<()> {
+        self.limits.check(object)
+    }
 }
 
 /// The ids of the documents of a state, in their order.
@@ -50,7 +55,8 @@ pub fn documents(view: &View) -> Result<Vec<Id>> {
     view.query(&query)?.map(|object| Id::new(object?.id())).collect()
 }
 
-/// Writes what the documents say in one commit, with an automatic snapshot of the state before.
+/// Writes what the documents say in one commit, with an automatic snapshot of the state before. The change counts what
+/// this call did: what others did meanwhile is unchanged.
 ///
 /// # Errors
 /// As [`plan`] and [`Memory::commit`].
@@ -67,13 +73,35 @@ pub fn ingest(
     let existing = InView {
         view: draft.base(),
         suite: memory.suite(),
+        limits: memory.limits(),
     };
-    let change = plan(documents, &existing, options)?;
+    let mut change = plan(documents, &existing, options)?;
     draft.snapshot_before(true);
-    super::sources::stage(&mut draft, memory, &change)?;
+    super::sources::stage(&mut draft, memory, &change).map_err(|error| located(documents, error))?;
     for id in &change.remove {
         draft.remove(id)?;
     }
-    let committed = memory.commit(draft, "ingest")?;
+    let drafted = draft.counts();
+    let committed = memory
+        .commit(draft, "ingest")
+        .map_err(|error| located(documents, error))?;
+    let others = memory.done_by_others(drafted, &committed)?;
+    change.created = change.created.saturating_sub(others.added);
+    change.updated = change.updated.saturating_sub(others.changed);
+    change.removed = change.removed.saturating_sub(others.removed);
+    change.unchanged += others.added + others.changed;
     Ok((change, committed))
+}
+
+/// The refusal with the place of the first of its ids that a document states: what only the whole change breaks,
+/// such as a parent that does not exist.
+fn located(documents: &[Document], error: Error) -> Error {
+    let mut places = error
+        .ids()
+        .iter()
+        .filter_map(|id| documents.iter().find_map(|document| document.place_of(id)));
+    match places.next() {
+        Some(place) if error.kind() == ErrorKind::InvalidInput => place.add_to(error),
+        _ => error,
+    }
 }

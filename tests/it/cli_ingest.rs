@@ -1,6 +1,6 @@
 //! `ingest`: its document, what it takes and what it refuses.
 
-use crate::program::{Folder, check_fields, column};
+use crate::program::{Folder, check_fields, column, text};
 
 const NOTES: &str = "* Tea\n:PROPERTIES:\n:ID: tea\n:END:\nAda drinks green tea.\n** Water\nAt 80 degrees.\n* Coffee\nNone.\n";
 
@@ -239,4 +239,46 @@ fn a_name_that_is_not_text_is_refused_for_that() {
         (&answer["documents"], answer["skipped"].as_array().unwrap().len()),
         (&1.into(), 1)
     );
+}
+
+#[test]
+fn what_the_memory_does_not_take_is_named_and_can_be_left_out() {
+    let folder = Folder::new();
+    let long = "x".repeat(1_100_000);
+    folder.write("in/a.org", NOTES);
+    folder.write("in/b.org", format!("* Short\n\n* Long\n{long}\n"));
+    folder.write(
+        "in/c.jsonl",
+        format!("\n{{\"id\":\"c\",\"kind\":\"k\",\"content\":\"{long}\"}}\n"),
+    );
+    folder.write(
+        "in/d.jsonl",
+        "{\"id\":\"d\",\"kind\":\"k\",\"parent\":\"nope\"}\n",
+    );
+    for (file, place, code) in [
+        ("in/b.org", "in/b.org:3: ", "over_limit"),
+        ("in/c.jsonl", "in/c.jsonl:2: ", "over_limit"),
+        ("in/d.jsonl", "in/d.jsonl:1: ", "no_parent"),
+    ] {
+        let error = folder.refused(1, &["ingest", file]);
+        assert!(text(&error["message"]).starts_with(place), "{error}");
+        assert_eq!(error["code"], code);
+        assert!(!text(&error["hint"]).contains("--skip-bad"), "{error}");
+    }
+    let error = folder.refused(1, &["ingest", "in"]);
+    assert!(text(&error["hint"]).contains("--skip-bad"), "{error}");
+    assert!(!folder.store().exists(), "a refused first write makes no store");
+    // Into a store that is made for it, and into one that is there.
+    for _ in 0..2 {
+        let answer = folder.json(&["ingest", "in", "--skip-bad"]);
+        assert_eq!(
+            (&answer["documents"], &answer["objects"]),
+            (&1.into(), &4.into()),
+            "{answer}"
+        );
+        let skipped = answer["skipped"].as_array().unwrap();
+        assert_eq!(column(skipped, "path"), ["in/b.org", "in/c.jsonl", "in/d.jsonl"]);
+    }
+    let ran = folder.run(&["ingest", "in", "--skip-bad"]);
+    assert!(ran.err.contains("in/b.org:3: "), "{ran:?}");
 }

@@ -21,8 +21,8 @@ use crate::cli::context::{Context, shown};
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
 use crate::cli::verbs::{DocumentFormat, Ingest};
-use crate::engine::{Committed, Memory};
-use crate::error::{Error, Result};
+use crate::engine::{Committed, Memory, Writer};
+use crate::error::{Error, ErrorKind, Result};
 use crate::ingest::{self, Change, Document, Format, IngestOptions};
 use crate::object::{Id, Scope};
 
@@ -40,24 +40,28 @@ pub(super) fn ingest(context: &mut Context, verb: &Ingest) -> Done {
         DocumentFormat::Markdown => Some(Format::Markdown),
         DocumentFormat::Jsonl => Some(Format::JsonLines),
     };
-    let read = read_documents(context, verb, format)?;
+    let mut read = read_documents(context, verb, format)?;
+    let unreadable = read.skipped.len();
     let writer = context.writer();
-    let scope = verb.scope.as_deref().map(Scope::new).transpose()?;
-    let write = |memory: &Memory, gone: Vec<Id>| {
-        let options = IngestOptions {
-            scope: scope.clone(),
-            gone,
-        };
-        ingest::ingest(memory, &read.documents, &options, writer.clone())
+    let mut options = IngestOptions {
+        scope: verb.scope.as_deref().map(Scope::new).transpose()?,
+        gone: Vec::new(),
     };
-    let memory = context.open_or_create(|empty| write(empty, Vec::new()).map(drop))?;
+    let mut write = |memory: &Memory, read: &mut Read, gone: &[Id]| {
+        options.gone = gone.to_vec();
+        write(memory, read, &options, &writer, verb.skip_bad)
+    };
+    let memory = context.open_or_create(|empty| write(empty, &mut read, &[]).map(drop))?;
     let missing = missing(&memory, &read)?;
     let (missing, pruned) = if verb.prune {
         (Vec::new(), missing)
     } else {
         (missing, Vec::new())
     };
-    let (change, committed) = write(&memory, pruned.clone())?;
+    let (change, committed) = write(&memory, &mut read, &pruned)?;
+    for bad in &read.skipped[unreadable..] {
+        context.output.note("bad_document", bad.why.message());
+    }
     let told = Told {
         read: &read,
         missing: &missing,
@@ -68,6 +72,40 @@ pub(super) fn ingest(context: &mut Context, verb: &Ingest) -> Done {
     tell(context, &memory, &told)?;
     memory.close()?;
     Ok(DONE)
+}
+
+/// Writes the documents. One that the memory does not take refuses them all, or is left out with `skip_bad`.
+fn write(
+    memory: &Memory,
+    read: &mut Read,
+    options: &IngestOptions,
+    writer: &Writer,
+    skip_bad: bool,
+) -> Result<(Change, Committed)> {
+    loop {
+        let why = match ingest::ingest(memory, &read.documents, options, writer.clone()) {
+            Err(why) if why.kind() == ErrorKind::InvalidInput => why,
+            done => return done,
+        };
+        let is_named = |document: &Document| why.ids().iter().any(|id| id == document.id().as_str());
+        match read.documents.iter().position(is_named) {
+            Some(bad) if skip_bad => {
+                let path = read.documents.remove(bad).id().to_string();
+                read.skipped.push(Skipped { path, why });
+            }
+            Some(_) if read.documents.len() > 1 => return Err(or_left_out(why)),
+            _ => return Err(why),
+        }
+    }
+}
+
+/// The refusal of one document of several.
+fn or_left_out(why: Error) -> Error {
+    let hint = match why.hint() {
+        None => LEAVE_OUT.to_owned(),
+        Some(hint) => format!("{hint}, or leave it out with --skip-bad"),
+    };
+    why.with_hint(hint)
 }
 
 /// What there is to say afterwards.
@@ -218,14 +256,7 @@ fn read_documents(context: &mut Context, verb: &Ingest, format: Option<Format>) 
     bar.finish_and_clear();
     if read.skipped.len() == 1 && !verb.skip_bad {
         let Skipped { why, .. } = read.skipped.remove(0);
-        return Err(match why.hint() {
-            _ if files.len() == 1 => why,
-            None => why.with_hint(LEAVE_OUT),
-            Some(hint) => {
-                let hint = format!("{hint}, or leave it out with --skip-bad");
-                why.with_hint(hint)
-            }
-        });
+        return Err(if files.len() == 1 { why } else { or_left_out(why) });
     }
     for bad in &read.skipped {
         context.output.note("bad_document", bad.why.message());

@@ -47,7 +47,13 @@ fn put_one(context: &mut Context, verb: Put) -> Done {
         let mut draft = memory.draft(writer.clone());
         let staged = draft.put(object.clone())?;
         let digest = draft.digest(&id)?;
-        Ok((staged, digest, memory.commit(draft, "put")?))
+        let drafted = draft.counts();
+        let committed = memory.commit(draft, "put")?;
+        let staged = match memory.done_by_others(drafted, &committed)?.total() {
+            0 => staged,
+            _ => Staged::Unchanged,
+        };
+        Ok((staged, digest, committed))
     };
     let memory = context.open_or_create(|empty| write(empty).map(drop))?;
     let (staged, digest, committed) = write(&memory)?;
@@ -283,15 +289,17 @@ impl Batch {
             }
         }
         let line_of = |id: &String| Id::new(id).ok().and_then(|id| stated.get(&id).copied());
+        let drafted = draft.counts();
         let committed = memory.commit(draft, "put").map_err(|error| {
             match error.ids().iter().filter_map(line_of).min() {
                 Some(number) => at_line(number, error),
                 None => error,
             }
         })?;
-        sums.created += created;
-        sums.updated += updated;
-        sums.unchanged += unchanged;
+        let others = memory.done_by_others(drafted, &committed)?;
+        sums.created += u64::saturating_sub(created, others.added);
+        sums.updated += u64::saturating_sub(updated, others.changed);
+        sums.unchanged += unchanged + others.added + others.changed;
         if committed.changed {
             sums.last = Some(committed.commit);
         }

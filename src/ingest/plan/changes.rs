@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::document::{DOCUMENT_KIND, Document, SectionKind};
+use super::super::document::{DOCUMENT_KIND, Document, Place, SectionKind};
 use super::super::json::ObjectLine;
 use super::super::order;
 use super::super::statement::{self, Rest};
@@ -121,7 +121,7 @@ impl Writer<'_> {
             statement::Stated::As(position) => object.position = Some(position.clone()),
         }
         self.change.roots.push(document.path.clone());
-        self.put(object, old, &Stated::file(&document.rest), document.path.as_str())
+        self.put(object, old, &Stated::file(&document.rest), document.place(0))
     }
 
     fn put_sections(
@@ -186,12 +186,7 @@ impl Writer<'_> {
                 origin: rest.origin,
                 rest: Some(&section.rest),
             };
-            self.put(
-                object,
-                old,
-                &stated,
-                &format!("{}:{}", document.path, section.line),
-            )?;
+            self.put(object, old, &stated, document.place(section.line))?;
             around.push(rest);
         }
         Ok(())
@@ -209,8 +204,8 @@ impl Writer<'_> {
             let mut object = stated.stated.object.clone();
             object.parent.get_or_insert_with(|| document.path.clone());
             let old = self.existing.get(&object.id)?;
-            let place = format!("{}:{}", document.path, stated.line);
-            self.put(object, old.as_ref(), &Stated::line(&stated.stated), &place)?;
+            let place = document.place(stated.line);
+            self.put(object, old.as_ref(), &Stated::line(&stated.stated), place)?;
         }
         Ok(())
     }
@@ -223,7 +218,7 @@ impl Writer<'_> {
         mut object: NewObject,
         old: Option<&Object>,
         stated: &Stated<'_>,
-        place: &str,
+        place: Place<'_>,
     ) -> Result<()> {
         let before = old.map(Object::to_new).transpose()?;
         let kept = before.as_ref().map(|before| &before.scope);
@@ -244,9 +239,11 @@ impl Writer<'_> {
         }
         // Encoded here so that a broken rule is told with the line that breaks it.
         let origin = old.map_or(Origin::Document, Object::origin);
-        let encoded = object
-            .encode(origin, self.existing.hash())
-            .map_err(|error| error.context(place))?;
+        let encoded = self
+            .existing
+            .check(&object)
+            .and_then(|()| object.encode(origin, self.existing.hash()))
+            .map_err(|error| place.name(&object.id, error))?;
         if old.is_some_and(|old| encoded.same_meaning(old)) {
             self.change.unchanged += 1;
             return Ok(());

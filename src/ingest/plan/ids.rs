@@ -56,7 +56,7 @@ fn twice(id: &Id, first: (&Id, u64), second: (&Id, u64)) -> Error {
     };
     at(second.0, second.1, format_args!("the id `{id}` {earlier}"))
         .with_hint("an id names one object: change or remove one of the two")
-        .with_ids(vec![id.as_str().to_owned()])
+        .with_ids(vec![id.to_string(), second.0.to_string()])
 }
 
 /// The ids of the sections of each document.

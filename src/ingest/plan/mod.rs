@@ -46,6 +46,15 @@ pub trait Existing {
     /// # Errors
     /// As the memory reads.
     fn documents(&self) -> Result<Vec<Id>>;
+
+    /// Whether the memory takes such an object.
+    ///
+    /// # Errors
+    /// `InvalidInput`: it is over a limit of the memory.
+    fn check(&self, object: &NewObject) -> Result<()> {
+        let _ = object;
+        Ok(())
+    }
 }
 
 /// How documents are ingested.
@@ -101,7 +110,7 @@ impl Change {
 /// All documents of one call are looked at together: a heading that moves from one to another keeps its id.
 ///
 /// # Errors
-/// `InvalidInput`, naming file and line: the same id in two places, an id that belongs to a document which is not
+/// `InvalidInput`, naming file and line, its ids with that of the document: the same id in two places, an id that belongs to a document which is not
 /// among these or that an object of another kind has, an object that breaks a rule or limit. Also whatever
 /// reading the memory gives.
 pub fn plan(documents: &[Document], existing: &dyn Existing, options: &IngestOptions) -> Result<Change> {

@@ -106,5 +106,5 @@ fn belongs(document: &Document, line: u64, id: &Id, owner: &Id) -> Error {
     )
     .with_code("id_in_use")
     .with_hint("an id names one object: change it here; if it moved here, ingest both files together")
-    .with_ids(vec![id.as_str().to_owned(), owner.as_str().to_owned()])
+    .with_ids(vec![id.to_string(), owner.to_string(), document.path.to_string()])
 }

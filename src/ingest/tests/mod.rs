@@ -7,6 +7,7 @@ mod hostile;
 mod jsonl;
 mod lines;
 mod markdown;
+mod meanwhile;
 mod memory;
 mod org;
 mod promises;
