@@ -274,12 +274,13 @@ impl Draft {
 
     /// Puts `new` in the place of what is staged for the id; `old` is the base state's version.
     fn stage(&mut self, key: KeyPath, id: Id, old: Option<&Object>, new: StagedObject) {
+        // Before the old version goes, which may be a source of the new one.
+        self.note_sources(&new.object);
         self.unstage(&key);
         if let Some(parent) = new.object.parent() {
             let parent = self.base.inner.store.suite.key_path(parent);
             self.children.entry(parent).or_default().insert(key);
         }
-        self.note_sources(&new.object);
         let digest = new.object.digest();
         self.origins.insert(digest, new.object.origin());
         if self.past.remove(&digest).is_some() {

@@ -9,7 +9,7 @@
 //! L6. Stands on objects alone and sees the memory through [`Existing`].
 //!
 //! # Invariants
-//! - ING-1 to ING-10, EXP-1 and EXP-2, each in the file that keeps it.
+//! - ING-1 to ING-10, EXP-1 to EXP-4, each in the file that keeps it.
 //!
 //! # Format
 //! docs/ingest.md says what becomes of each part of a file.

@@ -1,14 +1,19 @@
 //! Every object of a state, one after the other, so that each can be written again when its turn comes.
 //!
 //! Parents come before their children and siblings in their order; what an object is derived from comes before it,
-//! earlier versions too, because its origin is vouched for by theirs. Where both cannot be had (a parent that is
-//! derived from its child), the source comes first.
+//! earlier versions too, because its origin is vouched for by theirs. A source whose turn would be later comes ahead
+//! of it: as an object, with the objects above it, where none of these still waits for a source of its own; else for
+//! history only, like an earlier version, and once more when its turn comes. So the order of both holds always,
+//! also for a parent that is derived from its child.
 //!
 //! # Layer
 //! L6, inside `ingest`.
 //!
 //! # Invariants
-//! - EXP-1: every object of the state comes once, after every version that it is derived from and that history keeps.
+//! - EXP-1: every object of the state comes once as an object, after its parent and after every version that it is
+//!   derived from and that history keeps.
+//! - EXP-4: no version comes more than twice, and none is looked at more often than it has parents and sources to name
+//!   or is named as one.
 
 use std::collections::HashMap;
 
@@ -22,12 +27,13 @@ use crate::object::{Id, Object};
 pub struct Version {
     /// The version.
     pub object: Object,
-    /// Whether it is an earlier one, which the state does not hold.
+    /// Whether it is for history only: an earlier one, which the state does not hold, or one whose turn comes later.
     pub past: bool,
 }
 
 /// Hands every object of `view` to `write`, and the earlier versions that they are derived from. The order is the same
-/// for the same state. Holds the ids of siblings and, if anything is derived, a digest for each object, but no objects.
+/// for the same state. No objects are held, but ids: which children each object of the state has (the view lists them
+/// once for all), those that are still to come, and, if anything is derived, the digest of each object.
 ///
 /// # Errors
 /// What `write` answers; `Corrupt` or `Io` if an object cannot be read; `Corrupt` if the parent of one is not there.
@@ -57,7 +63,7 @@ pub fn for_each_version<E: From<Error>>(
     let mut waiting = roots;
     while let Some(id) = waiting.pop() {
         let object = view.get(&id)?.ok_or_else(not_there)?;
-        out.put_whole(object)?;
+        out.put_in_turn(object)?;
         waiting.extend(view.children(&id, None)?.into_iter().rev());
     }
     if out.objects == view.len() {
@@ -75,7 +81,11 @@ fn not_there() -> Error {
 /// How far a version has come.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    Begun,
+    /// Not written when a source below it was wanted, because it waited for a source itself.
+    Waits,
+    /// For history only.
+    Past,
+    /// As an object.
     Written,
 }
 
@@ -89,82 +99,106 @@ struct Out<'a, E> {
 }
 
 impl<E: From<Error>> Out<'_, E> {
-    fn put(&mut self, version: Version) -> Result<(), E> {
+    fn put(&mut self, object: Object, past: bool) -> Result<(), E> {
         if let Some(states) = &mut self.states {
-            states.insert(version.object.digest(), State::Written);
+            let state = if past { State::Past } else { State::Written };
+            states.insert(object.digest(), state);
         }
-        self.objects += u64::from(!version.past);
-        (self.write)(version)
+        self.objects += u64::from(!past);
+        (self.write)(Version { object, past })
     }
 
-    /// Writes an object after its sources and their parents.
-    fn put_whole(&mut self, object: Object) -> Result<(), E> {
-        let first = Version { object, past: false };
-        if self.states.is_none() {
-            return self.put(first);
+    /// Writes an object whose parent is written, after its sources, unless it came ahead.
+    fn put_in_turn(&mut self, object: Object) -> Result<(), E> {
+        if self.state(object.digest()) == Some(State::Written) {
+            return Ok(());
         }
-        let mut waiting = vec![(first, false)];
-        while let Some((version, ready)) = waiting.pop() {
-            let digest = version.object.digest();
+        if self.states.is_some() {
+            self.put_sources(&object)?;
+        }
+        self.put(object, false)
+    }
+
+    /// Writes what an object is derived from, sources before what is derived from them. No version is its own source,
+    /// not by way of others either, since it would have to hold its own digest.
+    fn put_sources(&mut self, object: &Object) -> Result<(), E> {
+        let mut waiting: Vec<(ObjectDigest, bool)> = Vec::new();
+        waiting.extend(object.derived_from().map(|source| (source, false)));
+        while let Some((digest, ready)) = waiting.pop() {
+            if self.is_kept(digest) {
+                continue;
+            }
+            let Some(source) = self.memory.version(digest)? else {
+                continue;
+            };
             if ready {
-                if self.lacks_source(&version.object)? {
-                    // A source waits for what is being written, by way of a parent: this one's turn comes again.
-                    self.set(digest, None);
-                } else {
-                    self.put(version)?;
-                }
-            } else if self.state(digest).is_none() {
-                self.set(digest, Some(State::Begun));
-                let before = self.before(&version)?;
-                waiting.push((version, true));
-                waiting.extend(before.into_iter().map(|version| (version, false)));
+                self.put_ahead(source)?;
+            } else {
+                waiting.push((digest, true));
+                waiting.extend(source.derived_from().map(|source| (source, false)));
             }
         }
         Ok(())
     }
 
-    /// What should come before a version: its sources, and last, so that it is looked at first, its parent.
-    fn before(&self, version: &Version) -> Result<Vec<Version>> {
-        let mut before = Vec::new();
-        for digest in version.object.derived_from() {
-            if self.state(digest).is_none()
-                && let Some(object) = self.memory.version(digest)?
-            {
-                let past = !self.is_current(&object)?;
-                before.push(Version { object, past });
+    /// Writes a version whose sources are written before its turn.
+    fn put_ahead(&mut self, source: Object) -> Result<(), E> {
+        let current = self.view.get(&Id::new(source.id())?)?;
+        let is_current = current.is_some_and(|current| current.digest() == source.digest());
+        if !is_current {
+            return self.put(source, true);
+        }
+        let Some(above) = self.above(&source)? else {
+            return self.put(source, true);
+        };
+        for id in above.iter().rev() {
+            let object = self.view.get(id)?.ok_or_else(not_there)?;
+            self.put(object, false)?;
+        }
+        self.put(source, false)
+    }
+
+    /// The objects above one that are not written yet, from the nearest up; nothing if one of them has to wait.
+    fn above(&mut self, object: &Object) -> Result<Option<Vec<Id>>> {
+        let (mut ids, mut digests) = (Vec::new(), Vec::new());
+        let mut parent = object.parent().map(Id::new).transpose()?;
+        while let Some(id) = parent {
+            let above = self.view.get(&id)?.ok_or_else(not_there)?;
+            digests.push(above.digest());
+            match self.state(above.digest()) {
+                Some(State::Written) => return Ok(Some(ids)),
+                None if !self.lacks_source(&above)? => {}
+                _ => {
+                    // Noted, so that the way up is gone once and not for each object below.
+                    for digest in digests {
+                        self.states.iter_mut().for_each(|states| {
+                            states.entry(digest).or_insert(State::Waits);
+                        });
+                    }
+                    return Ok(None);
+                }
             }
+            parent = above.parent().map(Id::new).transpose()?;
+            ids.push(id);
         }
-        if let (Some(parent), false) = (version.object.parent(), version.past)
-            && let Some(object) = self.view.get(&Id::new(parent)?)?
-        {
-            before.push(Version { object, past: false });
-        }
-        Ok(before)
+        Ok(Some(ids))
     }
 
     fn lacks_source(&self, object: &Object) -> Result<bool> {
         for digest in object.derived_from() {
-            if self.state(digest) != Some(State::Written) && self.memory.version(digest)?.is_some() {
+            if !self.is_kept(digest) && self.memory.version(digest)?.is_some() {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    fn is_current(&self, object: &Object) -> Result<bool> {
-        let current = self.view.get(&Id::new(object.id())?)?;
-        Ok(current.is_some_and(|current| current.digest() == object.digest()))
+    /// Whether a version is written, as an object or for history.
+    fn is_kept(&self, digest: ObjectDigest) -> bool {
+        matches!(self.state(digest), Some(State::Past | State::Written))
     }
 
     fn state(&self, digest: ObjectDigest) -> Option<State> {
         self.states.as_ref()?.get(&digest).copied()
-    }
-
-    fn set(&mut self, digest: ObjectDigest, state: Option<State>) {
-        let Some(states) = &mut self.states else { return };
-        match state {
-            Some(state) => states.insert(digest, state),
-            None => states.remove(&digest),
-        };
     }
 }

@@ -214,7 +214,7 @@ fn what_is_derived_from_a_replaced_version_keeps_its_origin() {
 }
 
 #[test]
-fn a_parent_that_is_derived_from_its_child_comes_after_it() {
+fn a_parent_that_is_derived_from_its_child_comes_after_it_and_before_it() {
     let store = Store::in_memory().unwrap();
     let mut draft = store.draft(Writer::new());
     let mut child = derived("child", &[]);
@@ -226,8 +226,66 @@ fn a_parent_that_is_derived_from_its_child_comes_after_it() {
     other.parent = Some(id("child"));
     draft.put(other).unwrap();
     store.commit(draft, "put").unwrap();
-    let copy = imported(&exported(&store), usize::MAX);
-    assert_eq!(copy.view().root(), store.view().root());
+    // The child comes for history first.
+    let lines = exported(&store);
+    assert_eq!(
+        lines.iter().filter(|line| line.contains("\"past\":true")).count(),
+        1
+    );
+    for batch in [1, usize::MAX] {
+        assert_eq!(imported(&lines, batch).view().root(), store.view().root());
+    }
+}
+
+#[test]
+fn what_is_derived_from_its_own_version_of_the_same_commit_comes_back() {
+    let store = Store::in_memory().unwrap();
+    let mut draft = store.draft(Writer::new());
+    for number in 0..3 {
+        let before = draft.digest(&id("x")).unwrap();
+        let mut object = derived("x", before.as_slice());
+        object.content = Some(number.to_string());
+        draft.put(object).unwrap();
+    }
+    store.commit(draft, "put").unwrap();
+    let held = store.view().get(&id("x")).unwrap().unwrap();
+    assert_eq!(held.origin(), Origin::DirectUser);
+    let lines = exported(&store);
+    assert_eq!(lines.len(), 3);
+    assert_eq!(imported(&lines, 1).view().root(), store.view().root());
+}
+
+/// EXP-4: each layer is derived from the next twice, and all of it from an object below the first.
+#[test]
+fn layers_of_sources_below_what_is_derived_from_them_are_written_once() {
+    const LAYERS: usize = 60;
+    let store = Store::in_memory().unwrap();
+    let mut draft = store.draft(Writer::new());
+    let mut child = derived("z", &[]);
+    child.parent = Some(id("n0"));
+    draft.put(child).unwrap();
+    let z = draft.digest(&id("z")).unwrap().unwrap();
+    draft.put(derived("a", &[z])).unwrap();
+    let mut below = vec![z];
+    for layer in (0..LAYERS).rev() {
+        let name = format!("n{layer}");
+        draft.put(derived(&name, &below)).unwrap();
+        let next = draft.digest(&id(&name)).unwrap().unwrap();
+        below.clear();
+        for side in ["x", "y"].iter().take(if layer == 0 { 0 } else { 2 }) {
+            let name = format!("{side}{layer}");
+            draft.put(derived(&name, &[next])).unwrap();
+            below.extend(draft.digest(&id(&name)).unwrap());
+        }
+    }
+    store.commit(draft, "put").unwrap();
+    let lines = exported(&store);
+    assert_eq!(
+        lines.len(),
+        3 * LAYERS + 1,
+        "one for each object, and z for history"
+    );
+    assert_eq!(imported(&lines, 1).view().root(), store.view().root());
 }
 
 #[test]
