@@ -327,7 +327,12 @@ pub(crate) fn bytes(bytes: u64) -> String {
 
 /// `1 object`, `2 objects`.
 pub(crate) fn counted(number: u64, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
+    let hisses = ["s", "x", "z", "ch", "sh"].iter().any(|end| what.ends_with(end));
+    let plural = match number {
+        1 => "",
+        _ if hisses => "es",
+        _ => "s",
+    };
     format!("{number} {what}{plural}")
 }
 
@@ -360,6 +365,7 @@ mod tests {
         assert_eq!(bytes(u64::MAX), "16777216.0 TiB");
         assert_eq!(counted(1, "object"), "1 object");
         assert_eq!(counted(2, "object"), "2 objects");
+        assert_eq!(counted(2, "whole batch"), "2 whole batches");
     }
 
     #[test]

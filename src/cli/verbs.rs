@@ -676,4 +676,16 @@ impl Verb {
             Self::TourWriter(verb) => VerbOptions::Write(&verb.options),
         }
     }
+
+    /// Whether it would read standard input.
+    pub(crate) fn reads_standard_input(&self) -> bool {
+        let is_dash = |file: &PathBuf| file.as_os_str() == "-";
+        match self {
+            Self::Put(verb) => {
+                verb.content.as_deref() == Some("-") || verb.jsonl.as_ref().is_some_and(is_dash)
+            }
+            Self::CheckProof(verb) => is_dash(&verb.file),
+            _ => false,
+        }
+    }
 }

@@ -86,7 +86,7 @@ pub(super) fn add_changes<'a>(
 /// Adds link and unlink records, each no longer than a record may be.
 pub(super) fn add_links(batch: &mut BatchBuilder, links: &[u8], unlinks: &[u8]) {
     for (kind, bytes) in [(RecordKind::Link, links), (RecordKind::Unlink, unlinks)] {
-        // Both lengths of an entry, 64 and 32 bytes, divide the limit.
+        // The length of an entry of either kind divides the limit.
         for part in bytes.chunks(BODY_BYTES_MAX) {
             batch.add(kind, 0, part);
         }

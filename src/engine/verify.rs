@@ -6,6 +6,7 @@
 //! # Layer
 //! L5.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -134,7 +135,7 @@ pub(super) fn examine(
                 });
             }
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     })?;
     report.bytes = files.bytes;
     tell("verify files", total);

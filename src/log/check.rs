@@ -10,6 +10,7 @@
 //! - CHK-1: every byte of the store is either covered by a checksum or digest that is checked here, or must be zero, or
 //!   lies behind the end of a segment, where it is reported and harmless.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::batch::Batch;
@@ -72,7 +73,7 @@ pub struct CheckSummary {
 }
 
 impl Log {
-    /// Reads the whole store from its files and reports every batch and every finding to `visit`.
+    /// Reads the whole store from its files and reports every batch and every finding to `visit`, until that breaks off.
     ///
     /// The log may be written meanwhile: then what is newer than the start of the check may be left out.
     ///
@@ -81,7 +82,7 @@ impl Log {
     pub fn check(
         disk: Arc<dyn Disk>,
         options: LogOptions,
-        visit: &mut dyn FnMut(CheckItem) -> Result<()>,
+        visit: &mut dyn FnMut(CheckItem) -> Result<ControlFlow<()>>,
     ) -> Result<CheckSummary> {
         let options = LogOptions {
             map: false,
@@ -90,6 +91,7 @@ impl Log {
         };
         let mut report = Report {
             visit,
+            ended: false,
             summary: CheckSummary::default(),
         };
         let log = match Self::open(disk, Mode::ReadOnly, options) {
@@ -124,6 +126,9 @@ impl Log {
                 live,
             };
             newest = walk.run(report)?.max(newest);
+            if report.ended {
+                return Ok(());
+            }
             before = Some(*entry);
         }
         self.check_folder(&manifest, newest, report)
@@ -170,7 +175,9 @@ impl Log {
 }
 
 struct Report<'a> {
-    visit: &'a mut dyn FnMut(CheckItem) -> Result<()>,
+    visit: &'a mut dyn FnMut(CheckItem) -> Result<ControlFlow<()>>,
+    /// Whether `visit` broke off.
+    ended: bool,
     summary: CheckSummary,
 }
 
@@ -185,7 +192,14 @@ impl Report<'_> {
             offset,
             message: message.to_owned(),
         };
-        (self.visit)(CheckItem::Finding(finding))
+        self.tell(CheckItem::Finding(finding))
+    }
+
+    fn tell(&mut self, item: CheckItem) -> Result<()> {
+        if !self.ended {
+            self.ended = (self.visit)(item)?.is_break();
+        }
+        Ok(())
     }
 }
 
@@ -268,7 +282,10 @@ impl Walk<'_> {
                         digest: Some(*scanned.batch.digest.as_bytes()),
                     };
                     report.summary.batches += 1;
-                    (report.visit)(CheckItem::Batch(scanned.batch))?;
+                    report.tell(CheckItem::Batch(scanned.batch))?;
+                    if report.ended {
+                        return Ok(newest);
+                    }
                 }
                 Err(stop) if at >= durable => {
                     self.report_tail(window, at, &stop, report)?;

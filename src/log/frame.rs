@@ -29,6 +29,14 @@ const MAGIC: &[u8; 4] = b"TRf1";
 /// Flag of an object record that does not link its id.
 pub const UNLINKED: u8 = 4;
 
+/// Bytes of an entry of a [`RecordKind::Link`] record: key path, version.
+pub const LINK_BYTES: usize = 64;
+/// Bytes of an entry of a [`RecordKind::Unlink`] record: key path.
+pub const UNLINK_BYTES: usize = 32;
+// A list is cut into records between its entries.
+const _: () =
+    assert!(BODY_BYTES_MAX.is_multiple_of(LINK_BYTES) && BODY_BYTES_MAX.is_multiple_of(UNLINK_BYTES));
+
 /// What a record is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]

@@ -14,12 +14,16 @@
 //! docs/format.md, from "Files of a store" on; the tables of names here are tested against the encoders.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::batch::Batch;
 use super::catch_up::FIRST_OFFSET;
 use super::format_file::{FORMAT_BYTES, FORMAT_NAME, Format};
-use super::frame::{FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameError, FrameHeader, FrameSeed, RecordKind};
+use super::frame::{
+    FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameError, FrameHeader, FrameSeed, LINK_BYTES, RecordKind,
+    UNLINK_BYTES,
+};
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
 use super::manifest::{MANIFEST_NAME, MANIFEST_SEGMENTS_MAX, Manifest};
 use super::recover::is_clean_behind;
@@ -41,6 +45,8 @@ pub struct Part {
     pub offset: u64,
     /// The bytes.
     pub bytes: Vec<u8>,
+    /// Whether they may be text: a number or a checksum never is, whatever its bytes spell.
+    pub may_be_text: bool,
 }
 
 /// A small file, or the start of a large one, part by part.
@@ -68,6 +74,28 @@ pub enum StoreFile {
     Segment(u64),
 }
 
+/// What the manifest says of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SegmentStanding {
+    /// It is whole and never written to again.
+    Sealed,
+    /// It is the one that batches are appended to.
+    Active,
+    /// Nothing: only the folder has it.
+    Unlisted,
+}
+
+impl SegmentStanding {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sealed => "sealed",
+            Self::Active => "active",
+            Self::Unlisted => "unlisted",
+        }
+    }
+}
+
 /// One segment, as the manifest and the folder know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentState {
@@ -77,8 +105,8 @@ pub struct SegmentState {
     pub file: String,
     /// The length of the file; `None` if it is missing.
     pub file_bytes: Option<u64>,
-    /// What the manifest says of it: `sealed`, `active` or `unlisted`.
-    pub state: &'static str,
+    /// What the manifest says of it.
+    pub state: SegmentStanding,
     /// Bytes that count, if it is sealed.
     pub sealed_bytes: Option<u64>,
     /// Number of its first batch, if it is listed.
@@ -215,6 +243,9 @@ const SEAL_PARTS: &[(&str, usize)] = &[
     ("digest", 32),
 ];
 
+const LINK_PARTS: &[(&str, usize)] = &[("key path", UNLINK_BYTES), ("version", LINK_BYTES - UNLINK_BYTES)];
+const UNLINK_PARTS: &[(&str, usize)] = &[("key path", UNLINK_BYTES)];
+
 /// Names the bytes from `offset` of a file on; what no name is left for is `rest`.
 fn name_parts(bytes: &[u8], offset: u64, names: &[(&'static str, usize)], rest: &'static str) -> Vec<Part> {
     let mut parts = Vec::new();
@@ -228,6 +259,7 @@ fn name_parts(bytes: &[u8], offset: u64, names: &[(&'static str, usize)], rest: 
                 name,
                 offset: offset + from as u64,
                 bytes: bytes.to_vec(),
+                may_be_text: name == "magic",
             });
         }
     };
@@ -237,6 +269,15 @@ fn name_parts(bytes: &[u8], offset: u64, names: &[(&'static str, usize)], rest: 
     }
     push(rest, at, usize::MAX);
     parts
+}
+
+/// Names entries that stand one behind the other.
+fn name_entries(bytes: &[u8], offset: u64, names: &[(&'static str, usize)]) -> Vec<Part> {
+    let entry = names.iter().map(|(_, length)| length).sum::<usize>();
+    let entries = bytes.chunks(entry).zip((offset..).step_by(entry));
+    entries
+        .flat_map(|(bytes, at)| name_parts(bytes, at, names, "rest"))
+        .collect()
 }
 
 /// The last four bytes are a checksum, what is before them and has no name is reserved.
@@ -255,6 +296,16 @@ fn with_checksum(bytes: &[u8], names: &[(&'static str, usize)]) -> Vec<Part> {
 /// The parts of a seal's body, whose frame's body begins at `offset`.
 pub fn seal_parts(body: &[u8], offset: u64) -> Vec<Part> {
     name_parts(body, offset, SEAL_PARTS, "rest")
+}
+
+/// The parts of a link record's body, which begins at `offset`.
+pub fn link_parts(body: &[u8], offset: u64) -> Vec<Part> {
+    name_entries(body, offset, LINK_PARTS)
+}
+
+/// The parts of an unlink record's body, which begins at `offset`.
+pub fn unlink_parts(body: &[u8], offset: u64) -> Vec<Part> {
+    name_entries(body, offset, UNLINK_PARTS)
 }
 
 /// The name of a kind of record.
@@ -395,7 +446,11 @@ impl Inspection {
         for entry in listed {
             let sealed = !entry.is_active();
             segments.push(SegmentState {
-                state: if sealed { "sealed" } else { "active" },
+                state: if sealed {
+                    SegmentStanding::Sealed
+                } else {
+                    SegmentStanding::Active
+                },
                 sealed_bytes: sealed.then_some(entry.length),
                 first_batch: Some(entry.first_batch),
                 last_batch: sealed.then_some(entry.last_batch),
@@ -419,7 +474,7 @@ impl Inspection {
             id,
             file,
             file_bytes,
-            state: "unlisted",
+            state: SegmentStanding::Unlisted,
             sealed_bytes: None,
             first_batch: None,
             last_batch: None,
@@ -429,8 +484,8 @@ impl Inspection {
     /// What stands in a segment from `offset` on (rounded up to a place where a frame may begin), to the end of the file.
     ///
     /// # Errors
-    /// `NotFound` if there is no such segment; `Corrupt` if its header, which the checksums of its frames start
-    /// from, cannot be read; `Io`.
+    /// `NotFound` if there is no such segment, or it ends before `offset`; `Corrupt` if its header, which the checksums
+    /// of its frames start from, cannot be read; `Io`.
     pub fn frames(&self, segment: u64, offset: u64) -> Result<Frames> {
         let name = segment_name(segment);
         let missing = || Error::not_found(format!("there is no segment {segment}")).with_code("no_segment");
@@ -443,6 +498,10 @@ impl Inspection {
         let end = file
             .length()
             .map_err(|error| Error::io(format!("cannot read {name}"), error))?;
+        if offset > end {
+            let told = format!("segment {segment} ends at {end}, before {offset}");
+            return Err(Error::not_found(told).with_code("no_offset"));
+        }
         Ok(Frames {
             name,
             file,
@@ -461,17 +520,18 @@ impl Inspection {
         log.next_writer()
     }
 
-    /// The whole batches that can be found, in the order of the log, and how many places are damaged.
+    /// The whole batches that can be found, in the order of the log, until `visit` breaks off, and how many places are
+    /// damaged up to there.
     ///
     /// # Errors
-    /// As [`Log::check`], and what `visit` returns.
-    pub fn batches(&self, visit: &mut dyn FnMut(Batch) -> Result<()>) -> Result<u64> {
+    /// As [`Log::check`].
+    pub fn batches(&self, visit: &mut dyn FnMut(Batch) -> ControlFlow<()>) -> Result<u64> {
         let summary = Log::check(
             Arc::clone(&self.disk),
             LogOptions::default(),
             &mut |item| match item {
-                super::CheckItem::Batch(batch) => visit(batch),
-                super::CheckItem::Finding(_) => Ok(()),
+                super::CheckItem::Batch(batch) => Ok(visit(batch)),
+                super::CheckItem::Finding(_) => Ok(ControlFlow::Continue(())),
             },
         )?;
         Ok(summary.damages)
@@ -481,17 +541,15 @@ impl Inspection {
 fn manifest_parts(bytes: &[u8]) -> Vec<Part> {
     let (covered, checksum) = bytes.split_at(bytes.len().saturating_sub(4));
     let header: usize = MANIFEST_PARTS.iter().map(|(_, length)| length).sum();
-    let entry: usize = MANIFEST_ENTRY_PARTS.iter().map(|(_, length)| length).sum();
-    let (head, mut entries) = covered.split_at(header.min(covered.len()));
+    let (head, entries) = covered.split_at(header.min(covered.len()));
     let mut parts = name_parts(head, 0, MANIFEST_PARTS, "rest");
-    let mut at = head.len();
-    while !entries.is_empty() {
-        let (one, others) = entries.split_at(entry.min(entries.len()));
-        parts.extend(name_parts(one, at as u64, MANIFEST_ENTRY_PARTS, "rest"));
-        at += one.len();
-        entries = others;
-    }
-    parts.extend(name_parts(checksum, at as u64, &[("checksum", 4)], "rest"));
+    parts.extend(name_entries(entries, head.len() as u64, MANIFEST_ENTRY_PARTS));
+    parts.extend(name_parts(
+        checksum,
+        covered.len() as u64,
+        &[("checksum", 4)],
+        "rest",
+    ));
     parts
 }
 

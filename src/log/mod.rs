@@ -51,12 +51,13 @@ pub use append::Durability;
 pub use batch::{Batch, BatchBuilder, HeadMark, Locator, Record};
 pub use check::{CheckItem, CheckSummary, Finding, Severity};
 pub use format_file::{FORMAT, Format};
-pub use frame::{BODY_BYTES_MAX, RecordKind, UNLINKED};
+pub use frame::{BODY_BYTES_MAX, LINK_BYTES, RecordKind, UNLINK_BYTES, UNLINKED};
 pub use inspect::{
-    Found, Frame, Frames, Inspection, Layout, NextWriter, Part, SegmentState, StoreFile, kind_name,
-    seal_parts,
+    Found, Frame, Frames, Inspection, Layout, NextWriter, Part, SegmentStanding, SegmentState, StoreFile,
+    kind_name, link_parts, seal_parts, unlink_parts,
 };
 pub use reader::LogReader;
+pub use segment::segment_name;
 
 use crate::digest::{CommitDigest, HashSuite};
 use crate::disk::{Access, Disk, LockGuard, lock_within, read_full};

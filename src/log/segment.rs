@@ -88,8 +88,8 @@ impl SegmentHeader {
     }
 }
 
-/// The name of a segment's file.
-pub(super) fn segment_name(id: u64) -> String {
+/// The name of a segment's file, relative to the store.
+pub fn segment_name(id: u64) -> String {
     format!("{LOG_FOLDER}/{id:08}.seg")
 }
 

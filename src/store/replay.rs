@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use crate::codec;
 use crate::digest::{CommitDigest, Domain, KeyPath, ObjectDigest};
 use crate::error::{Error, Result};
-use crate::log::{Batch, Locator, Record, RecordKind, UNLINKED};
+use crate::log::{Batch, LINK_BYTES, Locator, Record, RecordKind, UNLINK_BYTES, UNLINKED};
 use crate::object::{Commit, Object, Reference};
 use crate::trie::{Entry, NoSource, Shape, Trie};
 
@@ -137,7 +137,7 @@ fn decode(store: &Store, batch: &Batch, known: Option<&[(KeyPath, ObjectDigest)]
                     .add_text(Domain::Text, &record.body, record.locator)?;
             }
             RecordKind::Link => {
-                for pair in codec::as_arrays::<64>(&record.body).map_err(bad)? {
+                for pair in codec::as_arrays::<LINK_BYTES>(&record.body).map_err(bad)? {
                     let (key, digest) = pair.split_first_chunk::<32>().expect("a link has 64 bytes");
                     let digest = codec::as_array(digest).map_err(bad)?;
                     contents
@@ -146,7 +146,7 @@ fn decode(store: &Store, batch: &Batch, known: Option<&[(KeyPath, ObjectDigest)]
                 }
             }
             RecordKind::Unlink => {
-                let keys = codec::as_arrays::<32>(&record.body).map_err(bad)?;
+                let keys = codec::as_arrays::<UNLINK_BYTES>(&record.body).map_err(bad)?;
                 contents.unlinks.extend(keys.into_iter().map(KeyPath::from_bytes));
             }
             RecordKind::Commit => {

@@ -16,6 +16,14 @@ use crate::error::Result;
 
 /// Bytes in the header of a branch.
 const HEADER_LEN: usize = 64;
+/// The fields of that header with their lengths, as [`NodeHasher::header`] writes them.
+pub(super) const HEADER_PARTS: [(&str, usize); 5] = [
+    ("bitmap", 2),
+    ("level", 2),
+    ("zeros", 4),
+    ("leaves", 8),
+    ("zeros", 48),
+];
 
 /// Which digests these are: the hash together with the shape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,10 +9,10 @@
 //! # Format
 //! docs/format.md, "The state trie".
 
-use super::digest::{NodeHasher, child_digest};
+use super::digest::{HEADER_PARTS, NodeHasher, child_digest};
 use super::node::Kind;
 use super::{Entry, LEVELS, NodeSource, Shape, Trie};
-use crate::digest::HashSuite;
+use crate::digest::{DIGEST_LEN, HashSuite};
 use crate::error::Result;
 
 /// One node of a trie; see [`Trie::node`].
@@ -46,6 +46,33 @@ pub struct ChildNode {
     pub digest: [u8; 32],
     /// Leaves at and below it.
     pub count: u64,
+}
+
+impl Node {
+    /// The preimage, part by part: a name, and the bytes.
+    pub fn parts(&self) -> Vec<(&'static str, &[u8])> {
+        const CHILDREN: [&str; 16] = [
+            "child 0", "child 1", "child 2", "child 3", "child 4", "child 5", "child 6", "child 7",
+            "child 8", "child 9", "child a", "child b", "child c", "child d", "child e", "child f",
+        ];
+        let names: Vec<(&'static str, usize)> = match &self.kind {
+            NodeKind::Leaf(_) => vec![("key path", DIGEST_LEN), ("version", DIGEST_LEN)],
+            NodeKind::Branch(children) => {
+                let names = children
+                    .iter()
+                    .filter_map(|child| CHILDREN.get(usize::from(child.digit)));
+                let children = names.map(|name| (*name, DIGEST_LEN));
+                HEADER_PARTS.into_iter().chain(children).collect()
+            }
+        };
+        let mut rest = self.preimage.as_slice();
+        let parts = names.into_iter().map(|(name, length)| {
+            let (bytes, others) = rest.split_at(length.min(rest.len()));
+            rest = others;
+            (name, bytes)
+        });
+        parts.collect()
+    }
 }
 
 impl Trie {
@@ -121,5 +148,76 @@ impl Trie {
             count,
             kind,
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest::{Domain, HashAlgorithm};
+    use crate::trie::NoSource;
+
+    #[test]
+    fn the_parts_of_a_preimage_are_what_the_hasher_wrote() {
+        let suite = HashSuite::new(HashAlgorithm::Blake3);
+        let mut trie = Trie::new();
+        for number in 0..300_u32 {
+            let entry = Entry {
+                key: suite.key_path(&number.to_string()),
+                digest: [7; DIGEST_LEN],
+                place: 0,
+                since: 0,
+            };
+            trie.insert(entry, &NoSource).unwrap();
+        }
+        let top = trie.node(&[], suite, Shape::State, &NoSource).unwrap().unwrap();
+        let NodeKind::Branch(children) = &top.kind else {
+            panic!("300 entries share a branch");
+        };
+        let below = trie
+            .node(&[children[1].digit], suite, Shape::State, &NoSource)
+            .unwrap()
+            .unwrap();
+        for (level, node) in [(0_u16, &top), (1, &below)] {
+            let NodeKind::Branch(children) = &node.kind else {
+                panic!("300 entries fill two levels");
+            };
+            let parts = node.parts();
+            let bytes: Vec<u8> = parts.iter().flat_map(|(_, bytes)| *bytes).copied().collect();
+            assert_eq!(bytes, node.preimage);
+            assert_eq!(suite.hash_fixed(Domain::Branch, &[&bytes]), node.digest);
+            let part = |name: &str| parts.iter().find(|(known, _)| *known == name).unwrap().1;
+            let bitmap = children
+                .iter()
+                .fold(0_u16, |bitmap, child| bitmap | 1 << child.digit);
+            assert_eq!(part("bitmap"), bitmap.to_le_bytes());
+            assert_eq!(part("level"), level.to_le_bytes());
+            assert_eq!(part("leaves"), node.count.to_le_bytes());
+            let zeros = parts.iter().filter(|(name, _)| *name == "zeros");
+            assert!(zeros.flat_map(|(_, bytes)| *bytes).all(|byte| *byte == 0));
+            for child in children {
+                assert_eq!(part(&format!("child {:x}", child.digit)), child.digest);
+            }
+        }
+        let path: Vec<u8> = suite
+            .key_path("0")
+            .as_bytes()
+            .iter()
+            .flat_map(|byte| [byte >> 4, byte & 15])
+            .collect();
+        let leaf = (0..path.len())
+            .find_map(|level| {
+                let node = trie.node(&path[..level], suite, Shape::State, &NoSource).unwrap();
+                node.filter(|node| node.count == 1)
+            })
+            .unwrap();
+        let key = suite.key_path("0");
+        assert_eq!(
+            leaf.parts(),
+            [
+                ("key path", key.as_bytes().as_slice()),
+                ("version", &[7; DIGEST_LEN])
+            ]
+        );
     }
 }

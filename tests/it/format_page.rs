@@ -208,7 +208,7 @@ fn findings(disk: Arc<dyn Disk>) -> Vec<String> {
         if let CheckItem::Finding(finding) = item {
             findings.push(format!("{}: {}", finding.file, finding.message));
         }
-        Ok(())
+        Ok(std::ops::ControlFlow::Continue(()))
     });
     findings.extend(result.err().map(|error| error.to_string()));
     findings

@@ -3,6 +3,8 @@
 //! # Layer
 //! L9, part of cli.
 
+use serde_json::json;
+
 use super::arguments::Arguments;
 use super::history::before;
 use super::shell::Shell;
@@ -106,7 +108,7 @@ fn would(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     let head = memory.view();
     let revision = arguments.word(1);
     let mut needs = None;
-    let (told, state, changes) = match (arguments.needed(0)?, revision) {
+    let (told, target, state, changes) = match (arguments.needed(0)?, revision) {
         ("rollback", Some(revision)) => {
             let revision = revision::parse(revision)?;
             let preview = |all| memory.rollback_preview(&revision, all, &writer);
@@ -122,12 +124,16 @@ fn would(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
             let seq = head.commit().commit.seq;
             let undone = counted(seq.saturating_sub(info.commit.seq), "commit");
             let told = format!("rollback from seq:{seq} to {}, {undone} back:", heading(&info));
-            (told, state, changes)
+            (told, info, state, changes)
+        }
+        ("undo" | "redo", None) if arguments.has("--all") => {
+            return Err(arguments.refuse("--all belongs to rollback"));
         }
         ("undo", None) => {
             let plan = memory.undo_preview(&writer)?;
             (
                 format!("undo of {}:", heading(&plan.target)),
+                plan.target,
                 plan.state,
                 plan.changes,
             )
@@ -136,6 +142,7 @@ fn would(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
             let plan = memory.redo_preview(&writer)?;
             (
                 format!("redo of {}:", heading(&plan.target)),
+                plan.target,
                 plan.state,
                 plan.changes,
             )
@@ -143,12 +150,18 @@ fn would(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
         _ => return Err(arguments.refuse("say rollback REV, undo or redo")),
     };
     let output = &mut shell.context.output;
-    if !output.is_json() {
+    let needs = needs.map(|refused| format!("this needs --all: {refused}"));
+    if output.is_json() {
+        output.document(&json!({
+            "would": arguments.word(0), "seq": target.commit.seq, "commit": target.digest.to_hex(),
+            "root": target.commit.root.to_hex(), "needs": needs, "changes": changes.len(),
+        }))?;
+    } else {
         output.line(told)?;
     }
     show_changes(output, &head, &state, &changes, limit)?;
-    if let Some(refused) = needs {
-        output.note("needs", format!("this needs --all: {refused}"));
+    if let Some(needs) = needs.filter(|_| !output.is_json()) {
+        output.note("needs", needs);
     }
     Ok(DONE)
 }

@@ -5,6 +5,7 @@
 //! # Layer
 //! L9, part of cli.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -23,7 +24,8 @@ use crate::digest::{HashAlgorithm, HashSuite};
 use crate::disk::FileDisk;
 use crate::error::{Error, Result};
 use crate::log::{
-    self, Found, Frame, Inspection, Layout, NextWriter, Part, RecordKind, SegmentState, StoreFile,
+    self, Found, Frame, Inspection, Layout, NextWriter, Part, RecordKind, SegmentStanding, SegmentState,
+    StoreFile,
 };
 use crate::object::{Commit, Encoding, Id, Object, Reference, encoded_fields};
 
@@ -136,7 +138,7 @@ fn where_is(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
         let fields = vec![
             text(log::kind_name(place.kind as u8)),
             name(format!("{}:{}", place.segment, place.offset)),
-            text(format!("log/{:08}.seg", place.segment)),
+            text(log::segment_name(place.segment)),
             count(place.offset),
             count(place.bytes),
             count(place.batch),
@@ -172,8 +174,8 @@ fn segments(shell: &mut Shell<'_>, _: &Arguments) -> Done {
     ]);
     for segment in segments {
         let state = match segment.state {
-            "unlisted" => marked(Meaning::Changed, segment.state),
-            state => text(state),
+            SegmentStanding::Unlisted => marked(Meaning::Changed, segment.state.name()),
+            state => text(state.name()),
         };
         let fields = vec![
             count(segment.id),
@@ -222,15 +224,14 @@ fn tell_trouble(output: &mut Output, layout: &Layout) -> Result<(), Failure> {
 }
 
 fn batches(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
-    const ENOUGH: &str = "enough";
     let mut left = arguments.limit()?;
     let inspection = shell.inspection()?;
     let output = &mut shell.context.output;
     let mut table = Rows::new(&["batch", "frame", "records", "bytes", "head after it"]);
-    let mut failure = None;
+    let mut written = Ok(());
     let found = inspection.batches(&mut |batch| {
         if left == 0 {
-            return Err(Error::internal("enough was found").with_code(ENOUGH));
+            return ControlFlow::Break(());
         }
         left -= 1;
         let first = batch.records.first().map(|record| record.locator);
@@ -243,18 +244,15 @@ fn batches(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
             bytes(batch.records.iter().map(|record| record.body.len() as u64).sum()),
             digest(batch.commit.as_bytes()),
         ];
-        table.row(output, fields).map_err(|error| {
-            failure = Some(error);
-            Error::internal("the answer cannot be written").with_code(ENOUGH)
-        })
+        written = table.row(output, fields);
+        if written.is_ok() {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     });
-    if let Some(failure) = failure {
-        return Err(failure);
-    }
-    let damages = match found {
-        Err(error) if error.code() == ENOUGH => 0,
-        other => other?,
-    };
+    written?;
+    let damages = found?;
     table.finish(output)?;
     if damages > 0 {
         output.note(
@@ -317,7 +315,7 @@ fn frames(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
             let segments = inspection.segments()?;
             let active = segments
                 .iter()
-                .find(|segment| segment.state == "active")
+                .find(|segment| segment.state == SegmentStanding::Active)
                 .or(segments.last());
             active
                 .map(|segment| segment.id)
@@ -418,8 +416,12 @@ fn gist(frame: &Frame) -> Option<String> {
                 u64::from_le_bytes(start.bytes.as_slice().try_into().ok()?)
             )
         }
-        kind if kind == RecordKind::Link as u8 => counted(frame.body.len() as u64 / 64, "id") + " linked",
-        kind if kind == RecordKind::Unlink as u8 => counted(frame.body.len() as u64 / 32, "id") + " unlinked",
+        kind if kind == RecordKind::Link as u8 => {
+            counted((frame.body.len() / log::LINK_BYTES) as u64, "id") + " linked"
+        }
+        kind if kind == RecordKind::Unlink as u8 => {
+            counted((frame.body.len() / log::UNLINK_BYTES) as u64, "id") + " unlinked"
+        }
         _ => String::from_utf8_lossy(&frame.body).chars().take(100).collect(),
     })
 }
@@ -486,6 +488,7 @@ fn body_parts(frame: &Frame) -> Vec<Part> {
             name: "body",
             offset: start,
             bytes: frame.body.clone(),
+            may_be_text: true,
         }]
     };
     let encoding = match frame.kind {
@@ -493,10 +496,8 @@ fn body_parts(frame: &Frame) -> Vec<Part> {
         kind if kind == RecordKind::Commit as u8 => Encoding::Commit,
         kind if kind == RecordKind::Reference as u8 => Encoding::Reference,
         kind if kind == RecordKind::Seal as u8 => return log::seal_parts(&frame.body, start),
-        kind if kind == RecordKind::Link as u8 => {
-            return pieces(frame, start, &[("key path", 32), ("version", 32)]);
-        }
-        kind if kind == RecordKind::Unlink as u8 => return pieces(frame, start, &[("key path", 32)]),
+        kind if kind == RecordKind::Link as u8 => return log::link_parts(&frame.body, start),
+        kind if kind == RecordKind::Unlink as u8 => return log::unlink_parts(&frame.body, start),
         _ => return whole(),
     };
     let Ok(fields) = encoded_fields(encoding, &frame.body) else {
@@ -506,31 +507,14 @@ fn body_parts(frame: &Frame) -> Vec<Part> {
         name: "version",
         offset: start,
         bytes: frame.body.iter().take(1).copied().collect(),
+        may_be_text: false,
     }];
     parts.extend(fields.iter().map(|field| Part {
         name: field.name,
         offset: start + field.offset as u64,
         bytes: field.bytes.to_vec(),
+        may_be_text: true,
     }));
-    parts
-}
-
-fn pieces(frame: &Frame, start: u64, names: &[(&'static str, usize)]) -> Vec<Part> {
-    let mut parts = Vec::new();
-    let (mut rest, mut at) = (frame.body.as_slice(), start);
-    for (name, length) in names.iter().cycle() {
-        let (bytes, others) = rest.split_at((*length).min(rest.len()));
-        if bytes.is_empty() {
-            break;
-        }
-        parts.push(Part {
-            name,
-            offset: at,
-            bytes: bytes.to_vec(),
-        });
-        at += bytes.len() as u64;
-        rest = others;
-    }
     parts
 }
 
@@ -552,7 +536,7 @@ fn recovery(shell: &mut Shell<'_>, _: &Arguments) -> Done {
             again,
             torn_bytes,
         }) => {
-            let again = counted(again.len() as u64, "whole batch").replace("batchs", "batches");
+            let again = counted(again.len() as u64, "whole batch");
             let told = format!(
                 "the next writer would seal segment {segment} at {sealed_at}, write {again} from behind that again into a new \
                  segment, and leave {torn_bytes} torn bytes where they are"

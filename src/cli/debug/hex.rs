@@ -31,7 +31,7 @@ pub(super) fn document(part: &Part) -> Value {
         "name": part.name,
         "hex": to_hex(&part.bytes),
         "number": number(&part.bytes),
-        "text": as_text(&part.bytes),
+        "text": as_text(part),
     })
 }
 
@@ -54,7 +54,7 @@ fn show(output: &mut Output, part: &Part, most: usize) -> Result<(), Failure> {
         width = 3 * across - 1
     );
     output.line(line.trim_end())?;
-    let is_text = as_text(&part.bytes).is_some();
+    let is_text = as_text(part).is_some();
     for line in lines {
         at += across as u64;
         let readable = line
@@ -80,7 +80,7 @@ fn show(output: &mut Output, part: &Part, most: usize) -> Result<(), Failure> {
 
 /// What the bytes say: a number if they are few, text if they are that.
 fn says(part: &Part) -> String {
-    match (number(&part.bytes), as_text(&part.bytes)) {
+    match (number(&part.bytes), as_text(part)) {
         (_, Some(text)) => format!("\"{}\"", human::cut(&human::one_line(&text), 24)),
         (Some(number), None) => number.to_string(),
         (None, None) => String::new(),
@@ -94,8 +94,10 @@ fn number(bytes: &[u8]) -> Option<u64> {
 }
 
 /// Text that a person would take for text.
-fn as_text(bytes: &[u8]) -> Option<String> {
-    let text = std::str::from_utf8(bytes).ok()?;
+fn as_text(part: &Part) -> Option<String> {
+    let text = std::str::from_utf8(&part.bytes)
+        .ok()
+        .filter(|_| part.may_be_text)?;
     let is_readable = |character: char| !character.is_control() || character.is_whitespace();
     (text.len() > 2 && text.chars().all(is_readable)).then(|| text.to_owned())
 }
@@ -119,13 +121,16 @@ mod tests {
 
     #[test]
     fn few_bytes_are_a_number_and_readable_ones_text() {
-        let part = |bytes: &[u8]| {
+        let part = |bytes: &[u8], may_be_text| {
             says(&Part {
                 name: "x",
                 offset: 0,
                 bytes: bytes.to_vec(),
+                may_be_text,
             })
         };
+        assert_eq!(part(b"TRf1", false), "828789332");
+        let part = |bytes| part(bytes, true);
         assert_eq!(part(&[5, 1]), "261");
         assert_eq!(part(b"TRf1"), "\"TRf1\"");
         assert_eq!(part(&[7; 16]), "");

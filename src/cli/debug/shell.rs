@@ -245,12 +245,6 @@ impl<'a> Shell<'a> {
 
     /// Runs a verb of the program on the open store.
     fn run_verb(&mut self, name: &str, words: &[String]) -> Done {
-        if words.iter().any(|word| word == "-") {
-            return Err(Failure::usage(
-                "standard input is the shell's own here",
-                "name a file, or give the text itself",
-            ));
-        }
         let line = ["treering", name]
             .into_iter()
             .chain(words.iter().map(String::as_str));
@@ -259,6 +253,12 @@ impl<'a> Shell<'a> {
             Err(error) => return self.answer_of_clap(name, &error),
         };
         let (mut typed, verb) = parsed.into_parts()?;
+        if verb.reads_standard_input() {
+            return Err(Failure::usage(
+                "standard input is the shell's own here",
+                "name a file, or give the text itself",
+            ));
+        }
         if typed.store.is_some() {
             return Err(Failure::usage(
                 "the shell has its store open",

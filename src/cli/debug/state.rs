@@ -334,39 +334,16 @@ fn node_document(typed: &str, node: &Node, id: Option<&str>) -> serde_json::Valu
 
 /// The bytes that a node's digest covers, named.
 fn parts_of(node: &Node) -> Vec<Part> {
-    const CHILDREN: [&str; 16] = [
-        "child 0", "child 1", "child 2", "child 3", "child 4", "child 5", "child 6", "child 7", "child 8",
-        "child 9", "child a", "child b", "child c", "child d", "child e", "child f",
-    ];
-    let names: Vec<(&str, usize)> = match &node.kind {
-        NodeKind::Leaf(_) => vec![("key path", 32), ("version", 32)],
-        NodeKind::Branch(children) => {
-            let header = [
-                ("bitmap", 2),
-                ("level", 2),
-                ("zeros", 4),
-                ("leaves", 8),
-                ("zeros", 48),
-            ];
-            let children = children
-                .iter()
-                .filter_map(|child| CHILDREN.get(usize::from(child.digit)));
-            header
-                .into_iter()
-                .chain(children.map(|name| (*name, 32)))
-                .collect()
-        }
-    };
-    let mut parts = Vec::new();
-    let mut at = 0;
-    for (name, length) in names {
-        let bytes = node.preimage.get(at..at + length).unwrap_or_default().to_vec();
-        parts.push(Part {
+    let mut offset = 0;
+    let parts = node.parts().into_iter().map(|(name, bytes)| {
+        let part = Part {
             name,
-            offset: at as u64,
-            bytes,
-        });
-        at += length;
-    }
-    parts
+            offset,
+            bytes: bytes.to_vec(),
+            may_be_text: false,
+        };
+        offset += bytes.len() as u64;
+        part
+    });
+    parts.collect()
 }

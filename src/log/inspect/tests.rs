@@ -132,6 +132,64 @@ fn frames_come_one_after_the_other_with_their_bodies() {
 }
 
 #[test]
+fn no_frame_is_looked_for_behind_the_file() {
+    let (disk, inspection) = written();
+    let end = disk
+        .open("log/00000001.seg", Access::Read)
+        .unwrap()
+        .length()
+        .unwrap();
+    assert_eq!(inspection.frames(1, end).unwrap().count(), 0);
+    for offset in [end + 1, u64::MAX - 3, u64::MAX] {
+        let refused = inspection.frames(1, offset).err().unwrap();
+        assert_eq!(refused.code(), "no_offset", "{offset}");
+    }
+}
+
+#[test]
+fn batches_end_where_the_visitor_breaks_off() {
+    let (_, inspection) = written();
+    for (most, seen) in [(1, 1), (2, 2), (3, 2)] {
+        let mut numbers = Vec::new();
+        let found = inspection.batches(&mut |batch| {
+            numbers.push(batch.number);
+            if numbers.len() == most {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        assert_eq!((found.unwrap(), numbers.len()), (0, seen));
+    }
+}
+
+#[test]
+fn lists_of_links_are_named_entry_by_entry() {
+    let body: Vec<u8> = (0..=255).cycle().take(2 * LINK_BYTES).collect();
+    for (parts, names) in [
+        (
+            link_parts(&body, 100),
+            ["key path", "version", "key path", "version"],
+        ),
+        (unlink_parts(&body, 100), ["key path"; 4]),
+    ] {
+        assert_eq!(parts.iter().map(|part| part.name).collect::<Vec<_>>(), names);
+        assert_eq!(
+            parts.iter().map(|part| part.offset).collect::<Vec<_>>(),
+            [100, 132, 164, 196]
+        );
+        assert_eq!(
+            parts
+                .iter()
+                .flat_map(|part| part.bytes.clone())
+                .collect::<Vec<_>>(),
+            body
+        );
+    }
+    assert_eq!(link_parts(&body[..70], 0).last().unwrap().bytes, &body[64..70]);
+}
+
+#[test]
 fn damage_is_said_and_reading_goes_on_behind_it() {
     let (disk, inspection) = written();
     let file = disk.open("log/00000001.seg", Access::ReadWrite).unwrap();
@@ -164,7 +222,7 @@ fn damage_is_said_and_reading_goes_on_behind_it() {
         found[3]
     );
     assert!(inspection.next_writer().unwrap_err().is_corruption());
-    assert_eq!(inspection.batches(&mut |_| Ok(())).unwrap(), 2);
+    assert_eq!(inspection.batches(&mut |_| ControlFlow::Continue(())).unwrap(), 2);
 }
 
 #[test]
@@ -196,7 +254,13 @@ fn what_the_next_writer_would_do_is_what_it_does() {
         .iter()
         .map(|segment| (segment.id, segment.state, segment.sealed_bytes))
         .collect();
-    assert_eq!(states, [(1, "sealed", Some(sealed_at)), (2, "active", None)]);
+    assert_eq!(
+        states,
+        [
+            (1, SegmentStanding::Sealed, Some(sealed_at)),
+            (2, SegmentStanding::Active, None)
+        ]
+    );
     assert!(matches!(
         inspection.next_writer().unwrap(),
         NextWriter::GoOn { segment: 2, .. }
@@ -213,7 +277,7 @@ fn a_store_without_its_small_files_still_shows_its_frames() {
     assert!(missing.parts.is_empty() && missing.trouble.is_some());
     let segments = inspection.segments().unwrap();
     assert_eq!(segments.len(), 1);
-    assert_eq!(segments[0].state, "unlisted");
+    assert_eq!(segments[0].state, SegmentStanding::Unlisted);
     assert_eq!(inspection.frames(1, 0).unwrap().count(), 6);
     assert!(
         inspection

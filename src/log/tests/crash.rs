@@ -160,7 +160,7 @@ fn verify_whole(image: &SimDisk, choice: CrashImage, what: &str) -> usize {
         {
             damages.push(finding);
         }
-        Ok(())
+        Ok(std::ops::ControlFlow::Continue(()))
     });
     assert_eq!(checked.unwrap().batches, now as u64, "{what}");
     assert!(damages.is_empty(), "{what}: {damages:?}");

@@ -33,7 +33,7 @@ fn findings(disk: &SimDisk) -> Vec<Finding> {
         if let CheckItem::Finding(finding) = item {
             findings.push(finding);
         }
-        Ok(())
+        Ok(std::ops::ControlFlow::Continue(()))
     })
     .unwrap();
     findings
@@ -151,7 +151,7 @@ fn chk_1_check_finds_every_damaged_byte_and_goes_on_behind_it() {
         if let CheckItem::Batch(batch) = item {
             numbers.push(batch.number);
         }
-        Ok(())
+        Ok(std::ops::ControlFlow::Continue(()))
     });
     assert_eq!(summary.unwrap().damages, 2);
     assert_eq!(numbers.len(), count - 2, "{numbers:?}");

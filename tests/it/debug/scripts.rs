@@ -110,7 +110,31 @@ fn nothing_is_written_unless_that_is_allowed() {
         (text(&log[1]["session"]), text(&log[1]["reason"])),
         ("s".into(), "why".into())
     );
-    folder.refused(2, &["debug", "--write", "-c", "put x --kind y --content -"]);
+}
+
+#[test]
+fn standard_input_stays_with_the_shell_whatever_a_verb_is_told() {
+    let folder = with_two_commits();
+    for line in [
+        "put x --kind y --content -",
+        "put x --kind y --content=-",
+        "put --jsonl -",
+        "put --jsonl=-",
+        "check-proof -",
+    ] {
+        for ran in [
+            folder.run(&["debug", "--write", "-c", line]),
+            folder.feed(&["debug", "--write"], format!("{line}\n")),
+        ] {
+            assert!(
+                ran.code == 2 && ran.err.contains("standard input"),
+                "{line}: {ran:?}"
+            );
+        }
+    }
+    // Anywhere else it is a word like any other.
+    let ran = folder.run(&["debug", "--write", "-c", "put - --kind y", "-c", "get -"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
 }
 
 #[test]
@@ -254,4 +278,43 @@ fn a_rollback_over_other_lanes_is_shown_with_what_it_needs() {
     assert!(ran.out.contains("green"), "{ran:?}");
     let ran = folder.run(&["debug", "-c", "would rollback seq:1 --all"]);
     assert!(ran.code == 0 && !ran.err.contains("needs"), "{ran:?}");
+    let told = folder.stream(&["debug", "-c", "would rollback seq:1"]);
+    let all = folder.stream(&["debug", "-c", "would rollback seq:1 --all"]);
+    assert!(text(&told[0]["needs"]).contains("--all") && all[0]["needs"].is_null());
+    assert_eq!(
+        (&told[0]["would"], &told[0]["seq"]),
+        (&"rollback".into(), &1.into())
+    );
+    assert_eq!(told[1..], all[1..]);
+    assert_eq!(told[0]["changes"], told.len() as u64 - 1);
+}
+
+#[test]
+fn what_an_undo_would_reverse_is_named_in_json_and_takes_no_option_of_a_rollback() {
+    let folder = with_two_commits();
+    let told = folder.stream(&["debug", "-c", "would undo"]);
+    let head = folder.json(&["head"]);
+    assert_eq!(
+        (&told[0]["would"], &told[0]["commit"]),
+        (&"undo".into(), &head["commit"])
+    );
+    assert_eq!(told[1]["id"], "tea");
+    for line in ["would undo --all", "would redo --all"] {
+        folder.refused(2, &["debug", "-c", line]);
+    }
+}
+
+#[test]
+fn an_offset_behind_a_segment_is_refused() {
+    let folder = with_two_commits();
+    for line in [
+        "frames 1 --from 18446744073709551615",
+        "frame 1:18446744073709551600",
+    ] {
+        let refused = folder.refused(1, &["debug", "-c", line]);
+        assert!(
+            text(&refused["message"]).contains("segment 1 ends at"),
+            "{refused}"
+        );
+    }
 }
