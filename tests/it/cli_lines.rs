@@ -245,6 +245,56 @@ fn an_export_goes_to_a_file_whole_or_not_at_all() {
     assert!(!folder.path("out.jsonl.unfinished").exists());
 }
 
+#[test]
+fn an_export_leaves_a_file_alone_that_has_the_name_of_an_unfinished_one() {
+    let folder = Folder::with_store();
+    folder.put("a", "one");
+    for name in ["out.jsonl.unfinished", "out.jsonl.unfinished-2"] {
+        folder.write(name, "mine");
+    }
+    folder.json(&["export", "out.jsonl"]);
+    for name in ["out.jsonl.unfinished", "out.jsonl.unfinished-2"] {
+        assert_eq!(std::fs::read_to_string(folder.path(name)).unwrap(), "mine");
+    }
+    assert!(!folder.path("out.jsonl.unfinished-3").exists());
+}
+
+fn past(number: usize) -> String {
+    format!("{{\"id\":\"p\",\"kind\":\"note\",\"content\":\"{number}\",\"past\":true}}\n")
+}
+
+#[test]
+fn earlier_versions_are_counted_and_wait_for_what_goes_with_them() {
+    let many: String = (0..20_000).map(past).collect();
+    let folder = Folder::with_store();
+    let ran = folder.feed(&["put", "--jsonl", "-", "--batch", "10", "--json"], &many);
+    let refused = ran.refusal(1);
+    assert_eq!(refused["code"], "over_limit");
+    assert!(
+        refused["message"].as_str().unwrap().starts_with("line 10001: "),
+        "{refused}"
+    );
+    let ran = folder.feed(&["put", "--jsonl", "-"], &many);
+    assert!(
+        ran.err.contains("20000 earlier versions, from line 1 on"),
+        "{ran:?}"
+    );
+    // Batches whose objects are there already lose no earlier version.
+    folder.json(&["put", "o/0", "--kind", "note", "--content", "text 0"]);
+    let source = Folder::with_store();
+    let first = source.put("p", "said");
+    let said = source
+        .run(&["export"])
+        .out
+        .replace("{\"id\"", "{\"past\":true,\"id\"");
+    let summary = json!({ "id": "summary", "kind": "note", "derived_from": [first["digest"]] });
+    let all = format!("{said}{}{summary}\n{}", line(0), past(1));
+    let ran = folder.feed(&["put", "--jsonl", "-", "--batch", "1"], &all);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("1 earlier version, from line 4 on"), "{ran:?}");
+    assert_eq!(folder.json(&["get", "summary"])["origin"], "direct_user");
+}
+
 const NOTES: &str = "#+TITLE: Notes\n* TODO Plan :work:\nText.\n** Below\n";
 
 #[test]

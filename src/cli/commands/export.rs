@@ -297,13 +297,9 @@ fn write_beside(
     permissions: Option<fs::Permissions>,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Stopped>,
 ) -> Result<(), Stopped> {
-    let mut unfinished = path.as_os_str().to_owned();
-    unfinished.push(".unfinished");
-    let unfinished = PathBuf::from(unfinished);
+    let (unfinished, file) = create_beside(path)?;
     let whole = || -> Result<(), Stopped> {
-        // A left-over is replaced, and a link in its place is not followed.
-        drop(fs::remove_file(&unfinished));
-        let mut out = BufWriter::new(File::create_new(&unfinished)?);
+        let mut out = BufWriter::new(file);
         write(&mut out)?;
         let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
         if let Some(permissions) = permissions {
@@ -316,4 +312,20 @@ fn write_beside(
         // What failed is told; that the unfinished file may stay behind is not worth a second message.
         drop(fs::remove_file(&unfinished));
     })
+}
+
+/// Makes a file beside a path, under a name that nothing has: what is there already may be anybody's.
+fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
+    let mut number = 1_u64;
+    loop {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".unfinished");
+        if number > 1 {
+            name.push(format!("-{number}"));
+        }
+        match File::create_new(&name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            created => return Ok((PathBuf::from(name), created?)),
+        }
+    }
 }

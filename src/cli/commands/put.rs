@@ -29,6 +29,8 @@ use crate::error::{Error, Result};
 use crate::ingest::json::{self as lines, ObjectLine};
 use crate::object::{CONTENT_BYTES_MAX, Id, Kind, NewObject, Origin, Position, Scope, Value};
 
+/// Earlier versions that may wait for an object that they go with, in batches that are smaller.
+const PAST_LINES_MAX: usize = 10_000;
 /// The longest line: the longest content with every byte escaped, and room for the rest.
 const LINE_BYTES_MAX: u64 = 8 * CONTENT_BYTES_MAX as u64;
 
@@ -150,11 +152,14 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     };
     let writer = context.writer();
     // The first batch is read before the store is opened: if it is refused, none is made for it.
-    let first = Batch::read(&mut reader, size)?;
-    let memory = context.open_or_create(|empty| first.clone().write(empty, &writer, &mut Sums::default()))?;
+    let first = Batch::read(&mut reader, size, Vec::new())?;
+    let memory = context.open_or_create(|empty| {
+        let written = first.clone().write(empty, &writer, &mut Sums::default());
+        written.map(drop)
+    })?;
     let mut sums = Sums::default();
     let put = put_batches(&memory, &writer, first, &mut reader, size, &mut sums);
-    if let Err(error) = put {
+    let left = put.map_err(|error| {
         if let Some(info) = &sums.last {
             let kept = sums.created + sums.updated + sums.unchanged;
             let note = format!(
@@ -164,7 +169,12 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
             );
             context.output.note("kept", note);
         }
-        return Err(error.into());
+        error
+    })?;
+    if let [(number, _), ..] = left[..] {
+        let what = counted(left.len() as u64, "earlier version");
+        let note = format!("not kept: {what}, from line {number} on, for nothing was written after it");
+        context.output.note("past", note);
     }
     let view = memory.view();
     let info = view.commit();
@@ -224,7 +234,7 @@ pub(in crate::cli) fn input_error(file: &Path, error: io::Error) -> Error {
     }
 }
 
-/// Puts every line, `size` of them in a commit.
+/// Puts every line, `size` of them in a commit. Answers the earlier versions that no commit took along.
 fn put_batches(
     memory: &Memory,
     writer: &Writer,
@@ -232,49 +242,65 @@ fn put_batches(
     reader: &mut Lines<'_>,
     size: u64,
     sums: &mut Sums,
-) -> Result<()> {
+) -> Result<Vec<Line>> {
     let mut batch = first;
-    while !batch.lines.is_empty() {
-        batch.write(memory, writer, sums)?;
-        batch = Batch::read(reader, size)?;
+    loop {
+        let left = batch.write(memory, writer, sums)?;
+        let waiting = left.len();
+        batch = Batch::read(reader, size, left)?;
+        if batch.lines.len() == waiting {
+            return Ok(batch.lines);
+        }
     }
-    Ok(())
 }
 
-/// The objects of one commit, each with the number of its line.
+/// A line with its number.
+type Line = (u64, ObjectLine);
+
+/// The lines of one commit.
 #[derive(Clone, Default)]
 struct Batch {
-    lines: Vec<(u64, ObjectLine)>,
+    lines: Vec<Line>,
 }
 
 impl Batch {
-    fn read(reader: &mut Lines<'_>, size: u64) -> Result<Self> {
-        let mut read = Vec::new();
-        let mut objects = 0;
-        while objects < size {
+    /// Reads lines until there are `size` with those that wait. An earlier version makes no commit: it goes with the
+    /// next object, so a batch ends with one.
+    fn read(reader: &mut Lines<'_>, size: u64, waiting: Vec<Line>) -> Result<Self> {
+        let most = usize::try_from(size).unwrap_or(usize::MAX);
+        let mut past = waiting.len();
+        let mut read = waiting;
+        while read.len() < most || read.last().is_some_and(|(_, line)| line.past) {
             let Some((number, text)) = reader.next_line()? else {
                 break;
             };
             let line = lines::parse(text).and_then(|json| lines::object_from_json(&json));
             let line = line.map_err(|error| at_line(number, error))?;
-            // An earlier version is not an object of the state: it goes with the next line that is.
-            objects += u64::from(!line.past);
+            past += usize::from(line.past);
+            if past > most.max(PAST_LINES_MAX) {
+                let refused =
+                    Error::invalid(format!("{past} earlier versions wait for an object to go with"));
+                let refused = refused.with_code("over_limit");
+                return Err(at_line(number, refused.with_hint("take a larger --batch")));
+            }
             read.push((number, line));
         }
         Ok(Self { lines: read })
     }
 
-    /// Stages and commits; a refusal names the line that states the object.
-    fn write(self, memory: &Memory, writer: &Writer, sums: &mut Sums) -> Result<()> {
+    /// Stages and commits; a refusal names the line that states the object. Answers the earlier versions that history
+    /// does not have, because there was nothing to commit.
+    fn write(self, memory: &Memory, writer: &Writer, sums: &mut Sums) -> Result<Vec<Line>> {
         let mut draft = memory.draft(writer.clone());
         let (mut created, mut updated, mut unchanged) = (0, 0, 0);
         // The line that last stated an id, for refusals that only the commit can make.
         let mut stated: HashMap<Id, u64> = HashMap::new();
+        let mut past = Vec::new();
         for (number, line) in self.lines {
             if line.past {
                 let origin = line.origin.unwrap_or(Origin::Import);
                 let kept = draft.put_past(&line.object, origin);
-                kept.map_err(|error| at_line(number, error))?;
+                past.push((kept.map_err(|error| at_line(number, error))?, (number, line)));
                 continue;
             }
             stated.insert(line.object.id.clone(), number);
@@ -300,10 +326,17 @@ impl Batch {
         sums.created += u64::saturating_sub(created, others.added);
         sums.updated += u64::saturating_sub(updated, others.changed);
         sums.unchanged += unchanged + others.added + others.changed;
+        let mut left = Vec::new();
         if committed.changed {
             sums.last = Some(committed.commit);
+        } else {
+            for (digest, line) in past {
+                if memory.version(digest)?.is_none() {
+                    left.push(line);
+                }
+            }
         }
-        Ok(())
+        Ok(left)
     }
 }
 

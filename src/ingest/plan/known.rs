@@ -39,7 +39,7 @@ impl Known {
             if object.kind() != DOCUMENT_KIND {
                 return Err(taken(path.as_str(), &object, DOCUMENT_KIND));
             }
-            known.listed.extend(listed_ids(&object)?);
+            known.listed.extend(listed_ids(&object));
             known.walk(object, existing)?;
         }
         for document in documents {
@@ -106,18 +106,15 @@ impl Known {
     }
 }
 
-/// The ids of the objects that the file of a document stated, if that was one of JSON Lines.
-pub(super) fn listed_ids(document: &Object) -> Result<Vec<Id>> {
+/// The ids of the objects that the file of a document stated, if that was one of JSON Lines. Anybody may put such an
+/// object; a line of it that is no id owns nothing.
+pub(super) fn listed_ids(document: &Object) -> Vec<Id> {
     let format = document.attribute("format");
     if format.as_ref().and_then(Value::as_text) != Some(Format::JsonLines.name()) {
-        return Ok(Vec::new());
+        return Vec::new();
     }
-    document
-        .content()
-        .unwrap_or_default()
-        .lines()
-        .map(Id::new)
-        .collect()
+    let lines = document.content().unwrap_or_default().lines();
+    lines.filter_map(|line| Id::new(line).ok()).collect()
 }
 
 /// The refusal to write over an object of another kind.

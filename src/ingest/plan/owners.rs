@@ -91,7 +91,7 @@ impl Owners<'_> {
         let mut lists = HashMap::new();
         for document in self.existing.documents()? {
             if let Some(object) = self.existing.get(&document)? {
-                lists.extend(listed_ids(&object)?.into_iter().map(|id| (id, document.clone())));
+                lists.extend(listed_ids(&object).into_iter().map(|id| (id, document.clone())));
             }
         }
         Ok(lists)

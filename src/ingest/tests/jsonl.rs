@@ -215,6 +215,29 @@ fn a_line_takes_no_object_from_another_document() {
 }
 
 #[test]
+fn a_list_that_somebody_put_and_that_holds_no_ids_owns_nothing() {
+    let mut memory = Memory::default();
+    let mut document = NewObject::new(id("by-hand"), Kind::new(DOCUMENT_KIND).unwrap());
+    document.attributes.insert("format", "jsonl");
+    document.content = Some(format!("tea\n\n{}\n", "x".repeat(300)));
+    memory.put(document, Origin::DirectUser);
+    let fact = "{\"id\":\"fact\",\"kind\":\"fact\"}\n";
+    memory.ingest(&[("a.jsonl", fact)]);
+    memory.ingest(&[("by-hand", "{\"role\":\"user\",\"content\":\"hi\"}\n")]);
+    // A line that is an id owns the object of that id.
+    let mut document = NewObject::new(id("by-hand-too"), Kind::new(DOCUMENT_KIND).unwrap());
+    document.attributes.insert("format", "jsonl");
+    document.content = Some("\ntea".to_owned());
+    memory.put(document, Origin::DirectUser);
+    memory.put(
+        NewObject::new(id("tea"), Kind::new("fact").unwrap()),
+        Origin::DirectUser,
+    );
+    let tea = fact.replace("\"id\":\"fact\"", "\"id\":\"tea\"");
+    assert!(memory.try_ingest(&[("b.jsonl", &tea)]).is_err());
+}
+
+#[test]
 fn a_bad_line_names_file_and_line_and_what_is_wrong() {
     let message = |line: &str| {
         refused("a.jsonl", format!("\n{}{line}\n", turns([1])))
