@@ -159,7 +159,7 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     })?;
     let mut sums = Sums::default();
     let put = put_batches(&memory, &writer, first, &mut reader, size, &mut sums);
-    let left = put.map_err(|error| {
+    let left = put.inspect_err(|_| {
         if let Some(info) = &sums.last {
             let kept = sums.created + sums.updated + sums.unchanged;
             let note = format!(
@@ -169,7 +169,6 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
             );
             context.output.note("kept", note);
         }
-        error
     })?;
     if let [(number, _), ..] = left[..] {
         let what = counted(left.len() as u64, "earlier version");
