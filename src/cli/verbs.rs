@@ -22,7 +22,7 @@ pub(crate) enum Verb {
                       and removes what left the document; unchanged input makes no commit. All of it is one\n\
                       commit, and a snapshot of the state before goes into the ring of your lane (snap:0).\n\n\
                       Examples:\n  treering ingest notes/ README.md\n  treering ingest --scope work journal.org\n  \
-                      treering ingest --prune notes/"
+                      treering ingest notes/ --prune notes/old.org"
     )]
     Ingest(Ingest),
     /// Store one object, or many from JSON Lines; replaces the whole object
@@ -230,9 +230,9 @@ pub(crate) struct Ingest {
     /// The scope of the objects
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
-    /// Remove documents of the given folders whose files are gone
-    #[arg(long)]
-    pub(crate) prune: bool,
+    /// Remove this document, or those below this folder, if the files are gone; may be given again
+    #[arg(long, value_name = "PATH")]
+    pub(crate) prune: Vec<PathBuf>,
     #[command(flatten)]
     options: WriteOptions,
 }

@@ -207,19 +207,57 @@ fn documents_whose_files_are_gone_are_told_and_removed_on_demand() {
     assert_eq!((&told["removed"], folder.root()), (&serde_json::json!(0), root));
     let ran = folder.run(&["ingest", "in"]);
     assert!(
-        ran.err.contains("the files of 2 documents are gone") && ran.err.contains("--prune"),
+        ran.err.contains(": in/a.org, in/sub/b.md; they may be") && ran.err.contains("--prune PATH"),
         "{}",
         ran.err
     );
-    let told = folder.json(&["ingest", "--prune", "in"]);
+    // What is not named stays.
+    let told = folder.json(&["ingest", "in", "--prune", "in/sub/b", "--prune", "inner.md"]);
+    assert_eq!(told["missing"], serde_json::json!(["in/a.org", "in/sub/b.md"]));
+    let told = folder.json(&["ingest", "in", "--prune", "in/a.org", "--prune", "./in/sub/"]);
     assert_eq!(told["pruned"], serde_json::json!(["in/a.org", "in/sub/b.md"]));
     assert_eq!(
         (&told["missing"], &told["removed"]),
         (&serde_json::json!([]), &serde_json::json!(2))
     );
     assert_eq!(column(&folder.stream(&["list"]), "id"), ["in/c.md", "inner.md"]);
-    folder.json(&["ingest", "--prune", "."]);
+    let ran = folder.run(&["ingest", ".", "--prune", "."]);
+    assert!(
+        ran.err
+            .contains("removed, as there are no files for 1 document in /"),
+        "{ran:?}"
+    );
+    assert!(ran.err.contains(": inner.md"), "{ran:?}");
     assert_eq!(column(&folder.stream(&["list"]), "id"), ["in/c.md"]);
+}
+
+#[test]
+fn a_memory_used_from_two_folders_loses_no_document_that_is_not_named() {
+    let (one, two) = (Folder::with_store(), Folder::new());
+    one.write("notes/a.org", "* A\n");
+    one.json(&["ingest", "notes"]);
+    two.write("notes/b.org", "* B\n");
+    let store = one.path(".treering");
+    let from_two = |arguments: &[&str]| {
+        let mut command = two.command(arguments);
+        command.env("TREERING_STORE", &store).output().unwrap()
+    };
+    // To prune is to say what.
+    let bare = from_two(&["ingest", "notes", "--prune"]);
+    assert_eq!(bare.status.code(), Some(2));
+    let done = from_two(&["ingest", "notes"]);
+    let said = String::from_utf8(done.stderr).unwrap();
+    let folder = two.path("").canonicalize().unwrap();
+    let folder = folder.to_str().unwrap().trim_end_matches('/');
+    assert!(
+        said.contains(&format!("no files for 1 document in {folder}: notes/a.org;")),
+        "{said}"
+    );
+    from_two(&["ingest", "notes", "--prune", "notes/b.org"]);
+    assert_eq!(
+        column(&one.stream(&["list", "--kind", "document"]), "id"),
+        ["notes/a.org", "notes/b.org"]
+    );
 }
 
 #[test]

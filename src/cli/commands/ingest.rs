@@ -28,6 +28,8 @@ use crate::object::{Id, Scope};
 
 /// The largest file that is read.
 const FILE_BYTES_MAX: u64 = 256 << 20;
+/// Documents without a file that are named in a note at most.
+const TOLD_MAX: usize = 20;
 /// What to do about files that cannot be read.
 const LEAVE_OUT: &str = "correct what is named, or leave such files out with --skip-bad";
 /// What is said about a file that has none of the known endings.
@@ -52,12 +54,10 @@ pub(super) fn ingest(context: &mut Context, verb: &Ingest) -> Done {
         write(memory, read, &options, &writer, verb.skip_bad)
     };
     let memory = context.open_or_create(|empty| write(empty, &mut read, &[]).map(drop))?;
-    let missing = missing(&memory, &read)?;
-    let (missing, pruned) = if verb.prune {
-        (Vec::new(), missing)
-    } else {
-        (missing, Vec::new())
-    };
+    let meant = verb.prune.iter().map(|path| known_path(path));
+    let meant = meant.collect::<Result<Vec<_>>>()?;
+    let is_meant = |id: &Id| meant.iter().any(|path| id.as_str() == path || is_below(id, path));
+    let (pruned, missing): (Vec<Id>, Vec<Id>) = missing(&memory, &read)?.into_iter().partition(is_meant);
     let (change, committed) = write(&memory, &mut read, &pruned)?;
     for bad in &read.skipped[unreadable..] {
         context.output.note("bad_document", bad.why.message());
@@ -157,14 +157,32 @@ fn tell(context: &mut Context, memory: &Memory, told: &Told<'_>) -> Result<(), F
     context.output.line(format_args!(
         "{what}: {created} created, {updated} updated, {unchanged} unchanged, {removed} removed; {head}"
     ))?;
-    if let [first, ..] = told.missing {
-        let what = counted(told.missing.len() as u64, "document");
-        let note =
-            format!("the files of {what} are gone, such as {first}; --prune removes what came from them");
+    if !told.missing.is_empty() {
+        let note = format!(
+            "there are no files for {}; they may be of another folder that this memory is used from. --prune PATH removes \
+             what came from such a document, or from all such below a folder",
+            looked_for(told.missing)?
+        );
         context.output.note("missing", note);
+    }
+    if !told.pruned.is_empty() {
+        let note = format!("removed, as there are no files for {}", looked_for(told.pruned)?);
+        context.output.note("pruned", note);
     }
     tell_undo(context, told.committed);
     Ok(())
+}
+
+/// Which documents were looked for, and where.
+fn looked_for(ids: &[Id]) -> Result<String> {
+    let folder = env::current_dir().map_err(|error| Error::io("asking for the current folder", error))?;
+    let what = counted(ids.len() as u64, "document");
+    let more = match ids.len().saturating_sub(TOLD_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more, which --json names"),
+    };
+    let ids: Vec<&str> = ids.iter().take(TOLD_MAX).map(Id::as_str).collect();
+    Ok(format!("{what} in {}: {}{more}", shown(&folder), ids.join(", ")))
 }
 
 /// What is read from the disk before the store is opened.
@@ -191,21 +209,13 @@ impl Skipped {
     }
 }
 
-/// The documents of the memory that should be in the given folders and are not.
+/// The documents of the memory that should be in the given folders and are not. Paths are relative to the current folder,
+/// and nothing says which that was when a document came: it may be that of another folder of the same names.
 fn missing(memory: &Memory, input: &Read) -> Result<Vec<Id>> {
     if input.folders.is_empty() {
         return Ok(Vec::new());
     }
     let read: HashSet<&Id> = input.documents.iter().map(Document::id).collect();
-    let is_below = |id: &str| {
-        input.folders.iter().any(|folder| match folder.as_str() {
-            "" => !id.starts_with('/'),
-            "/" => id.starts_with('/'),
-            _ => id
-                .strip_prefix(folder.as_str())
-                .is_some_and(|below| below.starts_with('/')),
-        })
-    };
     let is_gone = |id: &str| match fs::symlink_metadata(id) {
         Ok(_) => false,
         Err(error) => matches!(
@@ -216,9 +226,22 @@ fn missing(memory: &Memory, input: &Read) -> Result<Vec<Id>> {
     let mut documents = ingest::documents(&memory.view())?;
     documents.retain(|id| {
         let path = id.as_str();
-        is_below(path) && !read.contains(id) && !input.found.contains(path) && is_gone(path)
+        let is_below = input.folders.iter().any(|folder| is_below(id, folder));
+        is_below && !read.contains(id) && !input.found.contains(path) && is_gone(path)
     });
     Ok(documents)
+}
+
+/// Whether a document is below a folder, both as they are known.
+fn is_below(id: &Id, folder: &str) -> bool {
+    let id = id.as_str();
+    match folder {
+        "" => !id.starts_with('/'),
+        "/" => id.starts_with('/'),
+        _ => id
+            .strip_prefix(folder)
+            .is_some_and(|below| below.starts_with('/')),
+    }
 }
 
 /// The path that the file or folder is known by.
@@ -228,10 +251,11 @@ fn known_path(path: &Path) -> Result<String> {
     })?;
     let current = env::current_dir().map_err(|error| Error::io("asking for the current folder", error))?;
     // Below a folder whose name is not text, only the path as given can be known.
-    Ok(match current.to_str() {
+    let known = match current.to_str() {
         Some(current) => ingest::document_path(current, text),
         None => text.to_owned(),
-    })
+    };
+    Ok(known.nfc().collect())
 }
 
 fn read_documents(context: &mut Context, verb: &Ingest, format: Option<Format>) -> Result<Read> {
@@ -288,7 +312,7 @@ fn files_of(
             add_folder(path, &mut below)?;
             read.folders.push(known_path(path)?);
             let known = below.iter().filter_map(|file| known_path(file).ok());
-            read.found.extend(known.map(|path| path.nfc().collect()));
+            read.found.extend(known);
             below.retain(|file| format.is_none_or(|wanted| form_of(file) == Some(wanted)));
             if below.is_empty() {
                 context.output.note(
