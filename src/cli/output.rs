@@ -74,6 +74,66 @@ pub(crate) enum Mode {
     Markdown,
 }
 
+/// Somebody waits for an answer, and sees how far the work for it has come.
+#[derive(Clone)]
+struct Wait {
+    bar: ProgressBar,
+    /// Since when; `None` while nobody waits: a line is typed, or the answer is there.
+    since: Arc<Mutex<Option<Instant>>>,
+}
+
+impl Wait {
+    fn new() -> Self {
+        Self {
+            bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8)),
+            since: Arc::new(Mutex::new(Some(Instant::now()))),
+        }
+    }
+
+    fn begin(&self) {
+        *self.since.lock() = Some(Instant::now());
+    }
+
+    fn end(&self) {
+        if self.since.lock().take().is_some() {
+            self.bar.finish_and_clear();
+        }
+    }
+
+    /// Shows the progress, unless the answer may be there at once. One bar goes on through all that an answer needs.
+    fn show(&self, progress: &Progress) {
+        // Held while the bar is drawn: another thread may end the wait.
+        let since = self.since.lock();
+        // Without a total there is nothing to fill.
+        if progress.total == 0 || since.is_none_or(|since| since.elapsed() < BAR_AFTER) {
+            return;
+        }
+        if self.bar.is_finished() {
+            self.bar.reset();
+        }
+        self.bar.set_length(progress.total);
+        self.bar.set_position(progress.done);
+        self.bar.set_message(progress.doing);
+    }
+}
+
+/// Standard output. The bar goes when an answer reaches it, not when one is held back.
+pub(crate) struct Screen {
+    wait: Wait,
+}
+
+impl io::Write for Screen {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.wait.end();
+        io::stdout().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.wait.end();
+        io::stdout().flush()
+    }
+}
+
 /// The output of one run.
 pub(crate) struct Output {
     mode: Mode,
@@ -86,10 +146,7 @@ pub(crate) struct Output {
     fenced: String,
     /// Set when the user wants no more of it.
     stop: Option<Arc<AtomicBool>>,
-    /// Shows how far long work has come.
-    bar: ProgressBar,
-    /// Whether somebody waits: nobody does while a line is typed.
-    awaited: Arc<AtomicBool>,
+    wait: Wait,
     /// Whether answers go to a pager, which has the screen.
     paged: bool,
     notes: Vec<(&'static str, String)>,
@@ -101,16 +158,16 @@ impl Output {
         let stdout = io::stdout();
         let coloured = !json && AutoStream::choice(&stdout) != ColorChoice::Never;
         let width = line_width();
+        let wait = Wait::new();
         Self {
             mode: if json { Mode::Json } else { Mode::Table },
             headings: false,
             coloured,
             width,
-            out: BufWriter::with_capacity(1 << 16, Box::new(stdout)),
+            out: BufWriter::with_capacity(1 << 16, Box::new(Screen { wait: wait.clone() })),
             fenced: String::new(),
             stop: None,
-            bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8)),
-            awaited: Arc::new(AtomicBool::new(true)),
+            wait,
             paged: false,
             notes: Vec::new(),
         }
@@ -153,14 +210,6 @@ impl Output {
         self.stop = Some(stop);
     }
 
-    /// Before anything is written: whether it is still wanted. With the first line of an answer the bar goes.
-    fn begin_line(&self) -> Result<(), Failure> {
-        if self.awaited.swap(false, Ordering::Relaxed) {
-            self.bar.finish_and_clear();
-        }
-        self.check_stop()
-    }
-
     /// Fails with code `interrupted` if the user wants no more.
     pub(crate) fn check_stop(&self) -> Result<(), Failure> {
         match &self.stop {
@@ -169,11 +218,18 @@ impl Output {
         }
     }
 
+    /// Standard output, for a pager to write to.
+    pub(crate) fn screen(&self) -> Screen {
+        Screen {
+            wait: self.wait.clone(),
+        }
+    }
+
     /// Sends what follows to a pager, or, with `None`, to standard output again.
     pub(crate) fn redirect(&mut self, pager: Option<Box<dyn io::Write>>) -> Result<(), Failure> {
         let flushed = self.flush();
         self.paged = pager.is_some();
-        let out = pager.unwrap_or_else(|| Box::new(io::stdout()));
+        let out = pager.unwrap_or_else(|| Box::new(self.screen()));
         let old = std::mem::replace(&mut self.out, BufWriter::with_capacity(1 << 16, out));
         // What a reader that went away did not take must not be offered again when this is dropped.
         drop(old.into_parts());
@@ -182,9 +238,10 @@ impl Output {
 
     /// Whether somebody waits for what is being done, and wants to see how far it has come.
     pub(crate) fn set_awaited(&mut self, awaited: bool) {
-        self.awaited.store(awaited, Ordering::Relaxed);
-        if !awaited {
-            self.bar.finish_and_clear();
+        if awaited {
+            self.wait.begin();
+        } else {
+            self.wait.end();
         }
     }
 
@@ -207,7 +264,7 @@ impl Output {
 
     /// Writes a line: in Markdown it waits for its fence.
     fn write_line(&mut self, text: impl Display) -> Result<(), Failure> {
-        self.begin_line()?;
+        self.check_stop()?;
         if self.mode != Mode::Markdown {
             return writeln!(self.out, "{text}").map_err(Failure::from_output);
         }
@@ -230,7 +287,7 @@ impl Output {
 
     /// Writes one row of a Markdown table, or the line below its headings.
     pub(crate) fn markdown_row(&mut self, cells: impl Iterator<Item = String>) -> Result<(), Failure> {
-        self.begin_line()?;
+        self.check_stop()?;
         self.close_fence()?;
         let mut row = String::from("|");
         for cell in cells {
@@ -262,7 +319,7 @@ impl Output {
         if self.mode == Mode::Markdown {
             return self.write_line(document);
         }
-        self.begin_line()?;
+        self.check_stop()?;
         serde_json::to_writer(&mut self.out, document)
             .map_err(io::Error::from)
             .and_then(|()| self.out.write_all(b"\n"))
@@ -271,7 +328,7 @@ impl Output {
 
     /// Writes a text that is whole lines.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
-        self.begin_line()?;
+        self.check_stop()?;
         self.out.write_all(text.as_bytes()).map_err(Failure::from_output)
     }
 
@@ -333,32 +390,11 @@ impl Output {
         if self.is_json() || !io::stderr().is_terminal() {
             return None;
         }
-        let (bar, awaited) = (self.bar.clone(), Arc::clone(&self.awaited));
+        let wait = self.wait.clone();
         let style = ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        let work = Mutex::new(None);
-        Some(Arc::new(move |progress: Progress| {
-            let mut work = work.lock();
-            let ended = progress.done >= progress.total;
-            let begun = match *work {
-                Some((doing, begun)) if doing == progress.doing => begun,
-                _ => Instant::now(),
-            };
-            *work = (!ended).then_some((progress.doing, begun));
-            // A bar that comes and goes at once is only a flicker; without a total there is nothing to fill.
-            if progress.total == 0 || begun.elapsed() < BAR_AFTER || !awaited.load(Ordering::Relaxed) {
-                return;
-            }
-            if bar.is_finished() {
-                bar.reset();
-            }
-            bar.set_length(progress.total);
-            bar.set_position(progress.done);
-            bar.set_message(progress.doing);
-            if ended {
-                bar.finish_and_clear();
-            }
-        }))
+        wait.bar
+            .set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Some(Arc::new(move |progress: Progress| wait.show(&progress)))
     }
 
     /// A bar over `total` steps on standard error; invisible without a terminal.
@@ -366,6 +402,7 @@ impl Output {
         if self.is_json() || total < STEPS_LEAST || !io::stderr().is_terminal() {
             return ProgressBar::hidden();
         }
+        self.wait.bar.finish_and_clear();
         let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr_with_hz(8));
         let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));

@@ -171,6 +171,13 @@ fn load(records: &Records, entry: &Entry) -> Result<Object> {
 }
 
 impl IndexCache {
+    /// The index of this state if it is here. Never waits: while one of its family is made there is none.
+    fn at_hand(&self, family: Family, root: Root) -> Option<Index> {
+        let kept = self.families[family as usize].try_lock()?;
+        let found = kept.iter().find(|kept| kept.root == root)?;
+        Some(found.index.clone())
+    }
+
     /// Whether the index of this state is here already.
     pub(super) fn holds(&self, family: Family, root: Root) -> bool {
         self.families[family as usize]
@@ -199,7 +206,7 @@ impl IndexCache {
             return Ok(index);
         }
         let index = match kept.front() {
-            Some(nearest) => derive(family, nearest, trie, records)?,
+            Some(nearest) => derive(family, nearest, trie, records, options)?,
             None => build(family, trie, records, options)?,
         };
         kept.push_front(Kept {
@@ -213,6 +220,11 @@ impl IndexCache {
 }
 
 impl Inner {
+    /// As [`IndexCache::at_hand`].
+    pub(super) fn index_at_hand(&self, family: Family, commit: &CommitEntry) -> Option<Index> {
+        self.indexes.at_hand(family, commit.commit.root)
+    }
+
     /// The index of the state after a commit.
     ///
     /// # Errors
@@ -233,9 +245,12 @@ fn build(family: Family, trie: &Trie, records: &Records, options: &Options) -> R
     Ok(index)
 }
 
-fn derive(family: Family, from: &Kept, trie: &Trie, records: &Records) -> Result<Index> {
+fn derive(family: Family, from: &Kept, trie: &Trie, records: &Records, options: &Options) -> Result<Index> {
     let mut index = from.index.clone();
-    for change in from.trie.diff(trie, &NoSource) {
+    // So many changes are the most that there can be.
+    let most = from.trie.len() + trie.len();
+    for (done, change) in (1..).zip(from.trie.diff(trie, &NoSource)) {
+        options.step("index", done, most)?;
         let change = change?;
         if let Some(old) = &change.old {
             index.take(family, &load(records, old)?)?;
@@ -245,4 +260,23 @@ fn derive(family: Family, from: &Kept, trie: &Trie, records: &Records) -> Result
         }
     }
     Ok(index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Memory;
+
+    #[test]
+    fn nobody_waits_for_an_index_that_is_being_made() {
+        let memory = Memory::in_memory().unwrap();
+        let view = memory.view();
+        assert!(view.indexed_ids("").is_none());
+        view.index_ids().unwrap();
+        assert_eq!(view.indexed_ids("").map(Iterator::count), Some(0));
+        let making = memory.inner.indexes.families[Family::Ids as usize].lock();
+        assert!(view.indexed_ids("").is_none());
+        drop(making);
+        assert!(view.indexed_ids("").is_some());
+    }
 }

@@ -169,6 +169,20 @@ impl View {
             .count() as u64)
     }
 
+    /// Makes [`Self::indexed_ids`] answer: reads every object, or what changed since a state of which it was done.
+    ///
+    /// # Errors
+    /// As [`Self::children`].
+    pub fn index_ids(&self) -> Result<()> {
+        self.index(Family::Ids).map(drop)
+    }
+
+    /// The ids that start with `prefix`, in order, if [`Self::index_ids`] was done. Reads no object and never waits.
+    pub fn indexed_ids(&self, prefix: &str) -> Option<impl Iterator<Item = Id> + use<>> {
+        let index = self.inner.index_at_hand(Family::Ids, &self.entry)?;
+        Some(index.from(&[], prefix.as_bytes()))
+    }
+
     pub(super) fn index(&self, family: Family) -> Result<super::index::Index> {
         self.inner.index(family, &self.entry)
     }

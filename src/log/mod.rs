@@ -53,10 +53,11 @@ pub use check::{CheckItem, CheckSummary, Finding, Severity};
 pub use format_file::{FORMAT, Format};
 pub use frame::{BODY_BYTES_MAX, LINK_BYTES, RecordKind, UNLINK_BYTES, UNLINKED};
 pub use inspect::{
-    Found, Frame, Frames, Inspection, Layout, NextWriter, Part, SegmentStanding, SegmentState, StoreFile,
-    kind_name, link_parts, seal_parts, unlink_parts,
+    Found, Frame, Frames, Inspection, Layout, Part, SegmentStanding, SegmentState, StoreFile, kind_name,
+    link_parts, seal_parts, unlink_parts,
 };
 pub use reader::LogReader;
+pub use recover::NextWriter;
 pub use segment::segment_name;
 
 use crate::digest::{CommitDigest, HashSuite};

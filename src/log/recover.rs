@@ -20,7 +20,7 @@ use super::catch_up::{ActiveScan, FIRST_OFFSET, Visit};
 use super::live::Live;
 use super::manifest::{MANIFEST_NAME, SegmentEntry};
 use super::reader::SegmentFile;
-use super::scan::Chain;
+use super::scan::{Chain, Scanned};
 use super::segment::{LOG_FOLDER, next_segment_bytes, segment_name};
 use super::{Log, WriteLock, damage};
 use crate::disk::{self, read_full, unfinished_name};
@@ -29,6 +29,30 @@ use crate::error::{Error, ErrorKind, Result};
 /// Bytes behind the end that must be zero for going on in place. A write that was cut off leaves its first bytes
 /// there; a page that a failed sync lost further behind is torn tail, which every scan stops at.
 const CLEAN_BYTES: usize = 4096;
+
+/// What the next writer would do before it appends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NextWriter {
+    /// Go on in the active segment: `live` of this run of the machine says where, and nothing stands behind it.
+    GoOn {
+        /// The segment.
+        segment: u64,
+        /// Where the next batch would begin.
+        offset: u64,
+    },
+    /// Seal the active segment and go on in a new one.
+    Recover {
+        /// The segment that would be sealed.
+        segment: u64,
+        /// The length it would be sealed at: how far it is known to be durable.
+        sealed_at: u64,
+        /// Numbers of the whole batches behind that, which would be written again.
+        again: Vec<u64>,
+        /// Bytes behind the last whole batch, which would stay where they are.
+        torn_bytes: u64,
+    },
+}
 
 impl Log {
     /// Brings this handle to the end of the log, as the holder of the lock: hands out what is new, then goes on in
@@ -88,27 +112,12 @@ impl Log {
         segment: &SegmentFile,
         visit: &mut Visit<'_>,
     ) -> Result<bool> {
-        let Some(limit) = live.and_then(|live| self.live_limit(live)) else {
+        let Some(end) = self.end_in_place(live, segment)? else {
             return Ok(false);
         };
-        let end = if self.unsynced.is_some() && limit == self.durable {
-            self.cursor.offset
-        } else {
-            limit
-        };
-        if end < self.cursor.offset {
-            return Ok(false);
-        }
-        if !is_clean_behind(segment, end)? {
-            return Ok(false);
-        }
         if end > self.cursor.offset {
-            let chain = Chain {
-                batch: self.cursor.batch,
-                digest: Some(self.cursor.digest),
-            };
             let from = self.cursor.offset;
-            let scan = self.scan_active(segment, from, chain, live, Some(end))?;
+            let scan = self.scan_in_place(live, segment, end)?;
             segment.keep(from, scan.window.bytes.clone());
             for scanned in scan.batches {
                 self.deliver(scanned, true, visit)?;
@@ -121,13 +130,38 @@ impl Log {
         Ok(true)
     }
 
-    /// Seals the active segment where it is known to be durable and writes the whole batches behind that again.
-    fn recover(
+    /// Where the next batch begins if the active segment may be written on.
+    fn end_in_place(&self, live: Option<&Live>, segment: &SegmentFile) -> Result<Option<u64>> {
+        let Some(limit) = live.and_then(|live| self.live_limit(live)) else {
+            return Ok(None);
+        };
+        let end = if self.unsynced.is_some() && limit == self.durable {
+            self.cursor.offset
+        } else {
+            limit
+        };
+        let goes_on = end >= self.cursor.offset && is_clean_behind(segment, end)?;
+        Ok(goes_on.then_some(end))
+    }
+
+    /// What stands between the cursor and `end` of the active segment.
+    fn scan_in_place(&self, live: Option<&Live>, segment: &SegmentFile, end: u64) -> Result<ActiveScan> {
+        let chain = Chain {
+            batch: self.cursor.batch,
+            digest: Some(self.cursor.digest),
+        };
+        self.scan_active(segment, self.cursor.offset, chain, live, Some(end))
+    }
+
+    /// What stands in the active segment: the scan with the batches that are known to be durable, and those behind.
+    ///
+    /// # Errors
+    /// If recovering would lose a batch, or take in one that does not belong.
+    fn scan_to_recover(
         &mut self,
         live: Option<&Live>,
-        segment: &Arc<SegmentFile>,
-        visit: &mut Visit<'_>,
-    ) -> Result<()> {
+        segment: &SegmentFile,
+    ) -> Result<(ActiveScan, Vec<Scanned>)> {
         let before = self.manifest.before_active();
         let chain = Chain {
             batch: before.last_batch,
@@ -158,6 +192,45 @@ impl Log {
             );
             return Err(Error::new(ErrorKind::Poisoned, message).with_hint("open the store again"));
         }
+        Ok((scan, beyond))
+    }
+
+    /// What [`Log::prepare`] would do, found by reading what it would read.
+    ///
+    /// # Errors
+    /// As [`Log::prepare`].
+    pub(super) fn next_writer(&mut self) -> Result<NextWriter> {
+        let live = self.look(&mut |_| Ok(()))?;
+        let active = self.manifest.active().id;
+        let segment = self.segment(active)?;
+        self.check_active_header(&segment)?;
+        if let Some(offset) = self.end_in_place(live.as_ref(), &segment)? {
+            let scan = self.scan_in_place(live.as_ref(), &segment, offset)?;
+            let newest = scan.batches.last();
+            self.check_unlisted(newest.map_or(self.cursor.batch, |scanned| scanned.batch.number))?;
+            return Ok(NextWriter::GoOn {
+                segment: active,
+                offset,
+            });
+        }
+        let (scan, beyond) = self.scan_to_recover(live.as_ref(), &segment)?;
+        Ok(NextWriter::Recover {
+            segment: active,
+            sealed_at: scan.durable,
+            again: beyond.iter().map(|scanned| scanned.batch.number).collect(),
+            torn_bytes: scan.torn_bytes,
+        })
+    }
+
+    /// Seals the active segment where it is known to be durable and writes the whole batches behind that again.
+    fn recover(
+        &mut self,
+        live: Option<&Live>,
+        segment: &Arc<SegmentFile>,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let before = self.manifest.before_active();
+        let (mut scan, beyond) = self.scan_to_recover(live, segment)?;
         self.cursor.offset = FIRST_OFFSET;
         (self.cursor.batch, self.cursor.digest) = (before.last_batch, before.last_digest);
         let below = std::mem::take(&mut scan.batches);
@@ -277,7 +350,7 @@ impl Log {
 }
 
 /// Whether nothing was left behind `end`.
-pub(super) fn is_clean_behind(segment: &SegmentFile, end: u64) -> Result<bool> {
+fn is_clean_behind(segment: &SegmentFile, end: u64) -> Result<bool> {
     let mut behind = [0; CLEAN_BYTES];
     let count = read_full(&*segment.file, end, &mut behind)
         .map_err(|error| Error::io(format!("cannot read {}", segment.name()), error))?;
@@ -285,7 +358,7 @@ pub(super) fn is_clean_behind(segment: &SegmentFile, end: u64) -> Result<bool> {
 }
 
 /// A batch as it was, to be written in another place.
-fn rebuild(scan: &ActiveScan, scanned: &super::scan::Scanned) -> BatchBuilder {
+fn rebuild(scan: &ActiveScan, scanned: &Scanned) -> BatchBuilder {
     let mut builder = BatchBuilder::new();
     for (kind, flags, body) in scan.window.raw_frames(scanned) {
         builder.add_frame(kind, flags, &body);

@@ -1,12 +1,12 @@
 //! Completion and hints while a line is typed: commands, options, ids, revisions, digests.
 //!
 //! # Layer
-//! L9, part of cli. Reads the state that the shell looks at; never blocks for long.
+//! L9, part of cli. A key press reads no object and waits for nothing: ids are offered once they are indexed, which
+//! happens on a thread of its own, beside the prompt.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use rustyline::completion::{Completer, Pair};
 use rustyline::highlight::Highlighter;
@@ -19,20 +19,18 @@ use super::table::{self, Command, Completes};
 use super::words;
 use crate::cli::human::short;
 use crate::digest::to_hex;
-use crate::engine::{Memory, Query, View};
+use crate::engine::{Memory, View};
 
 /// Candidates that are offered at most.
 const OFFERED: usize = 200;
 /// Commits that digests are taken from.
 const COMMITS: usize = 10_000;
-/// How long a key press may wait for ids while there is no index of them.
-const PATIENCE: Duration = Duration::from_millis(150);
 
 /// What completion reads.
 pub(super) struct Completion {
     known: Option<(Memory, View)>,
-    /// Set when ids are found without reading every object.
-    indexed: Arc<AtomicBool>,
+    /// Set while ids are indexed.
+    indexing: Arc<AtomicBool>,
     coloured: bool,
 }
 
@@ -40,65 +38,42 @@ impl Completion {
     pub(super) fn new(coloured: bool) -> Self {
         Self {
             known: None,
-            indexed: Arc::new(AtomicBool::new(false)),
+            indexing: Arc::default(),
             coloured,
         }
     }
 
     /// From now on completes from this state.
     pub(super) fn look_at(&mut self, memory: Memory, view: View) {
-        let is_first = self.known.is_none();
         self.known = Some((memory, view.clone()));
-        if is_first {
+        if view.indexed_ids("").is_none() && !self.indexing.swap(true, Ordering::AcqRel) {
             self.index_ids(view);
         }
     }
 
-    /// Builds the index of ids beside the prompt, so that neither the first completion nor the first list waits.
+    /// Indexes ids beside the prompt, so that neither a completion nor the first list waits.
     fn index_ids(&self, view: View) {
-        let indexed = Arc::clone(&self.indexed);
-        let query = Query {
-            limit: Some(1),
-            ..Query::default()
-        };
+        let indexing = Arc::clone(&self.indexing);
         let work = move || {
-            if view.query(&query).is_ok_and(|mut found| found.next().is_some()) {
-                indexed.store(true, Ordering::Release);
-            }
+            // What cannot be read is told by the command that needs it.
+            drop(view.index_ids());
+            indexing.store(false, Ordering::Release);
         };
-        // Without the thread, ids are looked for within a moment's patience.
-        drop(
-            std::thread::Builder::new()
-                .name("treering-ids".to_owned())
-                .spawn(work),
-        );
+        let started = std::thread::Builder::new()
+            .name("treering-ids".to_owned())
+            .spawn(work);
+        if started.is_err() {
+            self.indexing.store(false, Ordering::Release);
+        }
     }
 
     fn ids(&self, start: &str) -> Vec<String> {
-        let Some((_, view)) = &self.known else {
-            return Vec::new();
-        };
-        if self.indexed.load(Ordering::Acquire) {
-            let query = Query {
-                prefix: Some(start.to_owned()),
-                include_expired: true,
-                limit: Some(OFFERED),
-                ..Query::default()
-            };
-            let found = view.query(&query).into_iter().flatten().map_while(Result::ok);
-            return found.map(|object| object.id().to_owned()).collect();
-        }
-        let until = Instant::now() + PATIENCE;
-        let objects = view
-            .objects()
-            .map_while(Result::ok)
-            .take_while(|_| Instant::now() < until);
-        let found = objects
-            .filter(|object| object.id().starts_with(start))
-            .take(OFFERED);
-        let mut ids: Vec<String> = found.map(|object| object.id().to_owned()).collect();
-        ids.sort_unstable();
-        ids
+        let found = self
+            .known
+            .iter()
+            .filter_map(|(_, view)| view.indexed_ids(start))
+            .flatten();
+        found.take(OFFERED).map(|id| id.as_str().to_owned()).collect()
     }
 
     fn revisions(&self, start: &str) -> Vec<String> {
@@ -274,13 +249,12 @@ mod tests {
     #[test]
     fn commands_ids_revisions_and_options_are_offered() {
         let completion = completion();
-        for indexed in [false, true] {
-            completion.indexed.store(indexed, Ordering::Release);
-            assert_eq!(
-                offered(&completion, "get te"),
-                (4, vec!["tea ".into(), "'tea pot' ".into()])
-            );
-        }
+        assert_eq!(offered(&completion, "get te"), (4, Vec::new()), "not indexed yet");
+        completion.known.as_ref().unwrap().1.index_ids().unwrap();
+        assert_eq!(
+            offered(&completion, "get te"),
+            (4, vec!["tea ".into(), "'tea pot' ".into()])
+        );
         assert_eq!(offered(&completion, "hist").1, ["history "]);
         assert_eq!(offered(&completion, ".hist").1, [".history "]);
         assert_eq!(offered(&completion, "diff g").1, ["good "]);
@@ -295,6 +269,23 @@ mod tests {
             offered(&completion, &format!("contains {}", &root[..6])).1,
             [format!("{} ", &root[..12])]
         );
+    }
+
+    #[test]
+    fn another_state_is_indexed_beside_the_prompt() {
+        let mut completion = completion();
+        let (memory, first) = completion.known.clone().unwrap();
+        first.index_ids().unwrap();
+        let later = NewObject::new(Id::new("teal").unwrap(), Kind::new("fact").unwrap());
+        memory.put(later, Writer::new()).unwrap();
+        completion.look_at(memory.clone(), memory.view());
+        let until = std::time::Instant::now() + std::time::Duration::from_mins(1);
+        while offered(&completion, "get tea").1.len() < 3 {
+            assert!(std::time::Instant::now() < until, "it is never indexed");
+            std::thread::yield_now();
+        }
+        completion.look_at(memory, first);
+        assert_eq!(offered(&completion, "get tea").1.len(), 2);
     }
 
     #[test]

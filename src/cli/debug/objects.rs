@@ -1,21 +1,24 @@
-//! Objects: what is known, one by one, as a tree, found, and counted.
+//! Objects: what is known, one by one, found, and by their last change.
 //!
 //! What looks at every object goes through them in the order of the trie and holds no more of them than it
-//! shows, so memory stays flat whatever there is.
+//! shows.
 //!
 //! # Layer
 //! L9, part of cli.
 
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 
 use serde_json::json;
 
 use super::arguments::Arguments;
-use super::rows::{Rows, absent, bytes, count, digest, marked, maybe, moment, name, shown, text};
+use super::lineage::lineage;
+use super::rows::{Rows, count, digest, marked, maybe, moment, name, text};
 use super::shell::Shell;
 use super::table::{Command, Completes};
+use super::tallies::{inspect, orphans, tally};
+use super::tree::tree;
 use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::{self, counted};
+use crate::cli::human;
 use crate::cli::json;
 use crate::cli::output::Meaning;
 use crate::digest::ObjectDigest;
@@ -23,8 +26,6 @@ use crate::engine::{Memory, View};
 use crate::error::{Error, Result};
 use crate::object::{Id, Object, Time};
 
-/// Objects of a tree that are shown unless more are asked for.
-const TREE_SHOWN: usize = 1_000;
 /// Characters around what was found.
 const FOUND_AROUND: usize = 30;
 
@@ -75,7 +76,7 @@ pub(super) const COMMANDS: &[Command] = &[
     .examples(&[("recent --limit 5", "the five that changed last")]),
     Command::own(
         "lineage",
-        "ID",
+        "ID [--limit N]",
         "What an object is derived from, and what from it",
         lineage,
     )
@@ -113,7 +114,7 @@ pub(super) const COMMANDS: &[Command] = &[
 ];
 
 /// The versions of an id up to the state that is looked at, newest first; refused if there never was one.
-fn versions(shell: &Shell<'_>, id: &Id) -> Result<Vec<crate::engine::HistoryEntry>> {
+pub(super) fn versions(shell: &Shell<'_>, id: &Id) -> Result<Vec<crate::engine::HistoryEntry>> {
     let newest = shell.view()?.commit().commit.seq;
     let mut entries = shell.memory()?.history(id)?;
     entries.retain(|entry| entry.commit.commit.seq <= newest);
@@ -234,83 +235,6 @@ fn sources(memory: &Memory, object: &Object) -> Result<Vec<(ObjectDigest, Option
     found.collect()
 }
 
-fn tree(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
-    let view = shell.view()?;
-    let depth = arguments.number("--depth")?.unwrap_or(u64::MAX);
-    let limit = arguments.limit_or(TREE_SHOWN)?;
-    let mut waiting: Vec<(Id, u64)> = match arguments.word(0) {
-        Some(id) => vec![(Id::new(id)?, 0)],
-        None => top_objects(&view, limit)?.into_iter().map(|id| (id, 0)).collect(),
-    };
-    waiting.reverse();
-    let output = &mut shell.context.output;
-    let mut table = Rows::new(&["object", "kind", "children", "gist"]);
-    let mut written = 0;
-    while let Some((id, level)) = waiting.pop() {
-        if written == limit {
-            table.finish(output)?;
-            output.note(
-                "more",
-                format!("there is more: the first {limit} are shown, see --limit and --depth"),
-            );
-            return Ok(DONE);
-        }
-        let object = view.get(&id)?.ok_or_else(|| missing(&id, &view))?;
-        let children = view.child_count(&id)?;
-        if level < depth {
-            let below = view.children(&id, Some(limit))?;
-            waiting.extend(below.into_iter().rev().map(|child| (child, level + 1)));
-        }
-        let indented = format!(
-            "{}{}",
-            "  ".repeat(level.min(64) as usize),
-            human::one_line(id.as_str())
-        );
-        if output.is_json() {
-            output.document(&json!({
-                "id": id.as_str(), "depth": level, "parent": object.parent(), "kind": object.kind(),
-                "children": children, "gist": human::gist(&object),
-            }))?;
-        } else {
-            let fields = vec![
-                name(indented),
-                text(object.kind()),
-                if children == 0 { absent() } else { count(children) },
-                marked(Meaning::Quiet, human::gist(&object)),
-            ];
-            table.row(output, fields)?;
-        }
-        written += 1;
-    }
-    if !output.is_json() {
-        table.finish(output)?;
-    }
-    Ok(DONE)
-}
-
-fn missing(id: &Id, view: &View) -> Error {
-    Error::not_found(format!(
-        "there is no object '{id}' at seq:{}",
-        view.commit().commit.seq
-    ))
-    .with_hint("find TEXT looks for it; Tab completes ids")
-}
-
-/// The first ids without a parent, and one more if there are more than `limit`.
-fn top_objects(view: &View, limit: usize) -> Result<Vec<Id>> {
-    let mut found: BinaryHeap<Id> = BinaryHeap::new();
-    for object in view.objects() {
-        let object = object?;
-        if object.parent().is_none() {
-            found.push(Id::new(object.id())?);
-            if found.len() > limit.saturating_add(1) {
-                found.pop();
-            }
-        }
-    }
-    Ok(found.into_sorted_vec())
-}
-
 fn find(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     let wanted = arguments.needed(0)?.to_lowercase();
     let view = shell.view()?;
@@ -362,7 +286,11 @@ fn excerpt(text: &str, wanted: &str) -> Option<String> {
 }
 
 /// The objects that changed last, newest first, among those that `wanted` takes.
-fn newest(view: &View, limit: usize, wanted: impl Fn(&Object) -> bool) -> Result<Vec<(Time, Object)>> {
+pub(super) fn newest(
+    view: &View,
+    limit: usize,
+    wanted: impl Fn(&Object) -> bool,
+) -> Result<Vec<(Time, Object)>> {
     let mut found: BinaryHeap<std::cmp::Reverse<(Time, std::cmp::Reverse<String>)>> = BinaryHeap::new();
     for object in view.objects() {
         let object = object?;
@@ -400,7 +328,11 @@ fn recent(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     Ok(DONE)
 }
 
-fn show_recent(shell: &mut Shell<'_>, view: &View, newest: Vec<(Time, Object)>) -> Result<(), Failure> {
+pub(super) fn show_recent(
+    shell: &mut Shell<'_>,
+    view: &View,
+    newest: Vec<(Time, Object)>,
+) -> Result<(), Failure> {
     let now = view.now();
     let output = &mut shell.context.output;
     let mut table = Rows::new(&["updated", "id", "kind", "gist"]);
@@ -417,222 +349,6 @@ fn show_recent(shell: &mut Shell<'_>, view: &View, newest: Vec<(Time, Object)>) 
         )?;
     }
     table.finish(output)
-}
-
-/// How much there is of something.
-#[derive(Clone, Copy, Default)]
-struct Tally {
-    objects: u64,
-    bytes: u64,
-}
-
-impl Tally {
-    fn add(&mut self, object: &Object) {
-        self.objects += 1;
-        self.bytes += object.bytes().len() as u64 + object.content_digest().map_or(0, |(_, length)| length);
-    }
-}
-
-fn tally(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
-    let by = arguments.word(0).unwrap_or("kind");
-    let view = shell.view()?;
-    let mut tallies: BTreeMap<Option<String>, Tally> = BTreeMap::new();
-    for object in view.objects() {
-        let object = object?;
-        let value = match by {
-            "kind" => Some(object.kind().to_owned()),
-            "scope" => Some(object.scope().to_owned()),
-            "origin" => Some(object.origin().name().to_owned()),
-            attribute => object.attribute(attribute).as_ref().map(human::value),
-        };
-        tallies.entry(value).or_default().add(&object);
-    }
-    let mut tallies: Vec<_> = tallies.into_iter().collect();
-    tallies.sort_by_key(|(_, tally)| std::cmp::Reverse(tally.objects));
-    let output = &mut shell.context.output;
-    let mut table = Rows::new(&["value", "objects", "bytes", "share"]);
-    for (value, tally) in tallies {
-        let share = 100.0 * tally.objects as f64 / view.len().max(1) as f64;
-        let value = value.map_or_else(|| shown(serde_json::Value::Null, "(none)"), name);
-        let share = shown(share, format!("{share:.1} %"));
-        table.row(
-            output,
-            vec![value, count(tally.objects), bytes(tally.bytes), share],
-        )?;
-    }
-    table.finish(output)?;
-    Ok(DONE)
-}
-
-fn inspect(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
-    let (memory, view) = (shell.memory()?, shell.view()?);
-    let (kind, todo) = (arguments.value("--kind"), arguments.value("--todo"));
-    let state = |object: &Object| object.attribute("todo").as_ref().map(human::value);
-    let wanted = |object: &Object| {
-        kind.is_none_or(|kind| object.kind() == kind)
-            && todo.is_none_or(|todo| state(object).as_deref() == Some(todo))
-    };
-    let mut parents = Parents::default();
-    let (mut total, mut orphans) = (0_u64, 0_u64);
-    let (mut by_kind, mut by_todo) = (BTreeMap::<String, u64>::new(), BTreeMap::<String, u64>::new());
-    for object in view.objects() {
-        let object = object?;
-        orphans += u64::from(parents.lacks(&view, &object)?);
-        if wanted(&object) {
-            total += 1;
-            *by_kind.entry(object.kind().to_owned()).or_default() += 1;
-            if let Some(state) = state(&object) {
-                *by_todo.entry(state).or_default() += 1;
-            }
-        }
-    }
-    let newest = newest(&view, arguments.limit_or(10)?, wanted)?;
-    let seq = view.commit().commit.seq;
-    let snapshots = memory.snapshots().iter().filter(|info| info.seq <= seq).count();
-    let output = &mut shell.context.output;
-    if output.is_json() {
-        let recent: Result<Vec<_>> = newest
-            .iter()
-            .map(|(_, object)| json::listed(&view, object))
-            .collect();
-        output.document(&json!({
-            "total": total, "by_kind": by_kind, "by_todo": by_todo, "recent": recent?,
-            "snapshots": snapshots, "orphans": orphans,
-        }))?;
-        return Ok(DONE);
-    }
-    let listed = |counts: &BTreeMap<String, u64>| {
-        let parts = counts
-            .iter()
-            .map(|(name, count)| format!("{} {count}", human::one_line(name)));
-        let parts = parts.collect::<Vec<_>>().join(", ");
-        if parts.is_empty() {
-            "(none)".to_owned()
-        } else {
-            parts
-        }
-    };
-    output.line(format_args!(
-        "{}, {}, {}",
-        counted(total, "object"),
-        counted(snapshots as u64, "snapshot"),
-        counted(orphans, "orphan")
-    ))?;
-    output.line(format_args!("by kind  {}", listed(&by_kind)))?;
-    output.line(format_args!("by todo  {}", listed(&by_todo)))?;
-    show_recent(shell, &view, newest)?;
-    Ok(DONE)
-}
-
-/// Parents that were looked for already: siblings come up again and again.
-#[derive(Default)]
-struct Parents(HashMap<String, bool>);
-
-impl Parents {
-    /// Parents that are remembered at most.
-    const MOST: usize = 1 << 16;
-
-    /// Whether an object's parent is missing.
-    fn lacks(&mut self, view: &View, object: &Object) -> Result<bool> {
-        let Some(parent) = object.parent() else {
-            return Ok(false);
-        };
-        if let Some(lacks) = self.0.get(parent) {
-            return Ok(*lacks);
-        }
-        let lacks = !view.contains(&Id::new(parent)?)?;
-        if self.0.len() >= Self::MOST {
-            self.0.clear();
-        }
-        self.0.insert(parent.to_owned(), lacks);
-        Ok(lacks)
-    }
-}
-
-fn orphans(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
-    let view = shell.view()?;
-    let output = &mut shell.context.output;
-    let mut parents = Parents::default();
-    let mut table = Rows::new(&["id", "kind", "missing parent"]);
-    let mut left = arguments.limit()?;
-    for object in view.objects() {
-        let object = object?;
-        if left > 0 && parents.lacks(&view, &object)? {
-            left -= 1;
-            table.row(
-                output,
-                vec![name(object.id()), text(object.kind()), maybe(object.parent())],
-            )?;
-        }
-    }
-    table.finish(output)?;
-    Ok(DONE)
-}
-
-fn lineage(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
-    let id = Id::new(arguments.needed(0)?)?;
-    let (memory, view) = (shell.memory()?, shell.view()?);
-    let own: Vec<ObjectDigest> = versions(shell, &id)?
-        .iter()
-        .filter_map(|entry| entry.digest)
-        .collect();
-    let output = &mut shell.context.output;
-    let mut table = Rows::new(&["relation", "id", "version", "origin", "in this state"]);
-    let row = |relation: String, object: &Object| -> Result<Vec<_>> {
-        let held = view.get(&Id::new(object.id())?)?;
-        let state = match held {
-            Some(held) if held.digest() == object.digest() => "yes",
-            Some(_) => "as a later version",
-            None => "no",
-        };
-        let version = digest(object.digest().as_bytes());
-        Ok(vec![
-            text(relation),
-            name(object.id()),
-            version,
-            text(object.origin().name()),
-            text(state),
-        ])
-    };
-    // What it came from, level by level; a version is shown once.
-    let mut waiting: Vec<ObjectDigest> = own.first().copied().into_iter().collect();
-    let (mut seen, mut level) = (waiting.clone(), 0);
-    while !waiting.is_empty() {
-        let mut next = Vec::new();
-        for source in &waiting {
-            let Some(object) = memory.version(*source)? else {
-                let fields = vec![
-                    text("from"),
-                    shown(serde_json::Value::Null, "(not kept)"),
-                    digest(source.as_bytes()),
-                    absent(),
-                    text("no"),
-                ];
-                table.row(output, fields)?;
-                continue;
-            };
-            let relation = if level == 0 {
-                "itself".to_owned()
-            } else {
-                format!("from, {level} up")
-            };
-            table.row(output, row(relation, &object)?)?;
-            next.extend(object.derived_from().filter(|digest| !seen.contains(digest)));
-        }
-        next.sort_unstable();
-        next.dedup();
-        seen.extend(&next);
-        waiting = next;
-        level += 1;
-    }
-    for object in view.objects() {
-        let object = object?;
-        if object.derived_from().any(|digest| own.contains(&digest)) {
-            table.row(output, row("into".to_owned(), &object)?)?;
-        }
-    }
-    table.finish(output)?;
-    Ok(DONE)
 }
 
 #[cfg(test)]

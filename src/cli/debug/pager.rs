@@ -10,12 +10,15 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::cli::output::Screen;
+
 /// What an answer is written to. The pager's process is shared with whoever waits for it.
 pub(super) struct Pager {
     /// Lines that fit on the screen; the prompt needs one.
     lines_left: usize,
     held: Vec<u8>,
     into: Option<ChildStdin>,
+    screen: Screen,
     /// No pager could be started: everything goes to standard output.
     direct: bool,
     process: Paging,
@@ -37,12 +40,13 @@ impl Paging {
 
 impl Pager {
     /// A pager for a screen of so many lines.
-    pub(super) fn new(lines: usize) -> (Self, Paging) {
+    pub(super) fn new(lines: usize, screen: Screen) -> (Self, Paging) {
         let process = Paging::default();
         let pager = Self {
             lines_left: lines.saturating_sub(1),
             held: Vec::new(),
             into: None,
+            screen,
             direct: false,
             process: process.clone(),
         };
@@ -54,6 +58,8 @@ impl Pager {
     }
 
     fn start(&mut self) -> io::Result<()> {
+        // Before the pager has the screen, what stands there must go.
+        self.screen.flush()?;
         match spawn() {
             Some(mut child) => {
                 self.into = child.stdin.take();
@@ -68,7 +74,7 @@ impl Pager {
     fn pass(&mut self, bytes: &[u8]) -> io::Result<()> {
         match &mut self.into {
             Some(into) => into.write_all(bytes),
-            None => io::stdout().write_all(bytes),
+            None => self.screen.write_all(bytes),
         }
     }
 }
@@ -100,7 +106,7 @@ impl Drop for Pager {
     fn drop(&mut self) {
         // A short answer is on the screen when it is whole. Whoever cannot read it cannot be told so either.
         let held = std::mem::take(&mut self.held);
-        drop(io::stdout().write_all(&held).and_then(|()| io::stdout().flush()));
+        drop(self.screen.write_all(&held).and_then(|()| self.screen.flush()));
     }
 }
 

@@ -72,7 +72,7 @@ fn run(shell: &mut Shell<'_>, line: &str) -> Result<(), Failure> {
     let paged = shell.pager && shell.context.output.mode() == Mode::Table && !is_endless(line);
     let paging = match screen_lines().filter(|_| paged) {
         Some(lines) => {
-            let (pager, paging) = Pager::new(lines);
+            let (pager, paging) = Pager::new(lines, shell.context.output.screen());
             shell.context.output.redirect(Some(Box::new(pager)))?;
             Some(paging)
         }

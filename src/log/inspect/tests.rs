@@ -3,7 +3,7 @@
 use super::*;
 use crate::digest::{CommitDigest, HashAlgorithm, Root};
 use crate::disk::MemDisk;
-use crate::log::{BatchBuilder, Durability, HeadMark};
+use crate::log::{BatchBuilder, Durability, HeadMark, LINK_BYTES};
 use std::time::Duration;
 
 fn mark(number: u8) -> HeadMark {
@@ -265,6 +265,10 @@ fn what_the_next_writer_would_do_is_what_it_does() {
         inspection.next_writer().unwrap(),
         NextWriter::GoOn { segment: 2, .. }
     ));
+    // Where the writer refuses, so does the plan.
+    let file = disk.open("log/00000001.seg", Access::ReadWrite).unwrap();
+    file.write_at(FIRST_OFFSET + 32, b"O").unwrap();
+    assert!(inspection.next_writer().unwrap_err().is_corruption());
 }
 
 #[test]

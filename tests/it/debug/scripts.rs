@@ -1,5 +1,6 @@
 //! Commands from `-c`, `-f` and standard input: what comes out, and what a failure says and does.
 
+use super::story;
 use crate::program::{Folder, bytes_below, text};
 
 fn with_two_commits() -> Folder {
@@ -75,6 +76,25 @@ fn json_is_a_document_a_line_for_each_answer() {
     assert_eq!(lines[4]["lane"], "default");
     let lines = folder.stream(&["debug", "-c", "mode table", "-c", "mode json", "-c", "head"]);
     assert_eq!(lines.len(), 1);
+}
+
+#[test]
+fn a_long_lineage_ends_where_the_limit_is() {
+    let folder = Folder::new();
+    story::tell(&folder.store());
+    let whole = folder.stream(&["debug", "-c", "lineage notes/summary"]);
+    assert!(whole.len() > 1, "{whole:?}");
+    let ids = |rows: &[serde_json::Value]| rows.iter().map(|row| text(&row["version"])).collect::<Vec<_>>();
+    let all = format!("lineage notes/summary --limit {}", whole.len());
+    let ran = folder.run(&["debug", "-c", &all]);
+    assert!(ran.code == 0 && !ran.err.contains("more"), "{ran:?}");
+    let fewer = format!("lineage notes/summary --limit {}", whole.len() - 1);
+    assert_eq!(
+        ids(&folder.stream(&["debug", "-c", &fewer])),
+        ids(&whole[..whole.len() - 1])
+    );
+    let ran = folder.run(&["debug", "-c", &fewer]);
+    assert!(ran.err.contains("there is more"), "{ran:?}");
 }
 
 #[test]

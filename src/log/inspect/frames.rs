@@ -1,0 +1,165 @@
+//! The frames of a segment one after the other, with what is between them.
+//!
+//! # Layer
+//! L2. Memory is bounded by one record.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::parts::{FRAME_PARTS, Part, name_parts};
+use crate::disk::{DiskFile, read_full};
+use crate::error::{Error, Result};
+use crate::log::frame::{FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameError, FrameHeader, FrameSeed};
+
+/// Bytes that are read at a time while looking for the next frame.
+const STEP: usize = 1 << 18;
+
+/// What stands in a segment, one after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// A frame with a valid header.
+    Frame(Frame),
+    /// Bytes that are no frame.
+    Gap {
+        /// Where they begin.
+        offset: u64,
+        /// How many there are.
+        bytes: u64,
+        /// Why no frame starts here; `None` where all of them are zero and nothing was written yet.
+        trouble: Option<String>,
+    },
+}
+
+/// One frame: the envelope and what is in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Where it begins in the file.
+    pub offset: u64,
+    /// Bytes that it takes, with padding.
+    pub framed_bytes: u64,
+    /// The kind of its record, as stored.
+    pub kind: u8,
+    /// Its flags.
+    pub flags: u8,
+    /// The batch it belongs to.
+    pub batch: u64,
+    /// The header, part by part.
+    pub header: Vec<Part>,
+    /// The body, whole.
+    pub body: Vec<u8>,
+    /// Why the body cannot be believed, if so.
+    pub trouble: Option<String>,
+}
+
+/// The frames of a segment; see [`Inspection::frames`]. Ends for good after an error.
+pub struct Frames {
+    name: String,
+    file: Arc<dyn DiskFile>,
+    seed: FrameSeed,
+    at: u64,
+    end: u64,
+}
+
+impl Frames {
+    /// The frames of a file whose checksums start from `seed`, at these places.
+    pub(super) fn new(name: String, file: Arc<dyn DiskFile>, seed: FrameSeed, places: Range<u64>) -> Self {
+        Self {
+            name,
+            file,
+            seed,
+            at: places.start,
+            end: places.end,
+        }
+    }
+
+    fn read(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        let count = read_full(&*self.file, offset, &mut bytes)
+            .map_err(|error| Error::io(format!("cannot read {}", self.name), error))?;
+        bytes.truncate(count);
+        Ok(bytes)
+    }
+
+    fn header_at(&self, bytes: &[u8], offset: u64) -> Result<FrameHeader, String> {
+        FrameHeader::parse(bytes, self.seed, offset).map_err(|error| match error {
+            FrameError::Invalid(what) => what.to_owned(),
+            FrameError::Unsupported(what) => what,
+        })
+    }
+
+    fn step(&mut self) -> Result<Option<Found>> {
+        if self.at >= self.end {
+            return Ok(None);
+        }
+        let offset = self.at;
+        let bytes = self.read(offset, FRAME_HEADER_BYTES)?;
+        match self.header_at(&bytes, offset) {
+            Ok(header) => self.frame(offset, &bytes, header).map(Some),
+            Err(trouble) => self.gap(offset, trouble).map(Some),
+        }
+    }
+
+    fn frame(&mut self, offset: u64, header_bytes: &[u8], header: FrameHeader) -> Result<Found> {
+        let body = self.read(offset + FRAME_HEADER_BYTES as u64, header.body_length)?;
+        let trouble = if body.len() < header.body_length {
+            Some("the frame is cut off".to_owned())
+        } else if header.matches(&body, self.seed, offset) {
+            None
+        } else {
+            Some("the checksum of the body does not match".to_owned())
+        };
+        let framed_bytes = header.framed_bytes() as u64;
+        self.at = offset + framed_bytes;
+        Ok(Found::Frame(Frame {
+            offset,
+            framed_bytes,
+            kind: header.kind,
+            flags: header.flags,
+            batch: header.batch,
+            header: name_parts(header_bytes, offset, FRAME_PARTS, "rest"),
+            body,
+            trouble,
+        }))
+    }
+
+    /// Goes on to the next place where a frame begins, or to the end of the file.
+    fn gap(&mut self, offset: u64, trouble: String) -> Result<Found> {
+        let (mut at, mut all_zero) = (offset, true);
+        'search: while at < self.end {
+            let chunk = self.read(at, STEP + FRAME_HEADER_BYTES)?;
+            let places = chunk.len().min(STEP);
+            for place in (0..places).step_by(FRAME_ALIGNMENT) {
+                let rest = chunk.get(place..).unwrap_or_default();
+                let here = at + place as u64;
+                if here > offset && rest.first() != Some(&0) && self.header_at(rest, here).is_ok() {
+                    at = here;
+                    break 'search;
+                }
+                let cell = rest.get(..FRAME_ALIGNMENT.min(rest.len())).unwrap_or_default();
+                all_zero &= cell.iter().all(|byte| *byte == 0);
+            }
+            if places == 0 {
+                break;
+            }
+            at += places as u64;
+        }
+        self.at = at.min(self.end);
+        Ok(Found::Gap {
+            offset,
+            bytes: self.at - offset,
+            trouble: (!all_zero).then_some(trouble),
+        })
+    }
+}
+
+impl Iterator for Frames {
+    type Item = Result<Found>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let found = self.step();
+        if found.is_err() {
+            self.at = self.end;
+        }
+        found.transpose()
+    }
+}

@@ -1,0 +1,175 @@
+//! The names of the bytes: what stands where in the files of a log.
+//!
+//! # Layer
+//! L2. The tables are tested against the encoders.
+//!
+//! # Format
+//! docs/format.md, from "Files of a store" on.
+
+use crate::log::frame::{LINK_BYTES, UNLINK_BYTES};
+
+/// Bytes of a file that have a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What they are.
+    pub name: &'static str,
+    /// Where they begin in the file.
+    pub offset: u64,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// Whether they may be text: a number or a checksum never is, whatever its bytes spell.
+    pub may_be_text: bool,
+}
+
+pub(super) const FORMAT_PARTS: &[(&str, usize)] = &[
+    ("magic", 8),
+    ("format", 4),
+    ("least reader", 4),
+    ("compatible", 8),
+    ("read compatible", 8),
+    ("incompatible", 8),
+    ("hash", 1),
+    ("cipher", 1),
+    ("zeros", 6),
+    ("lineage", 16),
+    ("instance", 16),
+];
+pub(super) const LIVE_PARTS: &[(&str, usize)] = &[
+    ("magic", 8),
+    ("lineage", 16),
+    ("instance", 16),
+    ("boot", 16),
+    ("segment", 8),
+    ("durable offset", 8),
+    ("batch", 8),
+    ("commit", 32),
+    ("root", 32),
+    ("seq", 8),
+];
+pub(super) const SEGMENT_PARTS: &[(&str, usize)] = &[
+    ("magic", 8),
+    ("format", 4),
+    ("zeros", 4),
+    ("instance", 16),
+    ("segment", 8),
+    ("nonce", 16),
+    ("previous segment", 8),
+    ("previous length", 8),
+    ("previous batch", 8),
+    ("previous digest", 32),
+];
+const MANIFEST_PARTS: &[(&str, usize)] =
+    &[("magic", 8), ("instance", 16), ("generation", 8), ("segments", 8)];
+const MANIFEST_ENTRY_PARTS: &[(&str, usize)] = &[
+    ("segment", 8),
+    ("first batch", 8),
+    ("length", 8),
+    ("last batch", 8),
+    ("last digest", 32),
+];
+pub(super) const FRAME_PARTS: &[(&str, usize)] = &[
+    ("magic", 4),
+    ("kind", 1),
+    ("flags", 1),
+    ("key", 2),
+    ("length", 4),
+    ("raw length", 4),
+    ("batch", 8),
+    ("header checksum", 4),
+    ("body checksum", 4),
+];
+const SEAL_PARTS: &[(&str, usize)] = &[
+    ("batch", 8),
+    ("start", 8),
+    ("length", 8),
+    ("synced up to", 8),
+    ("previous digest", 32),
+    ("commit", 32),
+    ("digest", 32),
+];
+
+const LINK_PARTS: &[(&str, usize)] = &[("key path", UNLINK_BYTES), ("version", LINK_BYTES - UNLINK_BYTES)];
+const UNLINK_PARTS: &[(&str, usize)] = &[("key path", UNLINK_BYTES)];
+
+/// Names the bytes from `offset` of a file on; what no name is left for is `rest`.
+pub(super) fn name_parts(
+    bytes: &[u8],
+    offset: u64,
+    names: &[(&'static str, usize)],
+    rest: &'static str,
+) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut at = 0;
+    let mut push = |name, from: usize, to: usize| {
+        if let Some(bytes) = bytes
+            .get(from..to.min(bytes.len()))
+            .filter(|bytes| !bytes.is_empty())
+        {
+            parts.push(Part {
+                name,
+                offset: offset + from as u64,
+                bytes: bytes.to_vec(),
+                may_be_text: name == "magic",
+            });
+        }
+    };
+    for (name, length) in names {
+        push(name, at, at + length);
+        at += length;
+    }
+    push(rest, at, usize::MAX);
+    parts
+}
+
+/// Names entries that stand one behind the other.
+fn name_entries(bytes: &[u8], offset: u64, names: &[(&'static str, usize)]) -> Vec<Part> {
+    let entry = names.iter().map(|(_, length)| length).sum::<usize>();
+    let entries = bytes.chunks(entry).zip((offset..).step_by(entry));
+    entries
+        .flat_map(|(bytes, at)| name_parts(bytes, at, names, "rest"))
+        .collect()
+}
+
+/// The last four bytes are a checksum, what is before them and has no name is reserved.
+pub(super) fn with_checksum(bytes: &[u8], names: &[(&'static str, usize)]) -> Vec<Part> {
+    let (covered, checksum) = bytes.split_at(bytes.len().saturating_sub(4));
+    let mut parts = name_parts(covered, 0, names, "reserved");
+    parts.extend(name_parts(
+        checksum,
+        covered.len() as u64,
+        &[("checksum", 4)],
+        "rest",
+    ));
+    parts
+}
+
+/// The parts of a seal's body, whose frame's body begins at `offset`.
+pub fn seal_parts(body: &[u8], offset: u64) -> Vec<Part> {
+    name_parts(body, offset, SEAL_PARTS, "rest")
+}
+
+/// The parts of a link record's body, which begins at `offset`.
+pub fn link_parts(body: &[u8], offset: u64) -> Vec<Part> {
+    name_entries(body, offset, LINK_PARTS)
+}
+
+/// The parts of an unlink record's body, which begins at `offset`.
+pub fn unlink_parts(body: &[u8], offset: u64) -> Vec<Part> {
+    name_entries(body, offset, UNLINK_PARTS)
+}
+
+/// The parts of a manifest: its header, its entries, its checksum.
+pub(super) fn manifest_parts(bytes: &[u8]) -> Vec<Part> {
+    let (covered, checksum) = bytes.split_at(bytes.len().saturating_sub(4));
+    let header: usize = MANIFEST_PARTS.iter().map(|(_, length)| length).sum();
+    let (head, entries) = covered.split_at(header.min(covered.len()));
+    let mut parts = name_parts(head, 0, MANIFEST_PARTS, "rest");
+    parts.extend(name_entries(entries, head.len() as u64, MANIFEST_ENTRY_PARTS));
+    parts.extend(name_parts(
+        checksum,
+        covered.len() as u64,
+        &[("checksum", 4)],
+        "rest",
+    ));
+    parts
+}
