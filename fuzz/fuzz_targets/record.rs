@@ -2,6 +2,7 @@
 
 #![no_main]
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -88,7 +89,7 @@ fuzz_target!(|input: &[u8]| {
     let mut checked = 0;
     let report = Log::check(disk, LogOptions::default(), &mut |item| {
         checked += u32::from(matches!(item, CheckItem::Batch(_)));
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     });
     assert!(
         report.is_err() || checked >= read,
