@@ -15,7 +15,7 @@ use super::errors::Failure;
 use super::json;
 use super::output::{Meaning, Mode, Output, printable};
 use crate::digest::to_hex;
-use crate::engine::{Memory, Revision};
+use crate::engine::{CommitInfo, Memory, Revision};
 use crate::object::{Object, Value};
 
 /// Digits of a digest that are enough to type it back, where they are unique.
@@ -334,6 +334,12 @@ pub(crate) fn counted(number: u64, what: &str) -> String {
         _ => "s",
     };
     format!("{number} {what}{plural}")
+}
+
+/// A commit in a few words: `seq:3 put by tuesday`.
+pub(crate) fn heading(info: &CommitInfo) -> String {
+    let commit = &info.commit;
+    format!("seq:{} {} by {}", commit.seq, commit.op.as_str(), info.lane())
 }
 
 /// What an object says in a line: its title, or the start of its content.

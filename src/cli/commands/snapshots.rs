@@ -7,7 +7,7 @@ use super::store::head_line;
 use super::undo_command;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::{Table, coloured, number, plain, short};
+use crate::cli::human::{self, Table, coloured, number, plain, short};
 use crate::cli::json;
 use crate::cli::output::Meaning;
 use crate::cli::revision;
@@ -94,7 +94,7 @@ pub(super) fn rollback(context: &mut Context, verb: &Rollback) -> Done {
     }
     let memory = context.open_to_write()?;
     let committed = memory.rollback(&target, verb.all, &context.writer())?;
-    tell(context, &memory, "rolled back", &committed, "undo")?;
+    tell(context, &memory, "rolled back to", &committed, "undo")?;
     memory.close()?;
     Ok(DONE)
 }
@@ -175,7 +175,15 @@ pub(super) fn tell(
     let commit = &committed.commit.commit;
     let head = head_line(&context.output, memory, commit.seq, commit.root.as_bytes());
     let counts = told_counts(context, counts);
-    context.output.line(format_args!("{what}: {counts}; {head}"))?;
+    // Which commit was meant: an undo takes the newest of a lane, which may not be the one that was thought of.
+    let meant = commit
+        .target
+        .map(|target| context.resolve(memory, &target.to_hex()))
+        .transpose()?;
+    let of = meant.map_or_else(String::new, |meant| format!(" {}", human::heading(&meant)));
+    context
+        .output
+        .line(format_args!("{what}{of}: {counts}; {head}"))?;
     let command = undo_command(&context.options).replacen("undo", back, 1);
     context
         .output

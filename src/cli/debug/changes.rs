@@ -11,9 +11,8 @@ use super::shell::Shell;
 use super::table::{Command, Completes};
 use crate::cli::commands::show_changes;
 use crate::cli::errors::{DONE, Done};
-use crate::cli::human::counted;
+use crate::cli::human::{counted, heading};
 use crate::cli::revision;
-use crate::engine::CommitInfo;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command::own(
@@ -164,14 +163,4 @@ fn would(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
         output.note("needs", needs);
     }
     Ok(DONE)
-}
-
-/// `seq:7 put by night-run`
-fn heading(info: &CommitInfo) -> String {
-    format!(
-        "seq:{} {} by {}",
-        info.commit.seq,
-        info.commit.op.as_str(),
-        info.lane()
-    )
 }

@@ -51,7 +51,7 @@ pub struct Frame {
     pub trouble: Option<String>,
 }
 
-/// The frames of a segment; see [`Inspection::frames`]. Ends for good after an error.
+/// The frames of a segment; see [`super::Inspection::frames`]. Ends for good after an error.
 pub struct Frames {
     name: String,
     file: Arc<dyn DiskFile>,
