@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::Fault;
-use super::state::{Inode, Outcome, State, put};
+use super::fault::{Outcome, ReadFault};
+use super::state::{Inode, State, put};
+use super::tell;
 use crate::bytes::Buffer;
 use crate::disk::{Access, DiskFile, LockGuard};
 
@@ -42,11 +43,18 @@ impl SimFile {
 
 impl DiskFile for SimFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let state = self.state.lock();
+        let mut state = self.state.lock();
         state.check_alive()?;
+        state.reads += 1;
+        let read = state.reads;
+        let wanted = match state.faults.of_read(read) {
+            Some(ReadFault::Device) => return Err(io::Error::other("simulated device error")),
+            Some(ReadFault::Short) => buffer.len().div_ceil(2),
+            None => buffer.len(),
+        };
         let content = &state.inodes[self.inode].current;
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(content.len());
-        let count = buffer.len().min(content.len() - start);
+        let count = wanted.min(content.len() - start);
         buffer[..count].copy_from_slice(&content[start..start + count]);
         Ok(count)
     }
@@ -60,31 +68,33 @@ impl DiskFile for SimFile {
         );
         let start = offset as usize;
         let mut state = self.state.lock();
-        let outcome = state.count()?;
+        let outcome = state.count(true)?;
         state.last_write = Some(self.inode);
         let relaxed = state.relaxed;
         let inode = &mut state.inodes[self.inode];
         self.check_order(inode, start, bytes, relaxed);
         let done = match outcome {
             Outcome::Done | Outcome::Crashed => bytes.len(),
-            Outcome::Failed(Fault::Device) => 0,
-            Outcome::Failed(Fault::Full) => bytes.len() / 2,
+            Outcome::Failed(fault) => fault.written(bytes.len()),
         };
         if done > 0 {
             put(&mut inode.current, start, &bytes[..done]);
-            inode.pending.push((start, bytes[..done].to_vec()));
+            inode.pending.push((start, bytes[..done].into()));
         }
+        let alive = state.check_alive();
+        tell(state);
         match outcome {
             Outcome::Done => Ok(()),
-            Outcome::Crashed => state.check_alive(),
+            Outcome::Crashed => alive,
             Outcome::Failed(fault) => Err(fault.error()),
         }
     }
 
     fn sync(&self) -> io::Result<()> {
+        tell(self.state.lock());
         let mut state = self.state.lock();
-        let outcome = state.count()?;
-        if matches!(outcome, Outcome::Crashed) {
+        let outcome = state.count(false)?;
+        if outcome == Outcome::Crashed {
             return state.check_alive();
         }
         let inode = &mut state.inodes[self.inode];
@@ -108,10 +118,24 @@ impl DiskFile for SimFile {
     fn map(&self, length: u64) -> io::Result<Option<Arc<dyn Buffer>>> {
         let state = self.state.lock();
         state.check_alive()?;
-        let content = state.inodes[self.inode].current.get(..length as usize);
-        content
-            .map(|bytes| Some(Arc::new(bytes.to_vec()) as Arc<dyn Buffer>))
-            .ok_or(io::ErrorKind::UnexpectedEof.into())
+        let content = Arc::clone(&state.inodes[self.inode].current);
+        let length = length as usize;
+        if content.len() < length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(Some(Arc::new(SimMap { content, length })))
+    }
+}
+
+/// The first bytes of a content as it was when it was mapped.
+struct SimMap {
+    content: Arc<Vec<u8>>,
+    length: usize,
+}
+
+impl Buffer for SimMap {
+    fn bytes(&self) -> &[u8] {
+        &self.content[..self.length]
     }
 }
 

@@ -13,44 +13,53 @@
 //! - SIM-2: no published segment is written while earlier bytes of it are not synced, unless [`SimDisk::relax`]
 //!   was called.
 //! - SIM-3: no byte of a published segment that is not zero is ever changed.
+//! - SIM-4: no published segment is removed before the manifest that replaces it is durable.
 
+mod fault;
 mod file;
 mod state;
+#[cfg(test)]
+mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
-use super::random::SplitMix64;
 use crate::disk::{Access, Disk, DiskFile, LockGuard, folder_of};
+use fault::Outcome;
+pub use fault::{Fault, ReadFault};
 use file::{SimFile, SimLock};
-use state::{Inode, NameChange, Outcome, State, put, survive};
+use state::{Inode, NameChange, State};
 
 /// What a crash leaves of what was not synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CrashImage {
     /// The process was killed: everything is there, as far from durable as it was, and the machine runs on.
     Killed,
+    /// As `Killed`, and only these first bytes of the last write were taken by the system.
+    KilledInWrite(usize),
     /// Power was lost; nothing of it survived.
     Nothing,
     /// Power was lost; all of it survived.
     Everything,
     /// Power was lost; all of it survived but for the last write, of which these first bytes did.
     LastWritePrefix(usize),
+    /// Power was lost; names and lengths survived, and no byte: new parts of files read as zeros.
+    ExtentWithoutData,
+    /// Power was lost; names and bytes survived, and no length: files end where they were known to end.
+    DataWithoutExtent,
+    /// Power was lost; names survived, and nothing of the contents.
+    NamesWithoutContents,
+    /// Power was lost; contents survived, and no name.
+    ContentsWithoutNames,
     /// Power was lost; a random choice of sectors and names survived.
     Sectors(u64),
 }
 
-/// How a call fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The device failed; nothing was done.
-    Device,
-    /// No space; a write did its first half.
-    Full,
-}
+/// Is shown the folder as it is in each changing or syncing call, with the effect of the call not yet durable.
+pub type Observer = Arc<dyn Fn(&SimDisk) + Send + Sync>;
 
 /// A simulated folder. Clones are the same folder.
 #[derive(Clone)]
@@ -58,25 +67,24 @@ pub struct SimDisk {
     state: Arc<Mutex<State>>,
 }
 
+/// Shows the folder to its observer.
+fn tell(state: MutexGuard<'_, State>) {
+    let Some(observer) = state.observer.clone() else {
+        return;
+    };
+    let mut copy = State::clone(&state);
+    copy.observer = None;
+    drop(state);
+    observer(&SimDisk::of(copy));
+}
+
 impl SimDisk {
     /// An empty folder whose random bytes follow from `seed`.
     pub fn new(seed: u64) -> Self {
-        let state = State {
-            inodes: Vec::new(),
-            names: BTreeMap::new(),
-            durable_names: BTreeMap::new(),
-            pending_names: Vec::new(),
-            last_write: None,
-            locked: BTreeSet::new(),
-            calls: 0,
-            crash_at: None,
-            crashed: false,
-            fault: None,
-            boot: 1,
-            process: 1,
-            relaxed: false,
-            random: SplitMix64::new(seed),
-        };
+        Self::of(State::new(seed))
+    }
+
+    fn of(state: State) -> Self {
         Self {
             state: Arc::new(Mutex::new(state)),
         }
@@ -92,20 +100,56 @@ impl SimDisk {
         self.state.lock().calls
     }
 
+    /// Calls that read bytes so far.
+    pub fn reads(&self) -> u64 {
+        self.state.lock().reads
+    }
+
     /// Crashes in the `call`-th changing or syncing call (the first is 1): that call may have taken effect or not,
     /// and it and all later calls fail.
     pub fn crash_at(&self, call: u64) {
         self.state.lock().crash_at = Some(call);
     }
 
+    /// Shows every changing or syncing call from now on to `observer`, which sees what a crash in it would find.
+    pub fn observe(&self, observer: Observer) {
+        self.state.lock().observer = Some(observer);
+    }
+
+    /// Ends [`Self::observe`].
+    pub fn observe_no_more(&self) {
+        self.state.lock().observer = None;
+    }
+
     /// Lets the `call`-th changing or syncing call fail once.
     pub fn fail_at(&self, call: u64, fault: Fault) {
-        self.state.lock().fault = Some((call, fault));
+        self.state.lock().faults.set(call, 0, fault);
+    }
+
+    /// Lets the `first` changing or syncing call and the `lasting` ones after it fail. When there is no space, calls
+    /// that need none succeed.
+    pub fn fail_from(&self, first: u64, lasting: u64, fault: Fault) {
+        self.state.lock().faults.set(first, lasting, fault);
+    }
+
+    /// Lets the `read`-th reading call fail once.
+    pub fn fail_read_at(&self, read: u64, fault: ReadFault) {
+        self.state.lock().faults.set_read(read, fault);
+    }
+
+    /// Nothing fails any more: the device works and space came back. Says whether a fault was met.
+    pub fn heal(&self) -> bool {
+        self.state.lock().faults.heal()
     }
 
     /// Whether the crash has come.
     pub fn is_crashed(&self) -> bool {
         self.state.lock().crashed
+    }
+
+    /// Published files that a loss of power may change or take, leaving out what is derived.
+    pub fn unsynced(&self) -> Vec<String> {
+        self.state.lock().unsynced()
     }
 
     /// Makes the calls come from another process, as after a fork.
@@ -115,16 +159,7 @@ impl SimDisk {
 
     /// Lets the machine start again in good order: everything becomes durable.
     pub fn reboot(&self) {
-        let mut state = self.state.lock();
-        for inode in &mut state.inodes {
-            for (offset, bytes) in std::mem::take(&mut inode.pending) {
-                put(&mut inode.durable, offset, &bytes);
-            }
-            inode.current.clone_from(&inode.durable);
-        }
-        state.pending_names.clear();
-        state.durable_names = state.names.clone();
-        state.boot = state.boot.wrapping_add(1).max(1);
+        self.state.lock().lose_power(CrashImage::Everything);
     }
 
     /// Bytes of the last write that is not synced; 0 if there is none.
@@ -136,51 +171,23 @@ impl SimDisk {
         inode.map_or(0, |(_, bytes)| bytes.len())
     }
 
+    /// Whether nothing waits for a sync: then every crash leaves the same.
+    pub fn is_durable(&self) -> bool {
+        let state = self.state.lock();
+        state.pending_names.is_empty() && state.inodes.iter().all(|inode| inode.pending.is_empty())
+    }
+
     /// The folder as it may be found after a crash now; independent of this one.
     #[must_use]
     pub fn crash_image(&self, image: CrashImage) -> Self {
         let mut state = self.state.lock().clone();
-        if image == CrashImage::Killed {
-            state.start_again();
-            return Self {
-                state: Arc::new(Mutex::new(state)),
-            };
+        match image {
+            CrashImage::Killed => {}
+            CrashImage::KilledInWrite(count) => state.cut_last_write(count),
+            _ => state.lose_power(image),
         }
-        let mut random = SplitMix64::new(match image {
-            CrashImage::Sectors(seed) => seed,
-            _ => 0,
-        });
-        let last_write = state.last_write;
-        for (number, inode) in state.inodes.iter_mut().enumerate() {
-            let pending = std::mem::take(&mut inode.pending);
-            let count = pending.len();
-            for (index, (offset, bytes)) in pending.into_iter().enumerate() {
-                let is_last = last_write == Some(number) && index + 1 == count;
-                survive(&mut inode.durable, offset, &bytes, image, is_last, &mut random);
-            }
-            inode.current.clone_from(&inode.durable);
-        }
-        let changes = std::mem::take(&mut state.pending_names);
-        let keep_order = random.one_in(2);
-        let prefix = random.below(changes.len() + 1);
-        for (index, change) in changes.iter().enumerate() {
-            let survives = match image {
-                CrashImage::Nothing => false,
-                CrashImage::Sectors(_) if keep_order => index < prefix,
-                CrashImage::Sectors(_) => random.one_in(2),
-                _ => true,
-            };
-            if survives {
-                change.apply(&mut state.durable_names);
-            }
-        }
-        state.names = state.durable_names.clone();
-        state.last_write = None;
-        state.boot = state.boot.wrapping_add(1).max(1);
         state.start_again();
-        Self {
-            state: Arc::new(Mutex::new(state)),
-        }
+        Self::of(state)
     }
 
     /// The folder as it is; independent of this one.
@@ -189,21 +196,28 @@ impl SimDisk {
         self.crash_image(CrashImage::Killed)
     }
 
+    /// Names and contents as reads see them. The contents are shared, not copied.
+    pub fn contents(&self) -> BTreeMap<String, Arc<Vec<u8>>> {
+        let state = self.state.lock();
+        let content = |inode: usize| Arc::clone(&state.inodes[inode].current);
+        let names = state.names.iter();
+        names
+            .map(|(name, inode)| (name.clone(), content(*inode)))
+            .collect()
+    }
+
     /// Names and contents as reads see them.
     pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
-        let state = self.state.lock();
-        state
-            .names
-            .iter()
-            .map(|(name, inode)| (name.clone(), state.inodes[*inode].current.clone()))
-            .collect()
+        let contents = self.contents().into_iter();
+        contents.map(|(name, content)| (name, content.to_vec())).collect()
     }
 
     /// Replaces the content of a file, durably; creates it if it is not there.
     pub fn put_file(&self, name: &str, content: Vec<u8>) {
         let mut state = self.state.lock();
+        let content = Arc::new(content);
         state.inodes.push(Inode {
-            durable: content.clone(),
+            durable: Arc::clone(&content),
             current: content,
             pending: Vec::new(),
         });
@@ -224,8 +238,8 @@ impl SimDisk {
         let mut state = self.state.lock();
         let inode = state.names[name];
         let inode = &mut state.inodes[inode];
-        change(&mut inode.current);
-        inode.durable.clone_from(&inode.current);
+        change(Arc::make_mut(&mut inode.current));
+        inode.durable = Arc::clone(&inode.current);
         inode.pending.clear();
     }
 }
@@ -250,7 +264,7 @@ impl Disk for SimDisk {
         state.inodes.push(Inode::default());
         let inode = state.inodes.len() - 1;
         state.change_name(NameChange::Set(name.to_owned(), inode))?;
-        drop(state);
+        tell(state);
         self.open(name, Access::ReadWrite)
     }
 
@@ -263,17 +277,25 @@ impl Disk for SimDisk {
         if state.find(to).is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        state.rename(from, to)
+        state.rename(from, to)?;
+        tell(state);
+        Ok(())
     }
 
     fn rename_over(&self, from: &str, to: &str) -> io::Result<()> {
-        self.state.lock().rename(from, to)
+        let mut state = self.state.lock();
+        state.rename(from, to)?;
+        tell(state);
+        Ok(())
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
         let mut state = self.state.lock();
         state.find(name)?;
-        state.change_name(NameChange::Clear(name.to_owned()))
+        state.check_removal(name);
+        state.change_name(NameChange::Clear(name.to_owned()))?;
+        tell(state);
+        Ok(())
     }
 
     fn list(&self, folder: &str) -> io::Result<Vec<String>> {
@@ -286,8 +308,9 @@ impl Disk for SimDisk {
     }
 
     fn sync_dir(&self, folder: &str) -> io::Result<()> {
+        tell(self.state.lock());
         let mut state = self.state.lock();
-        match state.count()? {
+        match state.count(false)? {
             Outcome::Done => {}
             Outcome::Crashed => return state.check_alive(),
             Outcome::Failed(fault) => return Err(fault.error()),

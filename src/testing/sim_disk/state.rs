@@ -1,12 +1,17 @@
 //! What a simulated folder holds, and what of it is durable.
 //!
+//! Contents are shared between copies of a folder until one of them changes, so that the thousands of images of one
+//! workload cost little more than what differs between them.
+//!
 //! # Layer
 //! For tests; uses L1 only.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::sync::Arc;
 
-use super::{CrashImage, Fault};
+use super::fault::{Faults, Outcome};
+use super::{CrashImage, Observer};
 use crate::disk::folder_of;
 use crate::testing::random::SplitMix64;
 
@@ -15,10 +20,10 @@ const SECTOR: usize = 512;
 #[derive(Clone, Default)]
 pub(super) struct Inode {
     /// What is on the device for certain.
-    pub(super) durable: Vec<u8>,
+    pub(super) durable: Arc<Vec<u8>>,
     /// What reads see.
-    pub(super) current: Vec<u8>,
-    pub(super) pending: Vec<(usize, Vec<u8>)>,
+    pub(super) current: Arc<Vec<u8>>,
+    pub(super) pending: Vec<(usize, Arc<[u8]>)>,
 }
 
 #[derive(Clone)]
@@ -30,8 +35,13 @@ pub(super) enum NameChange {
 
 impl NameChange {
     pub(super) fn folder(&self) -> &str {
+        folder_of(self.name())
+    }
+
+    /// The name that is there, or not there any more, after the change.
+    pub(super) fn name(&self) -> &str {
         match self {
-            Self::Set(name, _) | Self::Clear(name) | Self::Move(_, name, _) => folder_of(name),
+            Self::Set(name, _) | Self::Clear(name) | Self::Move(_, name, _) => name,
         }
     }
 
@@ -56,9 +66,11 @@ pub(super) struct State {
     pub(super) last_write: Option<usize>,
     pub(super) locked: BTreeSet<String>,
     pub(super) calls: u64,
+    pub(super) reads: u64,
     pub(super) crash_at: Option<u64>,
     pub(super) crashed: bool,
-    pub(super) fault: Option<(u64, Fault)>,
+    pub(super) faults: Faults,
+    pub(super) observer: Option<Observer>,
     pub(super) boot: u8,
     pub(super) process: u32,
     /// Whether several writes may wait for one sync.
@@ -66,61 +78,152 @@ pub(super) struct State {
     pub(super) random: SplitMix64,
 }
 
-/// Applies what survives of one write.
-pub(super) fn survive(
-    durable: &mut Vec<u8>,
-    offset: usize,
-    bytes: &[u8],
-    image: CrashImage,
-    is_last: bool,
-    random: &mut SplitMix64,
-) {
-    match image {
-        CrashImage::Nothing => {}
-        CrashImage::LastWritePrefix(count) if is_last => {
-            put(durable, offset, &bytes[..count.min(bytes.len())]);
-        }
-        CrashImage::Killed | CrashImage::Everything | CrashImage::LastWritePrefix(_) => {
-            put(durable, offset, bytes);
-        }
-        CrashImage::Sectors(_) => {
-            // The length may survive without the data.
-            if random.one_in(2) && durable.len() < offset + bytes.len() {
-                durable.resize(offset + bytes.len(), 0);
+impl Inode {
+    /// Applies what survives of one write.
+    fn survive(
+        &mut self,
+        offset: usize,
+        bytes: &[u8],
+        image: CrashImage,
+        is_last: bool,
+        random: &mut SplitMix64,
+    ) {
+        let end = offset + bytes.len();
+        match image {
+            CrashImage::Nothing | CrashImage::NamesWithoutContents => {}
+            CrashImage::LastWritePrefix(count) if is_last => {
+                put(&mut self.durable, offset, &bytes[..count.min(bytes.len())]);
             }
-            let mut at = 0;
-            while at < bytes.len() {
-                let end = ((offset + at) / SECTOR + 1) * SECTOR - offset;
-                let end = end.min(bytes.len());
-                if random.one_in(2) {
-                    put(durable, offset + at, &bytes[at..end]);
+            CrashImage::Killed
+            | CrashImage::KilledInWrite(_)
+            | CrashImage::Everything
+            | CrashImage::ContentsWithoutNames
+            | CrashImage::LastWritePrefix(_) => put(&mut self.durable, offset, bytes),
+            CrashImage::ExtentWithoutData => grow(&mut self.durable, end),
+            CrashImage::DataWithoutExtent => {
+                let inside = end.min(self.durable.len()).saturating_sub(offset);
+                if inside > 0 {
+                    put(&mut self.durable, offset, &bytes[..inside]);
                 }
-                at = end;
+            }
+            CrashImage::Sectors(_) => {
+                // The length may survive without the data.
+                if random.one_in(2) {
+                    grow(&mut self.durable, end);
+                }
+                let mut at = 0;
+                while at < bytes.len() {
+                    let end = ((offset + at) / SECTOR + 1) * SECTOR - offset;
+                    let end = end.min(bytes.len());
+                    if random.one_in(2) {
+                        put(&mut self.durable, offset + at, &bytes[at..end]);
+                    }
+                    at = end;
+                }
             }
         }
     }
 }
 
-pub(super) fn put(content: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
+fn grow(content: &mut Arc<Vec<u8>>, length: usize) {
+    if content.len() < length {
+        Arc::make_mut(content).resize(length, 0);
+    }
+}
+
+pub(super) fn put(content: &mut Arc<Vec<u8>>, offset: usize, bytes: &[u8]) {
+    let content = Arc::make_mut(content);
     if content.len() < offset + bytes.len() {
         content.resize(offset + bytes.len(), 0);
     }
     content[offset..offset + bytes.len()].copy_from_slice(bytes);
 }
 
-/// Whether and how far a call takes effect.
-pub(super) enum Outcome {
-    Done,
-    Crashed,
-    Failed(Fault),
-}
-
 impl State {
-    /// New processes, no locks, and the counting of calls starts anew.
+    pub(super) fn new(seed: u64) -> Self {
+        Self {
+            inodes: Vec::new(),
+            names: BTreeMap::new(),
+            durable_names: BTreeMap::new(),
+            pending_names: Vec::new(),
+            last_write: None,
+            locked: BTreeSet::new(),
+            calls: 0,
+            reads: 0,
+            crash_at: None,
+            crashed: false,
+            faults: Faults::default(),
+            observer: None,
+            boot: 1,
+            process: 1,
+            relaxed: false,
+            random: SplitMix64::new(seed),
+        }
+    }
+
+    /// New processes, no locks, no faults, and the counting of calls starts anew.
     pub(super) fn start_again(&mut self) {
         self.locked.clear();
-        (self.crash_at, self.fault) = (None, None);
-        (self.calls, self.crashed) = (0, false);
+        self.crash_at = None;
+        self.faults = Faults::default();
+        self.observer = None;
+        (self.calls, self.reads, self.crashed) = (0, 0, false);
+    }
+
+    /// Lets the machine start again with what survives of what was not synced.
+    pub(super) fn lose_power(&mut self, image: CrashImage) {
+        let mut random = SplitMix64::new(match image {
+            CrashImage::Sectors(seed) => seed,
+            _ => 0,
+        });
+        let last_write = self.last_write.take();
+        for (number, inode) in self.inodes.iter_mut().enumerate() {
+            let pending = std::mem::take(&mut inode.pending);
+            let count = pending.len();
+            for (index, (offset, bytes)) in pending.into_iter().enumerate() {
+                let is_last = last_write == Some(number) && index + 1 == count;
+                inode.survive(offset, &bytes, image, is_last, &mut random);
+            }
+            inode.current = Arc::clone(&inode.durable);
+        }
+        let changes = std::mem::take(&mut self.pending_names);
+        let keep_order = random.one_in(2);
+        let prefix = random.below(changes.len() + 1);
+        for (index, change) in changes.iter().enumerate() {
+            let survives = match image {
+                CrashImage::Nothing | CrashImage::ContentsWithoutNames => false,
+                CrashImage::Sectors(_) if keep_order => index < prefix,
+                CrashImage::Sectors(_) => random.one_in(2),
+                _ => true,
+            };
+            if survives {
+                change.apply(&mut self.durable_names);
+            }
+        }
+        self.names = self.durable_names.clone();
+        self.next_boot();
+    }
+
+    pub(super) fn next_boot(&mut self) {
+        self.boot = self.boot.wrapping_add(1).max(1);
+    }
+
+    /// Takes back all but the first `count` bytes of the last write: its process was killed in the middle of it.
+    pub(super) fn cut_last_write(&mut self, count: usize) {
+        let Some(inode) = self.last_write.and_then(|inode| self.inodes.get_mut(inode)) else {
+            return;
+        };
+        let Some((offset, bytes)) = inode.pending.pop() else {
+            return;
+        };
+        let count = count.min(bytes.len());
+        inode.pending.push((offset, bytes[..count].into()));
+        // What stood there before the write: durable bytes, and what the writes before it left.
+        let mut before = Arc::clone(&inode.durable);
+        for (offset, bytes) in &inode.pending {
+            put(&mut before, *offset, bytes);
+        }
+        inode.current = before;
     }
 
     pub(super) fn check_alive(&self) -> io::Result<()> {
@@ -131,21 +234,18 @@ impl State {
         }
     }
 
-    pub(super) fn count(&mut self) -> io::Result<Outcome> {
+    pub(super) fn count(&mut self, needs_space: bool) -> io::Result<Outcome> {
         self.check_alive()?;
         self.calls += 1;
         if self.crash_at == Some(self.calls) {
             self.crashed = true;
             return Ok(Outcome::Crashed);
         }
-        Ok(match self.fault {
-            Some((call, fault)) if call == self.calls => Outcome::Failed(fault),
-            _ => Outcome::Done,
-        })
+        Ok(self.faults.of_call(self.calls, needs_space))
     }
 
     pub(super) fn change_name(&mut self, change: NameChange) -> io::Result<()> {
-        match self.count()? {
+        match self.count(matches!(change, NameChange::Set(..)))? {
             Outcome::Failed(fault) => return Err(fault.error()),
             Outcome::Crashed | Outcome::Done => {}
         }
@@ -170,13 +270,43 @@ impl State {
         );
         self.change_name(NameChange::Move(from.to_owned(), to.to_owned(), inode))
     }
-}
 
-impl Fault {
-    pub(super) fn error(self) -> io::Error {
-        match self {
-            Self::Device => io::Error::other("simulated device error"),
-            Self::Full => io::ErrorKind::StorageFull.into(),
+    /// Refuses to remove a published segment while what replaces it may still be lost.
+    pub(super) fn check_removal(&self, name: &str) {
+        let is_segment = name.strip_suffix(".seg").is_some();
+        let manifest = self.names.get("manifest").copied();
+        if !is_segment || manifest.is_none() {
+            return;
         }
+        assert!(
+            manifest == self.durable_names.get("manifest").copied(),
+            "SIM-4: {name} is removed before the manifest that replaces it is durable"
+        );
+    }
+
+    /// Names of published files whose bytes or whose names a loss of power may take.
+    pub(super) fn unsynced(&self) -> Vec<String> {
+        let counts = |name: &str| {
+            let is_derived =
+                matches!(name, "live" | "lock" | "compact.lock") || name.starts_with("checkpoint/");
+            !is_derived && name.strip_suffix(".tmp").is_none()
+        };
+        let bytes = self.names.iter().filter(|(_, inode)| {
+            let inode = &self.inodes[**inode];
+            !inode.pending.is_empty() || inode.durable != inode.current
+        });
+        let names = self
+            .pending_names
+            .iter()
+            .filter(|change| !matches!(change, NameChange::Clear(_)));
+        let mut found: Vec<_> = bytes
+            .map(|(name, _)| name.as_str())
+            .chain(names.map(NameChange::name))
+            .filter(|name| counts(name))
+            .map(str::to_owned)
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 }
