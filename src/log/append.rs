@@ -260,11 +260,17 @@ impl Log {
 
     /// Replaces the manifest by one of the next generation.
     pub(super) fn publish(&mut self, sealed: Vec<SegmentEntry>, active: SegmentEntry) -> Result<()> {
-        let manifest = Manifest::new(self.format.instance, self.manifest.generation + 1, sealed, active);
+        let manifest = Manifest::new(
+            self.format.instance,
+            self.manifest.generation + 1,
+            self.manifest.epoch,
+            sealed,
+            active,
+        );
         disk::replace(&*self.disk, MANIFEST_NAME, &manifest.encode())
             .map_err(|error| Error::io(format!("cannot replace {MANIFEST_NAME}"), error))?;
         self.named_generation = manifest.generation;
-        self.manifest = manifest;
+        self.keep_manifest(manifest);
         Ok(())
     }
 

@@ -14,10 +14,10 @@ use super::batch::Batch;
 use super::frame::FrameError;
 use super::live::Live;
 use super::manifest::SegmentEntry;
-use super::reader::SegmentFile;
+use super::reader::{NOT_THE_LAST, SegmentFile};
 use super::scan::{Chain, Scanned, Stop, Window};
 use super::segment::{LOG_FOLDER, SEGMENT_HEADER_BYTES, parse_segment_name, segment_name};
-use super::{Cursor, Log, Tail, damage, read_manifest, unsupported};
+use super::{Log, Position, Tail, damage, unsupported};
 use crate::digest::{CommitDigest, Domain, HashSuite};
 use crate::disk::Access;
 use crate::error::{Error, ErrorKind, Result};
@@ -26,7 +26,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub(super) type Visit<'a> = dyn FnMut(Batch) -> Result<()> + 'a;
 
 /// Times that reading is tried again when it met damage: a writer may have moved on in between.
-const TRIES: u32 = 3;
+pub(super) const TRIES: u32 = 3;
 
 /// Offset of the first batch of a segment.
 pub(super) const FIRST_OFFSET: u64 = SEGMENT_HEADER_BYTES as u64;
@@ -53,7 +53,8 @@ impl Log {
     /// # Errors
     /// `Corrupt`, naming file and offset, if a byte below the durable mark is not what was written;
     /// `UnsupportedFormat` for records of a newer version; `Poisoned` if batches that this handle handed out were
-    /// never durable and are gone; `Io`; what `visit` returns.
+    /// never durable and are gone; one of the code [`REWRITTEN`](super::REWRITTEN) if what was handed out is no longer
+    /// what the log consists of; `Io`; what `visit` returns.
     pub fn catch_up(&mut self, visit: &mut dyn FnMut(Batch) -> Result<()>) -> Result<Tail> {
         self.check_process()?;
         let mut refused = false;
@@ -89,7 +90,7 @@ impl Log {
     pub(super) fn look(&mut self, visit: &mut Visit<'_>) -> Result<Option<Live>> {
         // The manifest is published before `live` names a segment of it, so read second it knows that segment.
         let live = self.read_live()?;
-        self.manifest = read_manifest(&*self.disk, &self.format)?;
+        self.take_listed()?;
         let live = self.place_live(live)?;
         self.read_sealed(visit)?;
         Ok(live)
@@ -113,8 +114,13 @@ impl Log {
                 entry.length,
                 "it was sealed before bytes that are known to be durable",
             )),
-            // An active segment that never got a batch leaves the manifest in a recovery.
-            None if mark.segment < self.manifest.active().id && mark.offset == FIRST_OFFSET => Ok(None),
+            // The active segment is the youngest, so the mark is older than the manifest. A segment leaves that in a
+            // recovery if it never got a batch, and in a rewrite, whatever is in it, if it ends before the cut.
+            None if mark.segment < self.manifest.active().id
+                && (mark.offset == FIRST_OFFSET || self.manifest.has_replaced(mark.batch)) =>
+            {
+                Ok(None)
+            }
             None => Err(damage(
                 super::manifest::MANIFEST_NAME,
                 0,
@@ -155,8 +161,7 @@ impl Log {
             self.read_sealed_segment(entry, before, visit)?;
         }
         if self.cursor.segment != active.id {
-            let before = self.manifest.before_active();
-            self.enter(active.id, before.last_batch, before.last_digest);
+            self.enter(&active, self.manifest.before_active().last_digest);
         }
         Ok(())
     }
@@ -168,15 +173,16 @@ impl Log {
             .map_or(self.visited, |(number, _)| number.saturating_sub(1))
     }
 
-    fn enter(&mut self, segment: u64, batch: u64, digest: [u8; 32]) {
-        let commit = self.cursor.commit;
-        self.cursor = Cursor {
-            segment,
+    fn enter(&mut self, entry: &SegmentEntry, digest: [u8; 32]) {
+        self.cursor = Position {
+            segment: entry.id,
             offset: FIRST_OFFSET,
-            batch,
+            batch: entry.batch_before(),
             digest,
-            commit,
+            commit: self.cursor.commit,
         };
+        // The numbers that a rewrite left out count as handed out: nothing will ever stand under them.
+        self.visited = self.visited.max(self.cursor.batch);
         self.durable = FIRST_OFFSET;
     }
 
@@ -190,11 +196,10 @@ impl Log {
         segment.seal(entry.length, self.options.map)?;
         if self.cursor.segment != entry.id {
             let digest = before.map_or([0; 32], |before| before.last_digest);
-            self.enter(entry.id, entry.first_batch.saturating_sub(1), digest);
+            self.enter(entry, digest);
         }
         // Elsewhere than from the last sealed segment to the active one, the manifest decides what comes before.
-        let continues = segment.header.previous == before.map(SegmentEntry::end).unwrap_or_default();
-        let mut checked = continues || self.cursor.offset > FIRST_OFFSET;
+        let mut checked = segment.continues(before) || self.cursor.offset > FIRST_OFFSET;
         let window = segment.window(
             self.cursor.offset,
             entry.length.max(self.cursor.offset),
@@ -214,11 +219,7 @@ impl Log {
         let cursor = &self.cursor;
         let at_end = cursor.offset == entry.length;
         if at_end && (cursor.batch != entry.last_batch || cursor.digest != entry.last_digest) {
-            return Err(damage(
-                &segment.name(),
-                entry.length,
-                "its last batch is not the one that the manifest names",
-            ));
+            return Err(damage(&segment.name(), entry.length, NOT_THE_LAST));
         }
         // Beyond the end are only batches that were read before they were known to be durable; what became of them
         // stands in the next segment.
@@ -242,10 +243,7 @@ impl Log {
                 damage: None,
             });
         }
-        let chain = Chain {
-            batch: self.cursor.batch,
-            digest: Some(self.cursor.digest),
-        };
+        let chain = self.cursor.chain();
         let scan = self.scan_active(&segment, from, chain, live, limit)?;
         let (torn_bytes, durable, end) = (scan.torn_bytes, scan.durable, scan.end);
         if end > from
@@ -316,10 +314,7 @@ impl Log {
                 Ok(scanned) => {
                     end = scanned.end;
                     durable = durable.max(scanned.synced_upto);
-                    chain = Chain {
-                        batch: scanned.batch.number,
-                        digest: Some(*scanned.batch.digest.as_bytes()),
-                    };
+                    chain = scanned.chain();
                     batches.push(scanned);
                 }
                 Err(stop) => break Some(stop),
@@ -430,18 +425,11 @@ impl Log {
         let window = self
             .segment(self.manifest.active().id)?
             .window_to_end(FIRST_OFFSET, self.suite)?;
-        let before = self.manifest.before_active();
-        let mut chain = Chain {
-            batch: before.last_batch,
-            digest: Some(before.last_digest),
-        };
+        let mut chain = self.manifest.chain_into_active();
         let mut at = FIRST_OFFSET;
         while let Ok(scanned) = window.batch_at(at, chain) {
             at = scanned.end;
-            chain = Chain {
-                batch: scanned.batch.number,
-                digest: Some(*scanned.batch.digest.as_bytes()),
-            };
+            chain = scanned.chain();
         }
         Ok(chain.batch)
     }
@@ -461,8 +449,12 @@ impl Log {
             _ => return Ok(false),
         };
         let window = segment.window_to_end(FIRST_OFFSET, self.suite)?;
+        // What its header says it continues need not be the batch before: a rewrite leaves numbers out.
         let mut chain = Chain {
-            batch: segment.header.previous.last_batch,
+            batch: window
+                .batch_number_at(FIRST_OFFSET)
+                .unwrap_or_default()
+                .saturating_sub(1),
             digest: None,
         };
         let mut at = FIRST_OFFSET;

@@ -17,8 +17,8 @@ use super::batch::Batch;
 use super::catch_up::{FIRST_OFFSET, no_folder};
 use super::frame::FrameError;
 use super::live::{LIVE_NAME, Live};
-use super::manifest::{MANIFEST_NAME, Manifest, SegmentEntry};
-use super::reader::SegmentFile;
+use super::manifest::{MANIFEST_NAME, SegmentEntry};
+use super::reader::{NOT_THE_LAST, SegmentFile};
 use super::scan::{Chain, Stop, Window};
 use super::segment::{LOG_FOLDER, parse_segment_name, segment_name};
 use super::{Log, LogOptions, Mode};
@@ -94,7 +94,7 @@ impl Log {
             ended: false,
             summary: CheckSummary::default(),
         };
-        let log = match Self::open(disk, Mode::ReadOnly, options) {
+        let mut log = match Self::open(disk, Mode::ReadOnly, options) {
             Ok(log) => log,
             Err(error) if error.is_corruption() => {
                 let file = if error.message().starts_with(MANIFEST_NAME) {
@@ -107,17 +107,21 @@ impl Log {
             }
             Err(error) => return Err(error),
         };
+        // Holds the files of one manifest open, whatever is published meanwhile; what is damaged is reported below.
+        match log.take_listed() {
+            Err(error) if !error.is_corruption() => return Err(error),
+            _ => {}
+        }
         log.check_all(&mut report)?;
         Ok(report.summary)
     }
 
     fn check_all(&self, report: &mut Report<'_>) -> Result<()> {
         let live = self.check_live(report)?;
-        let manifest =
-            super::read_manifest(&*self.disk, &self.format).unwrap_or_else(|_| self.manifest.clone());
+        let manifest = &self.manifest;
         let mut newest = 0;
         let mut before: Option<SegmentEntry> = None;
-        for entry in manifest.sealed().iter().chain([manifest.active()]) {
+        for entry in manifest.entries() {
             report.summary.segments += 1;
             let walk = Walk {
                 log: self,
@@ -131,7 +135,7 @@ impl Log {
             }
             before = Some(*entry);
         }
-        self.check_folder(&manifest, newest, report)
+        self.check_folder(newest, report)
     }
 
     fn check_live(&self, report: &mut Report<'_>) -> Result<Option<Live>> {
@@ -144,12 +148,14 @@ impl Log {
     }
 
     /// Looks for segments that the manifest does not list and for files that do not belong.
-    fn check_folder(&self, manifest: &Manifest, newest: u64, report: &mut Report<'_>) -> Result<()> {
+    fn check_folder(&self, newest: u64, report: &mut Report<'_>) -> Result<()> {
         let names = self.disk.list(LOG_FOLDER).map_err(no_folder)?;
+        // The numbers that a rewrite left out are none that are missing.
+        let newest = newest.max(self.manifest.active().batch_before());
         for file in names {
             let name = format!("{LOG_FOLDER}/{file}");
             match parse_segment_name(&file) {
-                Some((id, _)) if manifest.lists(id) => {}
+                Some((id, _)) if self.manifest.lists(id) => {}
                 Some((id, false)) => {
                     let (severity, message) = if self.unlisted_is_newer(id, newest)? {
                         (
@@ -218,7 +224,7 @@ impl Walk<'_> {
 
     /// Returns the number of the newest batch found.
     fn run(&self, report: &mut Report<'_>) -> Result<u64> {
-        let segment = match SegmentFile::open(&*self.log.disk, self.entry.id, self.log.format.instance) {
+        let segment = match self.log.segment(self.entry.id) {
             Ok(segment) => segment,
             Err(error) if error.kind() == ErrorKind::Io => return Err(error),
             Err(error) => {
@@ -235,7 +241,7 @@ impl Walk<'_> {
         let window = segment.window_to_end(FIRST_OFFSET, self.log.suite)?;
         report.summary.bytes += window.bytes.len() as u64 + FIRST_OFFSET;
         let chain = Chain {
-            batch: self.entry.first_batch.saturating_sub(1),
+            batch: self.entry.batch_before(),
             digest: continues.then_some(before.last_digest),
         };
         self.walk(&segment, &window, chain, report)
@@ -277,10 +283,7 @@ impl Walk<'_> {
                 Ok(scanned) => {
                     at = scanned.end;
                     newest = scanned.batch.number;
-                    chain = Chain {
-                        batch: newest,
-                        digest: Some(*scanned.batch.digest.as_bytes()),
-                    };
+                    chain = scanned.chain();
                     report.summary.batches += 1;
                     report.tell(CheckItem::Batch(scanned.batch))?;
                     if report.ended {
@@ -310,15 +313,10 @@ impl Walk<'_> {
 
     /// A sealed segment must end with the batch that the manifest names.
     fn check_end(&self, at: u64, chain: Chain, report: &mut Report<'_>) -> Result<()> {
-        let named = Chain {
-            batch: self.entry.last_batch,
-            digest: Some(self.entry.last_digest),
-        };
-        if at == self.entry.length && (chain == named || chain.digest.is_none()) {
+        if at == self.entry.length && (chain == self.entry.end_chain() || chain.digest.is_none()) {
             return Ok(());
         }
-        let message = "its last batch is not the one that the manifest names";
-        report.finding(Severity::Damage, &self.name(), self.entry.length, message)
+        report.finding(Severity::Damage, &self.name(), self.entry.length, NOT_THE_LAST)
     }
 
     fn report_tail(&self, window: &Window, at: u64, stop: &Stop, report: &mut Report<'_>) -> Result<()> {

@@ -119,7 +119,7 @@ fn write_store(
         root: head.root,
         seq: head.seq,
     };
-    let manifest = Manifest::new(instance, 1, Vec::new(), SegmentEntry::active(FIRST_SEGMENT, 1));
+    let manifest = Manifest::new(instance, 1, 0, Vec::new(), SegmentEntry::active(FIRST_SEGMENT, 1));
     let length = next_segment_bytes(options, 0, bytes.len() as u64);
     disk::create_whole(disk, &segment_name(FIRST_SEGMENT), &content, length)
         .and_then(|()| disk::replace(disk, MANIFEST_NAME, &manifest.encode()))

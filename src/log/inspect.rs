@@ -233,9 +233,7 @@ impl Inspection {
             .small(MANIFEST_NAME, 64 * MANIFEST_SEGMENTS_MAX)?
             .and_then(|bytes| Manifest::decode(&bytes).ok());
         let mut segments = Vec::new();
-        let listed = manifest
-            .iter()
-            .flat_map(|manifest| manifest.sealed().iter().chain([manifest.active()]));
+        let listed = manifest.iter().flat_map(Manifest::entries);
         for entry in listed {
             let sealed = !entry.is_active();
             segments.push(SegmentState {

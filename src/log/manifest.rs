@@ -6,13 +6,15 @@
 //! L2.
 //!
 //! # Invariants
-//! - MAN-1: batch numbers rise by one from segment to segment, starting at 1.
+//! - MAN-1: batch numbers rise by one from segment to segment, starting at 1; only behind the segments that a rewrite
+//!   put in the place of others may they skip, once.
 //! - MAN-2: a segment is listed before anything in it is acknowledged, and its file is durable before it is listed.
 //! - MAN-3: a segment number is used once.
 //!
 //! # Format
 //! docs/format.md, "manifest".
 
+use super::scan::Chain;
 use super::segment::SEGMENT_HEADER_BYTES;
 use crate::codec::{DecodeError, Reader};
 
@@ -57,8 +59,21 @@ impl SegmentEntry {
         }
     }
 
+    /// Number of the batch before its first.
+    pub(super) fn batch_before(&self) -> u64 {
+        self.first_batch.saturating_sub(1)
+    }
+
     pub(super) fn is_active(&self) -> bool {
         self.length == 0
+    }
+
+    /// What a batch behind the segment continues, if it is sealed.
+    pub(super) fn end_chain(&self) -> Chain {
+        Chain {
+            batch: self.last_batch,
+            digest: Some(self.last_digest),
+        }
     }
 
     pub(super) fn end(&self) -> SegmentEnd {
@@ -83,6 +98,8 @@ impl SegmentEntry {
 pub(super) struct Manifest {
     pub(super) instance: [u8; 16],
     pub(super) generation: u64,
+    /// How often the log was rewritten.
+    pub(super) epoch: u32,
     sealed: Vec<SegmentEntry>,
     active: SegmentEntry,
 }
@@ -91,15 +108,22 @@ impl Manifest {
     pub(super) fn new(
         instance: [u8; 16],
         generation: u64,
+        epoch: u32,
         sealed: Vec<SegmentEntry>,
         active: SegmentEntry,
     ) -> Self {
         Self {
             instance,
             generation,
+            epoch,
             sealed,
             active,
         }
+    }
+
+    /// The segments in the order of the log, the active one last.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &SegmentEntry> {
+        self.sealed.iter().chain([&self.active])
     }
 
     pub(super) fn sealed(&self) -> &[SegmentEntry] {
@@ -115,15 +139,26 @@ impl Manifest {
         self.sealed.last().map(SegmentEntry::end).unwrap_or_default()
     }
 
+    /// What the first batch of the active segment continues.
+    pub(super) fn chain_into_active(&self) -> Chain {
+        Chain {
+            batch: self.active.batch_before(),
+            digest: Some(self.before_active().last_digest),
+        }
+    }
+
+    /// Whether a rewrite or a recovery has settled what became of the segment that held batch `number` and that is not
+    /// listed any more.
+    pub(super) fn has_replaced(&self, number: u64) -> bool {
+        self.epoch > 0 && number < self.active.first_batch
+    }
+
     pub(super) fn lists(&self, id: u64) -> bool {
-        self.active.id == id || self.sealed.iter().any(|entry| entry.id == id)
+        self.entries().any(|entry| entry.id == id)
     }
 
     pub(super) fn highest_id(&self) -> u64 {
-        self.sealed
-            .iter()
-            .map(|entry| entry.id)
-            .fold(self.active.id, u64::max)
+        self.entries().map(|entry| entry.id).fold(0, u64::max)
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -133,8 +168,8 @@ impl Manifest {
         bytes.extend_from_slice(&self.instance);
         bytes.extend_from_slice(&self.generation.to_le_bytes());
         bytes.extend_from_slice(&(count as u32).to_le_bytes());
-        bytes.extend_from_slice(&[0; 4]);
-        for entry in self.sealed.iter().chain([&self.active]) {
+        bytes.extend_from_slice(&self.epoch.to_le_bytes());
+        for entry in self.entries() {
             for number in [entry.id, entry.first_batch, entry.length, entry.last_batch] {
                 bytes.extend_from_slice(&number.to_le_bytes());
             }
@@ -157,7 +192,8 @@ impl Manifest {
         let instance = reader.array()?;
         let generation = reader.u64()?;
         let count = reader.u32()? as usize;
-        if reader.u32()? != 0 || reader.left() != count.saturating_mul(ENTRY_BYTES) {
+        let epoch = reader.u32()?;
+        if reader.left() != count.saturating_mul(ENTRY_BYTES) {
             return Err(DecodeError::Invalid(
                 "its length does not match its number of segments",
             ));
@@ -177,6 +213,7 @@ impl Manifest {
         let manifest = Self {
             instance,
             generation,
+            epoch,
             sealed,
             active,
         };
@@ -185,12 +222,7 @@ impl Manifest {
     }
 
     fn validate(&self) -> Result<(), DecodeError> {
-        let mut ids: Vec<u64> = self
-            .sealed
-            .iter()
-            .map(|entry| entry.id)
-            .chain([self.active.id])
-            .collect();
+        let mut ids: Vec<u64> = self.entries().map(|entry| entry.id).collect();
         ids.sort_unstable();
         if !ids.iter().all(|id| (1..=u64::from(u32::MAX)).contains(id))
             || ids.windows(2).any(|pair| pair[0] == pair[1])
@@ -199,20 +231,27 @@ impl Manifest {
                 "a segment number is out of range or there twice",
             ));
         }
+        // Every rewrite publishes a generation of its own.
+        if u64::from(self.epoch) >= self.generation {
+            return Err(DecodeError::Invalid("it counts more rewrites than generations"));
+        }
         // INVARIANT MAN-1.
         let mut next = 1;
+        let mut may_skip = false;
         for entry in &self.sealed {
-            let fits = entry.first_batch == next && entry.last_batch >= entry.first_batch;
+            let fits = follows(entry, next, &mut may_skip) && entry.last_batch >= entry.first_batch;
             let ends = entry.length > SEGMENT_HEADER_BYTES as u64 && entry.length % 16 == 0;
             if !fits || !ends || entry.last_batch == u64::MAX {
                 return Err(DecodeError::Invalid(
                     "a sealed segment does not continue the one before it",
                 ));
             }
+            // The first segment begins with batch 1, so only one behind it may skip.
+            may_skip |= next == 1 && self.epoch > 0;
             next = entry.last_batch + 1;
         }
         let active = &self.active;
-        if active.first_batch != next
+        if !follows(active, next, &mut may_skip)
             || active.length != 0
             || active.last_batch != 0
             || active.last_digest != [0; 32]
@@ -223,4 +262,9 @@ impl Manifest {
         }
         Ok(())
     }
+}
+
+/// Whether a segment may begin where batch `next` is due; a skip is used up.
+fn follows(entry: &SegmentEntry, next: u64, may_skip: &mut bool) -> bool {
+    entry.first_batch == next || entry.first_batch > next && std::mem::take(may_skip)
 }

@@ -18,7 +18,7 @@
 //!   taken for an end.
 //! - LOG-5: after a failed write, sync or rename, the handle writes nothing more.
 //! - LOG-6: reading never creates, locks, writes or shortens anything.
-//! - LOG-7: batch numbers rise by one, also across recoveries.
+//! - LOG-7: batch numbers rise by one, also across recoveries; once behind a rewritten part they may skip.
 //!
 //! # After a crash
 //! docs/durability.md has every moment at which the disk changes and what a crash there leaves.
@@ -31,11 +31,13 @@ mod batch;
 mod catch_up;
 mod check;
 mod create;
+mod epoch;
 mod format_file;
 mod frame;
 mod inspect;
 mod live;
 mod manifest;
+mod position;
 mod reader;
 mod recover;
 mod scan;
@@ -50,12 +52,14 @@ use std::time::Duration;
 pub use append::Durability;
 pub use batch::{Batch, BatchBuilder, HeadMark, Locator, Record};
 pub use check::{CheckItem, CheckSummary, Finding, Severity};
+pub use epoch::REWRITTEN;
 pub use format_file::{FORMAT, Format};
 pub use frame::{BODY_BYTES_MAX, LINK_BYTES, RecordKind, UNLINK_BYTES, UNLINKED};
 pub use inspect::{
     Found, Frame, Frames, Inspection, Layout, Part, SegmentStanding, SegmentState, StoreFile, kind_name,
     link_parts, seal_parts, unlink_parts,
 };
+pub use position::Position;
 pub use reader::LogReader;
 pub use recover::NextWriter;
 pub use segment::segment_name;
@@ -125,17 +129,6 @@ pub struct WriteLock {
     process: u32,
 }
 
-/// How far the batches were read.
-#[derive(Clone, Copy, Debug)]
-struct Cursor {
-    /// Number of the segment; 0 before the first.
-    segment: u64,
-    offset: u64,
-    batch: u64,
-    digest: [u8; 32],
-    commit: CommitDigest,
-}
-
 /// One log, opened by one handle.
 pub struct Log {
     disk: Arc<dyn Disk>,
@@ -145,7 +138,8 @@ pub struct Log {
     suite: HashSuite,
     manifest: Manifest,
     segments: Arc<Segments>,
-    cursor: Cursor,
+    /// How far the batches were read.
+    cursor: Position,
     /// Offset in the cursor's segment up to which everything is known to be durable.
     durable: u64,
     /// Number of the newest batch that was handed out.
@@ -183,21 +177,17 @@ impl Log {
         };
         let manifest = read_manifest(&*disk, &format)?;
         let process = disk.process();
+        let suite = HashSuite::new(format.hash);
+        let segments = Arc::new(Segments::new(suite, &manifest));
         Ok(Self {
             disk,
             mode,
             options,
             format,
-            suite: HashSuite::new(format.hash),
+            suite,
             manifest,
-            segments: Arc::new(Segments::new()),
-            cursor: Cursor {
-                segment: 0,
-                offset: 0,
-                batch: 0,
-                digest: [0; 32],
-                commit: CommitDigest::from_bytes([0; 32]),
-            },
+            segments,
+            cursor: Position::START,
             durable: 0,
             visited: 0,
             visited_commit: CommitDigest::from_bytes([0; 32]),
@@ -249,7 +239,8 @@ impl Log {
         self.poisoned = true;
     }
 
-    /// Number of the newest batch that was handed out; 0 before the first.
+    /// Number of the newest batch that was handed out, or that a rewrite left out since; 0 before the first. The next
+    /// batch has one more.
     pub fn newest_batch(&self) -> u64 {
         self.visited
     }

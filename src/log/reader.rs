@@ -16,9 +16,12 @@ use std::sync::{Arc, OnceLock};
 use arc_swap::ArcSwap;
 use parking_lot::RwLock;
 
-use super::batch::{Locator, Record};
+use super::batch::{Batch, Locator, Record};
+use super::catch_up::stop_error;
 use super::frame::{FRAME_HEADER_BYTES, FrameError, FrameHeader, RecordKind};
-use super::scan::Window;
+use super::manifest::{Manifest, SegmentEntry};
+use super::position::Position;
+use super::scan::{Chain, Window};
 use super::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, segment_name};
 use crate::bytes::Bytes;
 use crate::digest::HashSuite;
@@ -37,26 +40,98 @@ impl LogReader {
     /// # Errors
     /// `Corrupt` if what is there is not a whole record; `Io` if it cannot be read.
     pub fn read(&self, locator: Locator) -> Result<Record> {
-        let segment = self.segments.find(locator.segment()).ok_or_else(|| {
-            Error::internal(format!(
-                "segment {} was asked for and is not open",
-                locator.segment()
-            ))
-        })?;
-        segment.read(locator)
+        self.segment(locator.segment())?.read(locator)
+    }
+
+    /// Hands out, in order, the whole batches behind `from` up to the one of number `upto`, which must have been handed
+    /// out by the log before.
+    ///
+    /// # Errors
+    /// `Corrupt`, naming file and offset, if what is there is not what was written; `Io`; what `visit` returns.
+    pub fn batches(
+        &self,
+        from: &Position,
+        upto: u64,
+        visit: &mut dyn FnMut(Batch) -> Result<()>,
+    ) -> Result<()> {
+        let order = self.segments.order.load_full();
+        let first = order.iter().position(|entry| entry.id == from.segment);
+        let (first, from) = match first {
+            Some(first) => (first, Some(from)),
+            None if *from == Position::START => (0, None),
+            None => return Err(not_open(from.segment)),
+        };
+        for (index, entry) in order.iter().enumerate().skip(first) {
+            if entry.first_batch > upto {
+                break;
+            }
+            let before = index.checked_sub(1).and_then(|index| order.get(index));
+            let from = from.filter(|from| from.segment == entry.id);
+            self.batches_of(entry, before, from, upto, visit)?;
+        }
+        Ok(())
+    }
+
+    fn segment(&self, id: u64) -> Result<Arc<SegmentFile>> {
+        self.segments.find(id).ok_or_else(|| not_open(id))
+    }
+
+    /// As [`LogReader::batches`], of one segment.
+    fn batches_of(
+        &self,
+        entry: &SegmentEntry,
+        before: Option<&SegmentEntry>,
+        from: Option<&Position>,
+        upto: u64,
+        visit: &mut dyn FnMut(Batch) -> Result<()>,
+    ) -> Result<()> {
+        let segment = self.segment(entry.id)?;
+        let (mut at, mut chain) = match from {
+            Some(from) => (from.offset, from.chain()),
+            None => (SEGMENT_HEADER_BYTES as u64, segment.chain_from(entry, before)),
+        };
+        let end = if entry.is_active() {
+            segment.kept_end()?
+        } else {
+            entry.length
+        };
+        let window = segment.window(at, end.max(at), self.segments.suite)?;
+        while chain.batch < upto && (entry.is_active() || at < entry.length) {
+            let scanned = window
+                .batch_at(at, chain)
+                .map_err(|stop| stop_error(&segment, &stop))?;
+            at = scanned.end;
+            chain = scanned.chain();
+            visit(scanned.batch)?;
+        }
+        let is_end = !entry.is_active() && at == entry.length;
+        if is_end && chain != entry.end_chain() {
+            return Err(super::damage(&segment.name(), at, NOT_THE_LAST));
+        }
+        Ok(())
     }
 }
 
-/// The segments that were opened so far, by rising number.
+/// The segments that were opened so far, by rising number, and the order in which the manifest lists them.
 pub(super) struct Segments {
     list: ArcSwap<Vec<Arc<SegmentFile>>>,
+    order: ArcSwap<Vec<SegmentEntry>>,
+    suite: HashSuite,
 }
 
 impl Segments {
-    pub(super) fn new() -> Self {
-        Self {
-            list: ArcSwap::from_pointee(Vec::new()),
-        }
+    pub(super) fn new(suite: HashSuite, manifest: &Manifest) -> Self {
+        let segments = Self {
+            list: ArcSwap::default(),
+            order: ArcSwap::default(),
+            suite,
+        };
+        segments.keep_order(manifest);
+        segments
+    }
+
+    pub(super) fn keep_order(&self, manifest: &Manifest) {
+        self.order.store(Arc::new(manifest.entries().copied().collect()));
     }
 
     pub(super) fn find(&self, id: u64) -> Option<Arc<SegmentFile>> {
@@ -76,6 +151,13 @@ impl Segments {
         });
     }
 }
+
+fn not_open(id: u64) -> Error {
+    Error::internal(format!("segment {id} was asked for and is not open"))
+}
+
+/// Why the end of a sealed segment is damage.
+pub(super) const NOT_THE_LAST: &str = "its last batch is not the one that the manifest names";
 
 /// Bytes of a segment that are in memory.
 struct Span {
@@ -132,6 +214,30 @@ impl SegmentFile {
             mapped: OnceLock::new(),
             spans: RwLock::default(),
         })
+    }
+
+    /// Whether the header says that this continues `before`. Behind a rewritten part it does not: the manifest decides.
+    pub(super) fn continues(&self, before: Option<&SegmentEntry>) -> bool {
+        self.header.previous == before.map(SegmentEntry::end).unwrap_or_default()
+    }
+
+    /// What the first batch of this segment continues, which `entry` lists behind `before`.
+    pub(super) fn chain_from(&self, entry: &SegmentEntry, before: Option<&SegmentEntry>) -> Chain {
+        let digest = before.map_or([0; 32], |before| before.last_digest);
+        Chain {
+            batch: entry.batch_before(),
+            digest: self.continues(before).then_some(digest),
+        }
+    }
+
+    /// Where the bytes end that were kept for reading; the end of the file if none were.
+    fn kept_end(&self) -> Result<u64> {
+        let kept = self
+            .spans
+            .read()
+            .last()
+            .map(|span| span.start + span.bytes.len() as u64);
+        kept.map_or_else(|| self.file.length().map_err(|error| self.cannot_read(error)), Ok)
     }
 
     pub(super) fn name(&self) -> String {
@@ -251,7 +357,7 @@ impl SegmentFile {
         Ok(bytes)
     }
 
-    fn read(&self, locator: Locator) -> Result<Record> {
+    pub(super) fn read(&self, locator: Locator) -> Result<Record> {
         let offset = locator.offset();
         if let Some(mapped) = self.mapped.get()
             && offset < mapped.len() as u64

@@ -20,7 +20,7 @@ use super::catch_up::{ActiveScan, FIRST_OFFSET, Visit};
 use super::live::Live;
 use super::manifest::{MANIFEST_NAME, SegmentEntry};
 use super::reader::SegmentFile;
-use super::scan::{Chain, Scanned};
+use super::scan::Scanned;
 use super::segment::{LOG_FOLDER, next_segment_bytes, segment_name};
 use super::{Log, WriteLock, damage};
 use crate::disk::{self, read_full, unfinished_name};
@@ -146,10 +146,7 @@ impl Log {
 
     /// What stands between the cursor and `end` of the active segment.
     fn scan_in_place(&self, live: Option<&Live>, segment: &SegmentFile, end: u64) -> Result<ActiveScan> {
-        let chain = Chain {
-            batch: self.cursor.batch,
-            digest: Some(self.cursor.digest),
-        };
+        let chain = self.cursor.chain();
         self.scan_active(segment, self.cursor.offset, chain, live, Some(end))
     }
 
@@ -162,11 +159,7 @@ impl Log {
         live: Option<&Live>,
         segment: &SegmentFile,
     ) -> Result<(ActiveScan, Vec<Scanned>)> {
-        let before = self.manifest.before_active();
-        let chain = Chain {
-            batch: before.last_batch,
-            digest: Some(before.last_digest),
-        };
+        let chain = self.manifest.chain_into_active();
         let mut scan = self.scan_active(segment, FIRST_OFFSET, chain, live, None)?;
         let split = scan
             .batches
@@ -183,7 +176,7 @@ impl Log {
         let newest = beyond
             .last()
             .or(scan.batches.last())
-            .map_or(before.last_batch, |scanned| scanned.batch.number);
+            .map_or(chain.batch, |scanned| scanned.batch.number);
         self.check_unlisted(newest)?;
         if newest < self.visited {
             let message = format!(
@@ -229,10 +222,10 @@ impl Log {
         segment: &Arc<SegmentFile>,
         visit: &mut Visit<'_>,
     ) -> Result<()> {
-        let before = self.manifest.before_active();
         let (mut scan, beyond) = self.scan_to_recover(live, segment)?;
         self.cursor.offset = FIRST_OFFSET;
-        (self.cursor.batch, self.cursor.digest) = (before.last_batch, before.last_digest);
+        self.cursor.batch = self.manifest.active().batch_before();
+        self.cursor.digest = self.manifest.before_active().last_digest;
         let below = std::mem::take(&mut scan.batches);
         for scanned in below {
             let (end, number, digest) = (

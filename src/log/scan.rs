@@ -54,6 +54,16 @@ pub(super) struct Stop {
     pub(super) reason: FrameError,
 }
 
+impl Scanned {
+    /// What the batch behind it continues.
+    pub(super) fn chain(&self) -> Chain {
+        Chain {
+            batch: self.batch.number,
+            digest: Some(*self.batch.digest.as_bytes()),
+        }
+    }
+}
+
 impl Window {
     /// Offset of the first byte after the window.
     pub(super) fn end(&self) -> u64 {
@@ -63,6 +73,12 @@ impl Window {
     fn from(&self, offset: u64) -> &[u8] {
         let skip = usize::try_from(offset.saturating_sub(self.base)).unwrap_or(usize::MAX);
         self.bytes.get(skip..).unwrap_or_default()
+    }
+
+    /// The number of the batch that the frame at `offset` belongs to.
+    pub(super) fn batch_number_at(&self, offset: u64) -> Option<u64> {
+        let header = parse_frame(self.from(offset), self.seed, offset).ok()?;
+        Some(header.batch)
     }
 
     /// The batch that starts at `offset` and continues `chain`.

@@ -2,6 +2,7 @@
 
 mod crash;
 mod damage;
+mod epoch;
 mod layout;
 mod turns;
 

@@ -58,8 +58,13 @@ pub(super) const SEGMENT_PARTS: &[(&str, usize)] = &[
     ("previous batch", 8),
     ("previous digest", 32),
 ];
-const MANIFEST_PARTS: &[(&str, usize)] =
-    &[("magic", 8), ("instance", 16), ("generation", 8), ("segments", 8)];
+const MANIFEST_PARTS: &[(&str, usize)] = &[
+    ("magic", 8),
+    ("instance", 16),
+    ("generation", 8),
+    ("segments", 4),
+    ("epoch", 4),
+];
 const MANIFEST_ENTRY_PARTS: &[(&str, usize)] = &[
     ("segment", 8),
     ("first batch", 8),

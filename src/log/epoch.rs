@@ -1,0 +1,121 @@
+//! Epochs: how often the log was rewritten, and what a handle does that finds it rewritten.
+//!
+//! A rewrite puts other segments in the place of those that hold the oldest batches. What a handle has handed out
+//! before then is no longer what the log consists of, so it says so and has to be opened again; what it handed out
+//! stays readable, because it holds the old files open.
+//!
+//! # Layer
+//! L2.
+//!
+//! # Invariants
+//! - EPO-1: all batches that a handle hands out between two openings are of one epoch.
+
+use std::sync::Arc;
+
+use super::manifest::{MANIFEST_NAME, Manifest};
+use super::reader::Segments;
+use super::{Log, Position, damage, read_manifest};
+use crate::digest::CommitDigest;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The code of the error of a handle that has handed out batches of a log that was rewritten since. It is no damage:
+/// [`Log::reopen`] makes the handle as one that was just opened.
+pub const REWRITTEN: &str = "rewritten";
+
+impl Log {
+    /// How often the log was rewritten: batches, segments and positions of one epoch mean nothing in another.
+    pub fn epoch(&self) -> u32 {
+        self.manifest.epoch
+    }
+
+    /// Makes this handle as one that was just opened, for a log that was rewritten: everything is handed out again,
+    /// and [`Log::reader`] is another one; readers that were taken before keep reading what was handed out before.
+    /// A lock that is held goes on to be valid, for writing after another [`Log::prepare`].
+    ///
+    /// # Errors
+    /// As [`Log::open`].
+    pub fn reopen(&mut self) -> Result<()> {
+        self.check_process()?;
+        let manifest = read_manifest(&*self.disk, &self.format)?;
+        self.segments = Arc::new(Segments::new(self.suite, &manifest));
+        self.manifest = manifest;
+        self.cursor = Position::START;
+        self.durable = 0;
+        self.visited = 0;
+        self.visited_commit = CommitDigest::from_bytes([0; 32]);
+        self.unproven.clear();
+        self.unsynced = None;
+        self.unlisted_checked = false;
+        self.prepared = 0;
+        Ok(())
+    }
+
+    /// Reads the manifest again. A handle that has handed out nothing yet opens all that it lists first, so that no
+    /// rewrite can come in between.
+    ///
+    /// # Errors
+    /// As [`Log::take_manifest`]; `Corrupt` if a listed segment is missing or damaged.
+    pub(super) fn take_listed(&mut self) -> Result<()> {
+        loop {
+            self.take_manifest(read_manifest(&*self.disk, &self.format)?)?;
+            if self.cursor != Position::START {
+                return Ok(());
+            }
+            match self.open_listed() {
+                // A segment that is gone is none that the newest manifest lists, if there is a newer one.
+                Err(error) if error.is_corruption() && self.is_outdated()? => {}
+                other => return other,
+            }
+        }
+    }
+
+    /// Whether the manifest was replaced since this handle read it.
+    pub(super) fn is_outdated(&self) -> Result<bool> {
+        let manifest = read_manifest(&*self.disk, &self.format)?;
+        Ok(manifest.generation > self.manifest.generation)
+    }
+
+    /// Goes on with a manifest that was read again.
+    ///
+    /// # Errors
+    /// [`REWRITTEN`], if what was handed out is of another epoch (EPO-1); `Corrupt` if it is older than the one before.
+    pub(super) fn take_manifest(&mut self, manifest: Manifest) -> Result<()> {
+        if manifest.generation < self.manifest.generation {
+            return Err(damage(MANIFEST_NAME, 0, "it is older than it was before"));
+        }
+        if manifest.epoch != self.manifest.epoch && self.cursor != Position::START {
+            return Err(rewritten());
+        }
+        self.keep_manifest(manifest);
+        Ok(())
+    }
+
+    /// Makes `manifest` the one that this handle goes by.
+    pub(super) fn keep_manifest(&mut self, manifest: Manifest) {
+        if manifest != self.manifest {
+            self.segments.keep_order(&manifest);
+            self.manifest = manifest;
+        }
+    }
+
+    /// Opens every listed segment and maps the sealed ones: what is open stays readable when a rewrite unlinks it.
+    pub(super) fn open_listed(&self) -> Result<()> {
+        for entry in self.manifest.entries() {
+            let segment = self.segment(entry.id)?;
+            if !entry.is_active() {
+                segment.seal(entry.length, self.options.map)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What was handed out is of another epoch.
+pub(super) fn rewritten() -> Error {
+    Error::new(
+        ErrorKind::Conflict,
+        "the log was rewritten since this handle read it",
+    )
+    .with_code(REWRITTEN)
+    .with_hint("open the store again")
+}

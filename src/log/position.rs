@@ -1,0 +1,164 @@
+//! Positions: places between two batches, from which reading goes on.
+//!
+//! # Layer
+//! L2.
+//!
+//! # Invariants
+//! - POS-1: reading goes on only behind the very batch that a position names; that batch was durable, so a log that
+//!   lacks it has lost it.
+
+use super::batch::Locator;
+use super::catch_up::{FIRST_OFFSET, TRIES};
+use super::epoch::rewritten;
+use super::frame::{FRAME_ALIGNMENT, RecordKind, framed_bytes};
+use super::manifest::{MANIFEST_NAME, SegmentEntry};
+use super::reader::SegmentFile;
+use super::scan::Chain;
+use super::seal::{SEAL_BYTES, Seal};
+use super::segment::SEGMENT_BYTES_LIMIT;
+use super::{Log, damage, read_manifest};
+use crate::digest::CommitDigest;
+use crate::error::{Error, Result};
+
+/// A place between two batches of a log, within one epoch of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Number of the segment that holds the batch before; 0 if there is none.
+    pub segment: u64,
+    /// Offset of the first byte behind that batch.
+    pub offset: u64,
+    /// Number of that batch.
+    pub batch: u64,
+    /// Its digest.
+    pub digest: [u8; 32],
+    /// The head after it.
+    pub commit: CommitDigest,
+}
+
+impl Position {
+    /// Before the first batch.
+    pub const START: Self = Self {
+        segment: 0,
+        offset: 0,
+        batch: 0,
+        digest: [0; 32],
+        commit: CommitDigest::from_bytes([0; 32]),
+    };
+
+    /// What the next batch continues.
+    pub(super) fn chain(&self) -> Chain {
+        Chain {
+            batch: self.batch,
+            digest: Some(self.digest),
+        }
+    }
+}
+
+impl Log {
+    /// The place behind the newest batch that was handed out or appended. Whoever keeps it for [`Log::start_at`] must
+    /// know that the batch is durable: it was appended with a sync, or [`Log::prepare`] has returned since.
+    pub fn position(&self) -> Position {
+        if self.cursor.offset != FIRST_OFFSET {
+            return self.cursor;
+        }
+        // Nothing was read of this segment yet: the batch before ends another one.
+        let here = |entry: &&SegmentEntry| entry.id == self.cursor.segment;
+        let before = self.manifest.entries().take_while(|entry| !here(entry)).last();
+        before.map_or(Position::START, |before| Position {
+            segment: before.id,
+            offset: before.length,
+            batch: before.last_batch,
+            digest: before.last_digest,
+            commit: self.cursor.commit,
+        })
+    }
+
+    /// Makes a log that was just opened go on behind `position`, as if everything before it had been handed out. Reads
+    /// the seal before it and nothing else. All that the log lists can then be read, and stays so if a rewrite unlinks
+    /// it.
+    ///
+    /// # Errors
+    /// `Corrupt`, naming file and offset, if the log does not hold the batch before `position` where that says: it was
+    /// durable, so the log was cut or replaced by an older one; [`REWRITTEN`](super::REWRITTEN) if that happened since
+    /// this handle was opened; `Io`.
+    pub fn start_at(&mut self, position: &Position) -> Result<()> {
+        self.check_process()?;
+        if self.cursor != Position::START {
+            return Err(Error::internal("start_at was called on a log that was read from"));
+        }
+        let mut result = self.start_at_once(position);
+        for _ in 1..TRIES {
+            match &result {
+                // A writer may have moved on in between.
+                Err(error) if error.is_corruption() => result = self.start_at_once(position),
+                _ => break,
+            }
+        }
+        result
+    }
+
+    fn start_at_once(&mut self, position: &Position) -> Result<()> {
+        let manifest = read_manifest(&*self.disk, &self.format)?;
+        // Nothing was handed out yet, but the position is of the epoch that this handle was opened in.
+        if manifest.epoch != self.manifest.epoch {
+            return Err(rewritten());
+        }
+        self.take_manifest(manifest)?;
+        self.open_listed()?;
+        if *position == Position::START {
+            return Ok(());
+        }
+        // INVARIANT POS-1.
+        let listed = self.manifest.entries().find(|entry| entry.id == position.segment);
+        let entry = listed.ok_or_else(|| {
+            let message = format!(
+                "it does not list segment {}, in which batch {} was durable",
+                position.segment, position.batch
+            );
+            damage(MANIFEST_NAME, 0, &message)
+        })?;
+        let segment = self.segment(entry.id)?;
+        if !entry.is_active() && position.offset > entry.length {
+            let message = format!("it was sealed before batch {}, which was durable", position.batch);
+            return Err(damage(&segment.name(), entry.length, &message));
+        }
+        if !segment.holds_seal_before(position)? {
+            let message = format!(
+                "batch {}, which was durable, does not end at byte {}",
+                position.batch, position.offset
+            );
+            return Err(damage(&segment.name(), seal_before(position.offset), &message));
+        }
+        self.cursor = *position;
+        self.durable = position.offset;
+        self.visited = position.batch;
+        self.visited_commit = position.commit;
+        Ok(())
+    }
+}
+
+/// Where the frame of the seal starts that ends at `offset`.
+fn seal_before(offset: u64) -> u64 {
+    offset.saturating_sub(framed_bytes(SEAL_BYTES) as u64)
+}
+
+impl SegmentFile {
+    /// Whether the seal of the batch that `position` names stands before it.
+    fn holds_seal_before(&self, position: &Position) -> Result<bool> {
+        let at = seal_before(position.offset);
+        // A locator cannot say every number.
+        if !(FIRST_OFFSET..SEGMENT_BYTES_LIMIT).contains(&at) || !at.is_multiple_of(FRAME_ALIGNMENT as u64) {
+            return Ok(false);
+        }
+        let record = match self.read(Locator::new(self.header.id, at)) {
+            Err(error) if error.is_corruption() => return Ok(false),
+            other => other?,
+        };
+        let seal = Seal::decode(&record.body).filter(|_| record.kind == RecordKind::Seal);
+        Ok(seal.is_some_and(|(seal, digest)| {
+            (seal.batch, seal.commit) == (position.batch, position.commit)
+                && *digest.as_bytes() == position.digest
+                && seal.start.checked_add(seal.length) == Some(at)
+        }))
+    }
+}
