@@ -35,7 +35,7 @@ fuzz_target!(|input: Input| {
             key: key(*start),
             digest: [start[0] ^ start[1]; 32],
             place: 0,
-            since: 0,
+            created: 0,
         };
         trie.insert(entry, &NoSource).expect("the trie is in memory");
     }

@@ -20,15 +20,16 @@ use parking_lot::Mutex;
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest, Root, TextDigest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{BatchBuilder, HeadMark, RecordKind};
-use crate::object::{Commit, Id, Op, ReferenceName, Time, hash_text};
-use crate::store::{ChangeCounts, CommitEntry, CommitHistory, StagedState};
-use crate::trie::{NoSource, Shape, Trie};
+use crate::object::{Commit, HistoryTree, Id, Op, ReferenceName, Time, hash_text};
+use crate::store::{ChangeCounts, CommitEntry, StagedState, Store};
+use crate::trie::{Shape, Trie};
 
 use super::draft::{Draft, StagedChange};
 use super::index::Family;
 use super::memory::{Inner, Memory};
 use super::policy::Verdict;
 use super::staging::{Keep, add_changes};
+use super::state::State;
 use super::tree::{Placement, Tree};
 use super::view::CommitInfo;
 use super::writer::Writer;
@@ -59,7 +60,7 @@ pub(super) struct Tip {
     pub(super) seq: u64,
     pub(super) time: Time,
     pub(super) trie: Trie,
-    pub(super) history: CommitHistory,
+    pub(super) history: HistoryTree,
     /// The number of the next batch.
     pub(super) next_batch: u64,
     /// Where the drafts before in the group put their objects, which are not to be read yet.
@@ -67,17 +68,17 @@ pub(super) struct Tip {
 }
 
 impl Tip {
-    pub(super) fn of(entry: &CommitEntry, writing: &Writing) -> Self {
-        Self {
+    pub(super) fn of(store: &Store, entry: &CommitEntry, writing: &Writing) -> Result<Self> {
+        Ok(Self {
             commit: entry.digest,
             root: entry.commit.root,
             seq: entry.seq(),
             time: entry.commit.time,
-            trie: entry.trie.clone(),
-            history: writing.history.clone(),
+            trie: store.state(entry)?,
+            history: store.history(),
             next_batch: writing.log.newest_batch() + 1,
             placed: BTreeMap::new(),
-        }
+        })
     }
 }
 
@@ -104,8 +105,8 @@ impl Inner {
         text: Option<&str>,
     ) -> Result<Option<TextDigest>> {
         let Some(text) = text else { return Ok(None) };
-        let digest = hash_text(self.store.suite, text.as_bytes());
-        if self.store.records.find_text(digest)?.is_none() {
+        let digest = hash_text(self.store().suite, text.as_bytes());
+        if self.store().records.find_text(digest)?.is_none() {
             batch.add(RecordKind::Text, 0, text.as_bytes());
         }
         Ok(Some(digest))
@@ -148,7 +149,7 @@ impl Inner {
         }
         let bytes = commit.encode()?;
         batch.add(RecordKind::Commit, 0, &bytes);
-        tip.commit = Commit::hash(&bytes, self.store.suite);
+        tip.commit = Commit::hash(&bytes, self.store().suite);
         tip.history.append(&tip.commit);
         tip.root = root;
         tip.seq = commit.seq;
@@ -179,7 +180,7 @@ impl Inner {
         let mut heads = Vec::with_capacity(written.len());
         for (batch, (state, counts)) in written.iter().zip(states) {
             // CMT-1: append has returned, so the batch is durable (or the handle's durability says so).
-            let taken = self.store.apply(&mut writing.history, batch, state);
+            let taken = self.store().apply(batch, state);
             // The log has moved on: what cannot be taken in must not be built on either.
             let entry = taken.inspect_err(|_| writing.log.poison())?;
             if let Some(entry) = &entry {
@@ -191,7 +192,7 @@ impl Inner {
             }
             heads.push(match entry {
                 Some(entry) => entry,
-                None => self.store.head()?,
+                None => self.store().head()?,
             });
         }
         Ok(heads)
@@ -274,21 +275,28 @@ impl Memory {
 }
 
 impl Inner {
+    /// The store, its head, and the head as the next commit sees it.
+    fn tip(&self, writing: &Writing) -> Result<(Arc<Store>, Arc<CommitEntry>, Tip)> {
+        let store = self.store();
+        let head = store.head()?;
+        let tip = Tip::of(&store, &head, writing)?;
+        Ok((store, head, tip))
+    }
+
     /// Answers every request of a group.
     fn commit_group(&self, writing: &mut Writing, group: &[Request]) {
-        let outcome = self.begin(writing).and_then(|()| self.store.head());
-        let head = match outcome {
-            Ok(head) => head,
+        let outcome = self.begin(writing).and_then(|()| self.tip(writing));
+        let (store, head, mut tip) = match outcome {
+            Ok(found) => found,
             Err(error) => {
                 writing.release(self.options.exclusive);
                 return answer_all(group, &error);
             }
         };
-        let mut tip = Tip::of(&head, writing);
         let mut ready = Vec::new();
         let mut outcomes = Vec::with_capacity(group.len());
         for request in group {
-            let staged = self.stage(&mut tip, &head, request, ready.is_empty());
+            let staged = self.stage(&store, &mut tip, &head, request, ready.is_empty());
             let (after, outcome) = match staged {
                 Ok(Some(batch)) => {
                     ready.push(batch);
@@ -328,17 +336,18 @@ impl Inner {
     /// Checks one draft against the tip and makes its batch; `None` if nothing is left to change.
     fn stage(
         &self,
+        store: &Arc<Store>,
         tip: &mut Tip,
         head: &CommitEntry,
         request: &Request,
         first: bool,
     ) -> Result<Option<Ready>> {
         let Request { draft, op, .. } = request;
-        let changes = self.merge(tip, draft)?;
+        let changes = merge(store, tip, draft)?;
         if changes.is_empty() {
             return Ok(None);
         }
-        let placed = self.check_tree(tip, head, &changes)?;
+        let placed = self.check_tree(store, tip, head, &changes)?;
         let mut batch = BatchBuilder::new();
         if draft.snapshot_before {
             self.add_ring_snapshot(&mut batch, tip, &draft.writer)?;
@@ -346,14 +355,15 @@ impl Inner {
         let mut trie = tip.trie.clone();
         let staged = changes.iter().map(|(key, change)| (key, *change));
         let objects = add_changes(
-            &self.store,
+            store,
+            &**store,
             &mut batch,
             &mut trie,
             &draft.past,
             staged,
             Keep::Linked,
         )?;
-        let root = trie.root(self.store.suite, Shape::State, &NoSource)?;
+        let root = trie.root(store.suite, Shape::State, &**store)?;
         // One draft over a limit must not fail the others of its group.
         batch.check()?;
         let counts = ChangeCounts::of(changes.values().map(|change| change.sides()));
@@ -376,41 +386,10 @@ impl Inner {
         }))
     }
 
-    /// What is left of a draft's changes on the tip.
-    fn merge<'a>(&self, tip: &Tip, draft: &'a Draft) -> Result<BTreeMap<KeyPath, &'a StagedChange>> {
-        let mut changes = BTreeMap::new();
-        let mut conflicts = Vec::new();
-        let current = |key: &KeyPath| {
-            let entry = tip.trie.get(key, &NoSource)?;
-            Ok::<_, Error>(entry.map(|entry| ObjectDigest::from_bytes(entry.digest)))
-        };
-        for (key, change) in &draft.staged {
-            let now = current(key)?;
-            if now == change.new_digest() {
-                continue;
-            }
-            if now == change.old {
-                changes.insert(*key, change);
-            } else {
-                conflicts.push(change.id.to_string());
-            }
-        }
-        for (id, version) in &draft.expected {
-            if current(&self.store.suite.key_path(id.as_str()))? != *version {
-                conflicts.push(id.to_string());
-            }
-        }
-        if conflicts.is_empty() {
-            return Ok(changes);
-        }
-        conflicts.sort_unstable();
-        conflicts.dedup();
-        Err(changed_meanwhile(conflicts))
-    }
-
     /// Checks the tree of parents as the group leaves it; returns where everything of the group is then.
     fn check_tree(
         &self,
+        store: &Arc<Store>,
         tip: &Tip,
         head: &CommitEntry,
         changes: &BTreeMap<KeyPath, &StagedChange>,
@@ -431,12 +410,12 @@ impl Inner {
             };
             placed.insert(*key, (change.id.clone(), placement));
         }
+        let before = State::of(store, head)?;
         let tree = Tree {
-            store: &self.store,
-            before: &head.trie,
+            before: &before,
             placed: &placed,
         };
-        tree.check(|| self.index(Family::Children, head))?;
+        tree.check(|| self.index(Family::Children, before.clone()))?;
         Ok(placed)
     }
 
@@ -453,6 +432,38 @@ impl Inner {
         batch.add(RecordKind::Reference, 0, &reference.encode()?);
         Ok(name)
     }
+}
+
+/// What is left of a draft's changes on the tip.
+fn merge<'a>(store: &Store, tip: &Tip, draft: &'a Draft) -> Result<BTreeMap<KeyPath, &'a StagedChange>> {
+    let mut changes = BTreeMap::new();
+    let mut conflicts = Vec::new();
+    let current = |key: &KeyPath| {
+        let entry = tip.trie.get(key, store)?;
+        Ok::<_, Error>(entry.map(|entry| ObjectDigest::from_bytes(entry.digest)))
+    };
+    for (key, change) in &draft.staged {
+        let now = current(key)?;
+        if now == change.new_digest() {
+            continue;
+        }
+        if now == change.old {
+            changes.insert(*key, change);
+        } else {
+            conflicts.push(change.id.to_string());
+        }
+    }
+    for (id, version) in &draft.expected {
+        if current(&store.suite.key_path(id.as_str()))? != *version {
+            conflicts.push(id.to_string());
+        }
+    }
+    if conflicts.is_empty() {
+        return Ok(changes);
+    }
+    conflicts.sort_unstable();
+    conflicts.dedup();
+    Err(changed_meanwhile(conflicts))
 }
 
 pub(super) fn changed_meanwhile(ids: Vec<String>) -> Error {

@@ -206,7 +206,7 @@ impl Draft {
         self.base.inner.options.limits.check(&object)?;
         let key = self.base.key(&object.id);
         let (old, origin) = (self.base_version(&object.id, &key)?, self.origin(&object, class)?);
-        let suite = self.base.inner.store.suite;
+        let suite = self.base.inner.store().suite;
         let staged = self.staged.get(&key);
         let current = match staged {
             Some(change) => change.new.as_ref().map(|staged| staged.object.clone()),
@@ -244,12 +244,12 @@ impl Draft {
     pub fn put_past(&mut self, object: &NewObject, origin: Origin) -> Result<ObjectDigest> {
         self.base.inner.options.limits.check(object)?;
         let origin = self.origin(object, Origin::least(self.writer.trust, origin))?;
-        let encoded = object.encode(origin, self.base.inner.store.suite)?;
+        let encoded = object.encode(origin, self.base.inner.store().suite)?;
         let digest = encoded.digest;
         if self.origins.contains_key(&digest) {
             // Staged for the state as well: it stays in history if the id is staged anew.
             self.sources.insert(digest);
-        } else if self.base.inner.store.records.find_place(digest)?.is_none() {
+        } else if self.base.inner.store().records.find_place(digest)?.is_none() {
             let past = StagedObject::new(encoded);
             self.note_sources(&past.object);
             self.origins.insert(digest, origin);
@@ -278,7 +278,7 @@ impl Draft {
         self.note_sources(&new.object);
         self.unstage(&key);
         if let Some(parent) = new.object.parent() {
-            let parent = self.base.inner.store.suite.key_path(parent);
+            let parent = self.base.inner.store().suite.key_path(parent);
             self.children.entry(parent).or_default().insert(key);
         }
         let digest = new.object.digest();
@@ -335,7 +335,7 @@ impl Draft {
                 None => self
                     .base
                     .inner
-                    .store
+                    .store()
                     .records
                     .find_object(*digest)?
                     .map(|(_, object)| object.origin()),
@@ -354,7 +354,7 @@ impl Draft {
         let Some(staged) = change.new else { return };
         let digest = staged.object.digest();
         let parent = staged.object.parent();
-        let parent = parent.map(|parent| self.base.inner.store.suite.key_path(parent));
+        let parent = parent.map(|parent| self.base.inner.store().suite.key_path(parent));
         if let Some(siblings) = parent.and_then(|parent| self.children.get_mut(&parent)) {
             siblings.remove(key);
         }

@@ -8,11 +8,10 @@ use std::sync::Arc;
 use crate::digest::ObjectDigest;
 use crate::error::{Error, Result};
 use crate::object::Id;
-use crate::store::{ChangeCounts, CommitEntry};
-use crate::trie::NoSource;
+use crate::store::{ChangeCounts, Store};
 
 use super::commit::Committed;
-use super::memory::{Inner, Memory};
+use super::memory::Memory;
 use super::view::{CommitInfo, View};
 
 /// How an id differs between two states.
@@ -69,57 +68,66 @@ pub struct HistoryEntry {
     pub commit: CommitInfo,
 }
 
-/// The kept commits, newest first; see [`Memory::commits`].
+/// The kept commits, newest first; see [`Memory::commits`]. Stops for good after an error.
 pub struct Commits {
-    inner: Arc<Inner>,
-    next: Option<u64>,
+    store: Arc<Store>,
+    /// How many are left.
+    left: usize,
 }
 
 impl Iterator for Commits {
-    type Item = CommitInfo;
+    type Item = Result<CommitInfo>;
 
-    fn next(&mut self) -> Option<CommitInfo> {
-        let seq = self.next?;
-        self.next = seq.checked_sub(1);
-        let catalog = self.inner.store.catalog.read();
-        catalog.by_seq(seq).map(|entry| CommitInfo::of(entry))
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let found = self.store.commit_at(self.left).transpose()?;
+        if found.is_err() {
+            self.left = 0;
+        }
+        Some(found.map(|entry| CommitInfo::of(&entry)))
     }
-}
-
-pub(super) fn count(older: &CommitEntry, newer: &CommitEntry) -> Result<ChangeCounts> {
-    let mut counts = ChangeCounts::default();
-    for change in older.trie.diff(&newer.trie, &NoSource) {
-        let change = change?;
-        counts.add(change.old.is_some(), change.new.is_some());
-    }
-    Ok(counts)
 }
 
 impl Memory {
-    /// The commits, newest first, from the head of this moment on.
+    /// The kept commits, newest first, from the head of this moment on.
     pub fn commits(&self) -> Commits {
-        let next = self.inner.store.catalog.read().head().map(|head| head.seq());
+        let store = self.inner.store();
         Commits {
-            inner: Arc::clone(&self.inner),
-            next,
+            left: store.kept(),
+            store,
         }
     }
 
-    /// Every change of `id`, newest first. Empty if no commit ever had it.
+    /// The state of the commit kept before this one: its parent, unless that was thinned.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if it cannot be read.
+    pub fn view_before(&self, commit: &CommitInfo) -> Result<Option<View>> {
+        let store = self.inner.store();
+        let Some(entry) = store.by_digest(commit.digest)? else {
+            return Ok(None);
+        };
+        let before = store.before(&entry)?;
+        let view = before.map(|before| View::new(Arc::clone(&self.inner), store, before));
+        view.transpose()
+    }
+
+    /// Every change of `id` between kept commits, newest first. Empty if no kept commit ever had it.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a state cannot be read.
     pub fn history(&self, id: &Id) -> Result<Vec<HistoryEntry>> {
         let key = self.suite().key_path(id.as_str());
-        let commits = self.inner.store.catalog.read().commits().to_vec();
+        let store = self.inner.store();
         let mut entries = Vec::new();
         let mut before = None;
-        let total = commits.len() as u64;
-        for (done, commit) in (1..).zip(commits) {
-            self.inner.options.step("commits", done, total)?;
-            let now = commit
-                .trie
-                .get(&key, &NoSource)?
+        let total = store.kept() as u64;
+        for index in 0..store.kept() {
+            self.inner.options.step("commits", index as u64 + 1, total)?;
+            let Some(commit) = store.commit_at(index)? else { break };
+            let now = store
+                .state(&commit)?
+                .get(&key, &*store)?
                 .map(|entry| ObjectDigest::from_bytes(entry.digest));
             if now != before {
                 entries.push(HistoryEntry {
@@ -139,14 +147,19 @@ impl Memory {
     /// `Corrupt` or `Io` if an object or node cannot be read.
     pub fn diff(&self, older: &View, newer: &View) -> Result<Vec<Change>> {
         let mut changes = Vec::new();
-        for change in older.entry.trie.diff(&newer.entry.trie, &NoSource) {
+        let (older, newer) = (older.state(), newer.state());
+        let (most, nodes) = (older.trie.len() + newer.trie.len(), older.nodes_with(&newer));
+        for change in older.diff(&newer, &nodes) {
             self.inner
                 .options
-                .step("diff", changes.len() as u64 + 1, older.len() + newer.len())?;
+                .step("diff", changes.len() as u64 + 1, most)?;
             let change = change?;
-            let either = change.new.or(change.old);
-            let either = either.ok_or_else(|| Error::internal("a difference with neither side"))?;
-            let id = Id::new(self.view().load(&either)?.id())?;
+            let object = match (&change.new, &change.old) {
+                (Some(entry), _) => newer.load(entry)?,
+                (None, Some(entry)) => older.load(entry)?,
+                (None, None) => return Err(Error::internal("a difference with neither side")),
+            };
+            let id = Id::new(object.id())?;
             let digest =
                 |entry: Option<crate::trie::Entry>| entry.map(|e| ObjectDigest::from_bytes(e.digest));
             changes.push(Change {
@@ -164,32 +177,31 @@ impl Memory {
     /// # Errors
     /// As [`Self::diff`].
     pub fn counts(&self, older: &View, newer: &View) -> Result<ChangeCounts> {
-        count(&older.entry, &newer.entry)
+        let (older, newer) = (older.state(), newer.state());
+        let mut counts = ChangeCounts::default();
+        for change in older.diff(&newer, &older.nodes_with(&newer)) {
+            let change = change?;
+            counts.add(change.old.is_some(), change.new.is_some());
+        }
+        Ok(counts)
     }
 
-    /// How much a commit changed against its first parent. Counted when first asked for.
+    /// How much a commit changed against the commit kept before it: its parent, unless that was thinned. Counted when
+    /// first asked for.
     ///
     /// # Errors
     /// `NotFound` if the commit is not kept, and as [`Self::diff`].
     pub fn commit_counts(&self, commit: &CommitInfo) -> Result<ChangeCounts> {
-        let (entry, parent) = {
-            let catalog = self.inner.store.catalog.read();
-            let entry = catalog.by_digest(commit.digest).cloned();
-            let entry =
-                entry.ok_or_else(|| Error::not_found(format!("commit {} is not kept", commit.digest)))?;
-            let parent = entry
-                .seq()
-                .checked_sub(1)
-                .and_then(|seq| catalog.by_seq(seq).cloned());
-            (entry, parent)
-        };
+        let store = self.inner.store();
+        let entry = store.by_digest(commit.digest)?;
+        let entry = entry.ok_or_else(|| Error::not_found(format!("commit {} is not kept", commit.digest)))?;
         if let Some(counts) = entry.counts.get() {
             return Ok(*counts);
         }
-        let counts = match &parent {
-            Some(parent) => count(parent, &entry)?,
+        let counts = match store.before(&entry)? {
+            Some(before) => store.count(&before, &entry)?,
             None => ChangeCounts {
-                added: entry.trie.len(),
+                added: store.state(&entry)?.len(),
                 ..ChangeCounts::default()
             },
         };

@@ -11,19 +11,20 @@
 //! - IND-1: an index under a root holds exactly the keys of that state's objects.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use imbl::OrdSet;
 use parking_lot::Mutex;
 
 use crate::codec;
-use crate::digest::{ObjectDigest, Root};
+use crate::digest::Root;
 use crate::error::Result;
 use crate::object::{Id, Object, Value};
-use crate::store::{CommitEntry, RING, Records};
-use crate::trie::{Entry, NoSource, Trie};
+use crate::store::RING;
 
 use super::memory::Inner;
 use super::options::Options;
+use super::state::State;
 
 /// Indexes kept a family: the head's, and one for each snapshot of a ring.
 const KEPT: usize = RING + 4;
@@ -50,7 +51,7 @@ const FAMILIES: usize = 5;
 /// Layout: group length u32, group, order, id, a zero byte, then the id's length u16, so that the id can be cut off the
 /// end.
 /// The length in front only has to keep groups apart: nothing reads across groups.
-type Key = std::sync::Arc<[u8]>;
+type Key = Arc<[u8]>;
 
 fn key(group: &[u8], order: &[u8], id: &str) -> Key {
     let mut bytes = Vec::with_capacity(group.len() + order.len() + id.len() + 4);
@@ -155,8 +156,7 @@ impl Index {
 }
 
 struct Kept {
-    root: Root,
-    trie: Trie,
+    state: State,
     index: Index,
 }
 
@@ -166,15 +166,11 @@ pub(super) struct IndexCache {
     families: [Mutex<VecDeque<Kept>>; FAMILIES],
 }
 
-fn load(records: &Records, entry: &Entry) -> Result<Object> {
-    records.object_at(entry.place, ObjectDigest::from_bytes(entry.digest))
-}
-
 impl IndexCache {
     /// The index of this state if it is here. Never waits: while one of its family is made there is none.
     fn at_hand(&self, family: Family, root: Root) -> Option<Index> {
         let kept = self.families[family as usize].try_lock()?;
-        let found = kept.iter().find(|kept| kept.root == root)?;
+        let found = kept.iter().find(|kept| kept.state.root == root)?;
         Some(found.index.clone())
     }
 
@@ -183,80 +179,78 @@ impl IndexCache {
         self.families[family as usize]
             .lock()
             .iter()
-            .any(|kept| kept.root == root)
+            .any(|kept| kept.state.root == root)
     }
 
     /// The index of a state: kept, or made from the most recent one by the difference, or built.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
-    fn get(
-        &self,
-        family: Family,
-        root: Root,
-        trie: &Trie,
-        records: &Records,
-        options: &Options,
-    ) -> Result<Index> {
+    fn get(&self, family: Family, state: State, options: &Options) -> Result<Index> {
         let mut kept = self.families[family as usize].lock();
-        if let Some(at) = kept.iter().position(|kept| kept.root == root) {
+        if let Some(at) = kept.iter().position(|kept| kept.state.root == state.root) {
             let found = kept.remove(at).expect("position found it");
             let index = found.index.clone();
             kept.push_front(found);
             return Ok(index);
         }
         let index = match kept.front() {
-            Some(nearest) => derive(family, nearest, trie, records, options)?,
-            None => build(family, trie, records, options)?,
+            Some(nearest) => derive(family, nearest, &state, options)?,
+            None => build(family, &state, options)?,
         };
         kept.push_front(Kept {
-            root,
-            trie: trie.clone(),
+            state,
             index: index.clone(),
         });
         kept.truncate(KEPT);
         Ok(index)
     }
+
+    /// Forgets all of them: they hold on to a log that was rewritten, and to what was erased from it.
+    pub(super) fn clear(&self) {
+        for family in &self.families {
+            family.lock().clear();
+        }
+    }
 }
 
 impl Inner {
     /// As [`IndexCache::at_hand`].
-    pub(super) fn index_at_hand(&self, family: Family, commit: &CommitEntry) -> Option<Index> {
-        self.indexes.at_hand(family, commit.commit.root)
+    pub(super) fn index_at_hand(&self, family: Family, root: Root) -> Option<Index> {
+        self.indexes.at_hand(family, root)
     }
 
-    /// The index of the state after a commit.
+    /// The index of a state.
     ///
     /// # Errors
     /// As [`IndexCache::get`].
-    pub(super) fn index(&self, family: Family, commit: &CommitEntry) -> Result<Index> {
-        let root = commit.commit.root;
-        self.indexes
-            .get(family, root, &commit.trie, &self.store.records, &self.options)
+    pub(super) fn index(&self, family: Family, state: State) -> Result<Index> {
+        self.indexes.get(family, state, &self.options)
     }
 }
 
-fn build(family: Family, trie: &Trie, records: &Records, options: &Options) -> Result<Index> {
+fn build(family: Family, state: &State, options: &Options) -> Result<Index> {
     let mut index = Index::default();
-    for (done, entry) in (1..).zip(trie.iter(&NoSource)) {
-        options.step("index", done, trie.len())?;
-        index.add(family, &load(records, &entry?)?)?;
+    for (done, entry) in (1..).zip(state.trie.iter(&*state.store)) {
+        options.step("index", done, state.trie.len())?;
+        index.add(family, &state.load(&entry?)?)?;
     }
     Ok(index)
 }
 
-fn derive(family: Family, from: &Kept, trie: &Trie, records: &Records, options: &Options) -> Result<Index> {
+fn derive(family: Family, from: &Kept, state: &State, options: &Options) -> Result<Index> {
     let mut index = from.index.clone();
     // So many changes are the most that there can be.
-    let most = from.trie.len() + trie.len();
-    for (done, change) in (1..).zip(from.trie.diff(trie, &NoSource)) {
+    let most = from.state.trie.len() + state.trie.len();
+    let nodes = from.state.nodes_with(state);
+    for (done, change) in (1..).zip(from.state.diff(state, &nodes)) {
         options.step("index", done, most)?;
         let change = change?;
         if let Some(old) = &change.old {
-            index.take(family, &load(records, old)?)?;
+            index.take(family, &from.state.load(old)?)?;
         }
         if let Some(new) = &change.new {
-            index.add(family, &load(records, new)?)?;
+            index.add(family, &state.load(new)?)?;
         }
     }
     Ok(index)

@@ -4,12 +4,13 @@
 //! L5. Reads only.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest, Root, to_hex};
 use crate::error::{Error, Result};
 use crate::log::{Locator, RecordKind};
 use crate::object::{Id, Object};
-use crate::trie::{Entry, NoSource, NodeKind};
+use crate::trie::{Entry, NodeKind};
 
 use super::memory::Memory;
 use super::revision;
@@ -55,7 +56,8 @@ impl Memory {
     /// # Errors
     /// `NotFound` if the version is not kept; `Corrupt` or `Io` if a record cannot be read.
     pub fn places(&self, object: &Object) -> Result<Vec<Place>> {
-        let records = &self.inner.store.records;
+        let store = self.inner.store();
+        let records = &store.records;
         let own = records.find_place(object.digest())?;
         let own =
             own.ok_or_else(|| Error::not_found(format!("the version {} is not kept", object.digest())))?;
@@ -71,7 +73,7 @@ impl Memory {
     }
 
     fn place(&self, place: Locator) -> Result<Place> {
-        let record = self.inner.store.records.record(place)?;
+        let record = self.inner.store().records.record(place)?;
         Ok(Place {
             kind: record.kind,
             segment: place.segment(),
@@ -91,7 +93,7 @@ impl Memory {
         let range = revision::digest_range(&digits).filter(|_| !digits.is_empty());
         let (low, high) =
             range.ok_or_else(|| Error::invalid(format!("`{digits}` is not 1 to 64 hexadecimal digits")))?;
-        let mut found = self.commits_and_roots(low, high, limit);
+        let mut found = self.commits_and_roots(low, high, limit)?;
         found.extend(self.versions_between(low, high, limit)?);
         let entries = view.entries_below(&digits, limit)?;
         for entry in entries {
@@ -102,37 +104,43 @@ impl Memory {
         Ok(found)
     }
 
-    fn commits_and_roots(&self, low: [u8; 32], high: [u8; 32], limit: usize) -> Vec<Meaning> {
-        let catalog = self.inner.store.catalog.read();
-        let commits = catalog.commits_between(CommitDigest::from_bytes(low), CommitDigest::from_bytes(high));
-        let roots = catalog.roots_between(Root::from_bytes(low), Root::from_bytes(high));
-        let info = |seq: u64| catalog.by_seq(seq).map(|entry| CommitInfo::of(entry));
-        let commits = commits
-            .into_iter()
-            .take(limit)
-            .filter_map(info)
-            .map(Meaning::Commit);
-        let roots = roots.into_iter().take(limit).filter_map(info).map(Meaning::Root);
-        commits.chain(roots).collect()
+    fn commits_and_roots(&self, low: [u8; 32], high: [u8; 32], limit: usize) -> Result<Vec<Meaning>> {
+        let store = self.inner.store();
+        let commits = store.commits_between(CommitDigest::from_bytes(low), CommitDigest::from_bytes(high))?;
+        let roots = store.roots_between(Root::from_bytes(low), Root::from_bytes(high))?;
+        let mut found = Vec::new();
+        for (indexes, meaning) in [
+            (commits, Meaning::Commit as fn(CommitInfo) -> Meaning),
+            (roots, Meaning::Root),
+        ] {
+            for index in indexes.into_iter().take(limit) {
+                let entry = store.commit_at(index)?;
+                found.extend(entry.map(|entry| meaning(CommitInfo::of(&entry))));
+            }
+        }
+        Ok(found)
     }
 
     fn versions_between(&self, low: [u8; 32], high: [u8; 32], limit: usize) -> Result<Vec<Meaning>> {
-        let commits = self.inner.store.catalog.read().commits().to_vec();
+        let store = self.inner.store();
         let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
-        let total = commits.len() as u64;
-        for (done, pair) in (1..).zip(commits.windows(2).rev()) {
+        let total = store.kept() as u64;
+        let mut newer = self.view();
+        for (done, index) in (1..).zip((0..store.kept()).rev()) {
             self.inner.options.step("history", done, total)?;
-            let [older, newer] = pair else { continue };
-            for change in older.trie.diff(&newer.trie, &NoSource) {
+            let Some(entry) = store.commit_at(index)? else { break };
+            let older = View::new(Arc::clone(&self.inner), Arc::clone(&store), entry)?;
+            for change in older.trie.diff(&newer.trie, &older.state().nodes_with(&newer.state())) {
                 let Some(entry) = change?.new.filter(|entry| (low..=high).contains(&entry.digest)) else {
                     continue;
                 };
                 if found.len() < limit && seen.insert(entry.digest) {
-                    let id = Id::new(self.view().load(&entry)?.id())?;
+                    let id = Id::new(newer.load(&entry)?.id())?;
                     let digest = ObjectDigest::from_bytes(entry.digest);
-                    found.push(Meaning::Version(digest, id, CommitInfo::of(newer)));
+                    found.push(Meaning::Version(digest, id, newer.commit()));
                 }
             }
+            newer = older;
         }
         Ok(found)
     }

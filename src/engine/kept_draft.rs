@@ -11,7 +11,7 @@ use crate::digest::Root;
 use crate::error::{Error, Result};
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Id, ReferenceClass, ReferenceName, StagedChange};
-use crate::trie::{NoSource, Shape};
+use crate::trie::Shape;
 
 use super::commit::Tip;
 use super::draft::Draft;
@@ -41,19 +41,19 @@ impl Memory {
     /// # Errors
     /// `NotFound` if there is no such draft or its base is not kept any more.
     pub fn open_draft(&self, name: &str, writer: Writer) -> Result<Draft> {
-        let (base, changes) = {
-            let catalog = self.inner.store.catalog.read();
-            let full = ReferenceName::new(name)?;
-            let reference = catalog.reference(&full).map(|entry| &entry.reference);
-            let reference = reference.filter(|reference| reference.root.is_some());
-            let reference = reference.ok_or_else(|| no_draft(name))?;
-            let base = reference.commit.and_then(|commit| catalog.by_digest(commit));
-            let base = base
-                .ok_or_else(|| Error::not_found(format!("the state that {name} is based on is not kept")))?;
-            (Arc::clone(base), reference.changes.clone())
+        let full = ReferenceName::new(name)?;
+        let store = self.inner.store();
+        let reference = store.references().get(&full).map(|entry| entry.reference.clone());
+        let reference = reference.filter(|reference| reference.root.is_some());
+        let reference = reference.ok_or_else(|| no_draft(name))?;
+        let base = match reference.commit {
+            Some(commit) => store.by_digest(commit)?,
+            None => None,
         };
-        let mut draft = Draft::new(View::new(Arc::clone(&self.inner), base), writer);
-        for change in changes {
+        let base =
+            base.ok_or_else(|| Error::not_found(format!("the state that {name} is based on is not kept")))?;
+        let mut draft = Draft::new(View::new(Arc::clone(&self.inner), store, base)?, writer);
+        for change in reference.changes {
             self.stage_kept(&mut draft, &change)?;
         }
         Ok(draft)
@@ -71,18 +71,20 @@ impl Memory {
         writer.check()?;
         let full = ReferenceName::new(name)?;
         self.inner.write(|writing| {
-            let catalog = self.inner.store.catalog.read();
-            let known = catalog.reference(&full);
-            if known.is_none_or(|entry| entry.reference.root.is_none()) {
+            let store = self.inner.store();
+            let is_draft = store
+                .references()
+                .get(&full)
+                .is_some_and(|entry| entry.reference.root.is_some());
+            if !is_draft {
                 return Err(no_draft(name));
             }
-            drop(catalog);
             self.inner.drop_reference(writing, full, writer)
         })
     }
 
     fn stage_kept(&self, draft: &mut Draft, change: &StagedChange) -> Result<()> {
-        let records = &self.inner.store.records;
+        let records = &self.inner.store().records;
         match change.digest {
             Some(digest) => {
                 let found = records.find_object(digest)?;
@@ -111,13 +113,14 @@ impl Memory {
         inner.check_writable()?;
         inner.check_own(draft)?;
         inner.write(|writing| {
-            let head = inner.store.head()?;
-            let tip = Tip::of(&head, writing);
+            let store = inner.store();
+            let head = store.head()?;
+            let tip = Tip::of(&store, &head, writing)?;
             let mut batch = BatchBuilder::new();
             let (root, changes) = self.stage_unlinked(&mut batch, draft)?;
             let base = draft.base().commit().digest;
             let name = name(tip.next_batch)?;
-            if inner.store.catalog.read().reference(&name).is_some() {
+            if store.references().get(&name).is_some() {
                 return Err(
                     Error::invalid(format!("there is a draft named {} already", name.rest()))
                         .with_code("name_taken")
@@ -136,10 +139,11 @@ impl Memory {
 
     /// Adds the new versions of a draft as unlinked records; returns the state they would make.
     fn stage_unlinked(&self, batch: &mut BatchBuilder, draft: &Draft) -> Result<(Root, Vec<StagedChange>)> {
-        let store = &self.inner.store;
-        let mut trie = draft.base().entry.trie.clone();
+        let base = draft.base();
+        let mut trie = base.trie.clone();
         add_changes(
-            store,
+            &self.inner.store(),
+            &*base.store,
             batch,
             &mut trie,
             &draft.past,
@@ -151,7 +155,7 @@ impl Memory {
             digest: change.new_digest(),
         });
         Ok((
-            trie.root(store.suite, Shape::State, &NoSource)?,
+            trie.root(base.store.suite, Shape::State, &*base.store)?,
             changes.collect(),
         ))
     }

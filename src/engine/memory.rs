@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use arc_swap::ArcSwap;
 use crossbeam_channel::Receiver;
 use parking_lot::Mutex;
 
@@ -57,7 +58,8 @@ pub struct Memory {
 
 /// What all handles and views of one opened store share.
 pub(super) struct Inner {
-    pub(super) store: Store,
+    /// What was read of the log; another one takes its place when the log was rewritten.
+    pub(super) store: ArcSwap<Store>,
     pub(super) options: Options,
     pub(super) writing: Mutex<Writing>,
     pub(super) queue: Mutex<Vec<Request>>,
@@ -71,15 +73,21 @@ pub(super) struct Inner {
     pub(super) damage: OnceLock<String>,
 }
 
+impl Inner {
+    /// What was read of the log.
+    pub(super) fn store(&self) -> Arc<Store> {
+        self.store.load_full()
+    }
+}
+
 impl Memory {
     /// The state at the head, as far as this process knows it. Never blocks, never touches the disk.
     pub fn view(&self) -> View {
-        let head = self
-            .inner
-            .store
+        let store = self.inner.store();
+        let view = store
             .head()
-            .expect("a memory is opened only with a head, and heads only follow");
-        View::new(Arc::clone(&self.inner), head)
+            .and_then(|head| View::new(Arc::clone(&self.inner), store, head));
+        view.expect("a memory is opened only with a head, whose state is at hand, and heads only follow")
     }
 
     /// The state at the head after reading what other processes committed. Takes no lock file.
@@ -101,8 +109,9 @@ impl Memory {
     /// # Errors
     /// `NotFound` if there is no such commit, `InvalidInput` if a prefix may mean several.
     pub fn view_at(&self, revision: &Revision, lane: &str) -> Result<View> {
-        let entry = revision::resolve(&self.inner.store.catalog.read(), revision, lane)?;
-        Ok(View::new(Arc::clone(&self.inner), entry))
+        let store = self.inner.store();
+        let entry = revision::resolve(&store, revision, lane)?;
+        View::new(Arc::clone(&self.inner), store, entry)
     }
 
     /// The commit that `revision` names for somebody in `lane`.
@@ -153,7 +162,7 @@ impl Memory {
     pub fn version(&self, digest: ObjectDigest) -> Result<Option<Object>> {
         Ok(self
             .inner
-            .store
+            .store()
             .records
             .find_object(digest)?
             .map(|(_, object)| object))
@@ -164,7 +173,7 @@ impl Memory {
     /// # Errors
     /// `NotFound` if it is not kept.
     pub fn text(&self, digest: &TextDigest) -> Result<String> {
-        let text = self.inner.store.records.find_text(*digest)?;
+        let text = self.inner.store().records.find_text(*digest)?;
         let text = text.ok_or_else(|| Error::not_found(format!("the text {digest} is not kept")))?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
@@ -189,7 +198,7 @@ impl Memory {
 
     /// What computes the digests of the store.
     pub fn suite(&self) -> HashSuite {
-        self.inner.store.suite
+        self.inner.store().suite
     }
 
     /// The folder, unless the memory lives in this process only.

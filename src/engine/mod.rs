@@ -32,6 +32,7 @@ mod revision;
 mod rollback;
 mod snapshot;
 mod staging;
+mod state;
 mod stats;
 mod subtree;
 mod tree;

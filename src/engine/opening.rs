@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, OnceLock, Weak};
 
+use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
 use crate::digest::{HashAlgorithm, HashSuite, HistoryRoot, Root};
@@ -136,8 +137,8 @@ impl Memory {
         };
         let suite = options.suite.unwrap_or_else(|| HashSuite::new(log.format().hash));
         let inner = Inner {
-            store: Store::new(suite, log.reader()),
-            writing: Mutex::new(Writing::new(log, HistoryTree::new(suite))),
+            store: ArcSwap::from_pointee(Store::new(suite, log.reader())),
+            writing: Mutex::new(Writing::new(log)),
             options,
             queue: Mutex::default(),
             indexes: IndexCache::default(),
@@ -157,7 +158,7 @@ impl Memory {
             sync_every(&memory.inner, interval)?;
         }
         memory.inner.catch_up(&mut memory.inner.writing.lock())?;
-        let head = memory.inner.store.head()?;
+        let head = memory.inner.store().head()?;
         let wall = memory.inner.options.clock.now();
         if head.commit.time.as_micros() > wall.as_micros().saturating_add(super::DAY_MICROS) {
             let warning = "the newest commit is more than a day ahead of this machine's clock; expiry goes by the clock";

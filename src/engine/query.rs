@@ -5,7 +5,7 @@
 
 use crate::error::Result;
 use crate::object::{Id, Kind, Object, Scope, Value};
-use crate::trie::{Entry, NoSource};
+use crate::trie::Entry;
 
 use super::index::{Family, attribute_group};
 use super::view::View;
@@ -102,7 +102,7 @@ impl Matches {
     pub(super) fn find(view: &View, query: &Query) -> Result<Self> {
         let now = view.now();
         let (family, group, start) = query.best_index()?;
-        let is_head = view.inner.store.head()?.commit.root == view.root();
+        let is_head = view.store.head()?.commit.root == view.root();
         let indexed = family == Family::Children
             || view.inner.options.indexes && (is_head || view.inner.indexes.holds(family, view.root()));
         let candidates = if indexed {
@@ -172,7 +172,7 @@ impl Window {
         let by_id = |(one, _): &(Id, Entry), (other, _): &(Id, Entry)| one.cmp(other);
         let mut found: Vec<(Id, Entry)> = Vec::new();
         let mut has_more = false;
-        for (done, entry) in (1..).zip(view.entry.trie.iter(&NoSource)) {
+        for (done, entry) in (1..).zip(view.trie.iter(&*view.store)) {
             options.step("look through", done, view.len())?;
             let entry = entry?;
             let object = view.load(&entry)?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::digest::{CommitDigest, Root, from_hex};
 use crate::error::{Error, Result};
 use crate::object::{ReferenceClass, ReferenceName, Time};
-use crate::store::{Catalog, CommitEntry};
+use crate::store::{CommitEntry, Store};
 
 /// A point in history as a person or program names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,41 +106,43 @@ pub(super) fn digest_range(prefix: &str) -> Option<([u8; 32], [u8; 32])> {
     Some((fill('0')?, fill('f')?))
 }
 
-/// The kept commits that a prefix of a commit's digest or, if there is none, of a root may mean.
-pub(super) fn by_prefix(catalog: &Catalog, prefix: &str) -> Vec<u64> {
+/// The kept commits that a prefix of a commit's digest or, if there is none, of a root may mean, by their place in the
+/// line.
+pub(super) fn by_prefix(store: &Store, prefix: &str) -> Result<Vec<usize>> {
     let Some((low, high)) = digest_range(prefix) else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
-    let commits = catalog.commits_between(CommitDigest::from_bytes(low), CommitDigest::from_bytes(high));
+    let commits = store.commits_between(CommitDigest::from_bytes(low), CommitDigest::from_bytes(high))?;
     if commits.is_empty() {
-        catalog.roots_between(Root::from_bytes(low), Root::from_bytes(high))
+        store.roots_between(Root::from_bytes(low), Root::from_bytes(high))
     } else {
-        commits
+        Ok(commits)
     }
 }
 
 /// The commit that `revision` names for somebody in `lane`.
-pub(super) fn resolve(catalog: &Catalog, revision: &Revision, lane: &str) -> Result<Arc<CommitEntry>> {
+pub(super) fn resolve(store: &Store, revision: &Revision, lane: &str) -> Result<Arc<CommitEntry>> {
+    let head = store.head()?;
     let found = match revision {
-        Revision::Head => catalog.head(),
-        Revision::Ancestor(count) => {
-            let head = catalog.head().map_or(0, |head| head.seq());
-            head.checked_sub(*count).and_then(|seq| catalog.by_seq(seq))
+        Revision::Head => Some(head),
+        Revision::Ancestor(count) => match head.seq().checked_sub(*count) {
+            Some(seq) => store.by_seq(seq)?,
+            None => None,
+        },
+        Revision::Ring(index) => {
+            let commit = store.references().ring(lane).nth(*index).and_then(commit_of);
+            commit.map_or(Ok(None), |commit| store.by_digest(commit))?
         }
-        Revision::Ring(index) => catalog
-            .ring(lane)
-            .nth(*index)
-            .and_then(|entry| commit_of(catalog, entry)),
         Revision::Name(name) => {
             let name = ReferenceName::of(ReferenceClass::Snapshots, name).ok();
-            let entry = name.and_then(|name| catalog.reference(&name));
-            entry.and_then(|entry| commit_of(catalog, entry))
+            let commit = name.and_then(|name| store.references().get(&name).and_then(commit_of));
+            commit.map_or(Ok(None), |commit| store.by_digest(commit))?
         }
-        Revision::Seq(seq) => catalog.by_seq(*seq),
-        Revision::Prefix(prefix) => match by_prefix(catalog, prefix)[..] {
+        Revision::Seq(seq) => store.by_seq(*seq)?,
+        Revision::Prefix(prefix) => match by_prefix(store, prefix)?[..] {
             // A snapshot may carry a name that reads as a prefix only in stores of other writers; it loses.
             [] => None,
-            [seq] => catalog.by_seq(seq),
+            [index] => store.commit_at(index)?,
             ref several => {
                 let count = several.len();
                 return Err(Error::invalid(format!("{prefix} may mean {count} commits"))
@@ -148,27 +150,45 @@ pub(super) fn resolve(catalog: &Catalog, revision: &Revision, lane: &str) -> Res
                     .with_hint("give more digits"));
             }
         },
-        Revision::Time(time) => {
-            let after = catalog
-                .commits()
-                .partition_point(|entry| entry.commit.time <= *time);
-            after
-                .checked_sub(1)
-                .and_then(|index| catalog.commits().get(index))
-        }
+        Revision::Time(time) => store.at_time(*time)?,
     };
-    found.cloned().ok_or_else(|| missing(catalog, revision, lane))
+    match found {
+        Some(found) => Ok(found),
+        None => Err(missing(store, revision, lane)?),
+    }
 }
 
-fn commit_of<'a>(catalog: &'a Catalog, entry: &crate::store::ReferenceEntry) -> Option<&'a Arc<CommitEntry>> {
-    catalog.by_digest(entry.reference.commit?)
+fn commit_of(entry: &crate::store::ReferenceEntry) -> Option<CommitDigest> {
+    entry.reference.commit
 }
 
-fn missing(catalog: &Catalog, revision: &Revision, lane: &str) -> Error {
+/// The error for a revision that names no kept commit.
+fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
     let error = |what: String| Error::not_found(what).with_code("no_revision");
-    match revision {
+    let newest = store.head()?.seq();
+    let thinned = |seq: u64| {
+        let gap = store.gaps().into_iter();
+        gap.rev().find(|gap| (gap.first..gap.first + gap.count).contains(&seq))
+    };
+    let seq = match revision {
+        Revision::Seq(seq) => Some(*seq),
+        Revision::Ancestor(count) => newest.checked_sub(*count),
+        _ => None,
+    };
+    if let Some(gap) = seq.and_then(thinned) {
+        return Ok(error(format!("the state of commit {revision} was thinned"))
+            .with_code("thinned")
+            .with_hint(format!(
+                "retention thinned seq:{} to seq:{}; the kept ones nearest to it are seq:{} and seq:{}",
+                gap.first,
+                gap.first + gap.count - 1,
+                gap.first.saturating_sub(1),
+                gap.first + gap.count
+            )));
+    }
+    Ok(match revision {
         Revision::Ring(index) => {
-            let held = catalog.ring(lane).count();
+            let held = store.references().ring(lane).count();
             error(format!(
                 "lane {lane} has {held} automatic snapshots, there is no snap:{index}"
             ))
@@ -181,11 +201,8 @@ fn missing(catalog: &Catalog, revision: &Revision, lane: &str) -> Error {
         Revision::Prefix(prefix) => {
             error(format!("no kept commit or root starts with {prefix}")).with_hint("`log` lists the commits")
         }
-        _ => {
-            let newest = catalog.head().map_or(0, |head| head.seq());
-            error(format!("there is no commit {revision}")).with_hint(format!("the newest is seq:{newest}"))
-        }
-    }
+        _ => error(format!("there is no commit {revision}")).with_hint(format!("the newest is seq:{newest}")),
+    })
 }
 
 #[cfg(test)]

@@ -15,16 +15,17 @@ use std::sync::Arc;
 use crate::digest::{KeyPath, ObjectDigest};
 use crate::error::{Error, Result};
 use crate::log::BatchBuilder;
-use crate::object::{Id, Object};
-use crate::store::{ChangeCounts, CommitEntry};
-use crate::trie::{Entry, NoSource, Shape, Trie};
+use crate::object::Id;
+use crate::store::{ChangeCounts, CommitEntry, Store, erased_error};
+use crate::trie::{Entry, Shape, Trie};
 
 use super::commit::{Committed, Note, Ready, Tip, changed_meanwhile};
-use super::history::{Change, count};
+use super::history::Change;
 use super::index::Family;
 use super::memory::{Inner, Memory};
 use super::revision::{self, Revision};
 use super::staging::add_links;
+use super::state::State;
 use super::tree::{Placement, Tree};
 use super::view::{CommitInfo, View};
 use super::writer::Writer;
@@ -44,7 +45,9 @@ pub struct Reversing {
 /// The reversals that an undo or redo is made of.
 struct Plan {
     target: Arc<CommitEntry>,
-    to: Arc<CommitEntry>,
+    /// The commit that has the ids as they will be.
+    to_commit: Arc<CommitEntry>,
+    to: State,
     reversals: BTreeMap<KeyPath, Reversal>,
 }
 
@@ -68,7 +71,7 @@ impl Memory {
         inner.check_writable()?;
         writer.check()?;
         let expected = self.view().commit().digest;
-        let target = revision::resolve(&inner.store.catalog.read(), revision, writer.lane())?;
+        let target = revision::resolve(&inner.store(), revision, writer.lane())?;
         inner.write(|writing| inner.rollback_to(writing, &target, expected, all, writer))
     }
 
@@ -82,9 +85,10 @@ impl Memory {
         all: bool,
         writer: &Writer,
     ) -> Result<(CommitInfo, ChangeCounts)> {
-        let target = revision::resolve(&self.inner.store.catalog.read(), revision, writer.lane())?;
+        let store = self.inner.store();
+        let target = revision::resolve(&store, revision, writer.lane())?;
         self.inner.check_lanes(&target, all, writer)?;
-        let counts = count(&*self.inner.store.head()?, &target)?;
+        let counts = store.count(&*store.head()?, &target)?;
         Ok((CommitInfo::of(&target), counts))
     }
 
@@ -129,13 +133,14 @@ impl Memory {
 
     fn reverse_preview(&self, op: &'static str, writer: &Writer) -> Result<Reversing> {
         let inner = &self.inner;
-        let plan = inner.plan_reversal(&*inner.store.head()?, op, writer)?;
+        let store = inner.store();
+        let plan = inner.plan_reversal(&store, &State::of(&store, &*store.head()?)?, op, writer)?;
         let mut changes = Vec::new();
         for reversal in plan.reversals.values() {
             let digest = |entry: &Entry| ObjectDigest::from_bytes(entry.digest);
             if let Some(entry) = reversal.now.as_ref().or(reversal.then.as_ref()) {
                 changes.push(Change {
-                    id: Id::new(inner.object(entry)?.id())?,
+                    id: Id::new(plan.to.load(entry)?.id())?,
                     old: reversal.now.as_ref().map(digest),
                     new: reversal.then.as_ref().map(digest),
                 });
@@ -144,7 +149,7 @@ impl Memory {
         changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));
         Ok(Reversing {
             target: CommitInfo::of(&plan.target),
-            state: View::new(Arc::clone(inner), plan.to),
+            state: View::new(Arc::clone(inner), store, plan.to_commit)?,
             changes,
         })
     }
@@ -159,11 +164,14 @@ impl Memory {
 
 impl Inner {
     fn check_lanes(&self, target: &CommitEntry, all: bool, writer: &Writer) -> Result<()> {
-        let catalog = self.store.catalog.read();
-        let since = catalog.commits().iter().skip(target.seq() as usize + 1);
-        let mut lanes: BTreeMap<&str, u64> = BTreeMap::new();
-        for commit in since.filter(|commit| commit.lane() != writer.lane()) {
-            *lanes.entry(commit.lane()).or_default() += 1;
+        let store = self.store();
+        let (Ok(first) | Err(first)) = store.position(target.seq() + 1)?;
+        let mut lanes: BTreeMap<String, u64> = BTreeMap::new();
+        for index in first..store.kept() {
+            let commit = store.commit_at(index)?;
+            if let Some(commit) = commit.filter(|commit| commit.lane() != writer.lane()) {
+                *lanes.entry(commit.lane().to_owned()).or_default() += 1;
+            }
         }
         if all || lanes.is_empty() {
             return Ok(());
@@ -183,7 +191,7 @@ impl Inner {
             named.join(", ")
         ))
         .with_code("other_lanes")
-        .with_ids(lanes.keys().map(ToString::to_string).collect())
+        .with_ids(lanes.into_keys().collect())
         .with_hint("`--all` rolls their work back too; `undo` reverses only your own newest commit"))
     }
 
@@ -195,7 +203,7 @@ impl Inner {
         all: bool,
         writer: &Writer,
     ) -> Result<Committed> {
-        let head = self.store.head()?;
+        let head = self.store().head()?;
         if head.digest != expected {
             return Err(
                 Error::conflict(format!("the head moved to seq:{} meanwhile", head.seq()))
@@ -210,7 +218,8 @@ impl Inner {
             target: Some(target.digest),
             writer,
         };
-        self.commit_state(writing, &head, target.trie.clone(), BatchBuilder::new(), &note)
+        let trie = self.store().state(target)?;
+        self.commit_state(writing, &head, trie, BatchBuilder::new(), &note)
     }
 
     /// Commits a state that is a kept one (nothing in `batch`) or comes from the batch's links and unlinks.
@@ -222,14 +231,15 @@ impl Inner {
         mut batch: BatchBuilder,
         note: &Note<'_>,
     ) -> Result<Committed> {
-        let root = trie.root(self.store.suite, Shape::State, &NoSource)?;
+        let store = self.store();
+        let root = trie.root(store.suite, Shape::State, &*store)?;
         if root == head.commit.root && note.op == "rollback" {
             return Ok(Committed {
                 commit: CommitInfo::of(head),
                 changed: false,
             });
         }
-        let mut tip = Tip::of(head, writing);
+        let mut tip = Tip::of(&store, head, writing)?;
         let mark = self.add_commit(&mut batch, &mut tip, trie, root, note)?;
         let ready = Ready {
             batch,
@@ -246,19 +256,26 @@ impl Inner {
     }
 
     /// What an undo or redo on `head` sets to what.
-    fn plan_reversal(&self, head: &CommitEntry, op: &'static str, writer: &Writer) -> Result<Plan> {
-        let (target, before) = self.to_reverse(op, writer)?;
+    fn plan_reversal(
+        &self,
+        store: &Arc<Store>,
+        head: &State,
+        op: &'static str,
+        writer: &Writer,
+    ) -> Result<Plan> {
+        let (target, before) = to_reverse(store, op, writer)?;
         // Undo goes from the commit's state to its parent's, redo the other way.
         let (from, to) = if op == "undo" {
             (&target, &before)
         } else {
             (&before, &target)
         };
+        let (from, to_commit, to) = (State::of(store, from)?, Arc::clone(to), State::of(store, to)?);
         let mut reversals = BTreeMap::new();
         let mut conflicts = Vec::new();
-        for change in from.trie.diff(&to.trie, &NoSource) {
+        for change in from.diff(&to, &from.nodes_with(&to)) {
             let change = change?;
-            let now = head.trie.get(&change.key, &NoSource)?;
+            let now = head.entry_at(&change.key)?;
             if now.map(|entry| entry.digest) == change.old.map(|entry| entry.digest) {
                 reversals.insert(
                     change.key,
@@ -268,7 +285,7 @@ impl Inner {
                     },
                 );
             } else if let Some(entry) = change.old.or(change.new) {
-                conflicts.push(self.object(&entry)?.id().to_owned());
+                conflicts.push(head.load(&entry)?.id().to_owned());
             }
         }
         // ROL-2: all of them or none.
@@ -279,18 +296,20 @@ impl Inner {
                 .with_hint("nothing was done; `history ID` shows who changed it, `restore REV ID` brings back single objects"));
         }
         self.check_reversals(head, &reversals)?;
-        let to = Arc::clone(to);
         Ok(Plan {
             target,
+            to_commit,
             to,
             reversals,
         })
     }
 
     fn reverse(&self, writing: &mut Writing, op: &'static str, writer: &Writer) -> Result<Committed> {
-        let head = self.store.head()?;
-        let plan = self.plan_reversal(&head, op, writer)?;
-        let (trie, batch) = self.reversed(&head, &plan.reversals)?;
+        let store = self.store();
+        let head = store.head()?;
+        let state = State::of(&store, &head)?;
+        let plan = self.plan_reversal(&store, &state, op, writer)?;
+        let (trie, batch) = reversed(&state, &plan.reversals)?;
         let note = Note {
             op,
             target: Some(plan.target.digest),
@@ -299,92 +318,84 @@ impl Inner {
         self.commit_state(writing, &head, trie, batch, &note)
     }
 
-    /// The commit to undo or redo, and the one before it.
-    fn to_reverse(&self, op: &str, writer: &Writer) -> Result<(Arc<CommitEntry>, Arc<CommitEntry>)> {
-        let catalog = self.store.catalog.read();
-        let lane = catalog.lane(writer.lane());
-        let seq = if op == "undo" {
-            lane.undo.last()
-        } else {
-            lane.redo.last()
-        };
-        let found = seq.and_then(|&seq| {
-            let before = catalog.by_seq(seq.checked_sub(1)?)?;
-            Some((Arc::clone(catalog.by_seq(seq)?), Arc::clone(before)))
-        });
-        found.ok_or_else(|| {
-            Error::not_found(format!("lane {} has nothing to {op}", writer.lane()))
-                .with_code(if op == "undo" {
-                    "nothing_to_undo"
-                } else {
-                    "nothing_to_redo"
-                })
-                .with_hint("--session or --actor choose the lane; `log` shows whose commits there are")
-        })
-    }
-
-    fn object(&self, entry: &Entry) -> Result<Object> {
-        self.store
-            .records
-            .object_at(entry.place, ObjectDigest::from_bytes(entry.digest))
-    }
-
-    fn check_reversals(&self, head: &CommitEntry, reversals: &BTreeMap<KeyPath, Reversal>) -> Result<()> {
+    fn check_reversals(&self, head: &State, reversals: &BTreeMap<KeyPath, Reversal>) -> Result<()> {
         let mut placed = BTreeMap::new();
         for (key, reversal) in reversals {
             let placement = match &reversal.then {
                 Some(entry) => {
-                    let object = self.object(entry)?;
+                    let object = head.load(entry)?;
+                    if object.is_placeholder() {
+                        return Err(erased_error(format_args!("the version {} that this brings back", object.digest())));
+                    }
                     let parent = object.parent().map(Id::new).transpose()?;
                     (Id::new(object.id())?, Placement::Under { parent, moved: true })
                 }
                 None => {
-                    let gone = reversal
-                        .now
-                        .as_ref()
-                        .map(|entry| self.object(entry))
-                        .transpose()?;
-                    let Some(gone) = gone else { continue };
+                    let gone = reversal.now.as_ref().map(|entry| head.load(entry));
+                    let Some(gone) = gone.transpose()? else { continue };
                     (Id::new(gone.id())?, Placement::Gone)
                 }
             };
             placed.insert(*key, placement);
         }
         let tree = Tree {
-            store: &self.store,
-            before: &head.trie,
+            before: head,
             placed: &placed,
         };
-        let children = || self.index(Family::Children, head);
+        let children = || self.index(Family::Children, head.clone());
         tree.check(children).map_err(|error| {
             let ids = error.ids().to_vec();
             Error::conflict(format!("later changes stand on this one: {error}")).with_ids(ids)
         })
     }
+}
 
-    /// The head's state with the reversals, and the records for it: none if that is a kept state.
-    fn reversed(
-        &self,
-        head: &CommitEntry,
-        reversals: &BTreeMap<KeyPath, Reversal>,
-    ) -> Result<(Trie, BatchBuilder)> {
-        let mut trie = head.trie.clone();
-        let (mut links, mut unlinks) = (Vec::new(), Vec::new());
-        for (key, reversal) in reversals {
-            if let Some(entry) = &reversal.then {
-                trie.insert(*entry, &NoSource)?;
-                links.extend_from_slice(key.as_bytes());
-                links.extend_from_slice(&entry.digest);
-            } else {
-                trie.remove(key, &NoSource)?;
-                unlinks.extend_from_slice(key.as_bytes());
-            }
+/// The commit to undo or redo, and the one before it.
+fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEntry>, Arc<CommitEntry>)> {
+    let lane = writer.lane();
+    let (found, code) = if op == "undo" {
+        (store.to_undo(lane)?, "nothing_to_undo")
+    } else {
+        (store.to_redo(lane)?, "nothing_to_redo")
+    };
+    let Some(target) = found else {
+        return Err(Error::not_found(format!("lane {lane} has nothing to {op}"))
+            .with_code(code)
+            .with_hint("--session or --actor choose the lane; `log` shows whose commits there are"));
+    };
+    // Against any other commit than its parent, it would look as if it had changed what thinned ones did.
+    match store.before(&target)? {
+        Some(before) if target.commit.parents.first() == Some(&before.digest) => Ok((target, before)),
+        _ => {
+            let seq = target.seq();
+            Err(Error::not_found(format!(
+                "seq:{seq} cannot be reversed: the commit before it was thinned, so what it changed is not known"
+            ))
+            .with_code(code)
+            .with_hint("`restore REV ID` brings back single objects from a kept state, `rollback REV` a whole one"))
         }
-        let mut batch = BatchBuilder::new();
-        let root = trie.root(self.store.suite, Shape::State, &NoSource)?;
-        if self.store.catalog.read().by_root(root).is_none() {
-            add_links(&mut batch, &links, &unlinks);
-        }
-        Ok((trie, batch))
     }
+}
+
+/// The head's state with the reversals, and the records for it: none if that is a kept state.
+fn reversed(head: &State, reversals: &BTreeMap<KeyPath, Reversal>) -> Result<(Trie, BatchBuilder)> {
+    let store = &*head.store;
+    let mut trie = head.trie.clone();
+    let (mut links, mut unlinks) = (Vec::new(), Vec::new());
+    for (key, reversal) in reversals {
+        if let Some(entry) = &reversal.then {
+            trie.insert(*entry, store)?;
+            links.extend_from_slice(key.as_bytes());
+            links.extend_from_slice(&entry.digest);
+        } else {
+            trie.remove(key, store)?;
+            unlinks.extend_from_slice(key.as_bytes());
+        }
+    }
+    let mut batch = BatchBuilder::new();
+    let root = trie.root(store.suite, Shape::State, store)?;
+    if store.by_root(root)?.is_none() {
+        add_links(&mut batch, &links, &unlinks);
+    }
+    Ok((trie, batch))
 }

@@ -9,7 +9,7 @@ use crate::digest::{CommitDigest, Root, TextDigest};
 use crate::error::{Error, Result};
 use crate::log::{BatchBuilder, HeadMark, RecordKind};
 use crate::object::{Reference, ReferenceClass, ReferenceName, Time, check_snapshot_name};
-use crate::store::{Catalog, ChangeCounts, CommitEntry, ReferenceEntry};
+use crate::store::{ChangeCounts, CommitEntry, Store};
 
 use super::commit::{Ready, Tip};
 use super::memory::{Inner, Memory};
@@ -60,15 +60,15 @@ pub struct ReferenceInfo {
 
 impl Inner {
     fn reason(&self, digest: Option<TextDigest>) -> Option<String> {
-        let text = self.store.records.find_text(digest?).ok().flatten()?;
+        let text = self.store().records.find_text(digest?).ok().flatten()?;
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 
-    fn snapshot_info(&self, catalog: &Catalog, entry: &ReferenceEntry) -> Option<SnapshotInfo> {
-        let reference = &entry.reference;
-        let target = catalog.by_digest(reference.commit?)?;
+    fn snapshot_info(&self, store: &Store, reference: &Reference) -> Option<SnapshotInfo> {
+        let target = store.by_digest(reference.commit?).ok().flatten()?;
         let index = reference.lane.as_ref().and_then(|lane| {
-            catalog
+            store
+                .references()
                 .ring(lane)
                 .position(|other| other.reference.name == reference.name)
         });
@@ -84,6 +84,14 @@ impl Inner {
             session: reference.session.clone(),
             reason: self.reason(reference.reason),
         })
+    }
+
+    /// The references, newest first.
+    fn newest_references(&self, store: &Store) -> Vec<Reference> {
+        let references = store.references();
+        let mut entries: Vec<_> = references.iter().collect();
+        entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.batch));
+        entries.into_iter().map(|entry| entry.reference.clone()).collect()
     }
 
     /// A reference as `writer` makes it now.
@@ -129,12 +137,12 @@ impl Inner {
         name: Option<&str>,
         writer: &Writer,
     ) -> Result<SnapshotInfo> {
-        let head = self.store.head()?;
+        let head = self.store().head()?;
         let mut batch = BatchBuilder::new();
         let name = match name {
             Some(name) => {
                 let name = ReferenceName::of(ReferenceClass::Snapshots, name)?;
-                if self.store.catalog.read().reference(&name).is_some() {
+                if self.store().references().get(&name).is_some() {
                     let taken = format!("there is a snapshot named '{}' already", name.rest());
                     return Err(Error::invalid(taken)
                         .with_code("name_taken")
@@ -146,15 +154,15 @@ impl Inner {
                 name
             }
             None => {
-                let tip = Tip::of(&head, writing);
+                let tip = Tip::of(&self.store(), &head, writing)?;
                 self.add_ring_snapshot(&mut batch, &tip, writer)?
             }
         };
         self.write_references(writing, batch, &head)?;
         // Still under the writer's mutex: nobody of this process can have dropped it from the ring.
-        let catalog = self.store.catalog.read();
-        let entry = catalog.reference(&name);
-        let info = entry.and_then(|entry| self.snapshot_info(&catalog, entry));
+        let store = self.store();
+        let taken = store.references().get(&name).map(|entry| entry.reference.clone());
+        let info = taken.and_then(|reference| self.snapshot_info(&store, &reference));
         info.ok_or_else(|| Error::internal("the snapshot just taken is not there"))
     }
 
@@ -165,7 +173,7 @@ impl Inner {
         name: ReferenceName,
         writer: &Writer,
     ) -> Result<()> {
-        let head = self.store.head()?;
+        let head = self.store().head()?;
         let mut batch = BatchBuilder::new();
         let reference = self.reference(&mut batch, name, None, head.commit.time, writer)?;
         batch.add(RecordKind::Reference, 0, &reference.encode()?);
@@ -175,8 +183,9 @@ impl Inner {
     fn drop_snapshot(&self, writing: &mut Writing, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
         let full = ReferenceName::of(ReferenceClass::Snapshots, name).ok();
         let found = full.and_then(|full| {
-            let catalog = self.store.catalog.read();
-            let info = self.snapshot_info(&catalog, catalog.reference(&full)?)?;
+            let store = self.store();
+            let reference = store.references().get(&full)?.reference.clone();
+            let info = self.snapshot_info(&store, &reference)?;
             Some((full, info))
         });
         let (full, info) = found.ok_or_else(|| {
@@ -217,30 +226,25 @@ impl Memory {
 
     /// All snapshots, newest first: named ones and those of every lane's ring.
     pub fn snapshots(&self) -> Vec<SnapshotInfo> {
-        let catalog = self.inner.store.catalog.read();
-        let mut entries: Vec<_> = catalog.references().collect();
-        entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.batch));
-        let snapshots = entries
-            .into_iter()
-            .filter(|entry| entry.reference.name.class() == ReferenceClass::Snapshots);
-        snapshots
-            .filter_map(|entry| self.inner.snapshot_info(&catalog, entry))
+        let store = self.inner.store();
+        let references = self.inner.newest_references(&store).into_iter();
+        references
+            .filter(|reference| reference.name.class() == ReferenceClass::Snapshots)
+            .filter_map(|reference| self.inner.snapshot_info(&store, &reference))
             .collect()
     }
 
     /// All references of every class, newest first.
     pub fn references(&self) -> Vec<ReferenceInfo> {
-        let catalog = self.inner.store.catalog.read();
-        let mut entries: Vec<_> = catalog.references().collect();
-        entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.batch));
-        let info = |entry: &ReferenceEntry| ReferenceInfo {
-            name: entry.reference.name.as_str().to_owned(),
-            commit: entry.reference.commit,
-            time: entry.reference.time,
-            actor: entry.reference.actor.clone(),
-            session: entry.reference.session.clone(),
-            reason: self.inner.reason(entry.reference.reason),
+        let info = |reference: Reference| ReferenceInfo {
+            name: reference.name.as_str().to_owned(),
+            commit: reference.commit,
+            time: reference.time,
+            actor: reference.actor,
+            session: reference.session,
+            reason: self.inner.reason(reference.reason),
         };
-        entries.into_iter().map(info).collect()
+        let store = self.inner.store();
+        self.inner.newest_references(&store).into_iter().map(info).collect()
     }
 }

@@ -12,7 +12,7 @@ use crate::digest::{KeyPath, ObjectDigest};
 use crate::error::Result;
 use crate::log::{BODY_BYTES_MAX, BatchBuilder, RecordKind, UNLINKED};
 use crate::store::Store;
-use crate::trie::{Entry, NoSource, Trie};
+use crate::trie::{Entry, NodeSource, Trie};
 
 use super::draft::{StagedChange, StagedObject};
 
@@ -23,9 +23,11 @@ pub(super) enum Keep {
     Unlinked,
 }
 
-/// Adds the records of `past` and of `changes` to the batch and edits the trie; returns what the object records hold.
+/// Adds the records of `past` and of `changes` to the batch and edits the trie, whose nodes are in `nodes`; returns what
+/// the object records hold.
 pub(super) fn add_changes<'a>(
     store: &Store,
+    nodes: &dyn NodeSource,
     batch: &mut BatchBuilder,
     trie: &mut Trie,
     past: &BTreeMap<ObjectDigest, StagedObject>,
@@ -55,7 +57,7 @@ pub(super) fn add_changes<'a>(
     for (key, change) in changes {
         let Some(staged) = &change.new else {
             unlinks.extend_from_slice(key.as_bytes());
-            trie.remove(key, &NoSource)?;
+            trie.remove(key, nodes)?;
             continue;
         };
         let digest = staged.object.digest();
@@ -65,9 +67,9 @@ pub(super) fn add_changes<'a>(
                 key: *key,
                 digest: *digest.as_bytes(),
                 place: 0,
-                since: 0,
+                created: 0,
             },
-            &NoSource,
+            nodes,
         )?;
         // STG-1. A digest covers the id, so one batch cannot stage a version for two ids.
         if store.records.find_place(digest)?.is_some() {

@@ -69,7 +69,7 @@ impl Memory {
         Ok(Stats {
             objects: view.len(),
             history: self.history_len(),
-            commits: view.commit().commit.seq + 1,
+            commits: self.inner.store().kept() as u64,
             snapshots: self.snapshots().len() as u64,
             segments: segments as u64,
             log_bytes,
@@ -80,25 +80,29 @@ impl Memory {
 
     /// How many versions of objects history keeps.
     pub fn history_len(&self) -> u64 {
-        self.inner.store.records.versions()
+        self.inner.store().records.versions()
     }
 
     /// Whether this history has the commit or root whose digest starts with these 8 to 64 digits.
     ///
     /// # Errors
-    /// `InvalidInput` if the text is not that.
+    /// `InvalidInput` if the text is not that; `Corrupt` or `Io` if a record cannot be read.
     pub fn contains(&self, prefix: &str) -> Result<Containment> {
         if !(8..=64).contains(&prefix.len()) || revision::digest_range(prefix).is_none() {
             return Err(Error::invalid(format!(
                 "`{prefix}` is not 8 to 64 hexadecimal digits"
             )));
         }
-        let catalog = self.inner.store.catalog.read();
-        let found = revision::by_prefix(&catalog, &prefix.to_ascii_lowercase());
-        Ok(if found.is_empty() {
-            Containment::Absent
-        } else {
-            Containment::Kept
-        })
+        let (store, prefix) = (self.inner.store(), prefix.to_ascii_lowercase());
+        if !revision::by_prefix(&store, &prefix)?.is_empty() {
+            return Ok(Containment::Kept);
+        }
+        for gap in store.gaps() {
+            let digests = store.records.gap(gap.place)?;
+            if digests.iter().any(|digest| digest.to_hex().starts_with(&prefix)) {
+                return Ok(Containment::Thinned);
+            }
+        }
+        Ok(Containment::Absent)
     }
 }

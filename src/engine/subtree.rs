@@ -14,13 +14,13 @@
 
 use parking_lot::Mutex;
 
-use crate::digest::{KeyPath, ObjectDigest, Root, SubtreeDigest};
+use crate::digest::{KeyPath, SubtreeDigest};
 use crate::error::{Error, Result};
 use crate::object::Id;
-use crate::store::Records;
 use crate::trie::{Entry, NoSource, Trie};
 
 use super::index::{Family, Index};
+use super::state::State;
 use super::view::{View, subtree_of};
 
 type Known = imbl::HashMap<KeyPath, [u8; 32]>;
@@ -28,7 +28,7 @@ type Known = imbl::HashMap<KeyPath, [u8; 32]>;
 /// The subtree digests of the state that was asked about last.
 #[derive(Default)]
 pub(super) struct SubtreeCache {
-    kept: Mutex<Option<(Root, Trie, Known)>>,
+    kept: Mutex<Option<(State, Known)>>,
 }
 
 pub(super) fn digest(view: &View, id: &Id) -> Result<Option<SubtreeDigest>> {
@@ -37,30 +37,30 @@ pub(super) fn digest(view: &View, id: &Id) -> Result<Option<SubtreeDigest>> {
     };
     let mut kept = view.inner.subtrees.kept.lock();
     let mut known = match kept.take() {
-        Some((root, _, known)) if root == view.root() => known,
-        Some((_, trie, known)) => carry_over(view, &trie, known)?,
+        Some((older, known)) if older.root == view.root() => known,
+        Some((older, known)) => carry_over(&view.state(), &older, known)?,
         None => Known::new(),
     };
     let result = compute(view, top, id, &mut known);
-    *kept = Some((view.root(), view.entry.trie.clone(), known));
+    *kept = Some((view.state(), known));
     result.map(|digest| Some(SubtreeDigest::from_bytes(digest)))
 }
 
 /// Forgets what changed between the two states and everything above it in either.
-fn carry_over(view: &View, older: &Trie, mut known: Known) -> Result<Known> {
-    let records = &view.inner.store.records;
-    for change in older.diff(&view.entry.trie, &NoSource) {
+fn carry_over(state: &State, older: &State, mut known: Known) -> Result<Known> {
+    let nodes = older.nodes_with(state);
+    for change in older.diff(state, &nodes) {
         let change = change?;
-        for (trie, entry) in [(older, change.old), (&view.entry.trie, change.new)] {
+        for (state, entry) in [(older, change.old), (state, change.new)] {
             known.remove(&change.key);
             let mut above = entry
-                .map(|entry| parent_of(view, records, &entry))
+                .map(|entry| parent_of(state, &entry))
                 .transpose()?
                 .flatten();
             // SUB-1: above an object that is not remembered nothing is.
             while let Some(key) = above.filter(|key| known.remove(key).is_some()) {
-                above = match trie.get(&key, &NoSource)? {
-                    Some(entry) => parent_of(view, records, &entry)?,
+                above = match state.entry_at(&key)? {
+                    Some(entry) => parent_of(state, &entry)?,
                     None => None,
                 };
             }
@@ -69,11 +69,9 @@ fn carry_over(view: &View, older: &Trie, mut known: Known) -> Result<Known> {
     Ok(known)
 }
 
-fn parent_of(view: &View, records: &Records, entry: &Entry) -> Result<Option<KeyPath>> {
-    let object = records.object_at(entry.place, ObjectDigest::from_bytes(entry.digest))?;
-    Ok(object
-        .parent()
-        .map(|parent| view.inner.store.suite.key_path(parent)))
+fn parent_of(state: &State, entry: &Entry) -> Result<Option<KeyPath>> {
+    let object = state.load(entry)?;
+    Ok(object.parent().map(|parent| state.store.suite.key_path(parent)))
 }
 
 /// An object whose children are being gathered.
@@ -99,7 +97,7 @@ impl Open {
                     key,
                     digest,
                     place: 0,
-                    since: 0,
+                    created: 0,
                 },
                 &NoSource,
             )
@@ -130,7 +128,7 @@ fn compute(view: &View, top: Entry, id: &Id, known: &mut Known) -> Result<[u8; 3
             continue;
         }
         let done = open.pop().expect("it was just there");
-        let digest = *subtree_of(view.inner.store.suite, &done.entry.digest, &done.digests)?.as_bytes();
+        let digest = *subtree_of(view.store.suite, &done.entry.digest, &done.digests)?.as_bytes();
         known.insert(done.entry.key, digest);
         match open.last_mut() {
             Some(parent) => parent.add(done.entry.key, digest)?,

@@ -11,13 +11,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::digest::{KeyPath, ObjectDigest};
+use crate::digest::KeyPath;
 use crate::error::{Error, Result};
 use crate::object::Id;
-use crate::store::Store;
-use crate::trie::{NoSource, Trie};
 
 use super::index::Index;
+use super::state::State;
 
 /// A version's new parent, or its removal, as a commit would make it.
 #[derive(Clone)]
@@ -30,8 +29,7 @@ pub(super) enum Placement {
 
 /// The state before a commit, with the placements that it would make.
 pub(super) struct Tree<'a> {
-    pub(super) store: &'a Store,
-    pub(super) before: &'a Trie,
+    pub(super) before: &'a State,
     pub(super) placed: &'a BTreeMap<KeyPath, (Id, Placement)>,
 }
 
@@ -62,7 +60,7 @@ impl Tree<'_> {
     }
 
     fn key(&self, id: &Id) -> KeyPath {
-        self.store.suite.key_path(id.as_str())
+        self.before.store.suite.key_path(id.as_str())
     }
 
     fn exists(&self, id: &Id) -> Result<bool> {
@@ -70,7 +68,7 @@ impl Tree<'_> {
         match self.placed.get(&key) {
             Some((_, Placement::Gone)) => Ok(false),
             Some(_) => Ok(true),
-            None => Ok(self.before.get(&key, &NoSource)?.is_some()),
+            None => Ok(self.before.entry_at(&key)?.is_some()),
         }
     }
 
@@ -79,12 +77,12 @@ impl Tree<'_> {
             Some((_, Placement::Gone)) => Ok(None),
             Some((_, Placement::Under { parent, .. })) => Ok(parent.as_ref().map(|parent| self.key(parent))),
             None => {
-                let Some(entry) = self.before.get(key, &NoSource)? else {
+                let Some(entry) = self.before.entry_at(key)? else {
                     return Ok(None);
                 };
-                let digest = ObjectDigest::from_bytes(entry.digest);
-                let object = self.store.records.object_at(entry.place, digest)?;
-                Ok(object.parent().map(|parent| self.store.suite.key_path(parent)))
+                let object = self.before.load(&entry)?;
+                let suite = self.before.store.suite;
+                Ok(object.parent().map(|parent| suite.key_path(parent)))
             }
         }
     }
@@ -129,7 +127,7 @@ impl Tree<'_> {
             else {
                 continue;
             };
-            if !self.placed.contains_key(&self.key(parent)) && self.before.get(key, &NoSource)?.is_none() {
+            if !self.placed.contains_key(&self.key(parent)) && self.before.entry_at(key)?.is_none() {
                 continue;
             }
             let mut walked = HashSet::new();

@@ -14,7 +14,7 @@ use crate::digest::HashSuite;
 use crate::disk::{Disk, FileDisk};
 use crate::error::{Error, Result};
 use crate::log::{Batch, CheckItem, Log, LogOptions, Mode, RecordKind, Severity};
-use crate::object::{HistoryTree, Object};
+use crate::object::Object;
 use crate::store::{CommitEntry, Store};
 
 use super::memory::Memory;
@@ -69,7 +69,7 @@ impl Memory {
     /// `Io` if the store cannot be read at all; damage is in the report.
     pub fn verify(&self, depth: VerifyDepth) -> Result<VerifyReport> {
         // What is on disk by now cannot be older than what this handle holds.
-        let head = self.inner.store.head()?;
+        let head = self.inner.store().head()?;
         if !self.inner.options.read_only {
             self.sync()?;
         }
@@ -204,24 +204,22 @@ fn rebuild(
     let mut log = Log::open(Arc::clone(disk), Mode::ReadOnly, log_options)?;
     let suite = HashSuite::new(log.format().hash);
     let store = Store::new(suite, log.reader());
-    let mut history = HistoryTree::new(suite);
     let mut done = 0;
     log.catch_up(&mut |batch| {
         done += body_bytes(&batch);
         step(done)?;
-        store.apply(&mut history, &batch, None)?;
+        store.apply(&batch, None)?;
         check_contents(&store, &batch)
     })?;
     step(u64::MAX)?;
-    let head = store.head()?;
+    store.head()?;
     if let Some(known) = known {
-        let catalog = store.catalog.read();
-        if catalog.by_digest(known.digest).is_none() {
+        if store.by_digest(known.digest)?.is_none() {
             let seq = known.seq();
             return Err(Error::corrupt(format!(
                 "commit {seq} was acknowledged to this handle and is not in the log: its end is lost or replaced"
             )));
         }
     }
-    Ok((head.seq() + 1, store.records.versions()))
+    Ok((store.kept() as u64, store.records.versions()))
 }

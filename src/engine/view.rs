@@ -11,12 +11,13 @@ use std::sync::Arc;
 use crate::digest::{Domain, KeyPath, ObjectDigest, Root, SubtreeDigest};
 use crate::error::Result;
 use crate::object::{Commit, Id, Object, Time};
-use crate::store::CommitEntry;
-use crate::trie::{self, Entry, NoSource};
+use crate::store::{CommitEntry, Store, erased_error};
+use crate::trie::{self, Entry, NoSource, Trie};
 
 use super::index::Family;
 use super::memory::Inner;
 use super::query::{Matches, Query};
+use super::state::State;
 
 /// A kept commit and its digest.
 #[derive(Clone, Debug)]
@@ -45,18 +46,24 @@ impl CommitInfo {
 #[derive(Clone)]
 pub struct View {
     pub(super) inner: Arc<Inner>,
-    /// Never changed once it is published (VIE-1).
+    /// Where its records and nodes are (VIE-1): the log may be rewritten meanwhile.
+    pub(super) store: Arc<Store>,
     pub(super) entry: Arc<CommitEntry>,
+    /// Never changed (VIE-1).
+    pub(super) trie: Trie,
     now: Option<Time>,
 }
 
 impl View {
-    pub(super) fn new(inner: Arc<Inner>, entry: Arc<CommitEntry>) -> Self {
-        Self {
+    /// The state of a commit of `store`.
+    pub(super) fn new(inner: Arc<Inner>, store: Arc<Store>, entry: Arc<CommitEntry>) -> Result<Self> {
+        Ok(Self {
             inner,
+            trie: store.state(&entry)?,
+            store,
             entry,
             now: None,
-        }
+        })
     }
 
     /// The commit whose state this is.
@@ -71,7 +78,7 @@ impl View {
 
     /// How many objects there are, expired ones included.
     pub fn len(&self) -> u64 {
-        self.entry.trie.len()
+        self.trie.len()
     }
 
     /// Whether there is no object.
@@ -86,11 +93,8 @@ impl View {
         if let Some(now) = self.now {
             return now;
         }
-        let is_head = self
-            .inner
-            .store
-            .head()
-            .is_ok_and(|head| head.digest == self.entry.digest);
+        let head = self.inner.store().head();
+        let is_head = head.is_ok_and(|head| head.digest == self.entry.digest);
         if !is_head {
             return committed;
         }
@@ -111,16 +115,15 @@ impl View {
     }
 
     pub(super) fn key(&self, id: &Id) -> KeyPath {
-        self.inner.store.suite.key_path(id.as_str())
+        self.store.suite.key_path(id.as_str())
     }
 
     pub(super) fn entry_at(&self, key: &KeyPath) -> Result<Option<Entry>> {
-        self.entry.trie.get(key, &NoSource)
+        self.trie.get(key, &*self.store)
     }
 
     pub(super) fn load(&self, entry: &Entry) -> Result<Object> {
-        self.inner
-            .store
+        self.store
             .records
             .object_at(entry.place, ObjectDigest::from_bytes(entry.digest))
     }
@@ -128,12 +131,16 @@ impl View {
     /// The object named `id`, expired or not.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if its record cannot be read.
+    /// `NotFound` with the code `erased` if this state had a version that was erased since; `Corrupt` or `Io` if its
+    /// record cannot be read.
     pub fn get(&self, id: &Id) -> Result<Option<Object>> {
         let Some(entry) = self.entry_at(&self.key(id))? else {
             return Ok(None);
         };
         let object = self.load(&entry)?;
+        if object.is_placeholder() {
+            return Err(erased_error(format_args!("the version of '{id}' in this state")));
+        }
         // Two ids with one key path would be a collision of the hash: the other id is not this one.
         Ok((object.id() == id.as_str()).then_some(object))
     }
@@ -143,7 +150,7 @@ impl View {
     /// # Errors
     /// As [`Self::get`].
     pub fn contains(&self, id: &Id) -> Result<bool> {
-        Ok(self.get(id)?.is_some())
+        Ok(self.entry_at(&self.key(id))?.is_some())
     }
 
     /// The ids of the children of `id` in their order, at most `limit` of them.
@@ -179,12 +186,21 @@ impl View {
 
     /// The ids that start with `prefix`, in order, if [`Self::index_ids`] was done. Reads no object and never waits.
     pub fn indexed_ids(&self, prefix: &str) -> Option<impl Iterator<Item = Id> + use<>> {
-        let index = self.inner.index_at_hand(Family::Ids, &self.entry)?;
+        let index = self.inner.index_at_hand(Family::Ids, self.root())?;
         Some(index.from(&[], prefix.as_bytes()))
     }
 
+    /// This state without the memory that it is of.
+    pub(super) fn state(&self) -> State {
+        State {
+            root: self.root(),
+            trie: self.trie.clone(),
+            store: Arc::clone(&self.store),
+        }
+    }
+
     pub(super) fn index(&self, family: Family) -> Result<super::index::Index> {
-        self.inner.index(family, &self.entry)
+        self.inner.index(family, self.state())
     }
 
     /// The objects that `query` asks for.
@@ -199,7 +215,7 @@ impl View {
     pub fn objects(&self) -> Objects {
         Objects {
             view: self.clone(),
-            entries: Some(self.entry.trie.iter(&NoSource)),
+            entries: Some(self.trie.iter(Arc::clone(&self.store))),
             done: 0,
         }
     }
@@ -221,17 +237,15 @@ impl View {
         let Some(entry) = self.entry_at(&self.key(id))? else {
             return Ok(None);
         };
-        let batch = self.inner.store.records.batch_of(entry.place)?;
-        let catalog = self.inner.store.catalog.read();
-        let own = self.entry.commit.time;
-        let created = catalog
-            .by_seq(u64::from(entry.since))
-            .map_or(own, |commit| commit.commit.time);
-        let index = catalog.commits().partition_point(|commit| commit.batch < batch);
-        let updated = catalog
-            .commits()
-            .get(index)
-            .map_or(own, |commit| commit.commit.time);
+        let batch = self.store.records.batch_of(entry.place)?;
+        let updated = match self.store.of_batch(batch)? {
+            Some(commit) => match self.store.records.stated(&commit, &entry.key)? {
+                Some(stated) => Time::from_micros(stated.updated),
+                None => commit.commit.time,
+            },
+            None => self.entry.commit.time,
+        };
+        let created = Time::from_micros(entry.created);
         Ok(Some((created, updated)))
     }
 
@@ -240,8 +254,8 @@ impl View {
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read.
     pub fn trie_node(&self, path: &[u8]) -> Result<Option<trie::Node>> {
-        let (trie, suite) = (&self.entry.trie, self.inner.store.suite);
-        trie.node(path, suite, trie::Shape::State, &NoSource)
+        self.trie
+            .node(path, self.store.suite, trie::Shape::State, &*self.store)
     }
 
     /// Proves that this state has this version of `id`, or that it has no `id`.
@@ -249,16 +263,15 @@ impl View {
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read.
     pub fn prove(&self, id: &Id) -> Result<trie::Proof> {
-        self.entry
-            .trie
-            .prove(&self.key(id), self.inner.store.suite, &NoSource)
+        self.trie
+            .prove(&self.key(id), self.store.suite, &*self.store)
     }
 }
 
 /// All objects of a view; see [`View::objects`]. Stops for good after an error.
 pub struct Objects {
     view: View,
-    entries: Option<trie::Iter<'static>>,
+    entries: Option<trie::Iter<Arc<Store>>>,
     done: u64,
 }
 
@@ -281,7 +294,7 @@ impl Iterator for Objects {
 pub(super) fn subtree_of(
     suite: crate::digest::HashSuite,
     own: &[u8; 32],
-    children: &trie::Trie,
+    children: &Trie,
 ) -> Result<SubtreeDigest> {
     let below = children.root(suite, trie::Shape::Subtree, &NoSource)?;
     Ok(SubtreeDigest::from_bytes(

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{self, Batch, BatchBuilder, HeadMark, Log, WriteLock};
-use crate::store::{CommitEntry, CommitHistory};
+use crate::store::CommitEntry;
 
 use super::memory::Inner;
 use super::options::{Durability, Progress};
@@ -21,17 +21,15 @@ use super::watch::HeadMoved;
 /// What only the writer touches, under its mutex.
 pub(super) struct Writing {
     pub(super) log: Log,
-    pub(super) history: CommitHistory,
     lock: Option<WriteLock>,
     /// Since when something is written but not synced.
     unsynced: Option<Instant>,
 }
 
 impl Writing {
-    pub(super) fn new(log: Log, history: CommitHistory) -> Self {
+    pub(super) fn new(log: Log) -> Self {
         Self {
             log,
-            history,
             lock: None,
             unsynced: None,
         }
@@ -111,13 +109,11 @@ impl Inner {
         if writing.lock.is_none() {
             writing.lock = Some(writing.log.lock(self.options.wait)?);
         }
-        let Writing {
-            log, history, lock, ..
-        } = writing;
+        let Writing { log, lock, .. } = writing;
         let lock = lock
             .as_ref()
             .ok_or_else(|| Error::internal("the lock was just taken"))?;
-        let prepared = log.prepare(lock, &mut |batch| self.take_in(history, &batch));
+        let prepared = log.prepare(lock, &mut |batch| self.take_in(&batch));
         let prepared = prepared.and_then(|()| self.check_agreement(writing));
         if prepared.is_err() {
             writing.release(self.options.exclusive);
@@ -127,7 +123,7 @@ impl Inner {
 
     /// Whether memory holds what the log does: if taking in a batch failed, nothing may be built on either.
     fn check_agreement(&self, writing: &mut Writing) -> Result<()> {
-        if self.store.head()?.digest == writing.log.newest_commit() {
+        if self.store().head()?.digest == writing.log.newest_commit() {
             return Ok(());
         }
         writing.log.poison();
@@ -144,8 +140,8 @@ impl Inner {
         outcome
     }
 
-    fn take_in(&self, history: &mut CommitHistory, batch: &Batch) -> Result<()> {
-        if let Some(entry) = self.store.apply(history, batch, None)? {
+    fn take_in(&self, batch: &Batch) -> Result<()> {
+        if let Some(entry) = self.store().apply(batch, None)? {
             self.notify(&entry);
         }
         Ok(())
@@ -162,7 +158,7 @@ impl Inner {
 
     /// Reads what other processes committed, without lock and without writing.
     pub(super) fn catch_up(&self, writing: &mut Writing) -> Result<()> {
-        let Writing { log, history, .. } = writing;
+        let log = &mut writing.log;
         let (mut done, total) = (0, log.size().1);
         let tell = |done: u64| {
             if let Some(progress) = &self.options.progress {
@@ -176,7 +172,7 @@ impl Inner {
         let tail = log.catch_up(&mut |batch| {
             done += super::verify::body_bytes(&batch);
             tell(done);
-            self.take_in(history, &batch)
+            self.take_in(&batch)
         })?;
         tell(total);
         if let Some(damage) = &tail.damage

@@ -62,6 +62,14 @@ pub struct Record {
     pub body: Bytes,
 }
 
+impl Record {
+    /// Where the record stands that follows this one in its segment.
+    pub fn next(&self) -> Locator {
+        let length = frame::framed_bytes(self.body.len()) as u64;
+        Locator::new(self.locator.segment(), self.locator.offset() + length)
+    }
+}
+
 /// A batch that was read, without its seal and without records that this version may ignore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {

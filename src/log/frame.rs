@@ -58,6 +58,14 @@ pub enum RecordKind {
     Reference = 7,
     /// The end of a batch.
     Seal = 8,
+    /// Digests of commits that retention thinned.
+    Gap = 9,
+    /// Stands where a record was that was erased.
+    Erased = 10,
+    /// The whole map of a commit, with times.
+    Base = 11,
+    /// What of the map changed since the newest commit that is kept before it, with times.
+    Delta = 12,
 }
 
 impl RecordKind {
@@ -71,6 +79,10 @@ impl RecordKind {
             6 => Self::Commit,
             7 => Self::Reference,
             8 => Self::Seal,
+            9 => Self::Gap,
+            10 => Self::Erased,
+            11 => Self::Base,
+            12 => Self::Delta,
             _ => return None,
         })
     }

@@ -112,6 +112,10 @@ pub fn kind_name(kind: u8) -> &'static str {
         Some(RecordKind::Commit) => "commit",
         Some(RecordKind::Reference) => "reference",
         Some(RecordKind::Seal) => "seal",
+        Some(RecordKind::Gap) => "gap",
+        Some(RecordKind::Erased) => "erased",
+        Some(RecordKind::Base) => "base",
+        Some(RecordKind::Delta) => "delta",
         None => "unknown",
     }
 }

@@ -22,7 +22,9 @@ use super::time::Time;
 use super::value::Value;
 use crate::bytes::Bytes;
 use crate::codec::{DecodeError, Fields, IGNORABLE, as_array, as_text};
-use crate::digest::{ContentDigest, DIGEST_LEN, Domain, HashSuite, ObjectDigest};
+use crate::digest::{
+    CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashAlgorithm, HashSuite, KeyPath, ObjectDigest,
+};
 use crate::error::{Error, Result};
 
 /// Bytes in the canonical encoding of an object at most: 1 MiB. A large content is not among them.
@@ -76,6 +78,8 @@ pub struct Object {
     bytes: Bytes,
     digest: ObjectDigest,
     content: Option<Bytes>,
+    /// What erased it, or its content.
+    erased: Option<CommitDigest>,
 }
 
 impl Object {
@@ -90,6 +94,7 @@ impl Object {
             bytes,
             digest,
             content: None,
+            erased: None,
         })
     }
 
@@ -99,6 +104,7 @@ impl Object {
             bytes,
             digest,
             content: None,
+            erased: None,
         }
     }
 
@@ -112,6 +118,37 @@ impl Object {
     pub fn with_content(mut self, content: Bytes) -> Self {
         self.content = Some(content);
         self
+    }
+
+    /// What stands in a past state for a version that was erased, by commit `by`: nothing of it is left but where it was
+    /// in the state, so its id is a made-up one.
+    pub(crate) fn erased(key: &KeyPath, digest: ObjectDigest, by: CommitDigest) -> Result<Self> {
+        let id = Id::new(&format!("erased:{}", key.to_hex()))?;
+        // Whatever the hash of the store: the digest that comes out is not used.
+        let suite = HashSuite::new(HashAlgorithm::Blake3);
+        let encoded = NewObject::new(id, Kind::new("erased")?).encode(Origin::Import, suite)?;
+        Ok(Self {
+            erased: Some(by),
+            ..Self::from_verified(Bytes::from(encoded.bytes), digest)
+        })
+    }
+
+    /// Notes that the content record of this version was erased, by commit `by`.
+    #[must_use]
+    pub(crate) fn without_content(mut self, by: CommitDigest) -> Self {
+        self.erased = Some(by);
+        self
+    }
+
+    /// The commit that erased this version, or, if the content is a record of its own, its content. All zero for what was
+    /// lost and could not be salvaged.
+    pub fn erased_by(&self) -> Option<CommitDigest> {
+        self.erased
+    }
+
+    /// Whether this only stands for a version that was erased.
+    pub fn is_placeholder(&self) -> bool {
+        self.erased.is_some() && self.content_digest().is_none()
     }
 
     /// The name that the object has for ever.

@@ -1,19 +1,25 @@
 //! Reads objects, contents and texts back from the log by place or by digest.
 //!
 //! # Layer
-//! L4. Knows that a record's body is an object, a content or a text; does not know states or commits.
+//! L4. Knows that a record's body is an object, a content or a text, or that one was erased; does not know states or
+//! commits.
 //!
 //! # Invariants
 //! - RCS-1: a record found by digest has that digest; it is hashed before it is handed out.
+//! - RCS-2: of a digest that was erased and written again, the record counts that is there.
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::RwLock;
 
 use crate::bytes::Bytes;
-use crate::digest::{ContentDigest, Domain, HashSuite, ObjectDigest, TextDigest};
-use crate::error::{Error, Result};
+use crate::digest::{CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashSuite, ObjectDigest, TextDigest};
+use crate::error::{Error, ErrorKind, Result};
 use crate::log::{Locator, LogReader, Record, RecordKind};
 use crate::object::Object;
 
+use super::commits::CommitEntry;
+use super::rewritten::{Erased, Stated, StatedEntry, gap_digests};
 use super::versions::DigestIndex;
 
 /// Everything that history holds, found by digest.
@@ -23,6 +29,13 @@ pub(crate) struct Records {
     objects: RwLock<DigestIndex>,
     /// Contents and texts; the domain of their digest tells them apart.
     texts: RwLock<DigestIndex>,
+    erased: AtomicU64,
+}
+
+/// A record that was found by digest.
+struct Found {
+    place: Locator,
+    body: Bytes,
 }
 
 impl Records {
@@ -32,36 +45,102 @@ impl Records {
             reader,
             objects: RwLock::default(),
             texts: RwLock::default(),
+            erased: AtomicU64::new(0),
         }
     }
 
     /// How many versions of objects are kept.
     pub(crate) fn versions(&self) -> u64 {
-        self.objects.read().len() as u64
+        (self.objects.read().len() as u64).saturating_sub(self.erased())
     }
 
-    /// The object whose record is at `place` and is known to have `digest`, with its content.
+    /// How many versions of objects were erased.
+    pub(crate) fn erased(&self) -> u64 {
+        self.erased.load(Ordering::Relaxed)
+    }
+
+    /// The object whose record is at `place` and is known to have `digest`, with its content; a placeholder if it was
+    /// erased.
     ///
     /// # Errors
     /// `Corrupt` if the place holds something else or the content is missing.
     pub(crate) fn object_at(&self, place: u64, digest: ObjectDigest) -> Result<Object> {
         let record = self.reader.read(Locator::from_u64(place))?;
-        if record.kind != RecordKind::Object {
-            return Err(Error::corrupt(format!(
+        match record.kind {
+            RecordKind::Object => self.with_content(Object::from_verified(record.body, digest)),
+            RecordKind::Erased => match self.find_object(digest)? {
+                // RCS-2.
+                Some((_, object)) => Ok(object),
+                None => placeholder(&record, digest),
+            },
+            _ => Err(Error::corrupt(format!(
                 "the record of version {digest} is not an object"
-            )));
+            ))),
         }
-        self.with_content(Object::from_verified(record.body, digest))
     }
 
     fn with_content(&self, object: Object) -> Result<Object> {
         let Some((digest, _)) = object.content_digest() else {
             return Ok(object);
         };
-        let content = self
-            .find_content(digest)?
-            .ok_or_else(|| Error::corrupt(format!("the content {digest} of {} is missing", object.id())))?;
-        Ok(object.with_content(content))
+        if let Some(content) = self.find_content(digest)? {
+            return Ok(object.with_content(content));
+        }
+        match self.erasure(digest.as_bytes())? {
+            Some(by) => Ok(object.without_content(by)),
+            None => {
+                let id = object.id();
+                Err(Error::corrupt(format!("the content {digest} of {id} is missing")))
+            }
+        }
+    }
+
+    /// The record of one kind with this digest.
+    fn find(&self, kind: RecordKind, digest: &[u8; DIGEST_LEN]) -> Result<Option<Found>> {
+        let (table, domain) = match kind {
+            RecordKind::Object => (&self.objects, Domain::Object),
+            RecordKind::Content => (&self.texts, Domain::Content),
+            _ => (&self.texts, Domain::Text),
+        };
+        let mut found = None;
+        table.read().find(digest, |place| {
+            let record = self.reader.read(place)?;
+            // RCS-1: the index holds parts of digests; the record itself decides.
+            let matches = record.kind == kind && self.suite.hash_bytes(domain, &record.body) == *digest;
+            if matches {
+                let body = record.body;
+                found = Some(Found { place, body });
+            }
+            Ok(matches)
+        })?;
+        Ok(found)
+    }
+
+    /// The commit that erased what had this digest, if it was erased and is not here again.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a record cannot be read.
+    pub(crate) fn erasure(&self, digest: &[u8; DIGEST_LEN]) -> Result<Option<CommitDigest>> {
+        Ok(self.find_erased(digest)?.map(|(_, erased)| erased.by))
+    }
+
+    fn find_erased(&self, digest: &[u8; DIGEST_LEN]) -> Result<Option<(Locator, Erased)>> {
+        for table in [&self.objects, &self.texts] {
+            let mut found = None;
+            let place = table.read().find(digest, |place| {
+                let record = self.reader.read(place)?;
+                if record.kind != RecordKind::Erased {
+                    return Ok(false);
+                }
+                let erased = Erased::decode(&record.body).map_err(|error| unreadable(&record, &error))?;
+                found = Some(erased);
+                Ok(erased.digest == *digest)
+            })?;
+            if let Some(found) = place.zip(found) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
     }
 
     /// The version with this digest, wherever history keeps it.
@@ -69,23 +148,11 @@ impl Records {
     /// # Errors
     /// As [`Self::object_at`].
     pub(crate) fn find_object(&self, digest: ObjectDigest) -> Result<Option<(Locator, Object)>> {
-        let mut found = None;
-        let place = self.objects.read().find(digest.as_bytes(), |place| {
-            let body = self.reader.read(place)?.body;
-            // RCS-1: the index holds parts of digests; the record itself decides.
-            let matches = self.suite.hash_bytes(Domain::Object, &body) == *digest.as_bytes();
-            if matches {
-                found = Some(body);
-            }
-            Ok(matches)
-        })?;
-        match place.zip(found) {
-            Some((place, body)) => Ok(Some((
-                place,
-                self.with_content(Object::from_verified(body, digest))?,
-            ))),
-            None => Ok(None),
-        }
+        let Some(found) = self.find(RecordKind::Object, digest.as_bytes())? else {
+            return Ok(None);
+        };
+        let object = self.with_content(Object::from_verified(found.body, digest))?;
+        Ok(Some((found.place, object)))
     }
 
     /// Where the version with this digest is kept.
@@ -93,10 +160,19 @@ impl Records {
     /// # Errors
     /// As [`Self::object_at`].
     pub(crate) fn find_place(&self, digest: ObjectDigest) -> Result<Option<Locator>> {
-        self.objects.read().find(digest.as_bytes(), |place| {
-            let body = self.reader.read(place)?.body;
-            Ok(self.suite.hash_bytes(Domain::Object, &body) == *digest.as_bytes())
-        })
+        let found = self.find(RecordKind::Object, digest.as_bytes())?;
+        Ok(found.map(|found| found.place))
+    }
+
+    /// Where the version with this digest is kept, or the record that says that it was erased.
+    ///
+    /// # Errors
+    /// As [`Self::object_at`].
+    pub(super) fn find_trace(&self, digest: ObjectDigest) -> Result<Option<Locator>> {
+        match self.find_place(digest)? {
+            Some(place) => Ok(Some(place)),
+            None => Ok(self.find_erased(digest.as_bytes())?.map(|(place, _)| place)),
+        }
     }
 
     /// Where the content record with this digest is kept.
@@ -104,10 +180,17 @@ impl Records {
     /// # Errors
     /// As [`Self::find_content`].
     pub(crate) fn find_content_place(&self, digest: ContentDigest) -> Result<Option<Locator>> {
-        self.texts.read().find(digest.as_bytes(), |place| {
-            let body = self.reader.read(place)?.body;
-            Ok(self.suite.hash_bytes(Domain::Content, &body) == *digest.as_bytes())
-        })
+        let found = self.find(RecordKind::Content, digest.as_bytes())?;
+        Ok(found.map(|found| found.place))
+    }
+
+    /// Where the reason or source text with this digest is kept.
+    ///
+    /// # Errors
+    /// As [`Self::find_text`].
+    pub(crate) fn find_text_place(&self, digest: TextDigest) -> Result<Option<Locator>> {
+        let found = self.find(RecordKind::Text, digest.as_bytes())?;
+        Ok(found.map(|found| found.place))
     }
 
     /// The record at a place.
@@ -118,25 +201,13 @@ impl Records {
         self.reader.read(place)
     }
 
-    fn find_hashed(&self, domain: Domain, digest: &[u8; 32]) -> Result<Option<Bytes>> {
-        let mut found = None;
-        self.texts.read().find(digest, |place| {
-            let body = self.reader.read(place)?.body;
-            let matches = self.suite.hash_bytes(domain, &body) == *digest;
-            if matches {
-                found = Some(body);
-            }
-            Ok(matches)
-        })?;
-        Ok(found)
-    }
-
     /// The content record with this digest.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if its record cannot be read.
     pub(crate) fn find_content(&self, digest: ContentDigest) -> Result<Option<Bytes>> {
-        self.find_hashed(Domain::Content, digest.as_bytes())
+        let found = self.find(RecordKind::Content, digest.as_bytes())?;
+        Ok(found.map(|found| found.body))
     }
 
     /// The reason or source text with this digest.
@@ -144,7 +215,8 @@ impl Records {
     /// # Errors
     /// `Corrupt` or `Io` if its record cannot be read.
     pub(crate) fn find_text(&self, digest: TextDigest) -> Result<Option<Bytes>> {
-        self.find_hashed(Domain::Text, digest.as_bytes())
+        let found = self.find(RecordKind::Text, digest.as_bytes())?;
+        Ok(found.map(|found| found.body))
     }
 
     /// The number of the batch that holds the record at `place`.
@@ -153,6 +225,40 @@ impl Records {
     /// `Corrupt` or `Io` if the record cannot be read.
     pub(crate) fn batch_of(&self, place: u64) -> Result<u64> {
         Ok(self.reader.read(Locator::from_u64(place))?.batch)
+    }
+
+    /// What a rewritten log says of `key` at a commit: its records of the map are read one after the other.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a record cannot be read.
+    pub(crate) fn stated(
+        &self,
+        commit: &CommitEntry,
+        key: &crate::digest::KeyPath,
+    ) -> Result<Option<StatedEntry>> {
+        let mut next = commit.stated;
+        while let Some(place) = next {
+            let record = self.reader.read(place)?;
+            if !matches!(record.kind, RecordKind::Base | RecordKind::Delta) {
+                break;
+            }
+            let found = Stated::find(&record.body, key).map_err(|error| unreadable(&record, &error))?;
+            if found.is_some() {
+                return Ok(found);
+            }
+            next = Some(record.next());
+        }
+        Ok(None)
+    }
+
+    /// The digests of a gap, as they stand in its record at `place`.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the record cannot be read.
+    pub(crate) fn gap(&self, place: Locator) -> Result<Vec<CommitDigest>> {
+        let record = self.reader.read(place)?;
+        let (_, digests) = gap_digests(&record.body).map_err(|error| unreadable(&record, &error))?;
+        Ok(digests.iter().copied().map(CommitDigest::from_bytes).collect())
     }
 
     /// Indexes an object record under its digest, unless that digest is known.
@@ -165,9 +271,50 @@ impl Records {
 
     pub(super) fn add_text(&self, domain: Domain, body: &[u8], place: Locator) -> Result<()> {
         let digest = self.suite.hash_bytes(domain, body);
-        if self.find_hashed(domain, &digest)?.is_none() {
+        let kind = if domain == Domain::Content {
+            RecordKind::Content
+        } else {
+            RecordKind::Text
+        };
+        if self.find(kind, &digest)?.is_none() {
             self.texts.write().insert(&digest, place);
         }
         Ok(())
     }
+
+    pub(super) fn add_erased(&self, erased: &Erased, place: Locator) -> Result<()> {
+        if self.find_erased(&erased.digest)?.is_some() {
+            return Ok(());
+        }
+        if erased.key.is_some() {
+            self.objects.write().insert(&erased.digest, place);
+            self.erased.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.texts.write().insert(&erased.digest, place);
+        }
+        Ok(())
+    }
+}
+
+/// The error for asking after something that was erased.
+pub(crate) fn erased_error(what: impl std::fmt::Display) -> Error {
+    Error::new(ErrorKind::NotFound, format!("{what} was erased")).with_code("erased")
+}
+
+fn placeholder(record: &Record, digest: ObjectDigest) -> Result<Object> {
+    let erased = Erased::decode(&record.body).map_err(|error| unreadable(record, &error))?;
+    match erased.key {
+        Some(key) if erased.digest == *digest.as_bytes() => Object::erased(&key, digest, erased.by),
+        _ => Err(Error::corrupt(format!(
+            "the record of version {digest} says that another one was erased"
+        ))),
+    }
+}
+
+pub(super) fn unreadable(record: &Record, error: &crate::codec::DecodeError) -> Error {
+    let (segment, offset) = (record.locator.segment(), record.locator.offset());
+    Error::corrupt(format!(
+        "the {:?} record at offset {offset} of segment {segment}: {error}",
+        record.kind
+    ))
 }

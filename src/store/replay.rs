@@ -12,10 +12,13 @@ use crate::codec;
 use crate::digest::{CommitDigest, Domain, KeyPath, ObjectDigest};
 use crate::error::{Error, Result};
 use crate::log::{Batch, LINK_BYTES, Locator, Record, RecordKind, UNLINK_BYTES, UNLINKED};
-use crate::object::{Commit, Object, Reference};
-use crate::trie::{Entry, NoSource, Shape, Trie};
+use crate::object::{Commit, HistoryTree, Object, Reference};
+use crate::trie::{Entry, Shape, Trie};
 
-use super::{CommitEntry, CommitHistory, Store};
+use super::commits::Gap;
+use super::records::unreadable;
+use super::rewritten::{Erased, Stated, decode_gap};
+use super::{CommitEntry, Store};
 
 /// What the writer already knows about the batch it has just written.
 pub(crate) struct StagedState {
@@ -25,14 +28,24 @@ pub(crate) struct StagedState {
     pub(crate) objects: Vec<(KeyPath, ObjectDigest)>,
 }
 
+/// A commit as its batch says it.
+struct CommitRecord {
+    commit: Commit,
+    digest: CommitDigest,
+    place: Locator,
+}
+
 /// What a batch says, decoded.
 #[derive(Default)]
 struct Contents {
-    /// Object records that link their id.
+    /// Object records that link their id, erased ones too.
     links_of_objects: Vec<(KeyPath, ObjectDigest, Locator)>,
     links: Vec<(KeyPath, ObjectDigest)>,
     unlinks: Vec<KeyPath>,
-    commit: Option<(Commit, CommitDigest)>,
+    /// The map, or what changed of it, in the words of a rewritten log.
+    stated: Option<Stated>,
+    gaps: Vec<(Gap, Vec<CommitDigest>)>,
+    commit: Option<CommitRecord>,
     references: Vec<Reference>,
 }
 
@@ -40,11 +53,24 @@ impl Contents {
     fn changes_state(&self) -> bool {
         !(self.links_of_objects.is_empty() && self.links.is_empty() && self.unlinks.is_empty())
     }
+
+    /// Rules that hold whatever the state before.
+    fn check(&self) -> Result<()> {
+        let rule = if self.commit.is_none() && (self.changes_state() || self.stated.is_some()) {
+            "a batch without a commit changes the state"
+        } else if self.commit.is_none() && !self.gaps.is_empty() {
+            "a gap is not followed by a commit"
+        } else if self.stated.is_some() && self.changes_state() {
+            "a batch states a map and changes it too"
+        } else {
+            return Ok(());
+        };
+        Err(Error::corrupt(rule))
+    }
 }
 
 pub(super) fn apply(
     store: &Store,
-    history: &mut CommitHistory,
     batch: &Batch,
     staged: Option<StagedState>,
 ) -> Result<Option<Arc<CommitEntry>>> {
@@ -53,66 +79,61 @@ pub(super) fn apply(
         None => (None, None),
     };
     let mut contents = decode(store, batch, known.as_deref())?;
-    let state = match &contents.commit {
-        Some((commit, _)) => Some(check_commit(store, history, &contents, commit, state)?),
-        None if contents.changes_state() => {
-            return Err(Error::corrupt("a batch without a commit changes the state"));
+    contents.check()?;
+    let mut history = None;
+    let mut next = NextState::default();
+    let mut entry = None;
+    if let Some(record) = contents.commit.take() {
+        if record.digest != batch.commit {
+            let (named, found) = (batch.commit, record.digest);
+            return Err(Error::corrupt(format!(
+                "the seal names commit {named}, the record is {found}"
+            )));
         }
-        None => None,
-    };
-    let entry = contents
-        .commit
-        .take()
-        .zip(state.as_ref())
-        .map(|((commit, digest), state)| {
-            let counts = OnceLock::new();
-            Arc::new(CommitEntry {
-                digest,
-                commit,
-                trie: state.trie.clone(),
-                batch: batch.number,
-                counts,
-            })
-        });
-    if let Some(entry) = entry.as_ref().filter(|entry| entry.digest != batch.commit) {
-        let (named, found) = (batch.commit, entry.digest);
-        return Err(Error::corrupt(format!(
-            "the seal names commit {named}, the record is {found}"
-        )));
+        let mut tree = check_chain(store, &contents, &record.commit)?;
+        next = state_after(store, &contents, &record.commit, state)?;
+        tree.append(&record.digest);
+        history = Some(tree);
+        entry = Some(Arc::new(CommitEntry {
+            digest: record.digest,
+            commit: record.commit,
+            batch: batch.number,
+            place: record.place,
+            stated: contents.stated.as_ref().map(|stated| stated.place),
+            counts: OnceLock::new(),
+            trie: OnceLock::from(next.trie),
+        }));
     }
 
     // Everything held: from here on nothing fails, so memory takes in all of the batch or none of it.
     let mut catalog = store.catalog.write();
-    if let Some(state) = state {
-        state
-            .unlinked
-            .into_iter()
-            .for_each(|(key, since)| catalog.note_unlinked(key, since));
-        state.left.into_iter().for_each(|seq| catalog.note_left(seq));
+    for (key, created) in next.unlinked {
+        catalog.note_unlinked(key, created);
+    }
+    for (gap, _) in contents.gaps {
+        catalog.line.push_gap(gap);
     }
     if let Some(entry) = &entry {
-        history.append(&entry.digest);
-        catalog.push_commit(Arc::clone(entry));
+        if let Some(left) = next.left {
+            catalog.note_left(left, Arc::clone(entry));
+        }
+        catalog.line.push(Arc::clone(entry));
+    }
+    if let Some(history) = history {
+        catalog.history = history;
     }
     for reference in contents.references {
-        catalog.push_reference(reference, batch.number);
+        catalog.references.push(reference, batch.number);
     }
     Ok(entry)
-}
-
-fn undecodable(record: &Record, error: impl std::fmt::Display) -> Error {
-    let (segment, offset) = (record.locator.segment(), record.locator.offset());
-    Error::corrupt(format!(
-        "the {:?} record at offset {offset} of segment {segment}: {error}",
-        record.kind
-    ))
 }
 
 fn decode(store: &Store, batch: &Batch, known: Option<&[(KeyPath, ObjectDigest)]>) -> Result<Contents> {
     let mut contents = Contents::default();
     let mut known = known.map(|objects| objects.iter());
     for record in &batch.records {
-        let bad = |error: codec::DecodeError| undecodable(record, error);
+        let bad = |error: codec::DecodeError| unreadable(record, &error);
+        let links = record.flags & UNLINKED == 0;
         match record.kind {
             RecordKind::Object => {
                 let (key, digest) = match known.as_mut().and_then(Iterator::next) {
@@ -123,75 +144,125 @@ fn decode(store: &Store, batch: &Batch, known: Option<&[(KeyPath, ObjectDigest)]
                     }
                 };
                 store.records.add_object(digest, record.locator)?;
-                if record.flags & UNLINKED == 0 {
+                if links {
                     contents.links_of_objects.push((key, digest, record.locator));
                 }
             }
-            RecordKind::Content => store
-                .records
-                .add_text(Domain::Content, &record.body, record.locator)?,
-            RecordKind::Text => {
-                codec::as_text(&record.body).map_err(bad)?;
-                store
-                    .records
-                    .add_text(Domain::Text, &record.body, record.locator)?;
-            }
-            RecordKind::Link => {
-                for pair in codec::as_arrays::<LINK_BYTES>(&record.body).map_err(bad)? {
-                    let (key, digest) = pair.split_first_chunk::<32>().expect("a link has 64 bytes");
-                    let digest = codec::as_array(digest).map_err(bad)?;
-                    contents
-                        .links
-                        .push((KeyPath::from_bytes(*key), ObjectDigest::from_bytes(digest)));
+            RecordKind::Erased => {
+                let erased = Erased::decode(&record.body).map_err(bad)?;
+                store.records.add_erased(&erased, record.locator)?;
+                if let Some(key) = erased.key.filter(|_| links) {
+                    let digest = ObjectDigest::from_bytes(erased.digest);
+                    contents.links_of_objects.push((key, digest, record.locator));
                 }
             }
-            RecordKind::Unlink => {
-                let keys = codec::as_arrays::<UNLINK_BYTES>(&record.body).map_err(bad)?;
-                contents.unlinks.extend(keys.into_iter().map(KeyPath::from_bytes));
+            RecordKind::Content | RecordKind::Text => add_text(store, record).map_err(bad)??,
+            RecordKind::Link | RecordKind::Unlink => add_links(&mut contents, record).map_err(bad)?,
+            RecordKind::Base | RecordKind::Delta => {
+                Stated::add(&mut contents.stated, record).map_err(bad)?;
             }
+            RecordKind::Gap => contents.gaps.push(decode_gap(record).map_err(bad)?),
             RecordKind::Commit => {
                 let commit = Commit::decode(&record.body).map_err(bad)?;
                 let digest = Commit::hash(&record.body, store.suite);
-                if contents.commit.replace((commit, digest)).is_some() {
+                let place = record.locator;
+                let found = CommitRecord {
+                    commit,
+                    digest,
+                    place,
+                };
+                if contents.commit.replace(found).is_some() {
                     return Err(Error::corrupt("a batch holds two commits"));
                 }
             }
             RecordKind::Reference => {
-                contents
-                    .references
-                    .push(Reference::decode(&record.body).map_err(bad)?);
+                let reference = Reference::decode(&record.body).map_err(bad)?;
+                contents.references.push(reference);
             }
-            // The seal is the log's; a kind that may be ignored is.
-            _ => {}
+            // The seal is the log's.
+            RecordKind::Seal => {}
         }
     }
     Ok(contents)
+}
+
+fn add_text(store: &Store, record: &Record) -> Result<Result<()>, codec::DecodeError> {
+    let domain = if record.kind == RecordKind::Content {
+        Domain::Content
+    } else {
+        codec::as_text(&record.body)?;
+        Domain::Text
+    };
+    Ok(store.records.add_text(domain, &record.body, record.locator))
+}
+
+fn add_links(contents: &mut Contents, record: &Record) -> Result<(), codec::DecodeError> {
+    if record.kind == RecordKind::Unlink {
+        let keys = codec::as_arrays::<UNLINK_BYTES>(&record.body)?;
+        contents.unlinks.extend(keys.into_iter().map(KeyPath::from_bytes));
+        return Ok(());
+    }
+    for pair in codec::as_arrays::<LINK_BYTES>(&record.body)? {
+        let (key, digest) = pair.split_first_chunk::<32>().expect("a link has 64 bytes");
+        let digest = ObjectDigest::from_bytes(codec::as_array(digest)?);
+        contents.links.push((KeyPath::from_bytes(*key), digest));
+    }
+    Ok(())
 }
 
 /// The state after a commit, with what the catalog has to remember of the one before.
 #[derive(Default)]
 struct NextState {
     trie: Trie,
-    /// Ids that were unlinked, with the number of the commit that first wrote them.
-    unlinked: Vec<(KeyPath, u32)>,
+    /// Ids that were unlinked, with the time at which they were first written.
+    unlinked: Vec<(KeyPath, i64)>,
     /// The commit whose state a rollback left.
-    left: Option<u64>,
+    left: Option<Arc<CommitEntry>>,
 }
 
-fn check_commit(
+/// STO-1, but for the root. Returns the tree over the commits before this one.
+fn check_chain(store: &Store, contents: &Contents, commit: &Commit) -> Result<HistoryTree> {
+    let (mut history, head) = {
+        let catalog = store.catalog.read_recursive();
+        (catalog.history.clone(), catalog.line.last().cloned())
+    };
+    let mut parent = head.as_ref().map(|head| head.digest);
+    let mut in_order = true;
+    for (gap, digests) in &contents.gaps {
+        in_order &= gap.first == history.size();
+        digests.iter().for_each(|digest| history.append(digest));
+        parent = digests.last().copied();
+    }
+    let rule = match parent {
+        _ if !in_order => "a gap before it does not begin where the line of commits ends",
+        None if !commit.parents.is_empty() => "the first commit has a parent",
+        Some(parent) if commit.parents.first() != Some(&parent) => "its parent is not the commit before it",
+        _ if commit.seq != history.size() => "its number does not follow its parent's",
+        _ if head.is_some_and(|head| commit.time <= head.commit.time) => {
+            "its time is not after its parent's"
+        }
+        _ if commit.history_root != history.root() => "its history root does not fit the chain",
+        _ => return Ok(history),
+    };
+    Err(Error::corrupt(format!(
+        "commit {} does not belong here: {rule}",
+        commit.seq
+    )))
+}
+
+/// The state after the batch, if its root is the one that the commit names.
+fn state_after(
     store: &Store,
-    history: &CommitHistory,
     contents: &Contents,
     commit: &Commit,
     staged: Option<Trie>,
 ) -> Result<NextState> {
-    check_chain(store, history, commit)?;
-    let state = if contents.changes_state() {
-        link_all(store, contents, commit, staged)?
-    } else {
-        state_of_root(store, commit)?
+    let state = match &contents.stated {
+        Some(stated) => stated_state(store, stated)?,
+        None if contents.changes_state() => link_all(store, contents, commit, staged)?,
+        None => state_of_root(store, commit)?,
     };
-    let root = state.trie.root(store.suite, Shape::State, &NoSource)?;
+    let root = state.trie.root(store.suite, Shape::State, store)?;
     if root != commit.root {
         let (seq, named) = (commit.seq, commit.root);
         return Err(Error::corrupt(format!(
@@ -201,29 +272,11 @@ fn check_commit(
     Ok(state)
 }
 
-/// STO-1, but for the root.
-fn check_chain(store: &Store, history: &CommitHistory, commit: &Commit) -> Result<()> {
-    let catalog = store.catalog.read();
-    let rule = match catalog.head() {
-        None if !commit.parents.is_empty() || commit.seq != 0 => "the first commit has a parent",
-        Some(head) if commit.parents.first() != Some(&head.digest) => "its parent is not the head",
-        Some(head) if commit.seq != head.seq() + 1 => "its number does not follow its parent's",
-        Some(head) if commit.time <= head.commit.time => "its time is not after its parent's",
-        _ if commit.history_root != history.root() => "its history root does not fit the chain",
-        _ => return Ok(()),
-    };
-    Err(Error::corrupt(format!(
-        "commit {} does not belong here: {rule}",
-        commit.seq
-    )))
-}
-
 /// The state of the newest kept commit with the commit's root: a rollback holds only its target.
 fn state_of_root(store: &Store, commit: &Commit) -> Result<NextState> {
-    let catalog = store.catalog.read();
-    let head = catalog.head();
-    let trie = match (catalog.by_root(commit.root), head) {
-        (Some(entry), _) => entry.trie.clone(),
+    let head = store.catalog.read_recursive().line.last().cloned();
+    let trie = match (store.by_root(commit.root)?, &head) {
+        (Some(entry), _) => store.state(&entry)?,
         (None, None) => Trie::new(),
         (None, Some(_)) => {
             let (seq, root) = (commit.seq, commit.root);
@@ -232,9 +285,7 @@ fn state_of_root(store: &Store, commit: &Commit) -> Result<NextState> {
             )));
         }
     };
-    let left = head
-        .filter(|head| head.commit.root != commit.root)
-        .map(|head| head.seq());
+    let left = head.filter(|head| head.commit.root != commit.root);
     Ok(NextState {
         trie,
         unlinked: Vec::new(),
@@ -242,48 +293,84 @@ fn state_of_root(store: &Store, commit: &Commit) -> Result<NextState> {
     })
 }
 
+/// The state of the commit kept before the one that is being taken in.
+fn parent_state(store: &Store) -> Result<Trie> {
+    let head = store.catalog.read_recursive().line.last().cloned();
+    head.map_or_else(|| Ok(Trie::new()), |head| store.state(&head))
+}
+
+fn place_of(store: &Store, digest: ObjectDigest) -> Result<u64> {
+    let place = store.records.find_trace(digest)?;
+    let place = place.ok_or_else(|| Error::corrupt(format!("version {digest} is linked but not kept")))?;
+    Ok(place.to_u64())
+}
+
 /// The parent's state (or the one staged for this batch) with the batch's links and unlinks.
 fn link_all(store: &Store, contents: &Contents, commit: &Commit, staged: Option<Trie>) -> Result<NextState> {
-    let parent = store.catalog.read().head().map(|head| head.trie.clone());
-    let parent = parent.unwrap_or_default();
-    if !store.catalog.read().is_settled() {
-        // Looked up beside readers; only the one who writes gets here, so nothing is left in between.
-        let gone = store.catalog.read().taken_away()?;
-        store.catalog.write().settle(gone);
-    }
-    let catalog = store.catalog.read();
+    let parent = parent_state(store)?;
+    store.settle()?;
+    let catalog = store.catalog.read_recursive();
     let mut state = NextState {
         trie: staged.unwrap_or_else(|| parent.clone()),
         ..NextState::default()
     };
-    let mut link = |key: KeyPath, digest: ObjectDigest, place: Locator| {
-        let since = match parent.get(&key, &NoSource)? {
-            Some(old) => old.since,
-            None => catalog.first_written(&key).unwrap_or(commit.seq as u32),
+    let mut link = |key: KeyPath, digest: ObjectDigest, place: u64| {
+        let created = match parent.get(&key, store)? {
+            Some(old) => old.created,
+            None => catalog
+                .first_written(&key)
+                .unwrap_or_else(|| commit.time.as_micros()),
         };
         let entry = Entry {
             key,
             digest: *digest.as_bytes(),
-            place: place.to_u64(),
-            since,
+            place,
+            created,
         };
-        state.trie.insert(entry, &NoSource).map(drop)
+        state.trie.insert(entry, store).map(drop)
     };
     for &(key, digest, place) in &contents.links_of_objects {
-        link(key, digest, place)?;
+        link(key, digest, place.to_u64())?;
     }
     for &(key, digest) in &contents.links {
-        let place = store
-            .records
-            .find_place(digest)?
-            .ok_or_else(|| Error::corrupt(format!("version {digest} is linked but not kept")))?;
-        link(key, digest, place)?;
+        link(key, digest, place_of(store, digest)?)?;
     }
     for key in &contents.unlinks {
-        state.trie.remove(key, &NoSource)?;
-        if let Some(old) = parent.get(key, &NoSource)? {
-            state.unlinked.push((*key, old.since));
+        state.trie.remove(key, store)?;
+        if let Some(old) = parent.get(key, store)? {
+            state.unlinked.push((*key, old.created));
         }
+    }
+    Ok(state)
+}
+
+/// The state that a rewritten log states for a commit: a whole map, or what changed since the commit kept before.
+fn stated_state(store: &Store, stated: &Stated) -> Result<NextState> {
+    let mut state = NextState::default();
+    if !stated.whole {
+        state.trie = parent_state(store)?;
+    }
+    let mut entries = Vec::with_capacity(if stated.whole { stated.entries.len() } else { 0 });
+    for change in &stated.entries {
+        let Some(digest) = change.digest else {
+            state.trie.remove(&change.key, store)?;
+            state.unlinked.push((change.key, change.created));
+            continue;
+        };
+        let entry = Entry {
+            key: change.key,
+            digest: *digest.as_bytes(),
+            place: place_of(store, digest)?,
+            created: change.created,
+        };
+        if stated.whole {
+            entries.push(entry);
+        } else {
+            state.trie.insert(entry, store)?;
+        }
+    }
+    if stated.whole {
+        state.trie = Trie::from_entries(entries);
     }
     Ok(state)
 }

@@ -89,7 +89,7 @@ impl Trie {
     /// let suite = HashSuite::new(HashAlgorithm::Blake3);
     /// let mut trie = Trie::new();
     /// for id in ["one", "two"] {
-    ///     let entry = Entry { key: suite.key_path(id), digest: [7; 32], place: 0, since: 0 };
+    ///     let entry = Entry { key: suite.key_path(id), digest: [7; 32], place: 0, created: 0 };
     ///     trie.insert(entry, &NoSource)?;
     /// }
     /// let top = trie.node(&[], suite, Shape::State, &NoSource)?.expect("two entries have a top");
@@ -166,7 +166,7 @@ mod tests {
                 key: suite.key_path(&number.to_string()),
                 digest: [7; DIGEST_LEN],
                 place: 0,
-                since: 0,
+                created: 0,
             };
             trie.insert(entry, &NoSource).unwrap();
         }

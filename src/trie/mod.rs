@@ -10,7 +10,7 @@
 //! recurse at most 64 frames deep; iteration and diff keep a stack of their own.
 //!
 //! # Layer
-//! L3. Knows digests and the shape of the trie; not what an entry's `place` and `since` mean.
+//! L3. Knows digests and the shape of the trie; not what an entry's `place` and `created` mean.
 //!
 //! # Invariants
 //! - TRI-1: a branch has two or more leaves below it; a branch with one child has a branch as its child.
@@ -61,8 +61,8 @@ pub struct Entry {
     pub digest: [u8; 32],
     /// Carried along for the caller, in no digest: where the object's record is.
     pub place: u64,
-    /// Carried along for the caller, in no digest: the number of the commit that first wrote the id.
-    pub since: u32,
+    /// Carried along for the caller, in no digest: when the id was first written, in microseconds.
+    pub created: i64,
 }
 
 /// Which digests a trie has, so that a trie over children can never pass as a state.
@@ -127,7 +127,7 @@ impl Trie {
 
     /// Puts `entry` in the place of the entry with its key, and returns that one.
     ///
-    /// If the digests are equal, only `place` and `since` are replaced and every cached digest stays. After
+    /// If the digests are equal, only `place` and `created` are replaced and every cached digest stays. After
     /// an error the trie is as it was.
     ///
     /// # Errors
@@ -170,14 +170,14 @@ impl Trie {
     }
 
     /// All entries in the order of their key paths.
-    pub fn iter<'a>(&self, source: &'a dyn NodeSource) -> Iter<'a> {
+    pub fn iter<S: NodeSource>(&self, source: S) -> Iter<S> {
         Iter::new(self.top.clone(), source)
     }
 
     /// What changed from this trie to `newer`, in the order of the key paths.
     ///
     /// Parts that both share in memory, or whose cached digests are equal, are not visited. A change of
-    /// `place` or `since` alone is none.
+    /// `place` or `created` alone is none.
     pub fn diff<'a>(&self, newer: &Self, source: &'a dyn NodeSource) -> Diff<'a> {
         Diff::new(self.top.as_ref(), newer.top.as_ref(), source)
     }

@@ -8,8 +8,8 @@
 //!
 //! # Invariants
 //! TRI-4; see trie/mod.rs. The digest covers key paths, object digests, the shape and the count of each
-//! node, but not `place` and `since`: a wrong place leads to a node or a record with another digest, which
-//! is refused there; `since` is only as good as the storage.
+//! node, but not `place` and `created`: a wrong place leads to a node or a record with another digest, which
+//! is refused there; `created` is only as good as the storage.
 //!
 //! # Format
 //! docs/proofs.md, "Nodes in storage".
@@ -54,6 +54,34 @@ pub trait NodeSource: Sync {
     /// The shape of the stored nodes' digests.
     fn shape(&self) -> Shape {
         Shape::State
+    }
+}
+
+impl<S: NodeSource + Send + ?Sized> NodeSource for std::sync::Arc<S> {
+    fn load(&self, stored: &StoredNode) -> Result<Vec<u8>> {
+        S::load(self, stored)
+    }
+
+    fn suite(&self) -> HashSuite {
+        S::suite(self)
+    }
+
+    fn shape(&self) -> Shape {
+        S::shape(self)
+    }
+}
+
+impl<S: NodeSource + ?Sized> NodeSource for &S {
+    fn load(&self, stored: &StoredNode) -> Result<Vec<u8>> {
+        S::load(self, stored)
+    }
+
+    fn suite(&self) -> HashSuite {
+        S::suite(self)
+    }
+
+    fn shape(&self) -> Shape {
+        S::shape(self)
     }
 }
 
@@ -193,7 +221,7 @@ fn put_entry(out: &mut Vec<u8>, entry: &Entry) {
     out.extend_from_slice(entry.key.as_bytes());
     out.extend_from_slice(&entry.digest);
     out.extend_from_slice(&entry.place.to_le_bytes());
-    out.extend_from_slice(&entry.since.to_le_bytes());
+    out.extend_from_slice(&entry.created.to_le_bytes());
 }
 
 fn take_entry(reader: &mut Reader<'_>) -> Result<Entry, DecodeError> {
@@ -201,7 +229,7 @@ fn take_entry(reader: &mut Reader<'_>) -> Result<Entry, DecodeError> {
         key: KeyPath::from_bytes(reader.array()?),
         digest: reader.array()?,
         place: reader.u64()?,
-        since: reader.u32()?,
+        created: reader.i64()?,
     })
 }
 

@@ -18,16 +18,16 @@ use super::{Entry, NodeSource};
 use crate::error::Result;
 
 /// The entries of a trie; see [`super::Trie::iter`]. After an error it is at its end for good.
-pub struct Iter<'a> {
-    source: &'a dyn NodeSource,
+pub struct Iter<S> {
+    source: S,
     /// The top, until the first call.
     top: Option<Child>,
     /// The branches above, each with the position of the child to visit next.
     path: Vec<(Arc<Branch>, usize)>,
 }
 
-impl<'a> Iter<'a> {
-    pub(super) fn new(top: Option<Child>, source: &'a dyn NodeSource) -> Self {
+impl<S: NodeSource> Iter<S> {
+    pub(super) fn new(top: Option<Child>, source: S) -> Self {
         Self {
             source,
             top,
@@ -42,7 +42,7 @@ impl<'a> Iter<'a> {
 
     fn step(&mut self) -> Result<Option<Entry>> {
         if let Some(top) = self.top.take() {
-            match loaded_branch(&top, 0, self.source)? {
+            match loaded_branch(&top, 0, &self.source)? {
                 Some(branch) => self.enter(branch),
                 None => return Ok(leaf_of(&top)),
             }
@@ -57,7 +57,7 @@ impl<'a> Iter<'a> {
                 continue;
             };
             *position += 1;
-            match loaded_branch(child, level, self.source)? {
+            match loaded_branch(child, level, &self.source)? {
                 Some(branch) => self.enter(branch),
                 None => return Ok(leaf_of(child)),
             }
@@ -72,7 +72,7 @@ fn leaf_of(child: &Child) -> Option<Entry> {
     }
 }
 
-impl Iterator for Iter<'_> {
+impl<S: NodeSource> Iterator for Iter<S> {
     type Item = Result<Entry>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -84,4 +84,4 @@ impl Iterator for Iter<'_> {
     }
 }
 
-impl std::iter::FusedIterator for Iter<'_> {}
+impl<S: NodeSource> std::iter::FusedIterator for Iter<S> {}

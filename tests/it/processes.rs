@@ -111,7 +111,7 @@ fn sixteen_processes_put_250_each_and_nothing_is_lost() {
         }
     }
     // One chain: every commit's parent is the one before it.
-    let commits: Vec<_> = memory.commits().collect();
+    let commits: Vec<_> = memory.commits().map(Result::unwrap).collect();
     assert_eq!(commits.len(), WRITERS * PUTS + 1);
     assert!(
         commits

@@ -49,11 +49,15 @@ pub(super) fn log(context: &mut Context, verb: &Log) -> Done {
     let wanted = Wanted::new(context, verb, now)?;
     let commits = memory
         .commits()
-        .filter(|info| info.commit.seq <= newest && wanted.has_commit(&info.commit))
+        .filter(|info| {
+            info.as_ref()
+                .map_or(true, |info| info.commit.seq <= newest && wanted.has_commit(&info.commit))
+        })
         .take(verb.limit.unwrap_or(usize::MAX));
-    let (first, rest) = first_of(commits);
+    let (first, rest) = first_of(commits)?;
     let mut timeline = Timeline::new(first.iter().map(CommitInfo::lane));
-    for info in first.into_iter().chain(rest) {
+    for info in first.into_iter().map(Ok).chain(rest) {
+        let info = info?;
         let counts = memory.commit_counts(&info)?;
         if context.output.is_json() {
             context.output.document(&json::commit(&memory, &info, counts)?)?;
@@ -102,9 +106,10 @@ pub(super) fn log(context: &mut Context, verb: &Log) -> Done {
 
 /// The first commits, which tell how many lanes there are to draw, and the others.
 fn first_of(
-    mut commits: impl Iterator<Item = CommitInfo>,
-) -> (Vec<CommitInfo>, impl Iterator<Item = CommitInfo>) {
-    (commits.by_ref().take(ROWS_ALIGNED).collect(), commits)
+    mut commits: impl Iterator<Item = Result<CommitInfo>>,
+) -> Result<(Vec<CommitInfo>, impl Iterator<Item = Result<CommitInfo>>)> {
+    let first = commits.by_ref().take(ROWS_ALIGNED).collect::<Result<_>>()?;
+    Ok((first, commits))
 }
 
 /// The commit that a rollback, undo or redo is about.

@@ -110,6 +110,7 @@ impl Completion {
         let digests = memory
             .commits()
             .take(COMMITS)
+            .flatten()
             .flat_map(|info| [*info.digest.as_bytes(), *info.commit.root.as_bytes()]);
         let mut found: Vec<String> = digests
             .filter(|digest| to_hex(digest).starts_with(start))

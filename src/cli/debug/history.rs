@@ -171,6 +171,7 @@ fn lanes(shell: &mut Shell<'_>, _: &Arguments) -> Done {
     let memory = shell.memory()?;
     let mut lanes: Vec<Lane> = Vec::new();
     for info in shell.commits()? {
+        let info = info?;
         match lanes.iter_mut().find(|lane| lane.name == info.lane()) {
             Some(lane) => {
                 lane.commits += 1;
@@ -220,11 +221,5 @@ fn references(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
 
 /// The commit before this one, in its chain.
 pub(super) fn before(shell: &Shell<'_>, info: &CommitInfo) -> Result<Option<crate::engine::View>> {
-    let Some(seq) = info.commit.seq.checked_sub(1) else {
-        return Ok(None);
-    };
-    let view = shell
-        .memory()?
-        .view_at(&Revision::Seq(seq), &shell.context.lane())?;
-    Ok(Some(view))
+    Ok(shell.memory()?.view_before(info)?)
 }

@@ -155,10 +155,10 @@ impl<'a> Shell<'a> {
     }
 
     /// The commits up to the state that is looked at, newest first.
-    pub(super) fn commits(&self) -> Result<impl Iterator<Item = CommitInfo> + use<>> {
+    pub(super) fn commits(&self) -> Result<impl Iterator<Item = Result<CommitInfo>> + use<>> {
         let newest = self.view()?.commit().commit.seq;
         let commits = self.memory()?.commits();
-        Ok(commits.filter(move |info| info.commit.seq <= newest))
+        Ok(commits.filter(move |info| info.as_ref().map_or(true, |info| info.commit.seq <= newest)))
     }
 
     /// Carries out one line.

@@ -83,7 +83,7 @@ pub(super) const COMMANDS: &[Command] = &[
 fn roots(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     let memory = shell.memory()?;
     let limit = arguments.limit()?;
-    let commits: Vec<_> = shell.commits()?.collect();
+    let commits: Vec<_> = shell.commits()?.collect::<Result<_>>()?;
     let mut first = std::collections::HashMap::new();
     for info in commits.iter().rev() {
         first.entry(info.commit.root).or_insert(info.commit.seq);

@@ -34,8 +34,9 @@ pub(in crate::cli) fn history(memory: &Memory, view: &View, most: usize) -> Resu
     let mut rows = BTreeMap::new();
     let commits = memory
         .commits()
-        .skip_while(|info| info.commit.seq > head.commit.seq);
+        .skip_while(|info| info.as_ref().is_ok_and(|info| info.commit.seq > head.commit.seq));
     for info in commits.take(most) {
+        let info = info?;
         let mut row = row(memory, &info)?;
         row.tags = names.remove(&info.digest).unwrap_or_default();
         let number = picture.push(row);

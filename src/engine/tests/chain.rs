@@ -66,7 +66,7 @@ fn open_with_second(change: impl FnOnce(&mut Commit)) -> crate::Result<Memory> {
         key: SUITE.key_path("a"),
         digest: *encoded.digest.as_bytes(),
         place: 0,
-        since: 1,
+        created: 1,
     };
     trie.insert(entry, &NoSource).unwrap();
     history.append(&first.commit);
@@ -90,7 +90,7 @@ fn sto_1_a_commit_that_does_not_follow_is_not_believed() {
     let memory = open_with_second(|_| {}).unwrap();
     assert_eq!(memory.view().len(), 1);
     let changes: [(&str, Change); 5] = [
-        ("its parent is not the head", |commit| {
+        ("its parent is not the commit before it", |commit| {
             commit.parents = vec![crate::digest::CommitDigest::from_bytes([7; 32])];
         }),
         ("its number does not follow", |commit| commit.seq = 2),

@@ -157,13 +157,13 @@ fn unequal_maps_have_unequal_roots() {
 }
 
 #[test]
-fn place_and_since_are_in_no_digest() {
+fn place_and_created_are_in_no_digest() {
     let mut random = Random::new(4);
     let base = random.entries(40);
     let trie = trie_of(base.iter().copied());
     let moved = trie_of(base.iter().map(|entry| Entry {
         place: entry.place ^ 1,
-        since: 7,
+        created: 7,
         ..*entry
     }));
     assert_eq!(root(&trie), root(&moved));
@@ -188,7 +188,7 @@ fn keys_that_share_40_and_252_bits_and_weak_keys() {
                     key,
                     digest: random.bytes(),
                     place: number,
-                    since: 1,
+                    created: 1,
                 };
                 if number % 5 == 4 {
                     Step::Remove(key)
@@ -227,7 +227,7 @@ fn sixteen_leaves_on_the_last_level_are_64_branches_deep() {
             key: KeyPath::from_bytes(path),
             digest: [digit; 32],
             place: 0,
-            since: 0,
+            created: 0,
         }
     });
     let trie = trie_of(last.clone());
@@ -271,7 +271,7 @@ fn tri_2_an_edit_forgets_the_digests_on_its_path_and_no_others() {
 
     let same = Entry {
         place: 99,
-        since: 98,
+        created: 98,
         ..all[7]
     };
     assert_eq!(trie.insert(same, &NoSource).unwrap(), Some(all[7]));

@@ -13,7 +13,7 @@ fn walking_node_by_node_finds_every_entry_and_every_digest_again() {
                     key,
                     digest: [number; 32],
                     place: 0,
-                    since: 0,
+                    created: 0,
                 };
                 trie.insert(entry, &NoSource).unwrap();
             }
@@ -62,7 +62,7 @@ fn a_path_to_nowhere_has_no_node() {
             key: BLAKE3.key_path(id),
             digest: [1; 32],
             place: 0,
-            since: 0,
+            created: 0,
         };
         trie.insert(entry, &NoSource).unwrap();
     }

@@ -21,7 +21,7 @@ fn sizes_of_nodes() {
 fn tries_and_what_walks_them_go_from_thread_to_thread() {
     fn assert_send_and_sync<T: Send + Sync>() {}
     assert_send_and_sync::<Trie>();
-    assert_send_and_sync::<Iter<'static>>();
+    assert_send_and_sync::<Iter<NoSource>>();
     assert_send_and_sync::<Diff<'static>>();
 }
 

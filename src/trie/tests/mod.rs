@@ -105,7 +105,7 @@ impl Random {
             key,
             digest,
             place: self.next(),
-            since: self.next() as u32,
+            created: self.next().cast_signed(),
         }
     }
 
@@ -147,7 +147,7 @@ fn entry() -> impl Strategy<Value = Entry> {
         key,
         digest: [digest; 32],
         place,
-        since: place as u32 + 1,
+        created: place.cast_signed() + 1,
     })
 }
 

@@ -182,7 +182,7 @@ fn read(top: StoredNode, storage: &Storage) -> (Vec<Entry>, Option<Error>) {
     (found, failed)
 }
 
-/// Bytes of an encoded branch that no digest covers: `place` and `since` of its leaves, `place` of its
+/// Bytes of an encoded branch that no digest covers: `place` and `created` of its leaves, `place` of its
 /// branches.
 fn uncovered(bytes: &[u8]) -> Vec<bool> {
     if bytes[0] == 1 {
@@ -193,7 +193,7 @@ fn uncovered(bytes: &[u8]) -> Vec<bool> {
     let mut marks = vec![false; 6];
     for digit in (0..16).filter(|digit| bitmap & (1 << digit) != 0) {
         let (covered, length) = if leaves & (1 << digit) != 0 {
-            (64, 76)
+            (64, 80)
         } else {
             (40, 48)
         };
@@ -313,7 +313,7 @@ fn tri_1_nodes_that_no_trie_has_are_refused_even_under_their_own_digest() {
         let mut path = random.bytes();
         path[0] = digit << 4;
         let digest = random.bytes();
-        let bytes = [&path[..], &digest, &[0; 12]].concat();
+        let bytes = [&path[..], &digest, &[0; 16]].concat();
         (hasher.leaf(&KeyPath::from_bytes(path), &digest), bytes)
     };
     let branch = |count: u64| {

@@ -24,7 +24,7 @@ fn entry(key: KeyPath, number: u8) -> Entry {
         key,
         digest: std::array::from_fn(|at| number.wrapping_mul(31).wrapping_add(at as u8)),
         place: 0,
-        since: 0,
+        created: 0,
     }
 }
 

@@ -14,7 +14,7 @@ fn document_about(id: &str, held: &[&str]) -> serde_json::Value {
             key,
             digest: [place as u8 + 1; 32],
             place: 0,
-            since: 0,
+            created: 0,
         };
         trie.insert(entry, &NoSource).unwrap();
     }

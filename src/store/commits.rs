@@ -1,0 +1,160 @@
+//! The kept commits: by place in the line, by number, by digest and by root; and the gaps between them.
+//!
+//! # Layer
+//! L4. Derived: rebuilt from the log at open. Knows commits, not objects.
+//!
+//! # Invariants
+//! - CTL-1: kept commits stand in rising seq; between two of them is nothing, or one gap that names what was thinned.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use crate::digest::{CommitDigest, Root};
+use crate::log::Locator;
+use crate::object::Commit;
+use crate::trie::Trie;
+
+/// The lane of commits without session and actor.
+const DEFAULT_LANE: &str = "default";
+
+/// How many ids differ between two states.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChangeCounts {
+    /// Ids that only the newer state has.
+    pub added: u64,
+    /// Ids with another version in the newer state.
+    pub changed: u64,
+    /// Ids that only the older state has.
+    pub removed: u64,
+}
+
+impl ChangeCounts {
+    /// What ids come to, each given as whether the older and the newer state have it.
+    pub(crate) fn of(changes: impl Iterator<Item = (bool, bool)>) -> Self {
+        let mut counts = Self::default();
+        changes.for_each(|(old, new)| counts.add(old, new));
+        counts
+    }
+
+    /// Counts one id whose versions in the two states differ.
+    pub(crate) fn add(&mut self, old: bool, new: bool) {
+        match (old, new) {
+            (false, _) => self.added += 1,
+            (true, true) => self.changed += 1,
+            (true, false) => self.removed += 1,
+        }
+    }
+
+    /// All of them together.
+    pub fn total(self) -> u64 {
+        self.added + self.changed + self.removed
+    }
+}
+
+/// A kept commit.
+pub(crate) struct CommitEntry {
+    pub(crate) digest: CommitDigest,
+    pub(crate) commit: Commit,
+    /// The batch that holds the commit.
+    pub(crate) batch: u64,
+    /// Where its record is.
+    pub(crate) place: Locator,
+    /// Where the first record is that states its map, or what of it changed, with times; if the log was rewritten.
+    pub(crate) stated: Option<Locator>,
+    /// What it changed against the kept commit before it, counted when first asked for.
+    pub(crate) counts: OnceLock<ChangeCounts>,
+    /// The state it names, once it was asked for; ask [`super::Store::state`].
+    pub(super) trie: OnceLock<Trie>,
+}
+
+/// The lane of a commit or reference: its session, else its actor, else `default`.
+pub(crate) fn lane_of<'a>(session: Option<&'a str>, actor: Option<&'a str>) -> &'a str {
+    session.or(actor).unwrap_or(DEFAULT_LANE)
+}
+
+impl CommitEntry {
+    pub(crate) fn lane(&self) -> &str {
+        lane_of(self.commit.session.as_deref(), self.commit.actor.as_deref())
+    }
+
+    pub(crate) fn seq(&self) -> u64 {
+        self.commit.seq
+    }
+}
+
+/// A run of commits that retention thinned: only their digests are left, in one record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gap {
+    /// Number of the first.
+    pub(crate) first: u64,
+    /// How many.
+    pub(crate) count: u64,
+    /// Where the record is.
+    pub(crate) place: Locator,
+}
+
+/// The line of kept commits.
+#[derive(Default)]
+pub(super) struct Line {
+    kept: Vec<Arc<CommitEntry>>,
+    by_digest: BTreeMap<CommitDigest, usize>,
+    /// The newest commit with each root.
+    by_root: BTreeMap<Root, usize>,
+    gaps: Vec<Gap>,
+}
+
+impl Line {
+    pub(super) fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    pub(super) fn last(&self) -> Option<&Arc<CommitEntry>> {
+        self.kept.last()
+    }
+
+    pub(super) fn get(&self, index: usize) -> Option<&Arc<CommitEntry>> {
+        self.kept.get(index)
+    }
+
+    /// The place in the line of commit `seq`, or where it would be.
+    pub(super) fn position(&self, seq: u64) -> Result<usize, usize> {
+        self.kept.binary_search_by_key(&seq, |entry| entry.seq())
+    }
+
+    pub(super) fn by_digest(&self, digest: CommitDigest) -> Option<usize> {
+        self.by_digest.get(&digest).copied()
+    }
+
+    pub(super) fn by_root(&self, root: Root) -> Option<usize> {
+        self.by_root.get(&root).copied()
+    }
+
+    /// The commits whose digest starts with the bytes from `low` to `high`.
+    pub(super) fn commits_between(&self, low: CommitDigest, high: CommitDigest) -> Vec<usize> {
+        self.by_digest.range(low..=high).map(|(_, &index)| index).collect()
+    }
+
+    /// For each root from `low` to `high`, the newest commit that has it.
+    pub(super) fn roots_between(&self, low: Root, high: Root) -> Vec<usize> {
+        self.by_root.range(low..=high).map(|(_, &index)| index).collect()
+    }
+
+    pub(super) fn gaps(&self) -> &[Gap] {
+        &self.gaps
+    }
+
+    pub(super) fn push_gap(&mut self, gap: Gap) {
+        self.gaps.push(gap);
+    }
+
+    pub(super) fn push(&mut self, entry: Arc<CommitEntry>) {
+        let index = self.kept.len();
+        debug_assert!(
+            self.kept.last().is_none_or(|last| last.seq() < entry.seq()),
+            "CTL-1"
+        );
+        self.by_digest.insert(entry.digest, index);
+        self.by_root.insert(entry.commit.root, index);
+        self.kept.push(entry);
+    }
+}

@@ -1,0 +1,65 @@
+//! What a lane may undo and redo: its own commits, newest first.
+//!
+//! # Layer
+//! L4.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::digest::CommitDigest;
+use crate::error::Result;
+
+use super::Store;
+use super::commits::CommitEntry;
+
+impl Store {
+    /// The commits of a lane, newest first, but for the first commit of all.
+    fn of_lane<'a>(&'a self, lane: &'a str) -> impl Iterator<Item = Result<Arc<CommitEntry>>> + 'a {
+        let entries = (0..self.kept()).rev().map(|index| self.commit_at(index));
+        entries
+            .filter_map(Result::transpose)
+            .filter(move |entry| {
+                entry
+                    .as_ref()
+                    .map_or(true, |entry| entry.lane() == lane && entry.commit.op.as_str() != "init")
+            })
+    }
+
+    /// The newest commit of the lane that is neither an undo nor a redo, and not undone.
+    ///
+    /// # Errors
+    /// As [`Self::commit_at`].
+    pub(crate) fn to_undo(&self, lane: &str) -> Result<Option<Arc<CommitEntry>>> {
+        // What is met on the way back undoes or redoes what comes further back.
+        let (mut undone, mut redone) = (HashSet::new(), HashSet::new());
+        for entry in self.of_lane(lane) {
+            let entry = entry?;
+            match (entry.commit.op.as_str(), entry.commit.target) {
+                ("undo", Some(target)) if !redone.remove(&target) => drop(undone.insert(target)),
+                ("redo", Some(target)) => drop(redone.insert(target)),
+                ("undo", Some(_)) => {}
+                _ if undone.contains(&entry.digest) => {}
+                _ => return Ok(Some(entry)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The commit that the lane's newest undo reversed, if the lane has not committed since.
+    ///
+    /// # Errors
+    /// As [`Self::commit_at`].
+    pub(crate) fn to_redo(&self, lane: &str) -> Result<Option<Arc<CommitEntry>>> {
+        let mut redone: HashSet<CommitDigest> = HashSet::new();
+        for entry in self.of_lane(lane) {
+            let entry = entry?;
+            match (entry.commit.op.as_str(), entry.commit.target) {
+                ("undo", Some(target)) if !redone.remove(&target) => return self.by_digest(target),
+                ("redo", Some(target)) => drop(redone.insert(target)),
+                ("undo", Some(_)) => {}
+                _ => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+}

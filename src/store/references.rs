@@ -1,0 +1,78 @@
+//! Names for commits: snapshots with their rings, drafts, rejected changes, pins.
+//!
+//! # Layer
+//! L4. Derived: rebuilt from the log at open. Knows names, not what they name.
+//!
+//! # Invariants
+//! - CTL-2: a lane's ring holds its newest [`RING`] automatic snapshots, oldest first.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::object::{Reference, ReferenceClass, ReferenceName};
+
+/// How many automatic snapshots a lane keeps, and how many rejected changes a store keeps.
+pub(crate) const RING: usize = 20;
+
+/// A reference as the log has it.
+pub(crate) struct ReferenceEntry {
+    pub(crate) reference: Reference,
+    pub(crate) batch: u64,
+}
+
+/// References by name.
+#[derive(Default)]
+pub(crate) struct References {
+    by_name: BTreeMap<ReferenceName, ReferenceEntry>,
+    rings: BTreeMap<String, VecDeque<ReferenceName>>,
+    rejected: VecDeque<ReferenceName>,
+}
+
+impl References {
+    pub(crate) fn get(&self, name: &ReferenceName) -> Option<&ReferenceEntry> {
+        self.by_name.get(name)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &ReferenceEntry> {
+        self.by_name.values()
+    }
+
+    /// The automatic snapshots of a lane, newest first.
+    pub(crate) fn ring(&self, lane: &str) -> impl Iterator<Item = &ReferenceEntry> {
+        let names = self.rings.get(lane).into_iter();
+        let names = names.flat_map(|names| names.iter().rev());
+        names.filter_map(|name| self.by_name.get(name))
+    }
+
+    /// Takes in a reference record; the newest of a name counts, and capped classes drop their oldest.
+    pub(super) fn push(&mut self, reference: Reference, batch: u64) {
+        let name = reference.name.clone();
+        if reference.commit.is_none() {
+            self.by_name.remove(&name);
+            self.rings
+                .values_mut()
+                .for_each(|names| names.retain(|known| *known != name));
+            self.rejected.retain(|known| *known != name);
+            return;
+        }
+        let capped = if let Some(lane) = &reference.lane {
+            Some(self.rings.entry(lane.clone()).or_default())
+        } else if name.class() == ReferenceClass::Rejected {
+            Some(&mut self.rejected)
+        } else {
+            None
+        };
+        let dropped = capped.and_then(|names| {
+            names.push_back(name.clone());
+            // CTL-2: the oldest leaves when the ring is full.
+            if names.len() > RING {
+                names.pop_front()
+            } else {
+                None
+            }
+        });
+        if let Some(dropped) = dropped {
+            self.by_name.remove(&dropped);
+        }
+        self.by_name.insert(name, ReferenceEntry { reference, batch });
+    }
+}

@@ -1,0 +1,155 @@
+//! Records that stand only in a rewritten log: gaps, erased records, and maps with times.
+//!
+//! # Layer
+//! L4. Bytes to meaning and back; no log, no state.
+//!
+//! # Format
+//! docs/format.md, "Rewritten logs".
+
+use crate::codec::{self, DecodeError, Reader};
+use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, ObjectDigest};
+use crate::log::{Locator, Record, RecordKind};
+
+use super::commits::Gap;
+
+/// Bytes of one entry of a base or delta record.
+pub(crate) const STATED_BYTES: usize = 80;
+
+/// What stands where a record was that was erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Erased {
+    /// The key path of the object; `None` where a content or a text was.
+    pub(crate) key: Option<KeyPath>,
+    /// The digest of what was erased.
+    pub(crate) digest: [u8; DIGEST_LEN],
+    /// The commit that erased it: who, when and why. All zero for what was lost and could not be salvaged.
+    pub(crate) by: CommitDigest,
+}
+
+impl Erased {
+    pub(crate) fn decode(body: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(body);
+        let key: [u8; DIGEST_LEN] = reader.array()?;
+        let erased = Self {
+            key: (key != [0; DIGEST_LEN]).then(|| KeyPath::from_bytes(key)),
+            digest: reader.array()?,
+            by: CommitDigest::from_bytes(reader.array()?),
+        };
+        reader.finish()?;
+        Ok(erased)
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let key = self.key.map_or([0; DIGEST_LEN], |key| *key.as_bytes());
+        [key, self.digest, *self.by.as_bytes()].concat()
+    }
+}
+
+/// One id in a base or delta record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StatedEntry {
+    pub(crate) key: KeyPath,
+    /// `None` in a delta: the id is not in the state any more.
+    pub(crate) digest: Option<ObjectDigest>,
+    /// When the id was first written, in microseconds.
+    pub(crate) created: i64,
+    /// When this version was written to the id, in microseconds.
+    pub(crate) updated: i64,
+}
+
+impl StatedEntry {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.key.as_bytes());
+        out.extend_from_slice(&self.digest.map_or([0; DIGEST_LEN], |digest| *digest.as_bytes()));
+        out.extend_from_slice(&self.created.to_le_bytes());
+        out.extend_from_slice(&self.updated.to_le_bytes());
+    }
+
+    fn decode(bytes: &[u8; STATED_BYTES]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let key = KeyPath::from_bytes(reader.array()?);
+        let digest: [u8; DIGEST_LEN] = reader.array()?;
+        Ok(Self {
+            key,
+            digest: (digest != [0; DIGEST_LEN]).then(|| ObjectDigest::from_bytes(digest)),
+            created: reader.i64()?,
+            updated: reader.i64()?,
+        })
+    }
+}
+
+/// The map of a commit, or what changed of it.
+#[derive(Debug)]
+pub(super) struct Stated {
+    /// Whether it is the whole map.
+    pub(super) whole: bool,
+    /// Where its first record is.
+    pub(super) place: Locator,
+    /// By rising key path.
+    pub(super) entries: Vec<StatedEntry>,
+}
+
+impl Stated {
+    /// Adds one record to what the batch has stated so far.
+    pub(super) fn add(stated: &mut Option<Self>, record: &Record) -> Result<(), DecodeError> {
+        let whole = record.kind == RecordKind::Base;
+        let stated = stated.get_or_insert_with(|| Self {
+            whole,
+            place: record.locator,
+            entries: Vec::new(),
+        });
+        if stated.whole != whole {
+            return Err(DecodeError::Invalid("a batch states a whole map and a difference"));
+        }
+        for bytes in codec::as_arrays::<STATED_BYTES>(&record.body)? {
+            let entry = StatedEntry::decode(&bytes)?;
+            if stated.entries.last().is_some_and(|last| last.key >= entry.key) {
+                return Err(DecodeError::Invalid("the key paths do not rise"));
+            }
+            if whole && entry.digest.is_none() {
+                return Err(DecodeError::Invalid("a whole map holds an id without a version"));
+            }
+            stated.entries.push(entry);
+        }
+        Ok(())
+    }
+
+    /// The entry of `key` in one record.
+    pub(super) fn find(body: &[u8], key: &KeyPath) -> Result<Option<StatedEntry>, DecodeError> {
+        let (entries, rest) = body.as_chunks::<STATED_BYTES>();
+        if !rest.is_empty() {
+            return Err(DecodeError::Invalid("a record of a map is cut off"));
+        }
+        let at = entries.partition_point(|entry| entry[..DIGEST_LEN] < key.as_bytes()[..]);
+        let found = entries.get(at).filter(|entry| entry[..DIGEST_LEN] == key.as_bytes()[..]);
+        found.map(StatedEntry::decode).transpose()
+    }
+}
+
+/// The body of a gap record.
+pub(crate) fn encode_gap(first: u64, digests: &[CommitDigest]) -> Vec<u8> {
+    let mut body = first.to_le_bytes().to_vec();
+    digests.iter().for_each(|digest| body.extend_from_slice(digest.as_bytes()));
+    body
+}
+
+/// The commits that a gap record names.
+pub(super) fn gap_digests(body: &[u8]) -> Result<(u64, &[[u8; DIGEST_LEN]]), DecodeError> {
+    let mut reader = Reader::new(body);
+    let first = reader.u64()?;
+    let (digests, rest) = reader.bytes(reader.left())?.as_chunks::<DIGEST_LEN>();
+    if digests.is_empty() || !rest.is_empty() {
+        return Err(DecodeError::Invalid("a gap is not a run of digests"));
+    }
+    Ok((first, digests))
+}
+
+pub(super) fn decode_gap(record: &Record) -> Result<(Gap, Vec<CommitDigest>), DecodeError> {
+    let (first, digests) = gap_digests(&record.body)?;
+    let gap = Gap {
+        first,
+        count: digests.len() as u64,
+        place: record.locator,
+    };
+    Ok((gap, digests.iter().copied().map(CommitDigest::from_bytes).collect()))
+}
