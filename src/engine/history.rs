@@ -124,7 +124,9 @@ impl Memory {
         let total = store.kept() as u64;
         for index in 0..store.kept() {
             self.inner.options.step("commits", index as u64 + 1, total)?;
-            let Some(commit) = store.commit_at(index)? else { break };
+            let Some(commit) = store.commit_at(index)? else {
+                break;
+            };
             let now = store
                 .state(&commit)?
                 .get(&key, &*store)?
@@ -150,9 +152,7 @@ impl Memory {
         let (older, newer) = (older.state(), newer.state());
         let (most, nodes) = (older.trie.len() + newer.trie.len(), older.nodes_with(&newer));
         for change in older.diff(&newer, &nodes) {
-            self.inner
-                .options
-                .step("diff", changes.len() as u64 + 1, most)?;
+            self.inner.options.step("diff", changes.len() as u64 + 1, most)?;
             let change = change?;
             let object = match (&change.new, &change.old) {
                 (Some(entry), _) => newer.load(entry)?,

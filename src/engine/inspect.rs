@@ -128,9 +128,14 @@ impl Memory {
         let mut newer = self.view();
         for (done, index) in (1..).zip((0..store.kept()).rev()) {
             self.inner.options.step("history", done, total)?;
-            let Some(entry) = store.commit_at(index)? else { break };
+            let Some(entry) = store.commit_at(index)? else {
+                break;
+            };
             let older = View::new(Arc::clone(&self.inner), Arc::clone(&store), entry)?;
-            for change in older.trie.diff(&newer.trie, &older.state().nodes_with(&newer.state())) {
+            for change in older
+                .trie
+                .diff(&newer.trie, &older.state().nodes_with(&newer.state()))
+            {
                 let Some(entry) = change?.new.filter(|entry| (low..=high).contains(&entry.digest)) else {
                     continue;
                 };

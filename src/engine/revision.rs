@@ -168,7 +168,8 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
     let newest = store.head()?.seq();
     let thinned = |seq: u64| {
         let gap = store.gaps().into_iter();
-        gap.rev().find(|gap| (gap.first..gap.first + gap.count).contains(&seq))
+        gap.rev()
+            .find(|gap| (gap.first..gap.first + gap.count).contains(&seq))
     };
     let seq = match revision {
         Revision::Seq(seq) => Some(*seq),

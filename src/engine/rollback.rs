@@ -325,7 +325,10 @@ impl Inner {
                 Some(entry) => {
                     let object = head.load(entry)?;
                     if object.is_placeholder() {
-                        return Err(erased_error(format_args!("the version {} that this brings back", object.digest())));
+                        return Err(erased_error(format_args!(
+                            "the version {} that this brings back",
+                            object.digest()
+                        )));
                     }
                     let parent = object.parent().map(Id::new).transpose()?;
                     (Id::new(object.id())?, Placement::Under { parent, moved: true })

@@ -245,6 +245,10 @@ impl Memory {
             reason: self.inner.reason(reference.reason),
         };
         let store = self.inner.store();
-        self.inner.newest_references(&store).into_iter().map(info).collect()
+        self.inner
+            .newest_references(&store)
+            .into_iter()
+            .map(info)
+            .collect()
     }
 }

@@ -53,10 +53,7 @@ fn carry_over(state: &State, older: &State, mut known: Known) -> Result<Known> {
         let change = change?;
         for (state, entry) in [(older, change.old), (state, change.new)] {
             known.remove(&change.key);
-            let mut above = entry
-                .map(|entry| parent_of(state, &entry))
-                .transpose()?
-                .flatten();
+            let mut above = entry.map(|entry| parent_of(state, &entry)).transpose()?.flatten();
             // SUB-1: above an object that is not remembered nothing is.
             while let Some(key) = above.filter(|key| known.remove(key).is_some()) {
                 above = match state.entry_at(&key)? {

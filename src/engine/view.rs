@@ -237,14 +237,7 @@ impl View {
         let Some(entry) = self.entry_at(&self.key(id))? else {
             return Ok(None);
         };
-        let batch = self.store.records.batch_of(entry.place)?;
-        let updated = match self.store.of_batch(batch)? {
-            Some(commit) => match self.store.records.stated(&commit, &entry.key)? {
-                Some(stated) => Time::from_micros(stated.updated),
-                None => commit.commit.time,
-            },
-            None => self.entry.commit.time,
-        };
+        let updated = self.store.updated(&entry)?.unwrap_or(self.entry.commit.time);
         let created = Time::from_micros(entry.created);
         Ok(Some((created, updated)))
     }
@@ -263,8 +256,7 @@ impl View {
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read.
     pub fn prove(&self, id: &Id) -> Result<trie::Proof> {
-        self.trie
-            .prove(&self.key(id), self.store.suite, &*self.store)
+        self.trie.prove(&self.key(id), self.store.suite, &*self.store)
     }
 }
 

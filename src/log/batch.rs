@@ -70,7 +70,7 @@ impl Record {
     }
 }
 
-/// A batch that was read, without its seal and without records that this version may ignore.
+/// A batch that was read, without its seal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     /// Its number: the first is 1, and each is one more than the one before.
@@ -81,6 +81,22 @@ pub struct Batch {
     pub digest: BatchDigest,
     /// Its records, in order.
     pub records: Vec<Record>,
+    /// Records of kinds that this version may ignore: kept, and not understood.
+    pub ignorable: Vec<Ignorable>,
+}
+
+/// A record of a kind that this version may ignore.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ignorable {
+    kind: u8,
+    flags: u8,
+    body: Bytes,
+}
+
+impl Ignorable {
+    pub(super) fn new(kind: u8, flags: u8, body: Bytes) -> Self {
+        Self { kind, flags, body }
+    }
 }
 
 /// What `live` says about the head after a batch.
@@ -121,6 +137,23 @@ impl BatchBuilder {
         if body.len() <= frame::BODY_BYTES_MAX {
             frame::put_frame(&mut self.frames, kind, flags, body);
         }
+    }
+
+    /// Adds a record of a kind that this version may ignore.
+    pub fn add_ignorable(&mut self, record: &Ignorable) {
+        self.add_frame(record.kind, record.flags, &record.body);
+    }
+
+    /// This batch with the records of `next` behind its own.
+    #[must_use]
+    pub fn followed_by(mut self, next: Self) -> Self {
+        if self.count == 0 {
+            return next;
+        }
+        self.frames.extend_from_slice(&next.frames);
+        self.count += next.count;
+        self.longest = self.longest.max(next.longest);
+        self
     }
 
     /// Whether nothing was added.
@@ -211,6 +244,7 @@ pub(super) fn encode_group(
             commit,
             digest,
             records,
+            ignorable: Vec::new(),
         }
     });
     let batches = batches.collect();

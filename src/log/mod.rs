@@ -50,7 +50,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 pub use append::Durability;
-pub use batch::{Batch, BatchBuilder, HeadMark, Locator, Record};
+pub use batch::{Batch, BatchBuilder, HeadMark, Ignorable, Locator, Record};
 pub use check::{CheckItem, CheckSummary, Finding, Severity};
 pub use epoch::REWRITTEN;
 pub use format_file::{FORMAT, Format};

@@ -10,7 +10,7 @@
 //! # Format
 //! docs/format.md, "Batch and seal".
 
-use super::batch::{Batch, Locator, Record};
+use super::batch::{Batch, Ignorable, Locator, Record};
 use super::frame::{FRAME_ALIGNMENT, FrameError, FrameSeed, RecordKind, parse_frame};
 use super::seal::Seal;
 use crate::bytes::Bytes;
@@ -85,6 +85,7 @@ impl Window {
     pub(super) fn batch_at(&self, offset: u64, chain: Chain) -> Result<Scanned, Stop> {
         let number = chain.batch.wrapping_add(1);
         let mut records = Vec::new();
+        let mut ignorable = Vec::new();
         let mut at = offset;
         loop {
             let rest = self.from(at);
@@ -118,6 +119,7 @@ impl Window {
                     commit: seal.commit,
                     digest,
                     records,
+                    ignorable,
                 };
                 let end = at + header.framed_bytes() as u64;
                 return Ok(Scanned {
@@ -128,19 +130,19 @@ impl Window {
                     synced_upto: seal.synced_upto,
                 });
             }
-            if let Some(kind) = RecordKind::from_tag(header.kind) {
-                let start = (at - self.base) as usize + header.body_range().start;
-                // SCN-2: a body is a view into the window.
-                let body = self.bytes.slice(start..start + header.body_length);
-                let body = body.ok_or_else(|| stop(FrameError::Invalid("a frame is cut off")))?;
-                let locator = Locator::new(self.segment, at);
-                records.push(Record {
+            let start = (at - self.base) as usize + header.body_range().start;
+            // SCN-2: a body is a view into the window.
+            let body = self.bytes.slice(start..start + header.body_length);
+            let body = body.ok_or_else(|| stop(FrameError::Invalid("a frame is cut off")))?;
+            match RecordKind::from_tag(header.kind) {
+                Some(kind) => records.push(Record {
                     kind,
                     flags: header.flags,
-                    locator,
+                    locator: Locator::new(self.segment, at),
                     batch: number,
                     body,
-                });
+                }),
+                None => ignorable.push(Ignorable::new(header.kind, header.flags, body)),
             }
             at += header.framed_bytes() as u64;
         }

@@ -131,7 +131,10 @@ impl Line {
 
     /// The commits whose digest starts with the bytes from `low` to `high`.
     pub(super) fn commits_between(&self, low: CommitDigest, high: CommitDigest) -> Vec<usize> {
-        self.by_digest.range(low..=high).map(|(_, &index)| index).collect()
+        self.by_digest
+            .range(low..=high)
+            .map(|(_, &index)| index)
+            .collect()
     }
 
     /// For each root from `low` to `high`, the newest commit that has it.

@@ -16,13 +16,11 @@ impl Store {
     /// The commits of a lane, newest first, but for the first commit of all.
     fn of_lane<'a>(&'a self, lane: &'a str) -> impl Iterator<Item = Result<Arc<CommitEntry>>> + 'a {
         let entries = (0..self.kept()).rev().map(|index| self.commit_at(index));
-        entries
-            .filter_map(Result::transpose)
-            .filter(move |entry| {
-                entry
-                    .as_ref()
-                    .map_or(true, |entry| entry.lane() == lane && entry.commit.op.as_str() != "init")
+        entries.filter_map(Result::transpose).filter(move |entry| {
+            entry.as_ref().map_or(true, |entry| {
+                entry.lane() == lane && entry.commit.op.as_str() != "init"
             })
+        })
     }
 
     /// The newest commit of the lane that is neither an undo nor a redo, and not undone.

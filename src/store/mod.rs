@@ -10,12 +10,15 @@
 //! - STO-1: a commit is taken in only if its parent, number, time, history root and root come out as it says.
 //! - STO-2: what is published is in the log; nothing in memory is ahead of it.
 
+#![allow(dead_code, reason = "the engine's garbage collection comes next")]
+
 mod catalog;
 mod commits;
 mod lane;
 mod records;
 mod references;
 mod replay;
+mod rewrite;
 mod rewritten;
 mod states;
 mod versions;
@@ -29,6 +32,7 @@ use crate::digest::{CommitDigest, HashSuite, Root};
 use crate::error::{Error, Result};
 use crate::log::{Batch, LogReader};
 use crate::object::{HistoryTree, Time};
+use crate::trie::Entry;
 
 use catalog::Catalog;
 pub use commits::ChangeCounts;
@@ -164,6 +168,20 @@ impl Store {
             }
         }
         Ok(low)
+    }
+
+    /// When the version of an entry was written to its id, if its commit is kept.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a record cannot be read.
+    pub(crate) fn updated(&self, entry: &Entry) -> Result<Option<Time>> {
+        let Some(commit) = self.of_batch(self.records.batch_of(entry.place)?)? else {
+            return Ok(None);
+        };
+        let stated = self.records.stated(&commit, &entry.key)?;
+        Ok(Some(stated.map_or(commit.commit.time, |stated| {
+            Time::from_micros(stated.updated)
+        })))
     }
 
     /// Places in the line of the kept commits whose digest lies between the two.

@@ -49,6 +49,11 @@ impl Records {
         }
     }
 
+    /// Reads what the log holds.
+    pub(super) fn reader(&self) -> &LogReader {
+        &self.reader
+    }
+
     /// How many versions of objects are kept.
     pub(crate) fn versions(&self) -> u64 {
         (self.objects.read().len() as u64).saturating_sub(self.erased())

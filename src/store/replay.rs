@@ -238,9 +238,7 @@ fn check_chain(store: &Store, contents: &Contents, commit: &Commit) -> Result<Hi
         None if !commit.parents.is_empty() => "the first commit has a parent",
         Some(parent) if commit.parents.first() != Some(&parent) => "its parent is not the commit before it",
         _ if commit.seq != history.size() => "its number does not follow its parent's",
-        _ if head.is_some_and(|head| commit.time <= head.commit.time) => {
-            "its time is not after its parent's"
-        }
+        _ if head.is_some_and(|head| commit.time <= head.commit.time) => "its time is not after its parent's",
         _ if commit.history_root != history.root() => "its history root does not fit the chain",
         _ => return Ok(history),
     };

@@ -99,7 +99,9 @@ impl Stated {
             entries: Vec::new(),
         });
         if stated.whole != whole {
-            return Err(DecodeError::Invalid("a batch states a whole map and a difference"));
+            return Err(DecodeError::Invalid(
+                "a batch states a whole map and a difference",
+            ));
         }
         for bytes in codec::as_arrays::<STATED_BYTES>(&record.body)? {
             let entry = StatedEntry::decode(&bytes)?;
@@ -121,7 +123,9 @@ impl Stated {
             return Err(DecodeError::Invalid("a record of a map is cut off"));
         }
         let at = entries.partition_point(|entry| entry[..DIGEST_LEN] < key.as_bytes()[..]);
-        let found = entries.get(at).filter(|entry| entry[..DIGEST_LEN] == key.as_bytes()[..]);
+        let found = entries
+            .get(at)
+            .filter(|entry| entry[..DIGEST_LEN] == key.as_bytes()[..]);
         found.map(StatedEntry::decode).transpose()
     }
 }
@@ -129,7 +133,9 @@ impl Stated {
 /// The body of a gap record.
 pub(crate) fn encode_gap(first: u64, digests: &[CommitDigest]) -> Vec<u8> {
     let mut body = first.to_le_bytes().to_vec();
-    digests.iter().for_each(|digest| body.extend_from_slice(digest.as_bytes()));
+    digests
+        .iter()
+        .for_each(|digest| body.extend_from_slice(digest.as_bytes()));
     body
 }
 
@@ -151,5 +157,8 @@ pub(super) fn decode_gap(record: &Record) -> Result<(Gap, Vec<CommitDigest>), De
         count: digests.len() as u64,
         place: record.locator,
     };
-    Ok((gap, digests.iter().copied().map(CommitDigest::from_bytes).collect()))
+    Ok((
+        gap,
+        digests.iter().copied().map(CommitDigest::from_bytes).collect(),
+    ))
 }

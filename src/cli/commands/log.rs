@@ -50,8 +50,9 @@ pub(super) fn log(context: &mut Context, verb: &Log) -> Done {
     let commits = memory
         .commits()
         .filter(|info| {
-            info.as_ref()
-                .map_or(true, |info| info.commit.seq <= newest && wanted.has_commit(&info.commit))
+            info.as_ref().map_or(true, |info| {
+                info.commit.seq <= newest && wanted.has_commit(&info.commit)
+            })
         })
         .take(verb.limit.unwrap_or(usize::MAX));
     let (first, rest) = first_of(commits)?;

@@ -37,7 +37,10 @@ fn store() -> (SimDisk, Vec<Root>) {
     long.content = Some("long text ".repeat(600));
     memory.put(long, Writer::new()).unwrap();
     memory.rollback(&Revision::Seq(6), false, &Writer::new()).unwrap();
-    let mut roots: Vec<_> = memory.commits().map(|commit| commit.unwrap().commit.root).collect();
+    let mut roots: Vec<_> = memory
+        .commits()
+        .map(|commit| commit.unwrap().commit.root)
+        .collect();
     roots.reverse();
     assert_eq!(disk.files()[SEGMENT].len(), SEGMENT_BYTES);
     (disk, roots)

@@ -161,7 +161,10 @@ fn commits_follow_in_time_though_the_clock_goes_backwards() -> Result<()> {
         put(&memory, "a", &number.to_string());
     }
     memory.rollback(&Revision::Seq(2), false, &Writer::new())?;
-    let times: Vec<_> = memory.commits().map(|commit| commit.unwrap().commit.time).collect();
+    let times: Vec<_> = memory
+        .commits()
+        .map(|commit| commit.unwrap().commit.time)
+        .collect();
     assert_eq!(times.len(), 7);
     assert!(times.is_sorted_by(|newer, older| newer > older), "{times:?}");
     Ok(())

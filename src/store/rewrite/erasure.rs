@@ -1,0 +1,67 @@
+//! What is to be erased, found again in every record that holds it.
+//!
+//! # Layer
+//! L4.
+
+use std::collections::HashMap;
+
+use crate::bytes::Bytes;
+use crate::digest::{CommitDigest, DIGEST_LEN, Domain, HashSuite, KeyPath, ObjectDigest};
+use crate::error::Result;
+use crate::log::{Record, RecordKind};
+use crate::object::Object;
+use crate::store::rewritten::Erased;
+
+pub(crate) use crate::store::rewritten::Erased as ErasedRecord;
+
+/// What is erased, and by which commit.
+#[derive(Default)]
+pub(crate) struct Erasure {
+    /// Ids of which every version goes.
+    pub(crate) ids: HashMap<String, CommitDigest>,
+    /// Versions, contents and texts.
+    pub(crate) digests: HashMap<[u8; DIGEST_LEN], CommitDigest>,
+}
+
+impl Erasure {
+    fn is_empty(&self) -> bool {
+        self.ids.is_empty() && self.digests.is_empty()
+    }
+
+    /// What is to stand in the place of an object record, if it is erased.
+    pub(super) fn of_object(&self, suite: HashSuite, body: &Bytes) -> Result<Option<Erased>> {
+        if self.is_empty() {
+            return Ok(None);
+        }
+        let digest = Object::hash(body, suite);
+        let object = Object::from_verified(body.clone(), digest);
+        let by = self
+            .ids
+            .get(object.id())
+            .or_else(|| self.digests.get(digest.as_bytes()));
+        Ok(by.map(|&by| erased(Some(suite.key_path(object.id())), digest, by)))
+    }
+
+    /// What is to stand in the place of a content or text record, if it is erased.
+    pub(super) fn of_text(&self, suite: HashSuite, record: &Record) -> Option<Erased> {
+        if self.digests.is_empty() {
+            return None;
+        }
+        let domain = if record.kind == RecordKind::Content {
+            Domain::Content
+        } else {
+            Domain::Text
+        };
+        let digest = suite.hash_bytes(domain, &record.body);
+        let by = *self.digests.get(&digest)?;
+        Some(erased(None, ObjectDigest::from_bytes(digest), by))
+    }
+}
+
+fn erased(key: Option<KeyPath>, digest: ObjectDigest, by: CommitDigest) -> Erased {
+    Erased {
+        key,
+        digest: *digest.as_bytes(),
+        by,
+    }
+}
