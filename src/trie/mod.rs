@@ -28,6 +28,7 @@ mod edit;
 mod inspect;
 mod node;
 mod proof;
+mod save;
 mod stored;
 mod verify;
 mod walk;
@@ -42,7 +43,8 @@ use crate::error::{Error, Result};
 pub use diff::{Change, Diff};
 pub use inspect::{ChildNode, Node, NodeKind};
 pub use proof::{Proof, ProofLevel, Terminal};
-pub use stored::{NoSource, NodeSource, StoredNode};
+pub use save::Saver;
+pub use stored::{NODE_DAMAGED, NoSource, NodeSource, StoredNode};
 pub use verify::{ProofError, Proven, verify_proof};
 pub use walk::Iter;
 
@@ -190,20 +192,7 @@ impl Trie {
         proof::prove(self.top.as_ref(), key, suite, source)
     }
 
-    /// Writes every branch that is not stored yet through `write`, children first, and returns what stands
-    /// for the whole trie in [`Self::from_stored`]. `write` is given the bytes and returns their place.
-    ///
-    /// # Errors
-    /// What `write` reports, and as [`Self::get`].
-    pub fn save(
-        &self,
-        source: &dyn NodeSource,
-        write: &mut dyn FnMut(&[u8]) -> Result<u64>,
-    ) -> Result<StoredNode> {
-        stored::save(self.top.as_ref(), source, write)
-    }
-
-    /// The trie that [`Self::save`] wrote. Its nodes are loaded when they are first touched; a trie of fewer
+    /// The trie that a [`Saver`] wrote. Its nodes are loaded when they are first touched; a trie of fewer
     /// than two entries is loaded at once.
     ///
     /// # Errors

@@ -70,6 +70,11 @@ impl Child {
         ArcUnion::ptr_eq(self.union(), other.union())
     }
 
+    /// Whether the node has more than one owner.
+    pub(super) fn is_shared(&self) -> bool {
+        ArcUnion::strong_count(self.union()) > 1
+    }
+
     /// Leaves at or below this child.
     pub(super) fn count(&self) -> u64 {
         match self.get() {

@@ -18,16 +18,19 @@ use std::sync::OnceLock;
 
 use triomphe::Arc;
 
-use super::digest::{Gathered, NodeHasher, child_digest};
-use super::node::{Branch, COUNT_MAX, Child, Children, Kind};
+use super::digest::{Gathered, NodeHasher};
+use super::node::{Branch, COUNT_MAX, Child, Children};
 use super::{Entry, LEVELS, Shape};
 use crate::codec::{DecodeError, Reader};
 use crate::digest::{DIGEST_LEN, HashAlgorithm, HashSuite, KeyPath, to_hex};
 use crate::error::{Error, Result};
 
 /// Kinds of a node in storage. Zero is never one.
-const LEAF: u8 = 1;
-const BRANCH: u8 = 2;
+pub(super) const LEAF: u8 = 1;
+pub(super) const BRANCH: u8 = 2;
+
+/// The code of errors about nodes in storage: what holds them is derived.
+pub const NODE_DAMAGED: &str = "checkpoint_damaged";
 
 /// What is known of a node that is in storage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,7 +39,7 @@ pub struct StoredNode {
     pub digest: [u8; 32],
     /// Leaves at or below it.
     pub count: u64,
-    /// Where its bytes are; what `write` returned when they were written.
+    /// Where its bytes are; what the writer of a [`super::Saver`] returned.
     pub place: u64,
 }
 
@@ -122,15 +125,24 @@ impl StoredBranch {
         self.node
     }
 
+    /// The branch, if it was loaded.
+    pub(super) fn in_memory(&self) -> Option<&Arc<Branch>> {
+        self.loaded.get()
+    }
+
     /// The branch, loaded and verified at the first call.
     fn load(&self, level: usize, source: &dyn NodeSource) -> Result<&Arc<Branch>> {
         if let Some(branch) = self.loaded.get() {
             return Ok(branch);
         }
-        let Some(branch) = load_node(&self.node, level, source)?.share_branch() else {
-            return Err(damaged(&self.node, "it is a leaf where a branch has to be"));
-        };
+        let branch = self.load_apart(level, source)?;
         Ok(self.loaded.get_or_init(|| branch))
+    }
+
+    /// The branch, loaded and verified, and not kept here.
+    pub(super) fn load_apart(&self, level: usize, source: &dyn NodeSource) -> Result<Arc<Branch>> {
+        let loaded = load_node(&self.node, level, source)?.share_branch();
+        loaded.ok_or_else(|| damaged(&self.node, "it is a leaf where a branch has to be"))
     }
 }
 
@@ -192,6 +204,7 @@ fn damaged(node: &StoredNode, what: impl std::fmt::Display) -> Error {
         "the trie node at place {} is damaged: {what}",
         node.place
     ))
+    .with_code(NODE_DAMAGED)
     .with_hint("this copy of the nodes is derived: build it anew from the log")
 }
 
@@ -217,7 +230,7 @@ fn load_node(node: &StoredNode, level: usize, source: &dyn NodeSource) -> Result
     Ok(child)
 }
 
-fn put_entry(out: &mut Vec<u8>, entry: &Entry) {
+pub(super) fn put_entry(out: &mut Vec<u8>, entry: &Entry) {
     out.extend_from_slice(entry.key.as_bytes());
     out.extend_from_slice(&entry.digest);
     out.extend_from_slice(&entry.place.to_le_bytes());
@@ -301,70 +314,4 @@ fn decode_branch(
     let branch = Branch::new(bitmap, count, slots.into_boxed_slice());
     branch.cache_digest(hasher.kind(), &digest);
     Ok((Child::branch(Arc::new(branch)), digest))
-}
-
-/// Writes what is not stored yet; see [`super::Trie::save`].
-pub(super) fn save(
-    top: Option<&Child>,
-    source: &dyn NodeSource,
-    write: &mut dyn FnMut(&[u8]) -> Result<u64>,
-) -> Result<StoredNode> {
-    let hasher = NodeHasher::of(source);
-    let Some(child) = top else {
-        return Ok(StoredNode {
-            digest: hasher.empty(),
-            count: 0,
-            place: 0,
-        });
-    };
-    match child.get() {
-        Kind::Leaf(entry) => {
-            let mut bytes = vec![LEAF];
-            put_entry(&mut bytes, entry);
-            Ok(StoredNode {
-                digest: hasher.leaf(&entry.key, &entry.digest),
-                count: 1,
-                place: write(&bytes)?,
-            })
-        }
-        Kind::Branch(_) => save_branch(child, 0, hasher, source, write),
-    }
-}
-
-fn save_branch(
-    child: &Child,
-    level: usize,
-    hasher: NodeHasher,
-    source: &dyn NodeSource,
-    write: &mut dyn FnMut(&[u8]) -> Result<u64>,
-) -> Result<StoredNode> {
-    let Kind::Branch(branch) = child.get() else {
-        unreachable!("leaves are written by their branch")
-    };
-    if let Children::Stored(stored) = branch.children() {
-        return Ok(stored.node());
-    }
-    let mut leaves = 0_u16;
-    let mut body = Vec::new();
-    for (digit, child) in branch.digits() {
-        if let Kind::Leaf(entry) = child.get() {
-            leaves |= 1 << digit;
-            put_entry(&mut body, entry);
-        } else {
-            let node = save_branch(child, level + 1, hasher, source, write)?;
-            body.extend_from_slice(&node.digest);
-            body.extend_from_slice(&node.count.to_le_bytes());
-            body.extend_from_slice(&node.place.to_le_bytes());
-        }
-    }
-    let mut bytes = vec![BRANCH, level as u8];
-    bytes.extend_from_slice(&branch.bitmap().to_le_bytes());
-    bytes.extend_from_slice(&leaves.to_le_bytes());
-    bytes.append(&mut body);
-    let digest = child_digest(child, level, hasher, source)?;
-    Ok(StoredNode {
-        digest,
-        count: branch.count(),
-        place: write(&bytes)?,
-    })
 }

@@ -5,6 +5,7 @@ mod edit;
 mod inspect;
 mod memory;
 mod proof;
+mod save;
 mod stored;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,257 @@
+//! The blocks of a checkpoint file: cut and summed up when written, checked when first touched.
+//!
+//! # Layer
+//! L4. Part of checkpoint/. Knows blocks, not what they hold.
+//!
+//! # Invariants
+//! - CKB-1: no byte of a block is handed out before the block matched its checksum.
+//!
+//! # Format
+//! docs/format.md, "Checkpoint".
+
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::damaged;
+use crate::bytes::Buffer;
+use crate::codec;
+use crate::disk::{DiskFile, read_full};
+use crate::error::{Error, Result};
+
+/// Bytes of a block. The first one is the header, which has a checksum of its own.
+pub(super) const BLOCK_BYTES: usize = 4096;
+const BLOCK: u64 = BLOCK_BYTES as u64;
+/// Bytes of a checksum in the table.
+pub(super) const SUM_BYTES: usize = 4;
+/// Bytes that are gathered before they are written, and read at a time when everything is checked.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// Reads ranges of a file whose blocks have checksums.
+pub(super) struct Blocks {
+    name: String,
+    file: Arc<dyn DiskFile>,
+    /// The header and all blocks, where they can be mapped.
+    map: Option<Arc<dyn Buffer>>,
+    /// The checksum of each block after the header.
+    sums: Vec<u32>,
+    /// A bit for each of them: whether it was checked in the map.
+    checked: Vec<AtomicU64>,
+}
+
+impl Blocks {
+    /// The blocks of `file`, whose checksums are the words of `table`.
+    pub(super) fn new(name: &str, file: Arc<dyn DiskFile>, table: &[u8], map: bool) -> Self {
+        let (words, _) = table.as_chunks::<SUM_BYTES>();
+        let sums: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        let end = (sums.len() as u64 + 1) * BLOCK;
+        // Where there is no map, blocks are read.
+        let map = if map {
+            file.map(end).unwrap_or_default()
+        } else {
+            None
+        };
+        let words = if map.is_some() { sums.len().div_ceil(64) } else { 0 };
+        Self {
+            name: name.to_owned(),
+            file,
+            map,
+            sums,
+            checked: (0..words).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The bytes from `offset` on.
+    ///
+    /// # Errors
+    /// `Corrupt` if a block of them is damaged or they are not all in the file; `Io`.
+    pub(super) fn bytes(&self, offset: u64, length: usize) -> Result<Cow<'_, [u8]>> {
+        if length == 0 {
+            return Ok(Cow::Borrowed(&[]));
+        }
+        let end = offset.saturating_add(length as u64);
+        if offset < BLOCK || end > (self.sums.len() as u64 + 1) * BLOCK {
+            let what = format!("{length} bytes are looked for where it has none");
+            return Err(damaged(&self.name, offset, &what));
+        }
+        // CKB-1: the range was checked, so all of its blocks have a checksum.
+        let blocks = offset / BLOCK..=(end - 1) / BLOCK;
+        let within = (offset % BLOCK) as usize..(offset % BLOCK) as usize + length;
+        let Some(map) = &self.map else {
+            let mut bytes = self.read(blocks)?;
+            bytes.truncate(within.end);
+            bytes.drain(..within.start);
+            return Ok(Cow::Owned(bytes));
+        };
+        let bytes = &map.bytes()[(blocks.start() * BLOCK) as usize..];
+        for (block, content) in blocks.zip(bytes.chunks(BLOCK_BYTES)) {
+            self.check_once(block, content)?;
+        }
+        Ok(Cow::Borrowed(&bytes[within]))
+    }
+
+    /// Checks a mapped block at the first touch.
+    fn check_once(&self, block: u64, content: &[u8]) -> Result<()> {
+        let index = (block - 1) as usize;
+        let (word, bit) = (&self.checked[index / 64], 1_u64 << (index % 64));
+        // Nothing else is published with the bit: at worst two threads check one block.
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            self.check(block, content)?;
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn check(&self, block: u64, content: &[u8]) -> Result<()> {
+        if crc32c::crc32c(content) == self.sums[(block - 1) as usize] {
+            return Ok(());
+        }
+        let what = "a block does not match its checksum";
+        Err(damaged(&self.name, block * BLOCK, what))
+    }
+
+    /// Reads whole blocks from the file.
+    fn read(&self, blocks: RangeInclusive<u64>) -> Result<Vec<u8>> {
+        let bytes = self.read_unchecked(blocks.clone())?;
+        for (block, content) in blocks.zip(bytes.chunks(BLOCK_BYTES)) {
+            self.check(block, content)?;
+        }
+        Ok(bytes)
+    }
+
+    fn read_unchecked(&self, blocks: RangeInclusive<u64>) -> Result<Vec<u8>> {
+        let (first, last) = blocks.into_inner();
+        let offset = first * BLOCK;
+        let mut bytes = vec![0; ((last - first + 1) * BLOCK) as usize];
+        let count = read_full(&*self.file, offset, &mut bytes)
+            .map_err(|error| Error::io(format!("cannot read {}", self.name), error))?;
+        if count < bytes.len() {
+            return Err(damaged(&self.name, offset + count as u64, "it ends there"));
+        }
+        Ok(bytes)
+    }
+
+    /// Reads all blocks from the file, never from the map, and tells `visit` of those that cannot be read or are
+    /// damaged: the offset of the first of a run, and its bytes. `progress` is told the bytes of each piece.
+    ///
+    /// # Errors
+    /// What `progress` returns.
+    pub(super) fn check_all(
+        &self,
+        visit: &mut dyn FnMut(u64, u64),
+        progress: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<()> {
+        let count = self.sums.len() as u64;
+        let step = (CHUNK_BYTES / BLOCK_BYTES) as u64;
+        let (mut start, mut bytes) = (0, 0);
+        for first in (1..=count).step_by(step as usize) {
+            let blocks = first..=(first + step - 1).min(count);
+            let piece = self.read_unchecked(blocks.clone()).unwrap_or_default();
+            let mut contents = piece.chunks(BLOCK_BYTES);
+            for block in blocks.clone() {
+                let content = contents.next();
+                if content.is_some_and(|content| self.check(block, content).is_ok()) {
+                    if bytes > 0 {
+                        visit(start, bytes);
+                    }
+                    (start, bytes) = (0, 0);
+                } else {
+                    start = if bytes == 0 { block * BLOCK } else { start };
+                    bytes += BLOCK;
+                }
+            }
+            progress(blocks.count() as u64 * BLOCK)?;
+        }
+        if bytes > 0 {
+            visit(start, bytes);
+        }
+        Ok(())
+    }
+}
+
+/// Writes blocks one after the other, behind a header that comes last.
+pub(super) struct BlockWriter<'a> {
+    file: &'a dyn DiskFile,
+    progress: &'a mut dyn FnMut(u64) -> Result<()>,
+    /// Where `waiting` belongs: the start of a block.
+    at: u64,
+    waiting: Vec<u8>,
+    table: Vec<u8>,
+}
+
+impl<'a> BlockWriter<'a> {
+    /// A writer that stands behind the header of an empty file, and tells `progress` the bytes of each write.
+    pub(super) fn new(file: &'a dyn DiskFile, progress: &'a mut dyn FnMut(u64) -> Result<()>) -> Self {
+        Self {
+            file,
+            progress,
+            at: BLOCK,
+            waiting: Vec::with_capacity(CHUNK_BYTES + BLOCK_BYTES),
+            table: Vec::new(),
+        }
+    }
+
+    /// The offset of the next byte.
+    pub(super) fn offset(&self) -> u64 {
+        self.at + self.waiting.len() as u64
+    }
+
+    /// Appends `bytes`.
+    ///
+    /// # Errors
+    /// `Io`, and what `progress` returns.
+    pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.waiting.extend_from_slice(bytes);
+        if self.waiting.len() >= CHUNK_BYTES {
+            self.write_blocks()?;
+        }
+        Ok(())
+    }
+
+    /// Writes the whole blocks that wait.
+    fn write_blocks(&mut self) -> Result<()> {
+        let (blocks, _) = self.waiting.as_chunks::<BLOCK_BYTES>();
+        for block in blocks {
+            self.table.extend_from_slice(&crc32c::crc32c(block).to_le_bytes());
+        }
+        let bytes = blocks.as_flattened();
+        self.file.write_at(self.at, bytes).map_err(write_error)?;
+        let count = bytes.len();
+        self.waiting.drain(..count);
+        self.at += count as u64;
+        (self.progress)(count as u64)
+    }
+
+    /// Fills the last block with zeros, writes the table behind it, and returns the table.
+    ///
+    /// # Errors
+    /// `Io`, and what `progress` returns.
+    pub(super) fn finish(mut self) -> Result<Vec<u8>> {
+        let length = self.waiting.len().next_multiple_of(BLOCK_BYTES);
+        self.waiting.resize(length, 0);
+        if length > 0 {
+            self.write_blocks()?;
+        }
+        self.file.write_at(self.at, &self.table).map_err(write_error)?;
+        Ok(self.table)
+    }
+}
+
+pub(super) fn write_error(error: std::io::Error) -> Error {
+    Error::io("cannot write a checkpoint", error)
+}
+
+/// The words of a table that was read, checked against `sum`.
+pub(super) fn check_table(table: &[u8], sum: u32) -> Result<(), codec::DecodeError> {
+    if crc32c::crc32c(table) == sum {
+        return Ok(());
+    }
+    Err(codec::DecodeError::Invalid(
+        "its table of checksums does not match",
+    ))
+}

@@ -1,0 +1,219 @@
+//! Verifying a checkpoint whole, from the file: its blocks, the order of its rows, and every node of its states.
+//!
+//! # Layer
+//! L4. Part of checkpoint/. Does not compare with the log.
+
+use super::header::{Header, LogId, Section};
+use super::reader::{Checkpoint, REFERENCE_HEAD_BYTES};
+use super::rows::{CommitRow, DigestRow, Rows, prefix_of};
+use super::writer::Progress;
+use super::{DAMAGED, damaged, list};
+use crate::digest::DIGEST_LEN;
+use crate::disk::Disk;
+use crate::error::{Error, ErrorKind, Result};
+use crate::log::{Finding, Severity};
+use crate::trie::{Saver, Trie};
+
+/// Verifies every checkpoint of a store, and names what is left over.
+///
+/// # Errors
+/// `Io` if the folder cannot be listed, and what `progress` returns. Damage is no error but a finding.
+pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for file in list(disk)? {
+        if !file.is_finished {
+            let message = "an unfinished checkpoint, left by a crash or still being written";
+            findings.push(finding(Severity::Harmless, &file.name, 0, message));
+            continue;
+        }
+        match Checkpoint::open(disk, &file.name, true) {
+            Ok(checkpoint) => {
+                findings.extend(other_log(&checkpoint, log));
+                check_content(&checkpoint, &mut findings, progress)?;
+            }
+            // Another process wrote newer ones meanwhile.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => findings.push(finding(Severity::Derived, &file.name, 0, error.message())),
+        }
+    }
+    Ok(findings)
+}
+
+/// Why a whole checkpoint is of no use for a log.
+pub(super) fn other_log(checkpoint: &Checkpoint, log: LogId) -> Option<Finding> {
+    let found = checkpoint.log();
+    let (severity, message) = if found == log {
+        return None;
+    } else if (found.instance, found.hash) == (log.instance, log.hash) && found.epoch < log.epoch {
+        (Severity::Harmless, "it was made before the log was rewritten")
+    } else {
+        (Severity::Derived, "it was made from another log")
+    };
+    Some(finding(severity, checkpoint.name(), 0, message))
+}
+
+pub(super) fn finding(severity: Severity, file: &str, offset: u64, message: &str) -> Finding {
+    Finding {
+        severity,
+        file: file.to_owned(),
+        offset,
+        message: message.to_owned(),
+    }
+}
+
+/// Reads a file back that was just written, and verifies that it is whole and the one that was meant.
+///
+/// # Errors
+/// `Corrupt` if not; `Io`, and what `progress` returns.
+pub(super) fn verify_file(
+    disk: &dyn Disk,
+    name: &str,
+    header: &Header,
+    progress: &mut Progress<'_>,
+) -> Result<()> {
+    let checkpoint = Checkpoint::open(disk, name, true)?;
+    if checkpoint.header() != header {
+        return Err(damaged(name, 0, "its header is not the one that was written"));
+    }
+    let mut findings = Vec::new();
+    check_content(&checkpoint, &mut findings, progress)?;
+    match findings.first() {
+        None => Ok(()),
+        Some(found) => Err(damaged(name, found.offset, &found.message)),
+    }
+}
+
+/// Looks at all blocks as the file has them and then, if they are whole, at what they say.
+fn check_content(
+    checkpoint: &Checkpoint,
+    findings: &mut Vec<Finding>,
+    progress: &mut Progress<'_>,
+) -> Result<()> {
+    let mut is_whole = true;
+    let mut visit = |offset: u64, bytes: u64| {
+        is_whole = false;
+        let message = format!("{bytes} bytes do not match their checksums");
+        findings.push(finding(Severity::Derived, checkpoint.name(), offset, &message));
+    };
+    checkpoint.blocks().check_all(&mut visit, progress)?;
+    if !is_whole {
+        return Ok(());
+    }
+    for (section, check) in CHECKS {
+        if let Err(error) = check(checkpoint) {
+            let offset = checkpoint.header().extent(section).offset;
+            findings.push(finding(
+                Severity::Derived,
+                checkpoint.name(),
+                offset,
+                error.message(),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What must hold in a section whose blocks are whole.
+type Check = fn(&Checkpoint) -> Result<()>;
+
+const CHECKS: [(Section, Check); 9] = [
+    (Section::Nodes, check_states),
+    (Section::Objects, |checkpoint| rising(checkpoint.objects().iter())),
+    (Section::Texts, |checkpoint| rising(checkpoint.texts().iter())),
+    (Section::Commits, check_commits),
+    (Section::CommitsByDigest, |checkpoint| {
+        check_index(checkpoint, checkpoint.commits_by_digest(), |row| {
+            row.digest.as_bytes()
+        })
+    }),
+    (Section::CommitsByRoot, |checkpoint| {
+        check_index(checkpoint, checkpoint.commits_by_root(), |row| {
+            row.root.as_bytes()
+        })
+    }),
+    (Section::FirstWritten, |checkpoint| {
+        rising(checkpoint.first_written_rows().iter().map(|row| Ok(row?.key)))
+    }),
+    (Section::Gaps, |checkpoint| {
+        rising(checkpoint.gaps().iter().map(|gap| Ok(gap?.first)))
+    }),
+    (Section::References, check_references),
+];
+
+/// CKR-1: no key is there twice.
+fn rising<K: Ord>(keys: impl Iterator<Item = Result<K>>) -> Result<()> {
+    let mut last = None;
+    for key in keys {
+        let key = Some(key?);
+        if last.is_some() && last >= key {
+            return Err(contradiction("its rows are not in their order"));
+        }
+        last = key;
+    }
+    Ok(())
+}
+
+fn contradiction(what: &str) -> Error {
+    Error::corrupt(what).with_code(DAMAGED)
+}
+
+/// Numbers, batches and times of commits rise, and the history tree is one.
+fn check_commits(checkpoint: &Checkpoint) -> Result<()> {
+    let rows = || checkpoint.commits().iter();
+    rising(rows().map(|row| Ok(row?.seq)))?;
+    rising(rows().map(|row| Ok(row?.batch)))?;
+    rising(rows().map(|row| Ok(row?.time)))?;
+    checkpoint.history().map(drop)
+}
+
+/// Every commit is found by its digest or root, and nothing else is.
+fn check_index(
+    checkpoint: &Checkpoint,
+    index: Rows<'_, DigestRow>,
+    digest: fn(&CommitRow) -> &[u8; DIGEST_LEN],
+) -> Result<()> {
+    let commits = checkpoint.commits();
+    rising(index.iter())?;
+    // As many rows as commits, all different and each right: every commit has one.
+    let mut is_right = index.len() == commits.len();
+    for row in index.iter() {
+        let row = row?;
+        let commit = commits.get(row.value)?;
+        is_right &= commit.is_some_and(|commit| prefix_of(digest(&commit)) == row.prefix);
+    }
+    if is_right {
+        return Ok(());
+    }
+    Err(contradiction("its rows are not those of the commits"))
+}
+
+/// References fill their section.
+fn check_references(checkpoint: &Checkpoint) -> Result<()> {
+    let mut bytes = 0;
+    for reference in checkpoint.references() {
+        bytes += (REFERENCE_HEAD_BYTES + reference?.1.len()) as u64;
+    }
+    if bytes == checkpoint.header().extent(Section::References).length {
+        return Ok(());
+    }
+    Err(contradiction("its references do not fill their section"))
+}
+
+/// Every state has the root of its commit, and every node below it the digest that its parent says.
+fn check_states(checkpoint: &Checkpoint) -> Result<()> {
+    rising(checkpoint.states().iter().map(|state| Ok(state?.seq)))?;
+    let mut tries: Vec<Trie> = Vec::new();
+    for state in checkpoint.states().iter() {
+        let state = state?;
+        let commit = checkpoint.commit(state.seq)?;
+        if commit.map(|commit| commit.root) != Some(state.root) {
+            let what = format!("the state of commit {} is not the one that it names", state.seq);
+            return Err(contradiction(&what));
+        }
+        tries.push(checkpoint.trie(&state)?);
+    }
+    // A copy to nowhere reads each node once, verifies it, and keeps none of them.
+    let mut nowhere = |_: &[u8]| Ok(0);
+    let mut saver = Saver::new(checkpoint, &mut nowhere);
+    tries.iter().try_for_each(|trie| saver.save(trie).map(drop))
+}

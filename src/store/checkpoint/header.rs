@@ -1,0 +1,240 @@
+//! The header of a checkpoint file: which log it is derived from, how far, and where its sections are.
+//!
+//! # Layer
+//! L4. Part of checkpoint/.
+//!
+//! # Invariants
+//! - CKH-1: the sections follow each other without a gap, from the first block behind the header to the last one;
+//!   behind that block is the table of checksums, and nothing else.
+//!
+//! # Format
+//! docs/format.md, "Checkpoint".
+
+use super::blocks::{BLOCK_BYTES, SUM_BYTES};
+use super::rows::{CommitRow, DigestRow, FirstWritten, Gap, Row, StateRow, put_numbers};
+use crate::codec::{DecodeError, Reader};
+use crate::digest::{CommitDigest, DIGEST_LEN, HashAlgorithm};
+
+const MAGIC: &[u8; 8] = b"TRckpt01";
+/// The version of the layout. A file of another one is not read but written anew.
+const VERSION: u32 = 1;
+const CRC_BYTES: usize = 4;
+
+/// Which log something is derived from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogId {
+    pub(crate) instance: [u8; 16],
+    pub(crate) hash: HashAlgorithm,
+    /// How often the log was rewritten: places of another epoch mean nothing.
+    pub(crate) epoch: u64,
+}
+
+/// A place in the log between two batches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) segment: u64,
+    pub(crate) offset: u64,
+    /// The batch before it, and the digest of that.
+    pub(crate) batch: u64,
+    pub(crate) digest: [u8; DIGEST_LEN],
+    /// The head after that batch.
+    pub(crate) commit: CommitDigest,
+}
+
+impl Row for Position {
+    const BYTES: usize = 88;
+
+    fn put(&self, out: &mut Vec<u8>) {
+        put_numbers(out, &[self.segment, self.offset, self.batch]);
+        out.extend_from_slice(&self.digest);
+        out.extend_from_slice(self.commit.as_bytes());
+    }
+
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            segment: reader.u64()?,
+            offset: reader.u64()?,
+            batch: reader.u64()?,
+            digest: reader.array()?,
+            commit: CommitDigest::from_bytes(reader.array()?),
+        })
+    }
+}
+
+/// What a part of the file holds, in the order of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Section {
+    Nodes,
+    States,
+    Objects,
+    Texts,
+    Commits,
+    CommitsByDigest,
+    CommitsByRoot,
+    FirstWritten,
+    Gaps,
+    References,
+    History,
+}
+
+impl Section {
+    pub(super) const ALL: [Self; 11] = [
+        Self::Nodes,
+        Self::States,
+        Self::Objects,
+        Self::Texts,
+        Self::Commits,
+        Self::CommitsByDigest,
+        Self::CommitsByRoot,
+        Self::FirstWritten,
+        Self::Gaps,
+        Self::References,
+        Self::History,
+    ];
+
+    /// Bytes of a row, where all have the same number.
+    fn row_bytes(self) -> Option<usize> {
+        match self {
+            Self::States => Some(StateRow::BYTES),
+            Self::Objects | Self::Texts | Self::CommitsByDigest | Self::CommitsByRoot => {
+                Some(DigestRow::BYTES)
+            }
+            Self::Commits => Some(CommitRow::BYTES),
+            Self::FirstWritten => Some(FirstWritten::BYTES),
+            Self::Gaps => Some(Gap::BYTES),
+            Self::Nodes | Self::References | Self::History => None,
+        }
+    }
+}
+
+/// Where a section is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub(super) offset: u64,
+    pub(super) length: u64,
+    pub(super) rows: u64,
+}
+
+impl Extent {
+    /// The offset behind it.
+    pub(super) fn end(&self) -> u64 {
+        self.offset + self.length
+    }
+}
+
+/// The first block of a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) log: LogId,
+    /// How far the log is covered.
+    pub(super) position: Position,
+    /// How many versions of objects are kept.
+    pub(super) versions: u64,
+    pub(super) sections: [Extent; Section::ALL.len()],
+    /// The checksum of the table of checksums.
+    pub(super) table_sum: u32,
+}
+
+impl Header {
+    pub(super) fn extent(&self, section: Section) -> Extent {
+        self.sections[section as usize]
+    }
+
+    /// Blocks behind the header.
+    pub(super) fn blocks(&self) -> u64 {
+        self.extent(Section::History).end().div_ceil(BLOCK_BYTES as u64) - 1
+    }
+
+    /// Where the table of checksums is.
+    pub(super) fn table_offset(&self) -> u64 {
+        (self.blocks() + 1) * BLOCK_BYTES as u64
+    }
+
+    /// Bytes of the whole file.
+    pub(super) fn file_bytes(&self) -> u64 {
+        self.table_offset() + self.blocks() * SUM_BYTES as u64
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(BLOCK_BYTES);
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&[self.log.hash.tag(), 0, 0, 0]);
+        bytes.extend_from_slice(&self.log.instance);
+        put_numbers(&mut bytes, &[self.log.epoch, self.versions]);
+        self.position.put(&mut bytes);
+        for extent in &self.sections {
+            put_numbers(&mut bytes, &[extent.offset, extent.length, extent.rows]);
+        }
+        bytes.extend_from_slice(&self.table_sum.to_le_bytes());
+        bytes.resize(BLOCK_BYTES - CRC_BYTES, 0);
+        bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
+        bytes
+    }
+
+    /// Reads the header of a file of `length` bytes.
+    pub(super) fn decode(bytes: &[u8], length: u64) -> Result<Self, DecodeError> {
+        let (covered, stored) = bytes
+            .split_at_checked(BLOCK_BYTES - CRC_BYTES)
+            .unwrap_or_default();
+        if crc32c::crc32c(covered).to_le_bytes() != *stored {
+            return Err(DecodeError::Invalid("the checksum of its header does not match"));
+        }
+        let mut reader = Reader::new(covered);
+        if reader.bytes(MAGIC.len())? != MAGIC || reader.u32()? != VERSION {
+            return Err(DecodeError::Invalid("it does not start as a checkpoint does"));
+        }
+        let hash = HashAlgorithm::from_tag(reader.u8()?);
+        let hash = hash.ok_or(DecodeError::Invalid("its hash is not known"))?;
+        if reader.array::<3>()? != [0; 3] {
+            return Err(DecodeError::Invalid("bytes that have to be zero are not"));
+        }
+        let instance = reader.array()?;
+        let epoch = reader.u64()?;
+        let versions = reader.u64()?;
+        let position = Position::take(&mut reader)?;
+        let header = Self {
+            log: LogId {
+                instance,
+                hash,
+                epoch,
+            },
+            position,
+            versions,
+            sections: take_sections(&mut reader, length)?,
+            table_sum: reader.u32()?,
+        };
+        if header.file_bytes() != length {
+            return Err(DecodeError::Invalid("it has another length than its header says"));
+        }
+        Ok(header)
+    }
+}
+
+/// Reads where the sections are (CKH-1). None of them reaches beyond `length`, so that numbers made of them are small.
+fn take_sections(reader: &mut Reader<'_>, length: u64) -> Result<[Extent; Section::ALL.len()], DecodeError> {
+    let mut next = BLOCK_BYTES as u64;
+    let mut extents = [Extent {
+        offset: 0,
+        length: 0,
+        rows: 0,
+    }; Section::ALL.len()];
+    for section in Section::ALL {
+        let extent = Extent {
+            offset: reader.u64()?,
+            length: reader.u64()?,
+            rows: reader.u64()?,
+        };
+        let rows_fit = match section.row_bytes() {
+            Some(bytes) => extent.rows.checked_mul(bytes as u64) == Some(extent.length),
+            None => extent.rows <= extent.length,
+        };
+        let fits = extent.offset == next && extent.length <= length.saturating_sub(next);
+        if !fits || !rows_fit {
+            return Err(DecodeError::Invalid("a section is not where it has to be"));
+        }
+        next = extent.end();
+        extents[section as usize] = extent;
+    }
+    Ok(extents)
+}

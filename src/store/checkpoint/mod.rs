@@ -1,0 +1,186 @@
+//! Checkpoints: files that spare reading the log, each whole and enough by itself.
+//!
+//! A checkpoint holds what the log said up to a position: the nodes of the head's state and of some past ones, where
+//! the record of each digest is, the commits and the references. It is derived: it may be deleted at any time, and
+//! whoever meets damage in one reads the log instead. The two newest are kept. A file is mapped and checked block by
+//! block as it is touched, so opening one does not read it.
+//!
+//! # Layer
+//! L4. Stands alone: knows tries and digests, and neither the catalog nor the records that places lead to.
+//!
+//! # Invariants
+//! - CKP-1: everything read is what was written, or an error with the code [`DAMAGED`].
+//! - CKP-2: a failure to write a checkpoint leaves those that were there as they were.
+//!
+//! # After a crash
+//! docs/durability.md; a file counts only under its final name.
+//!
+//! # Format
+//! docs/format.md, "Checkpoint".
+
+mod blocks;
+mod check;
+mod header;
+mod reader;
+mod rows;
+mod writer;
+
+use std::io;
+
+use crate::disk::{Access, Disk};
+use crate::error::{Error, ErrorKind, Result};
+use crate::log::{Finding, Severity};
+use crate::trie::NODE_DAMAGED;
+
+pub(crate) use check::check;
+pub(crate) use header::{LogId, Position};
+pub(crate) use reader::Checkpoint;
+pub(crate) use rows::{CommitRow, DigestRow, FirstWritten, Gap, Rows, StateRow, prefix_of};
+pub(crate) use writer::{Contents, Progress, Source, State, write};
+
+/// The code of errors about bytes of a checkpoint: read the log instead.
+pub(crate) const DAMAGED: &str = NODE_DAMAGED;
+
+/// The folder of checkpoints.
+const FOLDER: &str = "checkpoint";
+/// How many are kept.
+const KEPT: usize = 2;
+
+/// A file in the folder of checkpoints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CheckpointFile {
+    /// Its name in the store.
+    pub(crate) name: String,
+    pub(crate) number: u64,
+    /// Its length.
+    pub(crate) bytes: u64,
+    /// Whether it has its final name.
+    pub(crate) is_finished: bool,
+}
+
+/// Bytes of a checkpoint are not what was written.
+fn damaged(name: &str, offset: u64, what: &str) -> Error {
+    Error::corrupt(format!("{name} is damaged at byte {offset}: {what}"))
+        .with_code(DAMAGED)
+        .with_hint("it is derived: remove it, and the log is read instead")
+}
+
+fn file_name(number: u64) -> String {
+    format!("{FOLDER}/{number:08}.ckpt")
+}
+
+/// The number of a finished checkpoint's name.
+fn file_number(name: &str) -> Option<u64> {
+    let digits = name
+        .strip_prefix(FOLDER)?
+        .strip_prefix('/')?
+        .strip_suffix(".ckpt")?;
+    let number = digits.parse().ok()?;
+    (file_name(number) == name).then_some(number)
+}
+
+/// The checkpoints of a store, finished or not, the oldest first. Other files in the folder are left out.
+///
+/// # Errors
+/// `Io` if the folder cannot be listed.
+pub(crate) fn list(disk: &dyn Disk) -> Result<Vec<CheckpointFile>> {
+    let names = match disk.list(FOLDER) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(|error| Error::io(format!("cannot list {FOLDER}"), error))?,
+    };
+    let mut files = Vec::new();
+    for file in names {
+        let name = format!("{FOLDER}/{file}");
+        let (finished, is_finished) = match name.strip_suffix(".tmp") {
+            Some(finished) => (finished, false),
+            None => (name.as_str(), true),
+        };
+        let Some(number) = file_number(finished) else {
+            continue;
+        };
+        let opened = disk.open(&name, Access::Read);
+        files.push(CheckpointFile {
+            bytes: opened.and_then(|file| file.length()).unwrap_or_default(),
+            name,
+            number,
+            is_finished,
+        });
+    }
+    files.sort_by_key(|file| file.number);
+    Ok(files)
+}
+
+fn next_number(files: &[CheckpointFile]) -> Result<u64> {
+    let newest = files.last().map_or(0, |file| file.number);
+    newest
+        .checked_add(1)
+        .ok_or_else(|| Error::new(ErrorKind::Io, "the checkpoints have used up all numbers"))
+}
+
+/// Opens the newest checkpoint of a log that is of use, and says why newer ones are not.
+///
+/// # Errors
+/// `Io` if the folder cannot be listed. A file that cannot be used is no error but a finding.
+pub(crate) fn open_newest(
+    disk: &dyn Disk,
+    log: LogId,
+    map: bool,
+) -> Result<(Option<Checkpoint>, Vec<Finding>)> {
+    let mut findings = Vec::new();
+    for file in list(disk)?.into_iter().rev().filter(|file| file.is_finished) {
+        match Checkpoint::open(disk, &file.name, map) {
+            Ok(checkpoint) => match check::other_log(&checkpoint, log) {
+                None => return Ok((Some(checkpoint), findings)),
+                Some(found) => findings.push(found),
+            },
+            // Another process wrote newer ones meanwhile.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => {
+                findings.push(check::finding(Severity::Derived, &file.name, 0, error.message()));
+            }
+        }
+    }
+    Ok((None, findings))
+}
+
+/// Removes all checkpoints, and what is left of unfinished ones: how many files.
+///
+/// # Errors
+/// `Io` if one cannot be removed.
+///
+/// # Durability
+/// When this returns, they are gone for good.
+pub(crate) fn remove_all(disk: &dyn Disk) -> Result<usize> {
+    let files = list(disk)?;
+    let removing = |error| Error::io("cannot remove a checkpoint", error);
+    for file in &files {
+        match disk.remove(&file.name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            other => other.map_err(removing)?,
+        }
+    }
+    if !files.is_empty() {
+        disk.sync_dir(FOLDER).map_err(removing)?;
+    }
+    Ok(files.len())
+}
+
+/// Removes what the checkpoint `newest` makes superfluous. What cannot be removed is left for the next one.
+fn remove_old(disk: &dyn Disk, newest: u64) {
+    let files = list(disk).unwrap_or_default();
+    let finished = files.iter().filter(|file| file.is_finished).count();
+    let old = files
+        .iter()
+        .filter(|file| file.is_finished)
+        .take(finished.saturating_sub(KEPT));
+    let left = files
+        .iter()
+        .filter(|file| !file.is_finished && file.number < newest);
+    for file in old.chain(left) {
+        drop(disk.remove(&file.name));
+    }
+    drop(disk.sync_dir(FOLDER));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,286 @@
+//! An open checkpoint: what it says of the log, and its nodes as the source of stored tries.
+//!
+//! # Layer
+//! L4. Part of checkpoint/.
+
+use super::blocks::{BLOCK_BYTES, Blocks, SUM_BYTES, check_table};
+use super::header::{Header, LogId, Position, Section};
+use super::rows::{CommitRow, DigestRow, FirstWritten, Gap, Row, Rows, StateRow};
+use super::{damaged, file_number};
+use crate::codec::Reader;
+use crate::digest::{DIGEST_LEN, HashSuite, KeyPath};
+use crate::disk::{Access, Disk, DiskFile, read_full};
+use crate::error::{Error, Result};
+use crate::object::HistoryTree;
+use crate::trie::{NodeSource, StoredNode, Trie};
+
+/// Bytes before a node that say how many it has.
+pub(super) const NODE_LENGTH_BYTES: usize = 2;
+/// Bytes of a reference row before the reference: its batch and its length.
+pub(super) const REFERENCE_HEAD_BYTES: usize = 12;
+
+/// A checkpoint file that is open; its blocks are checked as they are touched.
+pub(crate) struct Checkpoint {
+    header: Header,
+    blocks: Blocks,
+}
+
+impl Checkpoint {
+    /// Opens a file: reads its header and its table of checksums, and nothing else.
+    ///
+    /// # Errors
+    /// `NotFound`; `Corrupt` if the header, the table or the length is not what was written; `Io`.
+    pub(super) fn open(disk: &dyn Disk, name: &str, map: bool) -> Result<Self> {
+        let file = disk.open(name, Access::Read).map_err(|error| {
+            if error.kind() == std::io::ErrorKind::NotFound {
+                return Error::not_found(format!("there is no {name}")).with_source(error);
+            }
+            Error::io(format!("cannot open {name}"), error)
+        })?;
+        let (header, table) = read_head(&*file, name)?;
+        Ok(Self {
+            header,
+            blocks: Blocks::new(name, file, &table, map),
+        })
+    }
+
+    /// The file's name in the store.
+    pub(crate) fn name(&self) -> &str {
+        self.blocks.name()
+    }
+
+    /// The file's number: a newer one has a higher one.
+    pub(crate) fn number(&self) -> u64 {
+        file_number(self.name()).unwrap_or_default()
+    }
+
+    /// The log that it is derived from.
+    pub(crate) fn log(&self) -> LogId {
+        self.header.log
+    }
+
+    /// How far the log is covered: opening goes on from here.
+    pub(crate) fn position(&self) -> Position {
+        self.header.position
+    }
+
+    /// How many versions of objects the log keeps up to there.
+    pub(crate) fn versions(&self) -> u64 {
+        self.header.versions
+    }
+
+    /// The states whose nodes are here, rising by `seq`; the newest is the head's.
+    pub(crate) fn states(&self) -> Rows<'_, StateRow> {
+        self.rows(Section::States)
+    }
+
+    /// The state as a trie, whose nodes are loaded when they are touched, with this as their source.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the node of a state of one entry cannot be read.
+    pub(crate) fn trie(&self, state: &StateRow) -> Result<Trie> {
+        let top = StoredNode {
+            digest: *state.root.as_bytes(),
+            count: state.count,
+            place: state.place,
+        };
+        Trie::from_stored(top, self)
+    }
+
+    /// Places of object records, by the digest of the object.
+    pub(crate) fn objects(&self) -> Rows<'_, DigestRow> {
+        self.rows(Section::Objects)
+    }
+
+    /// Places of content and text records, by digest.
+    pub(crate) fn texts(&self) -> Rows<'_, DigestRow> {
+        self.rows(Section::Texts)
+    }
+
+    /// Indexes in [`Self::commits`], by the digest of the commit.
+    pub(crate) fn commits_by_digest(&self) -> Rows<'_, DigestRow> {
+        self.rows(Section::CommitsByDigest)
+    }
+
+    /// Indexes in [`Self::commits`], by root; those of one root rise.
+    pub(crate) fn commits_by_root(&self) -> Rows<'_, DigestRow> {
+        self.rows(Section::CommitsByRoot)
+    }
+
+    /// The commits that are kept, rising by `seq`.
+    pub(crate) fn commits(&self) -> Rows<'_, CommitRow> {
+        self.rows(Section::Commits)
+    }
+
+    /// The commit with this number, if it is kept.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if its row cannot be read.
+    pub(crate) fn commit(&self, seq: u64) -> Result<Option<CommitRow>> {
+        // Numbers rise by one where nothing was left out, so it mostly is the row of that index.
+        if let Some(row) = self.commits().get(seq)?.filter(|row| row.seq == seq) {
+            return Ok(Some(row));
+        }
+        let newest = self.commit_at_or_before(seq)?;
+        Ok(newest.filter(|row| row.seq == seq))
+    }
+
+    /// The newest commit whose number is at most `seq`.
+    ///
+    /// # Errors
+    /// As [`Self::commit`].
+    pub(crate) fn commit_at_or_before(&self, seq: u64) -> Result<Option<CommitRow>> {
+        self.last_commit(|row| row.seq <= seq)
+    }
+
+    /// The newest commit that was made at `time` or earlier.
+    ///
+    /// # Errors
+    /// As [`Self::commit`].
+    pub(crate) fn commit_at_time(&self, time: i64) -> Result<Option<CommitRow>> {
+        self.last_commit(|row| row.time <= time)
+    }
+
+    fn last_commit(&self, holds: impl Fn(&CommitRow) -> bool) -> Result<Option<CommitRow>> {
+        match self.commits().count_before(holds)? {
+            0 => Ok(None),
+            count => self.commits().get(count - 1),
+        }
+    }
+
+    /// When ids were first written that the newest state does not have, by key.
+    pub(crate) fn first_written_rows(&self) -> Rows<'_, FirstWritten> {
+        self.rows(Section::FirstWritten)
+    }
+
+    /// When the id was first written, if the newest state does not have it but an earlier one had.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a row cannot be read.
+    pub(crate) fn first_written(&self, key: &KeyPath) -> Result<Option<i64>> {
+        let rows = self.first_written_rows();
+        let found = rows.get(rows.count_before(|row| row.key < *key)?)?;
+        Ok(found.filter(|row| row.key == *key).map(|row| row.created))
+    }
+
+    /// The runs of commits that are no longer kept, rising.
+    pub(crate) fn gaps(&self) -> Rows<'_, Gap> {
+        self.rows(Section::Gaps)
+    }
+
+    /// The run that the commit with this number was in, if it is no longer kept.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a row cannot be read.
+    pub(crate) fn gap(&self, seq: u64) -> Result<Option<Gap>> {
+        let before = self.gaps().count_before(|gap| gap.first <= seq)?;
+        let Some(index) = before.checked_sub(1) else {
+            return Ok(None);
+        };
+        let found = self.gaps().get(index)?;
+        Ok(found.filter(|gap| seq - gap.first < gap.count))
+    }
+
+    /// The reference records up to the position, in the order of the log: the number of the batch, and canonical
+    /// reference bytes.
+    pub(crate) fn references(&self) -> impl Iterator<Item = Result<(u64, Vec<u8>)>> + '_ {
+        let extent = self.header.extent(Section::References);
+        let mut next = Some(extent.offset);
+        // One whose length is not known hides all that follow.
+        (0..extent.rows).map_while(move |_| {
+            let at = next?;
+            let reference = self.reference(at, extent.end());
+            let length = reference.as_ref().ok().map(|(_, bytes)| bytes.len());
+            next = length.map(|length| at + (REFERENCE_HEAD_BYTES + length) as u64);
+            Some(reference)
+        })
+    }
+
+    fn reference(&self, at: u64, end: u64) -> Result<(u64, Vec<u8>)> {
+        let bad = |what: &str| damaged(self.name(), at, what);
+        let head = self.blocks.bytes(at, REFERENCE_HEAD_BYTES)?;
+        let mut reader = Reader::new(&head);
+        let parts = reader
+            .u64()
+            .and_then(|batch| Ok((batch, reader.u32()?)))
+            .map_err(|error| bad(&error.to_string()))?;
+        let start = at + REFERENCE_HEAD_BYTES as u64;
+        if u64::from(parts.1) > end.saturating_sub(start) {
+            return Err(bad("a reference reaches beyond its section"));
+        }
+        let bytes = self.blocks.bytes(start, parts.1 as usize)?;
+        Ok((parts.0, bytes.into_owned()))
+    }
+
+    /// The history tree over all commits up to the position, kept or not.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if it cannot be read.
+    pub(crate) fn history(&self) -> Result<HistoryTree> {
+        let extent = self.header.extent(Section::History);
+        let bad = || damaged(self.name(), extent.offset, "it holds no history tree");
+        let size = self.blocks.bytes(extent.offset, 8)?;
+        let size = Reader::new(&size).u64().map_err(|_| bad())?;
+        // A tree has at most 64 peaks; a section of more is refused before it is read.
+        let peaks = u64::from(size.count_ones());
+        if extent.rows != peaks || extent.length != 8 + peaks * DIGEST_LEN as u64 {
+            return Err(bad());
+        }
+        let bytes = self
+            .blocks
+            .bytes(extent.offset + 8, peaks as usize * DIGEST_LEN)?;
+        let (peaks, _) = bytes.as_chunks::<DIGEST_LEN>();
+        HistoryTree::from_peaks(self.suite(), size, peaks.to_vec()).ok_or_else(bad)
+    }
+
+    pub(super) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    pub(super) fn blocks(&self) -> &Blocks {
+        &self.blocks
+    }
+
+    pub(super) fn rows<R: Row>(&self, section: Section) -> Rows<'_, R> {
+        Rows::new(&self.blocks, self.header.extent(section))
+    }
+}
+
+/// Reads and checks the header and the table of checksums.
+fn read_head(file: &dyn DiskFile, name: &str) -> Result<(Header, Vec<u8>)> {
+    let reading = |error| Error::io(format!("cannot read {name}"), error);
+    let length = file.length().map_err(reading)?;
+    let mut bytes = vec![0; BLOCK_BYTES];
+    let count = read_full(file, 0, &mut bytes).map_err(reading)?;
+    bytes.truncate(count);
+    let header = Header::decode(&bytes, length).map_err(|error| damaged(name, 0, &error.to_string()))?;
+    // The length was compared with the header's, so the table is no larger than the file.
+    let at = header.table_offset();
+    let mut table = vec![0; header.blocks() as usize * SUM_BYTES];
+    let count = read_full(file, at, &mut table).map_err(reading)?;
+    table.truncate(count);
+    check_table(&table, header.table_sum).map_err(|error| damaged(name, at, &error.to_string()))?;
+    Ok((header, table))
+}
+
+impl NodeSource for Checkpoint {
+    fn load(&self, stored: &StoredNode) -> Result<Vec<u8>> {
+        let nodes = self.header.extent(Section::Nodes);
+        let start = stored.place.saturating_add(NODE_LENGTH_BYTES as u64);
+        if stored.place < nodes.offset || start > nodes.end() {
+            let what = format!("a node is looked for at place {}", stored.place);
+            return Err(damaged(self.name(), nodes.offset, &what));
+        }
+        let length = self.blocks.bytes(stored.place, NODE_LENGTH_BYTES)?;
+        let length = Reader::new(&length).u16().unwrap_or_default();
+        if u64::from(length) > nodes.end() - start {
+            let what = "a node reaches beyond its section";
+            return Err(damaged(self.name(), stored.place, what));
+        }
+        Ok(self.blocks.bytes(start, usize::from(length))?.into_owned())
+    }
+
+    fn suite(&self) -> HashSuite {
+        HashSuite::new(self.header.log.hash)
+    }
+}

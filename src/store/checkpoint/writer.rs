@@ -1,0 +1,298 @@
+//! Writing a checkpoint: whole, read back and verified before it counts.
+//!
+//! # Layer
+//! L4. Part of checkpoint/.
+//!
+//! # Invariants
+//! - CKW-1: a checkpoint gets its name only after its file was synced, read back and verified whole.
+//!
+//! # After a crash
+//! A file that had not got its name is left and never read; the next checkpoint removes it.
+
+use super::blocks::{BlockWriter, write_error};
+use super::check::verify_file;
+use super::header::{Extent, Header, LogId, Position, Section};
+use super::reader::NODE_LENGTH_BYTES;
+use super::rows::{CommitRow, DigestRow, FirstWritten, Gap, Row, StateRow, prefix_of};
+use super::{CheckpointFile, FOLDER, list, next_number};
+use crate::codec;
+use crate::digest::HashSuite;
+use crate::disk::{Disk, DiskFile, unfinished_name};
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::HistoryTree;
+use crate::trie::{NodeSource, Saver, Shape, Trie};
+
+/// Rows that may have to be read from an older checkpoint first.
+pub(crate) type Source<'a, R> = Box<dyn Iterator<Item = Result<R>> + 'a>;
+
+/// A state to be written.
+pub(crate) struct State<'a> {
+    /// The commit that it is the state of.
+    pub(crate) seq: u64,
+    /// It may be stored in an older checkpoint, wholly or in parts.
+    pub(crate) trie: &'a Trie,
+    /// Where the log goes on after the commit's batch.
+    pub(crate) position: Position,
+}
+
+/// What a checkpoint is made of.
+pub(crate) struct Contents<'a> {
+    pub(crate) log: LogId,
+    /// How far the log is covered; all of it has to be durable.
+    pub(crate) position: Position,
+    /// How many versions of objects are kept.
+    pub(crate) versions: u64,
+    /// Rising by `seq`, the head's last.
+    pub(crate) states: &'a [State<'a>],
+    /// In any order, as `texts` and `first_written` are.
+    pub(crate) objects: Source<'a, DigestRow>,
+    pub(crate) texts: Source<'a, DigestRow>,
+    /// Rising by `seq`.
+    pub(crate) commits: Source<'a, CommitRow>,
+    /// Of a key that comes twice, the earliest time counts.
+    pub(crate) first_written: Source<'a, FirstWritten>,
+    /// Rising.
+    pub(crate) gaps: &'a [Gap],
+    /// Batch and canonical bytes, in the order of the log.
+    pub(crate) references: Source<'a, (u64, Vec<u8>)>,
+    /// Over all commits up to the position.
+    pub(crate) history: &'a HistoryTree,
+}
+
+/// Told of bytes done; an error from it ends the work.
+pub(crate) type Progress<'a> = dyn FnMut(u64) -> Result<()> + 'a;
+
+/// Writes a checkpoint, and removes all but the two newest.
+///
+/// `source` has the stored nodes of the states. `progress` is told the bytes of each piece that was written or read
+/// back.
+///
+/// # Errors
+/// `Io`; `Busy` if another process writes one right now; `Corrupt` if something to be copied is damaged, or what was
+/// written does not come back or contradicts itself. No new file is left then.
+///
+/// # Durability
+/// When this returns, the checkpoint is durable.
+pub(crate) fn write(
+    disk: &dyn Disk,
+    contents: Contents<'_>,
+    source: &dyn NodeSource,
+    progress: &mut Progress<'_>,
+) -> Result<CheckpointFile> {
+    make_folder(disk)?;
+    let files = list(disk)?;
+    let number = next_number(&files)?;
+    let name = super::file_name(number);
+    let unfinished = unfinished_name(&name);
+    let file = disk.create(&unfinished).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            Error::new(ErrorKind::Busy, "another process is writing a checkpoint").with_source(error)
+        }
+        _ => write_error(error),
+    })?;
+    let written = write_file(&*file, contents, source, progress).and_then(|header| {
+        drop(file);
+        // INVARIANT CKW-1.
+        verify_file(disk, &unfinished, &header, progress)?;
+        disk.rename_new(&unfinished, &name).map_err(write_error)?;
+        Ok(header.file_bytes())
+    });
+    // A full disk gets its space back; if this fails too, a file that nobody reads is left.
+    let bytes = written.inspect_err(|_| drop(disk.remove(&unfinished)))?;
+    if let Err(error) = disk.sync_dir(FOLDER) {
+        drop(disk.remove(&name));
+        return Err(write_error(error));
+    }
+    super::remove_old(disk, number);
+    Ok(CheckpointFile {
+        name,
+        number,
+        bytes,
+        is_finished: true,
+    })
+}
+
+fn make_folder(disk: &dyn Disk) -> Result<()> {
+    match disk.list(FOLDER) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        _ => return Ok(()),
+    }
+    disk.create_dir(FOLDER)
+        .and_then(|()| disk.sync_dir(""))
+        .map_err(write_error)
+}
+
+/// Writes and syncs everything; the header comes last.
+fn write_file(
+    file: &dyn DiskFile,
+    contents: Contents<'_>,
+    source: &dyn NodeSource,
+    progress: &mut Progress<'_>,
+) -> Result<Header> {
+    let Contents {
+        log,
+        position,
+        versions,
+        ..
+    } = contents;
+    let mut sections = Sections {
+        out: BlockWriter::new(file, progress),
+        done: Vec::new(),
+    };
+    put_sections(&mut sections, contents, source)?;
+    let done = sections.done;
+    let table = sections.out.finish()?;
+    let header = Header {
+        log,
+        position,
+        versions,
+        sections: done
+            .try_into()
+            .map_err(|_| Error::internal("a checkpoint has another number of sections"))?,
+        table_sum: crc32c::crc32c(&table),
+    };
+    file.write_at(0, &header.encode()).map_err(write_error)?;
+    file.sync().map_err(write_error)?;
+    Ok(header)
+}
+
+/// Writes section after section.
+struct Sections<'a> {
+    out: BlockWriter<'a>,
+    done: Vec<Extent>,
+}
+
+impl Sections<'_> {
+    /// Writes the next section by `put`, which returns its rows.
+    fn section(
+        &mut self,
+        section: Section,
+        put: impl FnOnce(&mut BlockWriter<'_>) -> Result<u64>,
+    ) -> Result<()> {
+        debug_assert_eq!(section as usize, self.done.len(), "CKH-1");
+        let offset = self.out.offset();
+        let rows = put(&mut self.out)?;
+        let length = self.out.offset() - offset;
+        self.done.push(Extent { offset, length, rows });
+        Ok(())
+    }
+
+    /// Writes rows as they come.
+    fn rows<R: Row>(&mut self, section: Section, rows: impl Iterator<Item = Result<R>>) -> Result<()> {
+        self.section(section, |out| {
+            let mut count = 0;
+            let mut bytes = Vec::with_capacity(R::BYTES);
+            for row in rows {
+                bytes.clear();
+                row?.put(&mut bytes);
+                out.put(&bytes)?;
+                count += 1;
+            }
+            Ok(count)
+        })
+    }
+}
+
+fn put_sections(sections: &mut Sections<'_>, contents: Contents<'_>, source: &dyn NodeSource) -> Result<()> {
+    let suite = HashSuite::new(contents.log.hash);
+    let mut states = Vec::new();
+    sections.section(Section::Nodes, |out| {
+        put_nodes(out, contents.states, suite, source, &mut states)
+    })?;
+    sections.rows(Section::States, states.into_iter().map(Ok))?;
+    sections.rows(Section::Objects, sorted(contents.objects, |row| *row)?)?;
+    sections.rows(Section::Texts, sorted(contents.texts, |row| *row)?)?;
+    let (mut by_digest, mut by_root) = (Vec::new(), Vec::new());
+    let commits = contents.commits.zip(0..).map(|(row, value)| {
+        let row = row?;
+        for (index, digest) in [
+            (&mut by_digest, row.digest.as_bytes()),
+            (&mut by_root, row.root.as_bytes()),
+        ] {
+            let prefix = prefix_of(digest);
+            index.push(DigestRow { prefix, value });
+        }
+        Ok(row)
+    });
+    sections.rows(Section::Commits, commits)?;
+    sections.rows(
+        Section::CommitsByDigest,
+        sorted(by_digest.into_iter().map(Ok), |row| *row)?,
+    )?;
+    sections.rows(
+        Section::CommitsByRoot,
+        sorted(by_root.into_iter().map(Ok), |row| *row)?,
+    )?;
+    let first_written = sorted(contents.first_written, |row| row.key)?;
+    sections.rows(Section::FirstWritten, first_written)?;
+    sections.rows(Section::Gaps, contents.gaps.iter().copied().map(Ok))?;
+    sections.section(Section::References, |out| {
+        put_references(out, contents.references)
+    })?;
+    sections.section(Section::History, |out| put_history(out, contents.history))
+}
+
+fn put_nodes(
+    out: &mut BlockWriter<'_>,
+    states: &[State<'_>],
+    suite: HashSuite,
+    source: &dyn NodeSource,
+    rows: &mut Vec<StateRow>,
+) -> Result<u64> {
+    if !states.is_empty() && source.suite().algorithm() != suite.algorithm() {
+        return Err(Error::invalid("the states are of another hash than the log"));
+    }
+    let mut count = 0;
+    let mut write = |node: &[u8]| {
+        let place = out.offset();
+        let length = u16::try_from(node.len()).map_err(|_| Error::internal("a node is too long"))?;
+        debug_assert_eq!(length.to_le_bytes().len(), NODE_LENGTH_BYTES);
+        out.put(&length.to_le_bytes())?;
+        out.put(node)?;
+        count += 1;
+        Ok(place)
+    };
+    let mut saver = Saver::new(source, &mut write);
+    for state in states {
+        let top = saver.save(state.trie)?;
+        rows.push(StateRow {
+            seq: state.seq,
+            root: state.trie.root(suite, Shape::State, source)?,
+            count: top.count,
+            place: top.place,
+            position: state.position,
+        });
+    }
+    Ok(count)
+}
+
+fn put_references(out: &mut BlockWriter<'_>, references: Source<'_, (u64, Vec<u8>)>) -> Result<u64> {
+    let mut count = 0;
+    let mut row = Vec::new();
+    for reference in references {
+        let (batch, bytes) = reference?;
+        row.clear();
+        row.extend_from_slice(&batch.to_le_bytes());
+        codec::put_sized(&mut row, &bytes);
+        out.put(&row)?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+fn put_history(out: &mut BlockWriter<'_>, history: &HistoryTree) -> Result<u64> {
+    out.put(&history.size().to_le_bytes())?;
+    out.put(history.peaks().as_flattened())?;
+    Ok(history.peaks().len() as u64)
+}
+
+/// The rows in their order (CKR-1); of those with one key, the first.
+fn sorted<R: Ord, K: PartialEq>(
+    rows: impl IntoIterator<Item = Result<R>>,
+    key: fn(&R) -> K,
+) -> Result<impl Iterator<Item = Result<R>>> {
+    let mut rows: Vec<R> = rows.into_iter().collect::<Result<_>>()?;
+    rows.sort_unstable();
+    rows.dedup_by_key(|row| key(row));
+    Ok(rows.into_iter().map(Ok))
+}
