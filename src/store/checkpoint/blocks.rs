@@ -66,6 +66,13 @@ impl Blocks {
         &self.name
     }
 
+    /// How many blocks were touched in the map.
+    #[cfg(test)]
+    pub(super) fn checked_count(&self) -> u32 {
+        let words = self.checked.iter();
+        words.map(|word| word.load(Ordering::Relaxed).count_ones()).sum()
+    }
+
     /// The bytes from `offset` on.
     ///
     /// # Errors

@@ -13,7 +13,8 @@
 use super::blocks::{BLOCK_BYTES, SUM_BYTES};
 use super::rows::{CommitRow, DigestRow, FirstWritten, Gap, Row, StateRow, put_numbers};
 use crate::codec::{DecodeError, Reader};
-use crate::digest::{CommitDigest, DIGEST_LEN, HashAlgorithm};
+use crate::digest::{CommitDigest, HashAlgorithm};
+use crate::log::Position;
 
 const MAGIC: &[u8; 8] = b"TRckpt01";
 /// The version of the layout. A file of another one is not read but written anew.
@@ -27,18 +28,6 @@ pub(crate) struct LogId {
     pub(crate) hash: HashAlgorithm,
     /// How often the log was rewritten: places of another epoch mean nothing.
     pub(crate) epoch: u64,
-}
-
-/// A place in the log between two batches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Position {
-    pub(crate) segment: u64,
-    pub(crate) offset: u64,
-    /// The batch before it, and the digest of that.
-    pub(crate) batch: u64,
-    pub(crate) digest: [u8; DIGEST_LEN],
-    /// The head after that batch.
-    pub(crate) commit: CommitDigest,
 }
 
 impl Row for Position {

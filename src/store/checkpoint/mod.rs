@@ -33,7 +33,7 @@ use crate::log::{Finding, Severity};
 use crate::trie::NODE_DAMAGED;
 
 pub(crate) use check::check;
-pub(crate) use header::{LogId, Position};
+pub(crate) use header::LogId;
 pub(crate) use reader::Checkpoint;
 pub(crate) use rows::{CommitRow, DigestRow, FirstWritten, Gap, Rows, StateRow, prefix_of};
 pub(crate) use writer::{Contents, Progress, Source, State, write};

@@ -4,13 +4,14 @@
 //! L4. Part of checkpoint/.
 
 use super::blocks::{BLOCK_BYTES, Blocks, SUM_BYTES, check_table};
-use super::header::{Header, LogId, Position, Section};
+use super::header::{Header, LogId, Section};
 use super::rows::{CommitRow, DigestRow, FirstWritten, Gap, Row, Rows, StateRow};
 use super::{damaged, file_number};
 use crate::codec::Reader;
 use crate::digest::{DIGEST_LEN, HashSuite, KeyPath};
 use crate::disk::{Access, Disk, DiskFile, read_full};
 use crate::error::{Error, Result};
+use crate::log::Position;
 use crate::object::HistoryTree;
 use crate::trie::{NodeSource, StoredNode, Trie};
 

@@ -13,10 +13,11 @@ use std::marker::PhantomData;
 
 use super::blocks::Blocks;
 use super::damaged;
-use super::header::{Extent, Position};
+use super::header::Extent;
 use crate::codec::{DecodeError, Reader};
 use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, Root};
 use crate::error::Result;
+use crate::log::Position;
 use crate::store::ChangeCounts;
 
 /// Something that always takes the same number of bytes.

@@ -11,7 +11,7 @@
 
 use super::blocks::{BlockWriter, write_error};
 use super::check::verify_file;
-use super::header::{Extent, Header, LogId, Position, Section};
+use super::header::{Extent, Header, LogId, Section};
 use super::reader::NODE_LENGTH_BYTES;
 use super::rows::{CommitRow, DigestRow, FirstWritten, Gap, Row, StateRow, prefix_of};
 use super::{CheckpointFile, FOLDER, list, next_number};
@@ -19,6 +19,7 @@ use crate::codec;
 use crate::digest::HashSuite;
 use crate::disk::{Disk, DiskFile, unfinished_name};
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::Position;
 use crate::object::HistoryTree;
 use crate::trie::{NodeSource, Saver, Shape, Trie};
 

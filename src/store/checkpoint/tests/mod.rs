@@ -1,1 +1,306 @@
-//! Tests of checkpoints, by subject.
+//! Tests of checkpoints, by subject. Here: what they share.
+
+mod crash;
+mod damage;
+mod figures;
+mod round_trip;
+mod search;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::rows::Row;
+use super::*;
+use crate::digest::{CommitDigest, HashAlgorithm, HashSuite, KeyPath, Root};
+use crate::log::Position;
+use crate::object::HistoryTree;
+use crate::store::ChangeCounts;
+use crate::testing::random::SplitMix64;
+use crate::trie::{Entry, NoSource, NodeSource, Shape, Trie};
+
+/// Everything that a checkpoint is made of, in memory.
+struct Fixture {
+    log: LogId,
+    position: Position,
+    versions: u64,
+    states: Vec<(u64, Trie, Position)>,
+    objects: Vec<DigestRow>,
+    texts: Vec<DigestRow>,
+    commits: Vec<CommitRow>,
+    first_written: BTreeMap<KeyPath, i64>,
+    gaps: Vec<Gap>,
+    references: Vec<(u64, Vec<u8>)>,
+    history: HistoryTree,
+}
+
+fn log_id() -> LogId {
+    LogId {
+        instance: [7; 16],
+        hash: HashAlgorithm::Blake3,
+        epoch: 3,
+    }
+}
+
+fn suite() -> HashSuite {
+    HashSuite::new(log_id().hash)
+}
+
+fn position(random: &mut SplitMix64) -> Position {
+    Position {
+        segment: random.next_u64(),
+        offset: random.next_u64(),
+        batch: random.next_u64(),
+        digest: random.digest(),
+        commit: CommitDigest::from_bytes(random.digest()),
+    }
+}
+
+fn random_entry(random: &mut SplitMix64) -> Entry {
+    Entry {
+        key: KeyPath::from_bytes(random.digest()),
+        digest: random.digest(),
+        place: random.next_u64(),
+        since: random.next_u64() as u32,
+    }
+}
+
+fn root(trie: &Trie) -> Root {
+    trie.root(suite(), Shape::State, &NoSource).unwrap()
+}
+
+fn rows_of_digests(random: &mut SplitMix64, count: usize) -> Vec<DigestRow> {
+    let row = |_| DigestRow {
+        prefix: random.next_u64(),
+        value: random.next_u64(),
+    };
+    (0..count).map(row).collect()
+}
+
+impl Fixture {
+    /// A store of `size` ids at its largest, written in `commits` commits of which every second one keeps its state.
+    fn new(seed: u64, size: usize, commits: usize) -> Self {
+        let mut random = SplitMix64::new(seed);
+        let mut fixture = Self {
+            log: log_id(),
+            position: position(&mut random),
+            versions: random.next_u64(),
+            states: Vec::new(),
+            objects: rows_of_digests(&mut random, size),
+            texts: rows_of_digests(&mut random, size / 3),
+            commits: Vec::new(),
+            first_written: BTreeMap::new(),
+            gaps: Vec::new(),
+            references: Vec::new(),
+            history: HistoryTree::new(suite()),
+        };
+        let mut trie = Trie::new();
+        let mut seq = 0;
+        for number in 0..commits {
+            let (first, last) = (size * number / commits, size * (number + 1) / commits);
+            for _ in first..last {
+                trie.insert(random_entry(&mut random), &NoSource).unwrap();
+            }
+            // Now and then commits are missing.
+            if number > 0 && random.one_in(3) {
+                let count = 1 + random.below(5) as u64;
+                let place = random.next_u64();
+                fixture.gaps.push(Gap {
+                    first: seq,
+                    count,
+                    place,
+                });
+                seq += count;
+            }
+            fixture.commit(seq, &trie, &mut random);
+            if number % 2 == 0 || number + 1 == commits {
+                fixture.states.push((seq, trie.clone(), position(&mut random)));
+            }
+            seq += 1;
+        }
+        for _ in 0..size / 4 {
+            let created = random.next_u64().cast_signed();
+            let key = KeyPath::from_bytes(random.digest());
+            fixture.first_written.insert(key, created);
+        }
+        for number in 0..commits as u64 / 2 {
+            let length = random.below(300);
+            fixture.references.push((number, random.bytes(length)));
+        }
+        fixture
+    }
+
+    fn commit(&mut self, seq: u64, trie: &Trie, random: &mut SplitMix64) {
+        let digest = CommitDigest::from_bytes(random.digest());
+        let counts = ChangeCounts {
+            added: random.below(9) as u64,
+            changed: random.below(9) as u64,
+            removed: random.below(9) as u64,
+        };
+        self.history.append(&digest);
+        self.commits.push(CommitRow {
+            seq,
+            batch: seq * 2 + 1,
+            time: seq.cast_signed() * 10 - 5,
+            digest,
+            root: root(trie),
+            place: random.next_u64(),
+            lane: random.next_u64(),
+            counts: random.one_in(2).then_some(counts),
+            delta: random.next_u64(),
+        });
+    }
+
+    fn states(&self) -> Vec<State<'_>> {
+        let states = self.states.iter();
+        states
+            .map(|(seq, trie, position)| State {
+                seq: *seq,
+                trie,
+                position: *position,
+            })
+            .collect()
+    }
+
+    fn contents<'a>(&'a self, states: &'a [State<'a>]) -> Contents<'a> {
+        let first_written = self.first_written.iter();
+        Contents {
+            log: self.log,
+            position: self.position,
+            versions: self.versions,
+            states,
+            objects: given(&self.objects),
+            texts: given(&self.texts),
+            commits: given(&self.commits),
+            first_written: Box::new(first_written.map(|(&key, &created)| Ok(FirstWritten { key, created }))),
+            gaps: &self.gaps,
+            references: Box::new(self.references.iter().cloned().map(Ok)),
+            history: &self.history,
+        }
+    }
+
+    fn write(&self, disk: &dyn Disk, source: &dyn NodeSource) -> Result<CheckpointFile> {
+        self.write_telling(disk, source, &mut |_| Ok(()))
+    }
+
+    fn write_telling(
+        &self,
+        disk: &dyn Disk,
+        source: &dyn NodeSource,
+        progress: &mut Progress<'_>,
+    ) -> Result<CheckpointFile> {
+        write(disk, self.contents(&self.states()), source, progress)
+    }
+
+    /// The answers that a checkpoint of this must give to [`questions`].
+    fn answers(&self) -> Vec<String> {
+        let disk = crate::disk::MemDisk::new();
+        self.write(&disk, &NoSource).unwrap();
+        let checkpoint = open(&disk, self.log);
+        ask_all(&checkpoint).into_iter().map(Result::unwrap).collect()
+    }
+}
+
+/// The newest checkpoint, which has to open.
+fn open(disk: &dyn Disk, log: LogId) -> Checkpoint {
+    let (found, findings) = open_newest(disk, log, true).unwrap();
+    found.unwrap_or_else(|| panic!("none opens: {findings:?}"))
+}
+
+fn shown<T: std::fmt::Debug>(found: Result<T>) -> Result<String> {
+    found.map(|found| format!("{found:?}"))
+}
+
+/// Rows given in memory.
+fn given<R: Copy>(rows: &[R]) -> Source<'_, R> {
+    Box::new(rows.iter().copied().map(Ok))
+}
+
+fn all_of<R: Row + std::fmt::Debug>(rows: Rows<'_, R>) -> Result<String> {
+    all(rows.iter())
+}
+
+fn all<T: std::fmt::Debug>(rows: impl Iterator<Item = Result<T>>) -> Result<String> {
+    shown(rows.collect::<Result<Vec<T>>>())
+}
+
+/// Asks a checkpoint everything that it can be asked.
+fn ask_all(checkpoint: &Checkpoint) -> Vec<Result<String>> {
+    let mut answers = vec![
+        shown(Ok((
+            checkpoint.log(),
+            checkpoint.position(),
+            checkpoint.versions(),
+        ))),
+        all_of(checkpoint.objects()),
+        all_of(checkpoint.texts()),
+        all_of(checkpoint.commits()),
+        all_of(checkpoint.commits_by_digest()),
+        all_of(checkpoint.commits_by_root()),
+        all_of(checkpoint.first_written_rows()),
+        all_of(checkpoint.gaps()),
+        all(checkpoint.references()),
+        all_of(checkpoint.states()),
+        shown(checkpoint.history()),
+    ];
+    for seq in 0..4 {
+        answers.push(shown(checkpoint.commit(seq)));
+        answers.push(shown(checkpoint.commit_at_time(seq.cast_signed() * 10)));
+        answers.push(shown(checkpoint.gap(seq)));
+    }
+    let middle = [0x80; 32];
+    answers.push(checkpoint.objects().between(&[0; 32], &middle).and_then(all));
+    answers.push(checkpoint.texts().find(&middle).and_then(all));
+    answers.push(shown(checkpoint.first_written(&KeyPath::from_bytes(middle))));
+    for index in 0..checkpoint.states().len() {
+        let state = checkpoint.states().get(index);
+        let trie = state.and_then(|state| checkpoint.trie(&state.unwrap()));
+        answers.push(trie.and_then(|trie| all(trie.iter(checkpoint))));
+    }
+    answers
+}
+
+/// Panics unless every answer is right or says that the checkpoint is damaged; how many said so.
+fn assert_never_wrong(checkpoint: &Checkpoint, expected: &[String], what: &str) -> usize {
+    let answers = ask_all(checkpoint);
+    assert_eq!(answers.len(), expected.len(), "{what}");
+    let mut refused = 0;
+    for (found, expected) in answers.into_iter().zip(expected) {
+        match found {
+            Ok(found) => assert_eq!(found, *expected, "{what}"),
+            Err(error) => {
+                assert!(
+                    error.is_corruption() && error.code() == DAMAGED,
+                    "{what}: {error:?}"
+                );
+                refused += 1;
+            }
+        }
+    }
+    refused
+}
+
+/// A store folder that holds one file.
+fn disk_with(name: &str, content: &[u8]) -> crate::disk::MemDisk {
+    let disk = crate::disk::MemDisk::new();
+    disk.create(name).unwrap().write_at(0, content).unwrap();
+    disk
+}
+
+/// All bytes of a file.
+fn content(disk: &dyn Disk, name: &str) -> Vec<u8> {
+    let file = disk.open(name, Access::Read).unwrap();
+    let mut bytes = vec![0; file.length().unwrap() as usize];
+    crate::disk::read_full(&*file, 0, &mut bytes).unwrap();
+    bytes
+}
+
+/// Counts what it passes on.
+fn counter() -> (Arc<std::sync::atomic::AtomicU64>, impl FnMut(u64) -> Result<()>) {
+    let sum = Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let shared = Arc::clone(&sum);
+    let count = move |bytes| {
+        shared.fetch_add(bytes, std::sync::atomic::Ordering::Relaxed);
+        Ok(())
+    };
+    (sum, count)
+}

@@ -1,0 +1,205 @@
+//! Writing is cut off or fails at every call, and what is written is damaged before it is read back.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::testing::sim_disk::{CrashImage, Fault, ReadFault, SimDisk};
+
+/// A disk with two checkpoints, and what each of three says.
+fn prepared() -> (SimDisk, Vec<Fixture>, Vec<Vec<String>>) {
+    let disk = SimDisk::new(1);
+    let fixtures: Vec<Fixture> = (0..3).map(|seed| Fixture::new(seed, 60, 5)).collect();
+    let answers = fixtures.iter().map(Fixture::answers).collect();
+    fixtures[0].write(&disk, &NoSource).unwrap();
+    fixtures[1].write(&disk, &NoSource).unwrap();
+    (disk, fixtures, answers)
+}
+
+fn names(disk: &SimDisk) -> Vec<String> {
+    disk.files().into_keys().collect()
+}
+
+/// Panics unless the newest checkpoint is one of the last two, whole; its number.
+fn assert_usable(disk: &SimDisk, answers: &[Vec<String>], what: &str) -> u64 {
+    let (found, findings) = open_newest(disk, log_id(), true).unwrap();
+    assert!(findings.is_empty(), "{what}: {findings:?}");
+    let found = found.unwrap_or_else(|| panic!("{what}: none is left"));
+    let refused = assert_never_wrong(&found, &answers[found.number() as usize - 1], what);
+    assert_eq!(refused, 0, "{what}");
+    let findings = check(disk, log_id(), &mut |_| Ok(())).unwrap();
+    let derived = findings.iter().find(|found| found.severity != Severity::Harmless);
+    assert_eq!(derived, None, "{what}");
+    found.number()
+}
+
+#[test]
+fn ckw_1_a_crash_leaves_checkpoints_that_are_whole() {
+    let (disk, fixtures, answers) = prepared();
+    let mut outcomes = BTreeSet::new();
+    let calls = {
+        let copy = disk.copy();
+        fixtures[2].write(&copy, &NoSource).unwrap();
+        copy.calls()
+    };
+    assert!(calls > 6, "{calls}");
+    for call in 1..=calls {
+        let disk = disk.copy();
+        disk.crash_at(call);
+        let ended = fixtures[2].write(&disk, &NoSource);
+        assert!(
+            ended.is_err() || call > calls - 3,
+            "only removing may fail in silence"
+        );
+        let images = [
+            CrashImage::Killed,
+            CrashImage::Nothing,
+            CrashImage::Everything,
+            CrashImage::ExtentWithoutData,
+            CrashImage::DataWithoutExtent,
+            CrashImage::NamesWithoutContents,
+            CrashImage::ContentsWithoutNames,
+        ];
+        let prefixes = (0..disk.last_write_bytes()).step_by(777);
+        let images = images
+            .into_iter()
+            .chain(prefixes.map(CrashImage::LastWritePrefix))
+            .chain((0..20).map(CrashImage::Sectors));
+        for image in images {
+            let what = format!("crash at call {call}, {image:?}");
+            let after = disk.crash_image(image);
+            outcomes.insert(assert_usable(&after, &answers, &what));
+            // The next one is written as if nothing had been, and leaves nothing over.
+            fixtures[2].write(&after, &NoSource).unwrap();
+            let files = list(&after).unwrap();
+            assert!(files.iter().all(|file| file.is_finished), "{what}: {files:?}");
+            assert_eq!(files.len(), 2, "{what}");
+        }
+    }
+    assert_eq!(outcomes.into_iter().collect::<Vec<_>>(), [2, 3]);
+}
+
+#[test]
+fn ckp_2_a_failure_leaves_no_new_file() {
+    let (disk, fixtures, answers) = prepared();
+    let before = names(&disk);
+    let mut ended_well = 0;
+    for call in 1.. {
+        let mut was_met = false;
+        for fault in Fault::ALL {
+            let disk = disk.copy();
+            disk.fail_at(call, fault);
+            let written = fixtures[2].write(&disk, &NoSource);
+            let what = format!("{fault:?} at call {call}");
+            if !disk.heal() {
+                continue;
+            }
+            was_met = true;
+            match written {
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Io, "{what}: {error:?}");
+                    assert_eq!(names(&disk), before, "{what}");
+                    assert_eq!(assert_usable(&disk, &answers, &what), 2);
+                }
+                // Only removing what is superfluous may fail in silence.
+                Ok(_) => {
+                    ended_well += 1;
+                    assert_eq!(assert_usable(&disk, &answers, &what), 3);
+                }
+            }
+        }
+        if !was_met {
+            break;
+        }
+    }
+    assert_eq!(ended_well, 2 * Fault::ALL.len(), "removing one file and syncing");
+}
+
+#[test]
+fn a_full_disk_is_left_as_it_was() {
+    let (disk, fixtures, answers) = prepared();
+    let before = names(&disk);
+    for (call, fault) in (1..5).flat_map(|call| [(call, Fault::Full), (call, Fault::Quota)]) {
+        let disk = disk.copy();
+        disk.fail_from(call, u64::MAX, fault);
+        fixtures[2].write(&disk, &NoSource).unwrap_err();
+        assert_eq!(names(&disk), before, "{fault:?} from call {call} on");
+        disk.heal();
+        assert_usable(&disk, &answers, "after a full disk");
+    }
+}
+
+#[test]
+fn reading_back_that_fails_or_falls_short_is_no_success() {
+    let (disk, fixtures, answers) = prepared();
+    let before = names(&disk);
+    for fault in [ReadFault::Device, ReadFault::Short] {
+        for read in 1.. {
+            let disk = disk.copy();
+            let read = disk.reads() + read;
+            disk.fail_read_at(read, fault);
+            let written = fixtures[2].write(&disk, &NoSource);
+            if !disk.heal() {
+                break;
+            }
+            // A short read is no error: the rest is asked for.
+            assert_eq!(written.is_err(), fault == ReadFault::Device, "read {read}");
+            if written.is_err() {
+                assert_eq!(names(&disk), before);
+            }
+            assert_usable(&disk, &answers, "after reading back");
+        }
+    }
+}
+
+#[test]
+fn ckw_1_a_bit_that_flips_before_the_file_is_read_back_is_caught() {
+    let (disk, fixtures, answers) = prepared();
+    let before = names(&disk);
+    let length = {
+        let copy = disk.copy();
+        fixtures[2].write(&copy, &NoSource).unwrap().bytes as usize
+    };
+    for at in (0..length).step_by(61).chain([length - 1]) {
+        let disk = disk.copy();
+        let shared = disk.clone();
+        disk.observe(Arc::new(move |seen| {
+            const UNFINISHED: &str = "checkpoint/00000003.ckpt.tmp";
+            // The last call before it is read back is the sync of a file that has its header.
+            let is_last = |content: &Arc<Vec<u8>>| content.len() == length && content[0] != 0;
+            if seen.contents().get(UNFINISHED).is_some_and(is_last) {
+                shared.overwrite(UNFINISHED, |bytes| bytes[at] ^= 0x10);
+                shared.observe_no_more();
+            }
+        }));
+        let error = fixtures[2].write(&disk, &NoSource).unwrap_err();
+        assert_eq!(error.code(), DAMAGED, "byte {at}");
+        assert_eq!(names(&disk), before);
+        assert_eq!(assert_usable(&disk, &answers, "after a flip"), 2);
+    }
+}
+
+#[test]
+fn two_writers_do_not_take_each_others_number() {
+    let (disk, fixtures, _) = prepared();
+    // The other one writes number 3 whole while this one is at work on it.
+    let shared = disk.clone();
+    disk.observe(Arc::new(move |seen| {
+        let written = seen.contents().get("checkpoint/00000003.ckpt.tmp").cloned();
+        if let Some(content) = written.filter(|content| content.len() > 4096) {
+            shared.observe_no_more();
+            shared.put_file("checkpoint/00000003.ckpt", content.to_vec());
+        }
+    }));
+    let error = fixtures[2].write(&disk, &NoSource).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(
+        names(&disk).contains(&"checkpoint/00000003.ckpt".to_owned()),
+        "CKP-2"
+    );
+    assert_eq!(
+        open_newest(&disk, log_id(), true).unwrap().0.unwrap().number(),
+        2,
+        "what the other one wrote here is no checkpoint"
+    );
+    assert_eq!(fixtures[2].write(&disk, &NoSource).unwrap().number, 4);
+}

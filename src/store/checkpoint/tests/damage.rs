@@ -1,0 +1,197 @@
+//! Damage is told, or does no harm: never is an answer wrong.
+
+use super::header::{Header, Section};
+use super::*;
+use crate::disk::MemDisk;
+use crate::testing::sim_disk::SimDisk;
+
+const NAME: &str = "checkpoint/00000001.ckpt";
+
+/// Opens what `bytes` say, mapped and not: how many questions were refused, at the least; `None` if it does not open.
+fn judge(bytes: &[u8], expected: &[String], what: &str) -> Option<usize> {
+    let disk = disk_with(NAME, bytes);
+    let mut refused = Vec::new();
+    for map in [true, false] {
+        let (found, findings) = open_newest(&disk, log_id(), map).unwrap();
+        match found {
+            Some(found) => refused.push(assert_never_wrong(&found, expected, what)),
+            None => {
+                assert_eq!(findings.len(), 1, "{what}");
+                assert_eq!(
+                    (findings[0].severity, findings[0].file.as_str()),
+                    (Severity::Derived, NAME),
+                    "{what}"
+                );
+            }
+        }
+    }
+    assert_ne!(refused.len(), 1, "{what}");
+    let findings = check(&disk, log_id(), &mut |_| Ok(())).unwrap();
+    assert!(!findings.is_empty(), "{what} is not found");
+    refused.into_iter().min()
+}
+
+/// A small checkpoint and the right answers.
+fn small(seed: u64) -> (Vec<u8>, Vec<String>) {
+    let fixture = Fixture::new(seed, 12, 4);
+    let disk = MemDisk::new();
+    fixture.write(&disk, &NoSource).unwrap();
+    (content(&disk, NAME), fixture.answers())
+}
+
+#[test]
+fn ckp_1_every_flipped_byte_is_told_or_does_no_harm() {
+    let (good, expected) = small(1);
+    let disk = disk_with(NAME, &good);
+    assert_eq!(assert_never_wrong(&open(&disk, log_id()), &expected, "whole"), 0);
+    let mut refused = 0;
+    for at in 0..good.len() {
+        let mut bad = good.clone();
+        bad[at] ^= 1 << (at % 8);
+        refused += judge(&bad, &expected, &format!("byte {at}")).unwrap_or(1);
+    }
+    assert!(refused > good.len() / 2, "{refused}");
+}
+
+#[test]
+fn ckp_1_a_file_of_another_length_does_not_open() {
+    let (good, expected) = small(2);
+    for length in 0..good.len() {
+        let opened = judge(&good[..length], &expected, &format!("{length} bytes"));
+        assert_eq!(opened, None);
+    }
+    for extra in [1, 4, 4096, 4100] {
+        let mut bad = good.clone();
+        bad.resize(good.len() + extra, 0);
+        assert_eq!(judge(&bad, &expected, &format!("{extra} more")), None);
+    }
+}
+
+#[test]
+fn ckp_1_blocks_of_zeros_and_of_other_checkpoints_are_told() {
+    let large = |seed| {
+        let mut fixture = Fixture::new(seed, 400, 20);
+        // Of equal layout, so that each block looks right to the other.
+        fixture.gaps.clear();
+        let disk = MemDisk::new();
+        fixture.write(&disk, &NoSource).unwrap();
+        (content(&disk, NAME), fixture.answers())
+    };
+    let ((good, expected), (other, _)) = (large(3), large(4));
+    assert!(good.len() > 10 * 4096);
+    let blocks = good.len().div_ceil(4096);
+    for block in 0..blocks {
+        let range = block * 4096..((block + 1) * 4096).min(good.len());
+        let zeros = vec![0; range.len()];
+        let foreign = other.get(range.clone()).unwrap_or(&zeros);
+        let next = (block + 1) % (blocks - 1) * 4096;
+        let moved = &good[next..next + range.len()];
+        for (what, content) in [("zeros", &zeros[..]), ("foreign", foreign), ("moved", moved)] {
+            let mut bad = good.clone();
+            bad[range.clone()].copy_from_slice(content);
+            if bad != good {
+                let refused = judge(&bad, &expected, &format!("block {block} {what}"));
+                assert!(refused != Some(0) || block + 2 == blocks, "block {block} {what}");
+            }
+        }
+    }
+    let mut swapped = good.clone();
+    swapped[..4096].copy_from_slice(&other[..4096]);
+    assert_eq!(judge(&swapped, &expected, "the header of another"), None);
+}
+
+#[test]
+fn ckp_1_what_passes_the_checksums_is_still_verified_against_the_roots() {
+    let (good, expected) = small(5);
+    let header = Header::decode(&good[..4096], good.len() as u64).unwrap();
+    let nodes = header.extent(Section::Nodes);
+    let mut told = 0;
+    for at in nodes.offset..nodes.end() {
+        let mut bad = good.clone();
+        bad[at as usize] ^= 0x40;
+        seal_again(&mut bad, &header);
+        let disk = disk_with(NAME, &bad);
+        let checkpoint = open(&disk, log_id());
+        for (found, expected) in ask_all(&checkpoint).into_iter().zip(&expected) {
+            match found {
+                // Places and times of leaves are in no digest.
+                Ok(found) => assert!(found == *expected || found.contains("Entry"), "byte {at}"),
+                Err(error) => {
+                    assert_eq!(error.code(), DAMAGED, "{error:?}");
+                    told += 1;
+                }
+            }
+        }
+    }
+    assert!(told > 500, "{told}");
+}
+
+/// Makes the checksums of a changed file right again.
+fn seal_again(bytes: &mut [u8], header: &Header) {
+    let table_at = header.table_offset() as usize;
+    let (blocks, table) = bytes.split_at_mut(table_at);
+    for (block, sum) in blocks[4096..].chunks(4096).zip(table.chunks_mut(4)) {
+        sum.copy_from_slice(&crc32c::crc32c(block).to_le_bytes());
+    }
+    let table_sum = crc32c::crc32c(table);
+    let sealed = Header {
+        table_sum,
+        ..header.clone()
+    };
+    blocks[..4096].copy_from_slice(&sealed.encode());
+}
+
+#[test]
+fn a_file_that_is_shortened_while_it_is_open_is_told() {
+    let fixture = Fixture::new(6, 300, 5);
+    let disk = SimDisk::new(1);
+    fixture.write(&disk, &NoSource).unwrap();
+    let expected = fixture.answers();
+    let checkpoint = open_newest(&disk, fixture.log, false).unwrap().0.unwrap();
+    disk.overwrite(NAME, |bytes| bytes.truncate(5_000));
+    assert!(assert_never_wrong(&checkpoint, &expected, "shortened") > 0);
+}
+
+#[test]
+fn the_older_one_is_opened_where_the_newest_is_damaged() {
+    let disk = SimDisk::new(1);
+    let fixture = Fixture::new(7, 30, 3);
+    fixture.write(&disk, &NoSource).unwrap();
+    fixture.write(&disk, &NoSource).unwrap();
+    disk.overwrite("checkpoint/00000002.ckpt", |bytes| bytes[100] ^= 1);
+    let (found, findings) = open_newest(&disk, fixture.log, true).unwrap();
+    assert_eq!(found.unwrap().number(), 1);
+    assert_eq!(findings.len(), 1);
+    assert_eq!(findings[0].file, "checkpoint/00000002.ckpt");
+    // Damage beyond the header is found when it is touched, and by a check.
+    disk.overwrite("checkpoint/00000001.ckpt", |bytes| {
+        bytes[4096 + 5] ^= 1;
+        bytes[2 * 4096 + 5] ^= 1;
+    });
+    assert!(open_newest(&disk, fixture.log, true).unwrap().0.is_some());
+    let findings = check(&disk, fixture.log, &mut |_| Ok(())).unwrap();
+    assert_eq!(findings.len(), 2);
+    assert_eq!(
+        (findings[0].offset, findings[0].message.as_str()),
+        (4096, "8192 bytes do not match their checksums")
+    );
+}
+
+#[test]
+fn a_checkpoint_that_copies_from_a_damaged_one_is_not_made() {
+    let disk = SimDisk::new(1);
+    let fixture = Fixture::new(8, 500, 1);
+    fixture.write(&disk, &NoSource).unwrap();
+    disk.overwrite(NAME, |bytes| bytes[4096 * 3] ^= 1);
+    let old = open(&disk, fixture.log);
+    let state = old.states().get(0).unwrap().unwrap();
+    let trie = old.trie(&state).unwrap();
+    let states = [State {
+        seq: state.seq,
+        trie: &trie,
+        position: state.position,
+    }];
+    let error = write(&disk, fixture.contents(&states), &old, &mut |_| Ok(())).unwrap_err();
+    assert_eq!(error.code(), DAMAGED);
+    assert_eq!(list(&disk).unwrap().len(), 1);
+}
