@@ -60,7 +60,7 @@ fn random_entry(random: &mut SplitMix64) -> Entry {
         key: KeyPath::from_bytes(random.digest()),
         digest: random.digest(),
         place: random.next_u64(),
-        since: random.next_u64() as u32,
+        created: random.next_u64().cast_signed(),
     }
 }
 
