@@ -19,7 +19,7 @@ use super::reader::SegmentFile;
 use super::segment::{SEGMENT_BYTES_LIMIT, SegmentHeader, next_segment_bytes, segment_name};
 use super::{Log, WriteLock};
 use crate::digest::CommitDigest;
-use crate::disk::{self, Access};
+use crate::disk::{self, Access, LockGuard};
 use crate::error::{Error, ErrorKind, Result};
 
 /// When an appended group becomes durable.
@@ -52,13 +52,7 @@ impl Log {
         group: Vec<(BatchBuilder, HeadMark)>,
         durability: Durability,
     ) -> Result<Vec<Batch>> {
-        self.check_lock(lock)?;
-        // INVARIANT APP-1.
-        if self.prepared != lock.number {
-            return Err(Error::internal(
-                "append was called before prepare under this lock",
-            ));
-        }
+        self.check_prepared(lock)?;
         let Some(head) = group.last().map(|(_, head)| *head) else {
             return Ok(Vec::new());
         };
@@ -87,10 +81,17 @@ impl Log {
         if self.unsynced.is_none() {
             return Ok(());
         }
-        if self.prepared != lock.number {
-            return Err(Error::internal("sync was called before prepare under this lock"));
-        }
+        self.check_prepared(lock)?;
         self.poison_on_error(Self::sync_group)
+    }
+
+    pub(super) fn check_prepared(&self, lock: &WriteLock) -> Result<()> {
+        self.check_lock(lock)?;
+        // INVARIANT APP-1.
+        if self.prepared == lock.number {
+            return Ok(());
+        }
+        Err(Error::internal("a write before prepare under this lock"))
     }
 
     /// Runs what writes; an error leaves the state of the disk unknown (LOG-5).
@@ -163,7 +164,7 @@ impl Log {
         Ok(batches)
     }
 
-    fn sync_group(&mut self) -> Result<()> {
+    pub(super) fn sync_group(&mut self) -> Result<()> {
         let Some(head) = self.unsynced else { return Ok(()) };
         let segment = self.segment(self.cursor.segment)?;
         segment
@@ -201,7 +202,7 @@ impl Log {
     }
 
     /// Seals the active segment at the cursor and goes on in a new one.
-    fn rotate(&mut self, lock: &WriteLock, needed: u64) -> Result<Arc<SegmentFile>> {
+    pub(super) fn rotate(&mut self, lock: &WriteLock, needed: u64) -> Result<Arc<SegmentFile>> {
         lock.check_file()?;
         let (sealed, previous) = self.sealed_at_cursor();
         let header = self.new_header(previous)?;
@@ -210,7 +211,8 @@ impl Log {
         disk::create_whole(&*self.disk, &name, &header.encode(), length)
             .map_err(|error| Error::io(format!("cannot create {name}"), error))?;
         // MAN-2: the file is durable, and nothing is in it yet.
-        self.publish(sealed, SegmentEntry::active(header.id, self.cursor.batch + 1))?;
+        let active = SegmentEntry::active(header.id, self.cursor.batch + 1);
+        self.publish_manifest(self.manifest.epoch, sealed, active)?;
         self.enter_new(header.id)
     }
 
@@ -233,6 +235,16 @@ impl Log {
 
     /// A header for the next segment, under a number that no file has (MAN-3).
     pub(super) fn new_header(&self, previous: super::manifest::SegmentEnd) -> Result<SegmentHeader> {
+        Ok(SegmentHeader {
+            instance: self.format.instance,
+            id: self.new_numbers(1)?,
+            nonce: new_nonce(&*self.disk)?,
+            previous,
+        })
+    }
+
+    /// The first of `count` segment numbers that no file has (MAN-3).
+    pub(super) fn new_numbers(&self, count: u64) -> Result<u64> {
         let names = self.disk.list(super::segment::LOG_FOLDER);
         let names = names.map_err(|error| Error::io("cannot list the log", error))?;
         let on_disk = names
@@ -242,31 +254,21 @@ impl Log {
         let highest = on_disk
             .filter(|id| *id < u64::from(u32::MAX))
             .fold(self.manifest.highest_id(), u64::max);
-        if highest >= u64::from(u32::MAX) {
+        if highest.saturating_add(count) > u64::from(u32::MAX) {
             return Err(Error::invalid("the log has used up its segment numbers"));
         }
-        // SEG-2.
-        let mut nonce = [0; 16];
-        self.disk
-            .random(&mut nonce)
-            .map_err(|error| Error::io("cannot get random bytes", error))?;
-        Ok(SegmentHeader {
-            instance: self.format.instance,
-            id: highest + 1,
-            nonce,
-            previous,
-        })
+        Ok(highest + 1)
     }
 
     /// Replaces the manifest by one of the next generation.
-    pub(super) fn publish(&mut self, sealed: Vec<SegmentEntry>, active: SegmentEntry) -> Result<()> {
-        let manifest = Manifest::new(
-            self.format.instance,
-            self.manifest.generation + 1,
-            self.manifest.epoch,
-            sealed,
-            active,
-        );
+    pub(super) fn publish_manifest(
+        &mut self,
+        epoch: u32,
+        sealed: Vec<SegmentEntry>,
+        active: SegmentEntry,
+    ) -> Result<()> {
+        let generation = self.manifest.generation + 1;
+        let manifest = Manifest::new(self.format.instance, generation, epoch, sealed, active);
         disk::replace(&*self.disk, MANIFEST_NAME, &manifest.encode())
             .map_err(|error| Error::io(format!("cannot replace {MANIFEST_NAME}"), error))?;
         self.named_generation = manifest.generation;
@@ -292,16 +294,29 @@ impl Log {
     }
 }
 
+/// A nonce for a new segment (SEG-2).
+pub(super) fn new_nonce(disk: &dyn disk::Disk) -> Result<[u8; 16]> {
+    let mut nonce = [0; 16];
+    disk.random(&mut nonce)
+        .map_err(|error| Error::io("cannot get random bytes", error))?;
+    Ok(nonce)
+}
+
 impl WriteLock {
     /// Refuses to go on when the lock file was replaced: another process may hold the new one.
     pub(super) fn check_file(&self) -> Result<()> {
-        match self.guard.is_current() {
-            Ok(true) => Ok(()),
-            Ok(false) => {
-                let message = "the lock file was removed or replaced while it was held";
-                Err(Error::new(ErrorKind::Poisoned, message).with_hint("open the store again"))
-            }
-            Err(error) => Err(Error::io("cannot check the lock file", error)),
+        check_current(&*self.guard)
+    }
+}
+
+/// Refuses a lock whose file is no longer the one of its name.
+pub(super) fn check_current(guard: &dyn LockGuard) -> Result<()> {
+    match guard.is_current() {
+        Ok(true) => Ok(()),
+        Ok(false) => {
+            let message = "the lock file was removed or replaced while it was held";
+            Err(Error::new(ErrorKind::Poisoned, message).with_hint("open the store again"))
         }
+        Err(error) => Err(Error::io("cannot check the lock file", error)),
     }
 }

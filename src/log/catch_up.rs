@@ -12,6 +12,7 @@ use std::io;
 
 use super::batch::Batch;
 use super::frame::FrameError;
+use super::leftovers::Unlisted;
 use super::live::Live;
 use super::manifest::SegmentEntry;
 use super::reader::{NOT_THE_LAST, SegmentFile};
@@ -19,7 +20,6 @@ use super::scan::{Chain, Scanned, Stop, Window};
 use super::segment::{LOG_FOLDER, SEGMENT_HEADER_BYTES, parse_segment_name, segment_name};
 use super::{Log, Position, Tail, damage, unsupported};
 use crate::digest::{CommitDigest, Domain, HashSuite};
-use crate::disk::Access;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Receives batches.
@@ -405,16 +405,21 @@ impl Log {
         {
             let id = id.0;
             // A reader that stopped at `live` has not seen all that is listed, so look again before judging.
-            if !self.manifest.lists(id)
-                && self.unlisted_is_newer(id, newest)?
-                && self.unlisted_is_newer(id, self.newest_listed()?)?
+            if self.manifest.lists(id)
+                || self.unlisted(id, newest)? != Unlisted::Newer
+                || self.unlisted(id, self.newest_listed()?)? != Unlisted::Newer
             {
-                return Err(damage(
-                    super::manifest::MANIFEST_NAME,
-                    0,
-                    &format!("it does not list segment {id}, which holds newer batches"),
-                ));
+                continue;
             }
+            // A writer has moved on meanwhile: the next time will tell.
+            if self.is_outdated()? {
+                return Ok(());
+            }
+            return Err(damage(
+                super::manifest::MANIFEST_NAME,
+                0,
+                &format!("it does not list segment {id}, which holds newer batches"),
+            ));
         }
         self.unlisted_checked = true;
         Ok(())
@@ -432,42 +437,6 @@ impl Log {
             chain = scanned.chain();
         }
         Ok(chain.batch)
-    }
-
-    /// Whether an unlisted segment holds a whole batch with a number above `newest`. One that a crash left before the
-    /// manifest listed it holds none, and one that left the manifest holds only batches that were written again.
-    pub(super) fn unlisted_is_newer(&self, id: u64, newest: u64) -> Result<bool> {
-        let name = segment_name(id);
-        let file = match self.disk.open(&name, Access::Read) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(error) => return Err(Error::io(format!("cannot open {name}"), error)),
-        };
-        let segment = match SegmentFile::with_file(file, false, &name) {
-            Ok(segment) if segment.header.instance == self.format.instance => segment,
-            Err(error) if !error.is_corruption() => return Err(error),
-            _ => return Ok(false),
-        };
-        let window = segment.window_to_end(FIRST_OFFSET, self.suite)?;
-        // What its header says it continues need not be the batch before: a rewrite leaves numbers out.
-        let mut chain = Chain {
-            batch: window
-                .batch_number_at(FIRST_OFFSET)
-                .unwrap_or_default()
-                .saturating_sub(1),
-            digest: None,
-        };
-        let mut at = FIRST_OFFSET;
-        while let Ok(scanned) = window.batch_at(at, chain) {
-            if scanned.batch.number > newest {
-                return Ok(true);
-            }
-            at = scanned.end;
-            chain.batch = scanned.batch.number;
-        }
-        Ok(window
-            .seals_from(at)
-            .any(|(_, seal)| seal.batch > newest && seal.synced_upto > FIRST_OFFSET))
     }
 }
 

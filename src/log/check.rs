@@ -16,9 +16,11 @@ use std::sync::Arc;
 use super::batch::Batch;
 use super::catch_up::{FIRST_OFFSET, no_folder};
 use super::frame::FrameError;
+use super::leftovers::Unlisted;
 use super::live::{LIVE_NAME, Live};
 use super::manifest::{MANIFEST_NAME, SegmentEntry};
 use super::reader::{NOT_THE_LAST, SegmentFile};
+use super::rewrite::is_rewrite_name;
 use super::scan::{Chain, Stop, Window};
 use super::segment::{LOG_FOLDER, parse_segment_name, segment_name};
 use super::{Log, LogOptions, Mode};
@@ -153,28 +155,32 @@ impl Log {
         // The numbers that a rewrite left out are none that are missing.
         let newest = newest.max(self.manifest.active().batch_before());
         for file in names {
-            let name = format!("{LOG_FOLDER}/{file}");
-            match parse_segment_name(&file) {
-                Some((id, _)) if self.manifest.lists(id) => {}
-                Some((id, false)) => {
-                    let (severity, message) = if self.unlisted_is_newer(id, newest)? {
-                        (
-                            Severity::Damage,
-                            "the manifest does not list it, and it holds newer batches",
-                        )
-                    } else {
-                        (
-                            Severity::Harmless,
-                            "the manifest does not list it; a crash left it",
-                        )
-                    };
-                    report.finding(severity, &name, 0, message)?;
-                }
-                Some((_, true)) => {
-                    report.finding(Severity::Harmless, &name, 0, "a crash left it unfinished")?;
-                }
-                None => report.finding(Severity::Harmless, &name, 0, "it does not belong to the log")?,
-            }
+            let (severity, message) = match parse_segment_name(&file) {
+                Some((id, _)) if self.manifest.lists(id) => continue,
+                // Published since the check began.
+                Some((id, _)) if id > self.manifest.active().id && self.is_outdated()? => continue,
+                Some((id, false)) => match self.unlisted(id, newest)? {
+                    Unlisted::Newer => (
+                        Severity::Damage,
+                        "the manifest does not list it, and it holds newer batches",
+                    ),
+                    Unlisted::Left => (
+                        Severity::Harmless,
+                        "the manifest does not list it; a crash left it, and the next writer removes it",
+                    ),
+                    Unlisted::Foreign => (Severity::Harmless, "the manifest does not list it"),
+                },
+                Some((_, true)) => (
+                    Severity::Harmless,
+                    "a crash left it unfinished; the next writer removes it",
+                ),
+                None if is_rewrite_name(&file) => (
+                    Severity::Harmless,
+                    "of a rewrite that is under way, or that a crash cut off; then the next writer removes it",
+                ),
+                None => (Severity::Harmless, "it does not belong to the log"),
+            };
+            report.finding(severity, &format!("{LOG_FOLDER}/{file}"), 0, message)?;
         }
         Ok(())
     }

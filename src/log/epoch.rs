@@ -46,6 +46,7 @@ impl Log {
         self.unproven.clear();
         self.unsynced = None;
         self.unlisted_checked = false;
+        self.leftovers_removed = false;
         self.prepared = 0;
         Ok(())
     }

@@ -35,11 +35,14 @@ mod epoch;
 mod format_file;
 mod frame;
 mod inspect;
+mod leftovers;
 mod live;
 mod manifest;
 mod position;
+mod publish;
 mod reader;
 mod recover;
+mod rewrite;
 mod scan;
 mod seal;
 mod segment;
@@ -60,8 +63,10 @@ pub use inspect::{
     link_parts, seal_parts, unlink_parts,
 };
 pub use position::Position;
+pub use publish::Published;
 pub use reader::LogReader;
 pub use recover::NextWriter;
+pub use rewrite::{CompactionLock, NewPlace, Rewrite, Rewritten};
 pub use segment::segment_name;
 
 use crate::digest::{CommitDigest, HashSuite};
@@ -151,6 +156,8 @@ pub struct Log {
     /// A group that was written and not yet synced.
     unsynced: Option<HeadMark>,
     unlisted_checked: bool,
+    /// Whether this handle has removed what crashes left.
+    leftovers_removed: bool,
     /// Generation of the manifest whose names this handle made durable; 0 for none.
     named_generation: u64,
     poisoned: bool,
@@ -194,6 +201,7 @@ impl Log {
             unproven: Vec::new(),
             unsynced: None,
             unlisted_checked: false,
+            leftovers_removed: false,
             named_generation: 0,
             poisoned: false,
             process,

@@ -79,6 +79,9 @@ impl Log {
         } else {
             self.recover(live.as_ref(), &segment, visit)?;
         }
+        if !self.leftovers_removed {
+            self.poison_on_error(|log| log.remove_leftovers(None))?;
+        }
         self.prepared = lock.number;
         Ok(())
     }
@@ -247,7 +250,7 @@ impl Log {
         for scanned in &beyond {
             group.push((rebuild(&scan, scanned), scanned.batch.commit));
         }
-        let head = self.head_after_recovery(live, beyond.last().map(|scanned| scanned.batch.commit));
+        let head = self.head_mark(live, beyond.last().map(|scanned| scanned.batch.commit));
         let batches = self.poison_on_error(|log| log.write_recovered(group, head))?;
         for batch in batches {
             self.hand_out(batch, true, visit)?;
@@ -256,9 +259,9 @@ impl Log {
         Ok(())
     }
 
-    /// What `live` is to say after a recovery. The log does not know what a commit holds, so root and number are
+    /// What `live` is to say when no head was handed in. The log does not know what a commit holds, so root and number are
     /// those of the mark before if it is about the same commit, else zero.
-    fn head_after_recovery(
+    pub(super) fn head_mark(
         &self,
         live: Option<&Live>,
         newest: Option<crate::digest::CommitDigest>,
@@ -306,7 +309,8 @@ impl Log {
             .and_then(|()| self.disk.sync_dir(LOG_FOLDER))
             .map_err(|error| Error::io(format!("cannot create {name}"), error))?;
         // INVARIANT REC-3.
-        self.publish(sealed, SegmentEntry::active(header.id, first_batch))?;
+        let active = SegmentEntry::active(header.id, first_batch);
+        self.publish_manifest(self.manifest.epoch, sealed, active)?;
         self.finish_name(header.id)?;
         let segment = self.enter_new(header.id)?;
         segment.keep(FIRST_OFFSET, bytes.clone());

@@ -75,12 +75,6 @@ impl Window {
         self.bytes.get(skip..).unwrap_or_default()
     }
 
-    /// The number of the batch that the frame at `offset` belongs to.
-    pub(super) fn batch_number_at(&self, offset: u64) -> Option<u64> {
-        let header = parse_frame(self.from(offset), self.seed, offset).ok()?;
-        Some(header.batch)
-    }
-
     /// The batch that starts at `offset` and continues `chain`.
     pub(super) fn batch_at(&self, offset: u64, chain: Chain) -> Result<Scanned, Stop> {
         let number = chain.batch.wrapping_add(1);

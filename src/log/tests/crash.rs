@@ -4,11 +4,13 @@ use super::*;
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, Fault, SimDisk};
 
-/// What the client knows: how many batches it was told are durable, and how many it has asked for.
+/// What the client knows: how many batches it was told are durable, and how many it has asked for; likewise rewrites.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ledger {
     acked: usize,
     submitted: usize,
+    published: u32,
+    asked: u32,
 }
 
 fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
@@ -24,9 +26,17 @@ fn texts(count: usize) -> Vec<String> {
     (1..=count).map(text).collect()
 }
 
+/// Of whom nothing is known.
+const ANY: Ledger = Ledger {
+    acked: 0,
+    submitted: usize::MAX,
+    published: 0,
+    asked: u32::MAX,
+};
+
 fn append_group(log: &mut Log, ledger: &mut Ledger, count: usize, durability: Durability) -> Result<()> {
     let lock = log.lock(NO_WAIT)?;
-    log.prepare(&lock, &mut |_| Ok(()))?;
+    prepare(log, &lock)?;
     let next = usize::try_from(log.newest_batch()).unwrap() + 1;
     let group = (next..next + count)
         .map(|number| (batch(&text(number)), mark(number as u64)))
@@ -40,7 +50,57 @@ fn append_group(log: &mut Log, ledger: &mut Ledger, count: usize, durability: Du
     Ok(())
 }
 
-/// Creates, appends, rotates, restarts the machine, recovers and goes on.
+/// Comes to the end of the log, whatever it was rewritten into.
+fn prepare(log: &mut Log, lock: &WriteLock) -> Result<()> {
+    match log.prepare(lock, &mut |_| Ok(())) {
+        Err(error) if error.code() == REWRITTEN => {
+            log.reopen()?;
+            log.prepare(lock, &mut |_| Ok(()))
+        }
+        other => other,
+    }
+}
+
+/// Rewrites the log: three batches become one, which says of which rewrite it is. `meanwhile` writes behind the cut.
+fn rewrite(
+    log: &mut Log,
+    ledger: &mut Ledger,
+    meanwhile: impl FnOnce(&mut Ledger) -> Result<()>,
+) -> Result<()> {
+    let alone = log.compaction_lock(NO_WAIT)?;
+    let lock = log.lock(NO_WAIT)?;
+    prepare(log, &lock)?;
+    let mut rewrite = log.begin_rewrite(&lock, alone)?;
+    drop(lock);
+    let mut texts: Vec<Record> = Vec::new();
+    log.reader()
+        .batches(&Position::START, rewrite.cut(), &mut |batch| {
+            let objects = batch.records.into_iter();
+            texts.extend(objects.filter(|record| record.kind == RecordKind::Object));
+            Ok(())
+        })?;
+    assert_eq!(texts.len() as u64, rewrite.cut());
+    let epoch = log.epoch() + 1;
+    for (index, merged) in texts.chunks(3).enumerate() {
+        let mut builder = BatchBuilder::new();
+        for text in merged {
+            builder.add(RecordKind::Object, 0, &text.body);
+        }
+        builder.add(RecordKind::Text, 0, &epoch.to_le_bytes());
+        rewrite.push(builder, mark((index * 3 + merged.len()) as u64).commit)?;
+    }
+    meanwhile(ledger)?;
+    let rewritten = rewrite.finish()?;
+    let lock = log.lock(NO_WAIT)?;
+    prepare(log, &lock)?;
+    ledger.asked = epoch;
+    log.publish(&lock, rewritten)?;
+    ledger.published = epoch;
+    Ok(())
+}
+
+/// Creates, appends, rotates, rewrites while another handle writes, restarts the machine, recovers, goes on and rewrites
+/// again.
 fn workload(disk: &SimDisk, ledger: &mut Ledger) -> Result<()> {
     ledger.submitted = 1;
     let mut log = Log::create(
@@ -54,6 +114,14 @@ fn workload(disk: &SimDisk, ledger: &mut Ledger) -> Result<()> {
     for step in 0..7 {
         append_group(&mut log, ledger, 1 + step % 2, Durability::Synced)?;
     }
+    let mut other = Log::open(shared(disk), Mode::ReadWrite, SMALL)?;
+    rewrite(&mut log, ledger, |ledger| {
+        for _ in 0..3 {
+            append_group(&mut other, ledger, 2, Durability::Synced)?;
+        }
+        Ok(())
+    })?;
+    append_group(&mut other, ledger, 1, Durability::Synced)?;
     disk.reboot();
     let mut log = Log::open(shared(disk), Mode::ReadWrite, SMALL)?;
     append_group(&mut log, ledger, 1, Durability::Later)?;
@@ -66,20 +134,80 @@ fn workload(disk: &SimDisk, ledger: &mut Ledger) -> Result<()> {
             Durability::Synced,
         )?;
     }
-    Ok(())
+    rewrite(&mut other, ledger, |_| Ok(()))?;
+    append_group(&mut log, ledger, 1, Durability::Synced)
+}
+
+/// What is in a store: the texts of its objects, the number of its batches, and how often it was rewritten.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Content {
+    texts: Vec<String>,
+    batches: u64,
+    epoch: u32,
+}
+
+fn read_content(disk: &SimDisk) -> Result<Content> {
+    read_all(&shared(disk), Mode::ReadOnly, SMALL)?;
+    let mut log = Log::open(shared(disk), Mode::ReadOnly, SMALL)?;
+    let mut batches = Vec::new();
+    log.catch_up(&mut |batch| {
+        batches.push(batch);
+        Ok(())
+    })?;
+    let (mut content, mut rewritten) = (Content::default(), true);
+    content.epoch = log.epoch();
+    for batch in &batches {
+        content.batches += 1;
+        let marked = batch
+            .records
+            .last()
+            .filter(|record| record.body.len() == 4 && record.kind == RecordKind::Text);
+        match marked {
+            Some(record) => assert!(
+                rewritten && *record.body == log.epoch().to_le_bytes(),
+                "EPO-1: a mix of rewrites: {batch:?}"
+            ),
+            None => rewritten = false,
+        }
+        let objects = batch
+            .records
+            .iter()
+            .filter(|record| record.kind == RecordKind::Object);
+        content
+            .texts
+            .extend(objects.map(|record| String::from_utf8_lossy(&record.body).into_owned()));
+    }
+    let first_is_marked = batches.first().is_some_and(|batch| batch.records.len() > 2);
+    assert_eq!(first_is_marked, log.epoch() > 0);
+    Ok(content)
 }
 
 fn read_texts(disk: &SimDisk) -> Result<Vec<String>> {
-    read_all(&shared(disk), Mode::ReadOnly, SMALL).map(|(texts, _)| texts)
+    read_content(disk).map(|content| content.texts)
+}
+
+/// Nothing is left in the folder of the log that the manifest does not list.
+fn assert_no_leftovers(disk: &SimDisk, what: &str) {
+    let files = disk.files();
+    let manifest = Manifest::decode(&files["manifest"]).unwrap();
+    let listed: Vec<String> = manifest.entries().map(|entry| segment_name(entry.id)).collect();
+    for name in files.keys().filter(|name| name.starts_with("log/")) {
+        assert!(listed.contains(name), "{what}: {name} is left over");
+    }
 }
 
 /// Opens the image for reading; returns the number of batches.
 fn verify_read(image: &SimDisk, ledger: Ledger, what: &str) -> usize {
     let before = image.files();
-    let count = match read_texts(image) {
+    let count = match read_content(image) {
         Ok(found) => {
-            assert_eq!(found, texts(found.len()), "{what}");
-            found.len()
+            assert_eq!(found.texts, texts(found.texts.len()), "{what}");
+            assert!(
+                (ledger.published..=ledger.asked).contains(&found.epoch),
+                "PUB-1: {what}: rewrite {} of {ledger:?}",
+                found.epoch
+            );
+            found.texts.len()
         }
         Err(error) if error.kind() == ErrorKind::NotFound => 0,
         Err(error) => panic!("{what}: {error:?}"),
@@ -106,6 +234,7 @@ fn go_on(image: &SimDisk, count: usize) -> Result<()> {
     let mut ledger = Ledger {
         acked: count,
         submitted: count,
+        ..ANY
     };
     if count == 0 {
         Log::create(
@@ -124,14 +253,7 @@ fn go_on(image: &SimDisk, count: usize) -> Result<()> {
 
 /// Goes on behind a crash; returns the number of batches then.
 fn verify_whole(image: &SimDisk, choice: CrashImage, what: &str) -> usize {
-    let count = verify_read(
-        image,
-        Ledger {
-            acked: 0,
-            submitted: usize::MAX,
-        },
-        what,
-    );
+    let count = verify_read(image, ANY, what);
     go_on(image, count).unwrap_or_else(|error| panic!("{what}: {error:?}"));
     let now = read_texts(image).unwrap().len();
     // In the same run of the machine, whole batches beyond `live` come to light only when the next writer recovers.
@@ -144,15 +266,18 @@ fn verify_whole(image: &SimDisk, choice: CrashImage, what: &str) -> usize {
         Ledger {
             acked: now,
             submitted: now,
+            ..ANY
         },
         what,
     );
+    assert_no_leftovers(image, what);
     let lost = image.crash_image(CrashImage::Nothing);
     assert_eq!(
         read_texts(&lost).unwrap(),
         texts(now),
         "LOG-3: {what}: acknowledged means durable"
     );
+    assert_no_leftovers(&lost, what);
     let mut damages = Vec::new();
     let checked = Log::check(shared(image), SMALL, &mut |item| {
         if let CheckItem::Finding(finding) = item
@@ -162,7 +287,8 @@ fn verify_whole(image: &SimDisk, choice: CrashImage, what: &str) -> usize {
         }
         Ok(std::ops::ControlFlow::Continue(()))
     });
-    assert_eq!(checked.unwrap().batches, now as u64, "{what}");
+    let batches = read_content(image).unwrap().batches;
+    assert_eq!(checked.unwrap().batches, batches, "{what}");
     assert!(damages.is_empty(), "{what}: {damages:?}");
     now
 }
@@ -183,13 +309,11 @@ fn calls_of_workload() -> u64 {
     let mut ledger = Ledger::default();
     workload(&disk, &mut ledger).unwrap();
     assert_eq!(ledger.acked, ledger.submitted);
+    let manifest = Manifest::decode(&disk.files()["manifest"]).unwrap();
+    assert!(manifest.highest_id() > 8, "it rotates: {manifest:?}");
     assert!(
-        disk.files()
-            .keys()
-            .filter(|name| name.starts_with("log/"))
-            .count()
-            >= 4,
-        "it rotates"
+        manifest.epoch == 2 && manifest.sealed().len() > 1,
+        "it was rewritten"
     );
     disk.calls()
 }

@@ -1,0 +1,113 @@
+//! Leftovers: files in the folder of the log that a crash left and that nothing lists.
+//!
+//! They are harmless to read past, but they may hold what was erased, so the next writer removes them.
+//!
+//! # Layer
+//! L2.
+//!
+//! # Invariants
+//! - LEF-1: a segment that may hold a batch newer than all listed ones is never removed: the manifest may be the one
+//!   that is not the newest.
+//! - LEF-2: files of a rewrite that is under way are not touched.
+
+use std::io;
+use std::time::Duration;
+
+use super::Log;
+use super::catch_up::{FIRST_OFFSET, no_folder};
+use super::reader::SegmentFile;
+use super::rewrite::{COMPACTION_LOCK_NAME, CompactionLock, is_rewrite_name};
+use super::segment::{LOG_FOLDER, parse_segment_name, segment_name};
+use crate::disk::{Access, lock_within};
+use crate::error::{Error, ErrorKind, Result};
+
+/// What a segment is that the manifest does not list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unlisted {
+    /// It holds a batch newer than all listed ones: the manifest is not the newest.
+    Newer,
+    /// It was replaced, or never got a place in the log.
+    Left,
+    /// Nothing that this log made, as far as can be told.
+    Foreign,
+}
+
+impl Log {
+    /// What the unlisted segment `id` is, if `newest` is the last batch that is listed.
+    pub(super) fn unlisted(&self, id: u64, newest: u64) -> Result<Unlisted> {
+        // Numbers rise (MAN-3), so the manifest is younger than this one and did without it.
+        if id < self.manifest.active().id {
+            return Ok(Unlisted::Left);
+        }
+        let name = segment_name(id);
+        let file = match self.disk.open(&name, Access::Read) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Unlisted::Left),
+            Err(error) => return Err(Error::io(format!("cannot open {name}"), error)),
+        };
+        let segment = match SegmentFile::with_file(file, false, &name) {
+            Ok(segment) if segment.header.instance == self.format.instance => segment,
+            Err(error) if !error.is_corruption() => return Err(error),
+            _ => return Ok(Unlisted::Foreign),
+        };
+        // One that was created and never listed holds nothing, or what a rewrite has taken from listed segments.
+        let window = segment.window_to_end(FIRST_OFFSET, self.suite)?;
+        let is_newer = window
+            .seals_from(FIRST_OFFSET)
+            .any(|(_, seal)| seal.batch > newest);
+        Ok(if is_newer { Unlisted::Newer } else { Unlisted::Left })
+    }
+
+    /// Removes what crashes left, as the holder of the writer's lock and at the end of the log; with files of a rewrite
+    /// if none is under way: `alone` is held by who asks, or by nobody.
+    ///
+    /// # Durability
+    /// When this returns, the names are gone for good.
+    pub(super) fn remove_leftovers(&mut self, alone: Option<&CompactionLock>) -> Result<()> {
+        let names = self.disk.list(LOG_FOLDER).map_err(no_folder)?;
+        // INVARIANT LEF-2: a rewrite begins under the writer's lock, so none can begin while this looks.
+        let has_rewrite = alone.is_none() && names.iter().any(|name| is_rewrite_name(name));
+        let guard = if has_rewrite {
+            self.nobody_rewrites()?
+        } else {
+            None
+        };
+        let mut removed = false;
+        for name in &names {
+            let is_left = match parse_segment_name(name) {
+                Some((id, true)) => {
+                    !self.manifest.lists(id)
+                        || names.iter().any(|other| name.strip_suffix(".tmp") == Some(other))
+                }
+                // INVARIANT LEF-1.
+                Some((id, false)) => {
+                    !self.manifest.lists(id) && self.unlisted(id, self.cursor.batch)? == Unlisted::Left
+                }
+                None => is_rewrite_name(name) && (alone.is_some() || guard.is_some()),
+            };
+            if is_left {
+                let name = format!("{LOG_FOLDER}/{name}");
+                self.disk
+                    .remove(&name)
+                    .map_err(|error| Error::io(format!("cannot remove {name}, which a crash left"), error))?;
+                removed = true;
+            }
+        }
+        if removed {
+            self.disk
+                .sync_dir(LOG_FOLDER)
+                .map_err(|error| Error::io("cannot sync the folder of the log", error))?;
+        }
+        self.leftovers_removed = true;
+        Ok(())
+    }
+
+    /// The lock that keeps rewrites apart, unless somebody has it.
+    fn nobody_rewrites(&self) -> Result<Option<Box<dyn crate::disk::LockGuard>>> {
+        match lock_within(&*self.disk, COMPACTION_LOCK_NAME, Duration::ZERO) {
+            Ok(guard) => Ok(Some(guard)),
+            Err(error) if error.kind() == ErrorKind::Busy => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Publishing a rewrite: one manifest puts its segments in the place of the old ones, which are then removed.
+//!
+//! # Layer
+//! L2.
+//!
+//! # Invariants
+//! - PUB-1: until the new manifest is durable, the old log is whole; from then on, the new one is.
+//! - PUB-2: no segment is removed before the manifest that does without it is durable.
+//!
+//! # After a crash
+//! Before the manifest, the new segments are files that nothing lists; after it, the old ones are. Either are removed by
+//! the next writer.
+
+use super::append::new_nonce;
+use super::batch::Locator;
+use super::manifest::{SegmentEnd, SegmentEntry};
+use super::reader::SegmentFile;
+use super::rewrite::{NewFile, NewPlace, Rewritten, not_as_written};
+use super::segment::{SegmentHeader, next_segment_bytes, segment_name};
+use super::{Log, WriteLock};
+use crate::disk::{self, Access};
+use crate::error::{Error, Result};
+
+/// A rewrite that has become the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Published {
+    segments: Vec<u64>,
+}
+
+impl Published {
+    /// Where a record is that the rewrite put at `place`; `None` if it has no such file.
+    pub fn locator(&self, place: NewPlace) -> Option<Locator> {
+        let segment = self.segments.get(place.file)?;
+        Some(Locator::new(*segment, place.offset))
+    }
+}
+
+impl Log {
+    /// Puts a rewrite in the place of the segments that it was made from, after [`Log::prepare`] under this lock, and
+    /// removes them. What was appended behind the cut stays. Afterwards this handle is as after [`Log::reopen`].
+    ///
+    /// # Errors
+    /// `Internal` if the rewrite is of another store, or the log was rewritten since it began: nothing is changed then.
+    /// Any other error leaves it unknown whether the rewrite is published, and this handle refuses to write from then
+    /// on with `Poisoned`.
+    ///
+    /// # Durability
+    /// When this returns, the rewrite is durable, and the names of the old segments are gone for good.
+    pub fn publish(&mut self, lock: &WriteLock, rewritten: Rewritten) -> Result<Published> {
+        self.check_prepared(lock)?;
+        let plan = &rewritten.plan;
+        plan.alone.check(&*self.disk)?;
+        let is_ours = plan.epoch == self.manifest.epoch && self.manifest.sealed().starts_with(&plan.replaced);
+        if !is_ours {
+            return Err(Error::internal("the log was rewritten since this rewrite began"));
+        }
+        self.poison_on_error(|log| log.publish_files(lock, rewritten))
+    }
+
+    fn publish_files(&mut self, lock: &WriteLock, mut rewritten: Rewritten) -> Result<Published> {
+        lock.check_file()?;
+        self.sync_group()?;
+        let replaced = &rewritten.plan.replaced;
+        let files = &rewritten.files.list;
+        let first = self.new_numbers(files.len() as u64 + 1)?;
+        let mut entries: Vec<SegmentEntry> = Vec::with_capacity(files.len());
+        for (id, file) in (first..).zip(files) {
+            let previous = entries.last().map(SegmentEntry::end).unwrap_or_default();
+            entries.push(self.name_file(file, id, previous)?);
+        }
+        rewritten.files.published = true;
+        let segments = entries.iter().map(|entry| entry.id).collect();
+        let (sealed, _) = self.sealed_at_cursor();
+        entries.extend_from_slice(sealed.get(replaced.len()..).unwrap_or_default());
+        let header = SegmentHeader {
+            instance: self.format.instance,
+            id: first + files.len() as u64,
+            nonce: new_nonce(&*self.disk)?,
+            previous: entries.last().map(SegmentEntry::end).unwrap_or_default(),
+        };
+        let name = segment_name(header.id);
+        let length = next_segment_bytes(&self.options, self.cursor.offset, 0);
+        // Makes the names of the other new segments durable as well.
+        disk::create_whole(&*self.disk, &name, &header.encode(), length)
+            .map_err(|error| Error::io(format!("cannot create {name}"), error))?;
+        let live = self.read_live()?;
+        // INVARIANT PUB-1.
+        let active = SegmentEntry::active(header.id, self.cursor.batch + 1);
+        self.publish_manifest(self.manifest.epoch + 1, entries, active)?;
+        self.enter_new(header.id)?;
+        self.mark_durable(self.head_mark(live.as_ref(), None))?;
+        // INVARIANT PUB-2: only now.
+        self.remove_leftovers(Some(&rewritten.plan.alone))?;
+        self.reopen()?;
+        self.leftovers_removed = true;
+        Ok(Published { segments })
+    }
+
+    /// Makes a file of a rewrite the segment `id`. Its name is durable after the folder's sync.
+    fn name_file(&self, new: &NewFile, id: u64, previous: SegmentEnd) -> Result<SegmentEntry> {
+        let header = SegmentHeader {
+            instance: self.format.instance,
+            id,
+            nonce: new.nonce,
+            previous,
+        };
+        let name = segment_name(id);
+        let naming = |error| Error::io(format!("cannot make {} the segment {name}", new.name), error);
+        let file = self.disk.open(&new.name, Access::ReadWrite).map_err(naming)?;
+        file.write_at(0, &header.encode())
+            .and_then(|()| file.sync())
+            .map_err(naming)?;
+        if SegmentFile::with_file(file, true, &new.name)?.header != header {
+            return Err(not_as_written(&new.name, 0));
+        }
+        self.disk.rename_new(&new.name, &name).map_err(naming)?;
+        Ok(SegmentEntry {
+            id,
+            first_batch: new.first_batch,
+            length: new.length,
+            last_batch: new.last_batch,
+            last_digest: new.last_digest,
+        })
+    }
+}

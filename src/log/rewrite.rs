@@ -1,0 +1,407 @@
+//! Rewriting: new segments that will stand in the place of all that were sealed before.
+//!
+//! A rewrite has a *cut*: the last batch that is sealed when it begins. What is up to the cut never changes any more, so
+//! the new segments are written without the writer's lock, for as long as that takes, while others append behind the
+//! cut. [`Log::publish`] then puts them in the place of the old ones, in one step.
+//!
+//! # Layer
+//! L2. What the new batches hold is for others: the log checks that they are whole and end with the head of the cut.
+//!
+//! # Invariants
+//! - RWR-1: of two rewrites of one store, at most one is under way.
+//! - RWR-2: what is published was read back from its files and found whole.
+//! - RWR-3: a rewrite has no more batches than it replaces, so the numbers behind the cut go on to rise.
+//! - RWR-4: a rewrite that is given up leaves no file behind.
+//!
+//! # After a crash
+//! Files of a rewrite have names that no reader looks at until it is published; [`Log::begin_rewrite`] and the next
+//! writer remove them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::append::{check_current, new_nonce};
+use super::batch::{BatchBuilder, Continue, encode_group};
+use super::catch_up::FIRST_OFFSET;
+use super::frame::FrameSeed;
+use super::manifest::SegmentEntry;
+use super::scan::{Chain, Window};
+use super::segment::{LOG_FOLDER, SEGMENT_BYTES_LIMIT};
+use super::{Log, WriteLock};
+use crate::bytes::Bytes;
+use crate::digest::{CommitDigest, HashSuite};
+use crate::disk::{Access, Disk, DiskFile, LockGuard, lock_within, read_full};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Name of the lock file that keeps two rewrites apart.
+pub(super) const COMPACTION_LOCK_NAME: &str = "compact.lock";
+
+/// Bytes that are collected before they are written.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// The right to rewrite the log, held until it is dropped; others may append meanwhile.
+pub struct CompactionLock {
+    guard: Box<dyn LockGuard>,
+    store: (u64, u64),
+}
+
+/// Where a record of a rewrite is; [`Published::locator`](super::Published::locator) says what its place becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewPlace {
+    /// The file, counted from 0.
+    pub file: usize,
+    /// The offset of the frame in it.
+    pub offset: u64,
+}
+
+/// New segments that are being written.
+pub struct Rewrite {
+    pub(super) files: NewFiles,
+    pub(super) plan: Plan,
+    segment_bytes_max: u64,
+    /// What is still to be written, at the end of the last file.
+    buffer: Vec<u8>,
+    failed: bool,
+}
+
+/// What a rewrite replaces.
+pub(super) struct Plan {
+    pub(super) epoch: u32,
+    /// The segments in whose place it comes.
+    pub(super) replaced: Vec<SegmentEntry>,
+    /// Number of the last batch that is replaced, or was left out by the rewrite before.
+    pub(super) cut: u64,
+    /// The head after that.
+    pub(super) commit: CommitDigest,
+    pub(super) alone: CompactionLock,
+}
+
+/// The files of a rewrite; removed when this is dropped before they are published (RWR-4).
+pub(super) struct NewFiles {
+    disk: Arc<dyn Disk>,
+    suite: HashSuite,
+    instance: [u8; 16],
+    process: u32,
+    pub(super) list: Vec<NewFile>,
+    pub(super) published: bool,
+}
+
+/// One file, which will be a sealed segment.
+pub(super) struct NewFile {
+    pub(super) name: String,
+    file: Arc<dyn DiskFile>,
+    pub(super) nonce: [u8; 16],
+    /// Number of its first batch.
+    pub(super) first_batch: u64,
+    /// Offset behind its last batch.
+    pub(super) length: u64,
+    pub(super) last_batch: u64,
+    pub(super) last_digest: [u8; 32],
+    last_commit: CommitDigest,
+}
+
+/// New segments that are durable and were read back (RWR-2).
+pub struct Rewritten {
+    pub(super) files: NewFiles,
+    pub(super) plan: Plan,
+}
+
+impl Log {
+    /// Takes the lock that keeps two rewrites apart, waiting for it at most `wait`. Take it before the writer's lock.
+    ///
+    /// # Errors
+    /// `Busy`, naming the holder; `Denied` for a handle that may only read; `Poisoned`; `Io`.
+    pub fn compaction_lock(&self, wait: Duration) -> Result<CompactionLock> {
+        self.check_writable()?;
+        let guard =
+            lock_within(&*self.disk, COMPACTION_LOCK_NAME, wait).map_err(|error| match error.kind() {
+                ErrorKind::Busy => error.context("another rewrite is under way"),
+                _ => error,
+            })?;
+        Ok(CompactionLock {
+            guard,
+            store: self.disk.identity(),
+        })
+    }
+
+    /// Begins to rewrite everything up to the newest batch, after [`Log::prepare`] under this lock: seals the active
+    /// segment if it holds a batch. The lock may be let go while the rewrite is filled; `alone` is held by it.
+    ///
+    /// # Errors
+    /// As [`Log::append`]; the handle is poisoned if sealing failed.
+    ///
+    /// # Durability
+    /// Changes nothing of what the log holds.
+    pub fn begin_rewrite(&mut self, lock: &WriteLock, alone: CompactionLock) -> Result<Rewrite> {
+        self.check_prepared(lock)?;
+        alone.check(&*self.disk)?;
+        self.poison_on_error(|log| {
+            log.sync_group()?;
+            log.remove_leftovers(Some(&alone))?;
+            if log.cursor.offset > FIRST_OFFSET {
+                log.rotate(lock, 0)?;
+            }
+            Ok(())
+        })?;
+        Ok(Rewrite {
+            plan: Plan {
+                epoch: self.manifest.epoch,
+                replaced: self.manifest.sealed().to_vec(),
+                cut: self.manifest.active().batch_before(),
+                commit: self.cursor.commit,
+                alone,
+            },
+            files: NewFiles {
+                disk: Arc::clone(&self.disk),
+                suite: self.suite,
+                instance: self.format.instance,
+                process: self.process,
+                list: Vec::new(),
+                published: false,
+            },
+            segment_bytes_max: self.options.segment_bytes_max,
+            buffer: Vec::new(),
+            failed: false,
+        })
+    }
+}
+
+impl CompactionLock {
+    /// Refuses a lock of another store, and one whose file was replaced (RWR-1).
+    pub(super) fn check(&self, disk: &dyn Disk) -> Result<()> {
+        if self.store != disk.identity() {
+            return Err(Error::internal("a rewrite of another store was given"));
+        }
+        check_current(&*self.guard)
+    }
+}
+
+impl Rewrite {
+    /// Number of the last batch that is replaced: everything up to it is to be read, with
+    /// [`LogReader::batches`](super::LogReader::batches), and pushed in the form it is to have.
+    pub fn cut(&self) -> u64 {
+        self.plan.cut
+    }
+
+    /// Bytes of segments written so far.
+    pub fn bytes(&self) -> u64 {
+        self.files.list.iter().map(|file| file.length).sum()
+    }
+
+    /// Adds the next batch; `commit` is the head after it. Returns the places of its records, in order.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a batch over a limit or one more than are replaced (RWR-3); `Io`, after which this rewrite
+    /// can only be dropped.
+    pub fn push(&mut self, batch: BatchBuilder, commit: CommitDigest) -> Result<Vec<NewPlace>> {
+        self.check_whole()?;
+        batch.check()?;
+        let needed = batch.encoded_bytes();
+        if needed > SEGMENT_BYTES_LIMIT - FIRST_OFFSET {
+            return Err(Error::invalid(format!(
+                "a batch of {needed} bytes is over the limit of a segment"
+            )));
+        }
+        if self.files.last_batch() >= self.plan.cut {
+            return Err(Error::invalid(format!(
+                "a rewrite of {} batches cannot have more of them",
+                self.plan.cut
+            )));
+        }
+        let placed = self.place(batch, commit, needed);
+        self.failed = placed.is_err();
+        placed
+    }
+
+    /// Makes the new segments durable, and reads all of them back.
+    ///
+    /// # Errors
+    /// `InvalidInput` if nothing was pushed, or if the last batch has another head than the log has at the cut; `Io` if
+    /// writing failed, or if a file does not read back as it was written.
+    pub fn finish(mut self) -> Result<Rewritten> {
+        self.check_whole()?;
+        let last = self.files.list.last().map(|file| file.last_commit);
+        if last != Some(self.plan.commit) {
+            return Err(Error::invalid(
+                "a rewrite must end with the head that it began with",
+            ));
+        }
+        self.write_buffer()?;
+        for file in &self.files.list {
+            file.file
+                .sync()
+                .map_err(|error| Error::io(format!("cannot sync {}", file.name), error))?;
+        }
+        // INVARIANT RWR-2.
+        self.files.read_back()?;
+        Ok(Rewritten {
+            files: self.files,
+            plan: self.plan,
+        })
+    }
+
+    fn check_whole(&self) -> Result<()> {
+        if !self.failed && self.files.disk.process() == self.files.process {
+            return Ok(());
+        }
+        Err(
+            Error::new(ErrorKind::Poisoned, "an earlier write of this rewrite failed")
+                .with_hint("begin it anew"),
+        )
+    }
+
+    fn place(&mut self, batch: BatchBuilder, commit: CommitDigest, needed: u64) -> Result<Vec<NewPlace>> {
+        let (last_batch, last_digest) = (self.files.last_batch(), self.files.last_digest());
+        let is_full = |file: &NewFile| file.length.saturating_add(needed) > self.segment_bytes_max;
+        if self.files.list.last().is_none_or(is_full) {
+            self.write_buffer()?;
+            self.files.add()?;
+        }
+        let index = self.files.list.len().saturating_sub(1);
+        let file = self
+            .files
+            .list
+            .last_mut()
+            .ok_or_else(|| Error::internal("a rewrite without a file"))?;
+        let after = Continue {
+            segment: 0,
+            seed: FrameSeed::new(&self.files.instance, &file.nonce),
+            start: file.length,
+            // As after a recovery: nothing of this file was durable before any of its batches was written.
+            synced_upto: FIRST_OFFSET,
+            last_batch,
+            last_digest,
+        };
+        let (bytes, batches) = encode_group(vec![(batch, commit)], self.files.suite, after)?;
+        let mut places = Vec::new();
+        for batch in batches {
+            places.extend(batch.records.iter().map(|record| NewPlace {
+                file: index,
+                offset: record.locator.offset(),
+            }));
+            (file.last_batch, file.last_digest) = (batch.number, *batch.digest.as_bytes());
+            file.last_commit = batch.commit;
+        }
+        file.length += bytes.len() as u64;
+        self.buffer.extend_from_slice(&bytes);
+        if self.buffer.len() >= BUFFER_BYTES {
+            self.write_buffer()?;
+        }
+        Ok(places)
+    }
+
+    fn write_buffer(&mut self) -> Result<()> {
+        let Some(file) = self.files.list.last().filter(|_| !self.buffer.is_empty()) else {
+            return Ok(());
+        };
+        let at = file.length - self.buffer.len() as u64;
+        file.file
+            .write_at(at, &self.buffer)
+            .map_err(|error| Error::io(format!("cannot write {}", file.name), error))?;
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+impl NewFiles {
+    fn last_batch(&self) -> u64 {
+        self.list.last().map_or(0, |file| file.last_batch)
+    }
+
+    fn last_digest(&self) -> [u8; 32] {
+        self.list.last().map_or([0; 32], |file| file.last_digest)
+    }
+
+    fn add(&mut self) -> Result<()> {
+        let name = rewrite_name(self.list.len() + 1);
+        let file = self
+            .disk
+            .create(&name)
+            .map_err(|error| Error::io(format!("cannot create {name}"), error))?;
+        self.list.push(NewFile {
+            name,
+            file,
+            nonce: new_nonce(&*self.disk)?,
+            first_batch: self.last_batch() + 1,
+            length: FIRST_OFFSET,
+            last_batch: self.last_batch(),
+            last_digest: self.last_digest(),
+            last_commit: CommitDigest::from_bytes([0; 32]),
+        });
+        Ok(())
+    }
+
+    /// Reads every batch back, through files opened anew.
+    fn read_back(&self) -> Result<()> {
+        let mut chain = Chain {
+            batch: 0,
+            digest: Some([0; 32]),
+        };
+        for file in &self.list {
+            chain = self.read_file_back(file, chain)?;
+        }
+        Ok(())
+    }
+
+    fn read_file_back(&self, file: &NewFile, chain: Chain) -> Result<Chain> {
+        let reading = |error| Error::io(format!("cannot read {}", file.name), error);
+        let opened = self.disk.open(&file.name, Access::Read).map_err(reading)?;
+        let mut bytes = vec![0; (file.length - FIRST_OFFSET) as usize];
+        let count = read_full(&*opened, FIRST_OFFSET, &mut bytes).map_err(reading)?;
+        bytes.truncate(count);
+        let window = Window {
+            bytes: Bytes::from(bytes),
+            base: FIRST_OFFSET,
+            segment: 0,
+            seed: FrameSeed::new(&self.instance, &file.nonce),
+            suite: self.suite,
+        };
+        let (mut at, mut chain) = (FIRST_OFFSET, chain);
+        while at < file.length {
+            let scanned = window
+                .batch_at(at, chain)
+                .map_err(|stop| not_as_written(&file.name, stop.offset))?;
+            (at, chain) = (scanned.end, scanned.chain());
+        }
+        let written = Chain {
+            batch: file.last_batch,
+            digest: Some(file.last_digest),
+        };
+        let length = opened.length().map_err(reading)?;
+        if chain != written || at != file.length || length != file.length {
+            return Err(not_as_written(&file.name, at));
+        }
+        Ok(chain)
+    }
+}
+
+impl Drop for NewFiles {
+    fn drop(&mut self) {
+        // A forked child has the same files, and they are not its own.
+        if self.published || self.disk.process() != self.process {
+            return;
+        }
+        // INVARIANT RWR-4: what cannot be removed now is removed by the next writer.
+        for file in &self.list {
+            drop(self.disk.remove(&file.name));
+        }
+    }
+}
+
+/// What was written does not come back: the log itself was not touched.
+pub(super) fn not_as_written(name: &str, offset: u64) -> Error {
+    let message =
+        format!("{name} does not read back at byte {offset} as it was written; nothing was changed");
+    Error::new(ErrorKind::Io, message)
+        .with_code("not_as_written")
+        .with_hint("the memory or the disk of this machine may be failing")
+}
+
+fn rewrite_name(number: usize) -> String {
+    format!("{LOG_FOLDER}/rewrite-{number}.tmp")
+}
+
+/// Whether a file of the log's folder is of a rewrite that is not published.
+pub(super) fn is_rewrite_name(name: &str) -> bool {
+    name.starts_with("rewrite-") && name.strip_suffix(".tmp").is_some()
+}
