@@ -157,9 +157,9 @@ impl Log {
         for file in names {
             let (severity, message) = match parse_segment_name(&file) {
                 Some((id, _)) if self.manifest.lists(id) => continue,
-                // Published since the check began.
-                Some((id, _)) if id > self.manifest.active().id && self.is_outdated()? => continue,
                 Some((id, false)) => match self.unlisted(id, newest)? {
+                    // Published since the check began: asked for last, for it may have been while the file was read.
+                    _ if id > self.manifest.active().id && self.is_outdated()? => continue,
                     Unlisted::Newer => (
                         Severity::Damage,
                         "the manifest does not list it, and it holds newer batches",

@@ -68,6 +68,12 @@ fn text_of(batch: &Batch) -> String {
 /// Opens the store, reads it all and checks that batches are numbered as they must be and that every record reads
 /// back from its place. Returns the texts.
 fn read_all(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<(Vec<String>, Tail)> {
+    let (batches, tail, _) = read_batches(disk, mode, options)?;
+    Ok((batches.iter().map(text_of).collect(), tail))
+}
+
+/// As [`read_all`]; returns the batches and the rewrites that the log had.
+fn read_batches(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<(Vec<Batch>, Tail, u32)> {
     let mut log = Log::open(Arc::clone(disk), mode, options)?;
     let mut batches = Vec::new();
     let tail = log.catch_up(&mut |batch| {
@@ -88,7 +94,7 @@ fn read_all(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<(Ve
             assert_eq!(&reader.read(record.locator)?, record);
         }
     }
-    Ok((batches.iter().map(text_of).collect(), tail))
+    Ok((batches, tail, log.epoch()))
 }
 
 /// Takes the lock, catches up and appends one batch for each text.

@@ -147,15 +147,12 @@ struct Content {
 }
 
 fn read_content(disk: &SimDisk) -> Result<Content> {
-    read_all(&shared(disk), Mode::ReadOnly, SMALL)?;
-    let mut log = Log::open(shared(disk), Mode::ReadOnly, SMALL)?;
-    let mut batches = Vec::new();
-    log.catch_up(&mut |batch| {
-        batches.push(batch);
-        Ok(())
-    })?;
-    let (mut content, mut rewritten) = (Content::default(), true);
-    content.epoch = log.epoch();
+    let (batches, _, epoch) = read_batches(&shared(disk), Mode::ReadOnly, SMALL)?;
+    let mut rewritten = true;
+    let mut content = Content {
+        epoch,
+        ..Content::default()
+    };
     for batch in &batches {
         content.batches += 1;
         let marked = batch
@@ -164,7 +161,7 @@ fn read_content(disk: &SimDisk) -> Result<Content> {
             .filter(|record| record.body.len() == 4 && record.kind == RecordKind::Text);
         match marked {
             Some(record) => assert!(
-                rewritten && *record.body == log.epoch().to_le_bytes(),
+                rewritten && *record.body == epoch.to_le_bytes(),
                 "EPO-1: a mix of rewrites: {batch:?}"
             ),
             None => rewritten = false,
@@ -178,7 +175,7 @@ fn read_content(disk: &SimDisk) -> Result<Content> {
             .extend(objects.map(|record| String::from_utf8_lossy(&record.body).into_owned()));
     }
     let first_is_marked = batches.first().is_some_and(|batch| batch.records.len() > 2);
-    assert_eq!(first_is_marked, log.epoch() > 0);
+    assert_eq!(first_is_marked, epoch > 0);
     Ok(content)
 }
 

@@ -1,1 +1,652 @@
-//! Rewriting.
+//! Rewriting: what it keeps, what it refuses, what it leaves behind, and who reads meanwhile.
+
+use super::*;
+use crate::disk::FileDisk;
+use crate::testing::sim_disk::{CrashImage, Fault, SimDisk};
+
+const BATCHES: usize = 90;
+
+fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
+    Arc::new(disk.clone())
+}
+
+/// A store of many small segments, and a handle at its end.
+fn store() -> (SimDisk, Log) {
+    let disk = SimDisk::new(31);
+    let mut log = create(&shared(&disk), SMALL);
+    for number in 2..=BATCHES {
+        append(&mut log, &[&format!("batch {number}")]).unwrap();
+    }
+    assert!(log.size().0 > 3);
+    (disk, log)
+}
+
+/// Comes to the end of the log under a new lock.
+fn at_end(log: &mut Log) -> Result<WriteLock> {
+    let lock = log.lock(Duration::from_secs(20))?;
+    match log.prepare(&lock, &mut |_| Ok(())) {
+        Err(error) if error.code() == REWRITTEN => {
+            log.reopen()?;
+            log.prepare(&lock, &mut |_| Ok(()))?;
+        }
+        other => other?,
+    }
+    Ok(lock)
+}
+
+fn begin(log: &mut Log) -> Result<Rewrite> {
+    let alone = log.compaction_lock(Duration::from_secs(20))?;
+    let lock = at_end(log)?;
+    log.begin_rewrite(&lock, alone)
+}
+
+/// Fills a rewrite with every second batch and the last one. Returns what it holds, with the places of the records.
+fn fill(log: &Log, rewrite: &mut Rewrite) -> Result<Vec<(Batch, Vec<NewPlace>)>> {
+    let mut batches = Vec::new();
+    log.reader()
+        .batches(&Position::START, rewrite.cut(), &mut |batch| {
+            batches.push(batch);
+            Ok(())
+        })?;
+    let last = batches.len() - 1;
+    let kept = batches
+        .into_iter()
+        .enumerate()
+        .filter(|(index, _)| index % 2 == 0 || *index == last);
+    kept.map(|(_, batch)| {
+        let mut builder = BatchBuilder::new();
+        for record in &batch.records {
+            builder.add(record.kind, record.flags, &record.body);
+        }
+        let places = rewrite.push(builder, batch.commit)?;
+        Ok((batch, places))
+    })
+    .collect()
+}
+
+fn rewrite_all(log: &mut Log) -> Result<Published> {
+    let mut rewrite = begin(log)?;
+    fill(log, &mut rewrite)?;
+    let rewritten = rewrite.finish()?;
+    let lock = at_end(log)?;
+    log.publish(&lock, rewritten)
+}
+
+fn texts(disk: &SimDisk) -> Vec<String> {
+    read_all(&shared(disk), Mode::ReadOnly, SMALL).unwrap().0
+}
+
+fn segments(disk: &SimDisk) -> Vec<String> {
+    disk.files()
+        .into_keys()
+        .filter(|name| name.starts_with("log/"))
+        .collect()
+}
+
+/// Findings of a check as (severity, file).
+fn findings(disk: &SimDisk) -> Vec<(Severity, String)> {
+    let mut findings = Vec::new();
+    Log::check(shared(disk), SMALL, &mut |item| {
+        if let CheckItem::Finding(finding) = item {
+            findings.push((finding.severity, finding.file));
+        }
+        Ok(std::ops::ControlFlow::Continue(()))
+    })
+    .unwrap();
+    findings
+}
+
+#[test]
+fn a_rewrite_takes_the_place_of_all_up_to_its_cut_and_keeps_what_came_behind() {
+    let (disk, mut log) = store();
+    let old = segments(&disk);
+    let mut other = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
+    let mut rewrite = begin(&mut log).unwrap();
+    assert_eq!(rewrite.cut(), BATCHES as u64);
+    let kept = fill(&log, &mut rewrite).unwrap();
+    assert!(rewrite.bytes() > SMALL.segment_bytes_max, "it rolls over");
+    for number in BATCHES + 1..=BATCHES + 40 {
+        append(&mut other, &[&format!("batch {number}")]).unwrap();
+    }
+    let rewritten = rewrite.finish().unwrap();
+    let lock = at_end(&mut log).unwrap();
+    let published = log.publish(&lock, rewritten).unwrap();
+    assert_eq!((log.epoch(), log.position()), (1, Position::START));
+    // The lock goes on to be valid.
+    log.prepare(&lock, &mut |_| Ok(())).unwrap();
+    let head = mark(BATCHES as u64 + 41);
+    let made = log
+        .append(&lock, vec![(batch("the last"), head)], Durability::Synced)
+        .unwrap();
+    assert_eq!(made[0].number, BATCHES as u64 + 41, "LOG-7");
+    let mut expected: Vec<String> = kept.iter().map(|(batch, _)| text_of(batch)).collect();
+    assert_eq!(expected.len(), BATCHES / 2 + 1);
+    expected.extend((BATCHES + 1..=BATCHES + 40).map(|number| format!("batch {number}")));
+    expected.push("the last".to_owned());
+    assert_eq!(texts(&disk), expected);
+    for (batch, places) in &kept {
+        for (record, place) in batch.records.iter().zip(places) {
+            let found = log.reader().read(published.locator(*place).unwrap()).unwrap();
+            assert_eq!((found.kind, &found.body), (record.kind, &record.body));
+        }
+    }
+    let unknown = NewPlace {
+        file: 99,
+        offset: 4096,
+    };
+    assert_eq!(published.locator(unknown), None);
+    let now = segments(&disk);
+    assert!(old.iter().all(|name| !now.contains(name)), "{old:?} in {now:?}");
+    assert_eq!(findings(&disk), []);
+    // The whole of it survives a loss of power now.
+    let lost = disk.crash_image(CrashImage::Nothing);
+    assert_eq!((texts(&lost), segments(&lost)), (expected, now));
+}
+
+#[test]
+fn a_log_is_rewritten_again_and_again_also_with_nothing_in_between() {
+    let (disk, mut log) = store();
+    let mut expected = expected(BATCHES);
+    for epoch in 1..=6 {
+        rewrite_all(&mut log).unwrap();
+        let last = expected.len() - 1;
+        let mut index = 0;
+        expected.retain(|_| {
+            index += 1;
+            index % 2 == 1 || index == last + 1
+        });
+        assert_eq!((texts(&disk), log.epoch()), (expected.clone(), epoch));
+        if epoch % 2 == 0 {
+            append(&mut log, &["in between"]).unwrap();
+            expected.push("in between".to_owned());
+        }
+        let numbers: Vec<u64> = read_batches(&shared(&disk), Mode::ReadOnly, SMALL)
+            .unwrap()
+            .0
+            .iter()
+            .map(|batch| batch.number)
+            .collect();
+        let appended = u64::from(epoch) / 2;
+        let newest = if epoch % 2 == 0 {
+            BATCHES as u64 + appended
+        } else {
+            expected.len() as u64
+        };
+        assert_eq!(numbers.last(), Some(&newest), "{numbers:?}");
+    }
+    assert_eq!(findings(&disk), []);
+}
+
+#[test]
+fn positions_of_a_rewritten_log_lead_over_the_numbers_that_were_left_out() {
+    let (disk, mut log) = store();
+    rewrite_all(&mut log).unwrap();
+    let mut reader = Log::open(shared(&disk), Mode::ReadOnly, SMALL).unwrap();
+    reader.catch_up(&mut |_| Ok(())).unwrap();
+    let behind = reader.position();
+    assert_eq!((behind.batch, reader.newest_batch()), (46, BATCHES as u64));
+    append(&mut log, &["next"]).unwrap();
+    for mode in [Mode::ReadOnly, Mode::ReadWrite] {
+        let mut log = Log::open(shared(&disk), mode, SMALL).unwrap();
+        log.start_at(&behind).unwrap();
+        let mut seen = Vec::new();
+        log.catch_up(&mut |batch| {
+            seen.push((batch.number, text_of(&batch)));
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(seen, [(BATCHES as u64 + 1, "next".to_owned())]);
+        let mut again = Vec::new();
+        log.reader()
+            .batches(&behind, log.newest_batch(), &mut |batch| {
+                again.push((batch.number, text_of(&batch)));
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(again, seen);
+    }
+}
+
+#[test]
+fn wrong_use_is_refused_and_changes_nothing() {
+    let (disk, mut log) = store();
+    let alone = log.compaction_lock(NO_WAIT).unwrap();
+    let busy = log.compaction_lock(NO_WAIT).err().unwrap();
+    assert_eq!(busy.kind(), ErrorKind::Busy, "RWR-1");
+    assert!(busy.message().contains("another rewrite"), "{busy}");
+    let lock = log.lock(NO_WAIT).unwrap();
+    assert!(log.begin_rewrite(&lock, alone).is_err(), "before prepare");
+    drop(lock);
+    let reader = Log::open(shared(&disk), Mode::ReadOnly, SMALL).unwrap();
+    assert_eq!(
+        reader.compaction_lock(NO_WAIT).err().unwrap().kind(),
+        ErrorKind::Denied
+    );
+
+    let one = |number: usize| (batch("new"), mark(number as u64).commit);
+    let fails = |log: &mut Log, heads: &[usize], what: &str| {
+        let mut rewrite = begin(log).unwrap();
+        let pushed: Result<Vec<_>> = heads
+            .iter()
+            .map(|head| {
+                let (batch, commit) = one(*head);
+                rewrite.push(batch, commit)
+            })
+            .collect();
+        let refused = pushed.and_then(|_| rewrite.finish().map(|_| ())).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::InvalidInput, "{what}: {refused:?}");
+    };
+    fails(&mut log, &[], "nothing was pushed");
+    fails(&mut log, &[BATCHES, 3], "another head");
+    let more: Vec<usize> = (0..=BATCHES).map(|_| BATCHES).collect();
+    fails(&mut log, &more, "RWR-3: more batches than there were");
+    let mut rewrite = begin(&mut log).unwrap();
+    let mut large = BatchBuilder::new();
+    large.add(RecordKind::Text, 0, &vec![1; BODY_BYTES_MAX + 1]);
+    assert_eq!(
+        rewrite.push(large, mark(1).commit).unwrap_err().kind(),
+        ErrorKind::InvalidInput
+    );
+    fill(&log, &mut rewrite).unwrap();
+    let rewritten = rewrite.finish().unwrap();
+
+    // Of another store, whatever both hold.
+    let copy = disk.copy();
+    let mut other = Log::open(shared(&copy), Mode::ReadWrite, SMALL).unwrap();
+    let lock = at_end(&mut other).unwrap();
+    let before = (copy.files(), disk.files());
+    assert!(other.publish(&lock, rewritten).is_err());
+    assert_eq!(copy.files(), before.0);
+    assert!(other.is_usable() && log.is_usable());
+    assert_eq!(texts(&disk), expected(BATCHES));
+    assert!(
+        segments(&disk).iter().all(|name| !name.contains("rewrite")),
+        "RWR-4"
+    );
+}
+
+#[test]
+fn a_rewrite_of_another_epoch_is_refused_and_changes_nothing() {
+    let (disk, mut log) = store();
+    let mut late = begin(&mut log).unwrap();
+    fill(&log, &mut late).unwrap();
+    let mut late = late.finish().unwrap();
+    // Somebody took the lock file away, so that a second one could come first.
+    late.plan.epoch += 1;
+    let lock = at_end(&mut log).unwrap();
+    let before = disk.files();
+    assert!(log.publish(&lock, late).is_err());
+    drop(lock);
+    let now: Vec<String> = disk.files().into_keys().collect();
+    let expected_names: Vec<String> = before
+        .keys()
+        .filter(|name| !name.contains("rewrite"))
+        .cloned()
+        .collect();
+    assert_eq!(now, expected_names);
+    assert_eq!(before["manifest"], disk.files()["manifest"]);
+    // And one whose segments are no longer those of the log.
+    let mut late = begin(&mut log).unwrap();
+    fill(&log, &mut late).unwrap();
+    let mut late = late.finish().unwrap();
+    late.plan.replaced[0].last_digest[0] ^= 1;
+    let lock = at_end(&mut log).unwrap();
+    assert!(log.publish(&lock, late).is_err());
+    assert_eq!(texts(&disk), expected(BATCHES));
+    assert!(log.is_usable());
+}
+
+#[test]
+fn rwr_2_a_bit_that_flips_before_it_is_read_back_is_caught() {
+    let (disk, mut log) = store();
+    let mut rewrite = begin(&mut log).unwrap();
+    fill(&log, &mut rewrite).unwrap();
+    let lengths: Vec<u64> = rewrite.files.list.iter().map(|file| file.length).collect();
+    drop(rewrite);
+    drop(log);
+    assert_eq!(lengths.len(), 2);
+    let before = texts(&disk);
+    for (index, length) in lengths.iter().enumerate() {
+        for at in (4096..*length as usize).step_by(37).chain([*length as usize - 1]) {
+            let disk = disk.copy();
+            let mut log = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
+            let mut rewrite = begin(&mut log).unwrap();
+            fill(&log, &mut rewrite).unwrap();
+            let name = format!("log/rewrite-{}.tmp", index + 1);
+            let (flipped, length) = (disk.clone(), *length as usize);
+            disk.observe(Arc::new(move |seen| {
+                if seen
+                    .contents()
+                    .get(&name)
+                    .is_some_and(|content| content.len() == length)
+                {
+                    flipped.observe_no_more();
+                    flipped.overwrite(&name, |bytes| bytes[at] ^= 0x10);
+                }
+            }));
+            let refused = rewrite.finish().err().unwrap();
+            assert_eq!(refused.code(), "not_as_written", "file {index}, byte {at}");
+            assert_eq!(texts(&disk), before);
+            assert!(
+                segments(&disk).iter().all(|name| !name.contains("rewrite")),
+                "RWR-4"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_no_file_of_a_rewrite_and_the_log_as_it_was() {
+    let (disk, mut log) = store();
+    // What begins the rewrite is not what fails here.
+    let calls = {
+        let copy = disk.copy();
+        let mut log = Log::open(shared(&copy), Mode::ReadWrite, SMALL).unwrap();
+        let mut rewrite = begin(&mut log).unwrap();
+        let first = copy.calls();
+        fill(&log, &mut rewrite).unwrap();
+        rewrite.finish().unwrap();
+        copy.calls() - first
+    };
+    assert!(calls > 5);
+    log.catch_up(&mut |_| Ok(())).unwrap();
+    for fault in [Fault::Full, Fault::Device, Fault::ShortWrite] {
+        let mut failed = 0;
+        for call in 1..=calls {
+            let disk = disk.copy();
+            let mut log = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
+            let mut rewrite = begin(&mut log).unwrap();
+            disk.fail_at(disk.calls() + call, fault);
+            let filled = fill(&log, &mut rewrite);
+            if filled.is_err() {
+                let poisoned = rewrite.push(batch("more"), mark(1).commit).unwrap_err();
+                assert_eq!(poisoned.kind(), ErrorKind::Poisoned);
+            }
+            let finished = filled.and_then(|_| rewrite.finish().map(|_| ()));
+            let Err(error) = finished else { continue };
+            failed += 1;
+            assert_eq!(error.kind(), ErrorKind::Io, "{fault:?} at {call}");
+            assert_eq!(texts(&disk), expected(BATCHES));
+            let left: Vec<_> = segments(&disk)
+                .into_iter()
+                .filter(|name| name.contains("rewrite"))
+                .collect();
+            assert_eq!(left, [""; 0], "RWR-4: {fault:?} at {call}");
+            append(&mut log, &["goes on"]).unwrap();
+        }
+        assert!(failed > 4, "{failed}");
+    }
+}
+
+#[test]
+fn what_crashes_left_is_named_harmless_and_removed_by_the_next_writer() {
+    let (disk, mut log) = store();
+    let old = disk.files();
+    rewrite_all(&mut log).unwrap();
+    append(&mut log, &["behind"]).unwrap();
+    drop(log);
+    let before = texts(&disk);
+    // As if the machine had stopped before the old segments were gone; one of them ends in a torn batch whose seal has
+    // a number that the log did not come to.
+    for (name, content) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
+        disk.put_file(name, content.clone());
+    }
+    let torn = torn_tail(&disk);
+    disk.put_file("log/00000002.seg", torn);
+    disk.put_file("log/00000077.seg.tmp", vec![7; 5000]);
+    disk.put_file("log/rewrite-3.tmp", vec![7; 5000]);
+    disk.put_file("log/notes.txt", vec![7; 10]);
+    assert_eq!(texts(&disk), before);
+    let found = findings(&disk);
+    assert_eq!(
+        found.len(),
+        segments(&disk).len() - manifest_of(&disk).entries().count()
+    );
+    assert!(
+        found.iter().all(|(severity, _)| *severity == Severity::Harmless),
+        "{found:?}"
+    );
+    let mut log = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
+    append(&mut log, &["after"]).unwrap();
+    let listed = manifest_of(&disk).entries().count();
+    let left = findings(&disk);
+    assert_eq!(left, [(Severity::Harmless, "log/notes.txt".to_owned())]);
+    assert_eq!(segments(&disk).len(), listed + 1);
+    let lost = disk.crash_image(CrashImage::Nothing);
+    assert_eq!(segments(&lost), segments(&disk), "the names are gone for good");
+}
+
+fn manifest_of(disk: &SimDisk) -> Manifest {
+    Manifest::decode(&disk.files()["manifest"]).unwrap()
+}
+
+/// Segment 2 as it was, with a whole batch of number 10,000 behind its end.
+fn torn_tail(disk: &SimDisk) -> Vec<u8> {
+    let mut bytes = disk.files()["log/00000002.seg"].clone();
+    let end = bytes.iter().rposition(|byte| *byte != 0).unwrap() as u64 + 1;
+    let start = end.next_multiple_of(16);
+    let header = segment::SegmentHeader::decode(&bytes).unwrap();
+    let after = batch::Continue {
+        segment: 2,
+        seed: header.seed(),
+        start,
+        synced_upto: start,
+        last_batch: 9_999,
+        last_digest: [0; 32],
+    };
+    let group = vec![(batch("torn"), mark(1).commit)];
+    let (torn, _) = batch::encode_group(group, HashSuite::new(HashAlgorithm::Blake3), after).unwrap();
+    bytes.truncate(start as usize);
+    bytes.extend_from_slice(&torn);
+    bytes
+}
+
+#[test]
+fn lef_2_a_rewrite_under_way_keeps_its_files_whoever_writes() {
+    let (disk, mut log) = store();
+    let mut rewrite = begin(&mut log).unwrap();
+    fill(&log, &mut rewrite).unwrap();
+    let mut other = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
+    append(&mut other, &["meanwhile"]).unwrap();
+    assert!(segments(&disk).contains(&"log/rewrite-1.tmp".to_owned()));
+    let rewritten = rewrite.finish().unwrap();
+    let lock = at_end(&mut log).unwrap();
+    log.publish(&lock, rewritten).unwrap();
+    assert_eq!(texts(&disk).last().unwrap(), "meanwhile");
+}
+
+#[test]
+fn lef_1_a_segment_with_newer_batches_is_damage_and_stays() {
+    let (disk, mut log) = store();
+    rewrite_all(&mut log).unwrap();
+    let old_manifest = disk.files()["manifest"].clone();
+    let live = disk.files()["live"].clone();
+    while manifest_of(&disk).sealed().len() < 5 {
+        append(&mut log, &["newer"]).unwrap();
+    }
+    for keep_live in [true, false] {
+        let disk = disk.copy();
+        disk.put_file("manifest", old_manifest.clone());
+        disk.put_file("live", live.clone());
+        if !keep_live {
+            disk.remove_file("live");
+        }
+        let before = disk.files();
+        let mut log = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
+        let refused = append(&mut log, &["on"]).unwrap_err();
+        assert!(refused.is_corruption(), "{refused:?}");
+        assert_eq!(disk.files(), before);
+        assert!(
+            findings(&disk)
+                .iter()
+                .any(|(severity, _)| *severity == Severity::Damage)
+        );
+    }
+}
+
+#[test]
+fn old_and_new_files_in_each_others_place_are_damage() {
+    let (disk, mut log) = store();
+    let old = disk.files();
+    rewrite_all(&mut log).unwrap();
+    append(&mut log, &["behind"]).unwrap();
+    drop(log);
+    let new = disk.files();
+    let entries: Vec<u64> = manifest_of(&disk).entries().map(|entry| entry.id).collect();
+    let refuses = |disk: &SimDisk, name: &str, what: &str| {
+        for mode in [Mode::ReadOnly, Mode::ReadWrite] {
+            let refused = read_all(&shared(disk), mode, SMALL).unwrap_err();
+            assert!(refused.is_corruption(), "{what}: {refused:?}");
+            assert!(refused.message().contains(name), "{what}: {refused}");
+        }
+        let before = disk.files();
+        let mut log = Log::open(shared(disk), Mode::ReadWrite, SMALL).unwrap();
+        assert!(append(&mut log, &["on"]).unwrap_err().is_corruption(), "{what}");
+        assert_eq!(disk.files(), before, "{what}: nothing was changed");
+        assert!(
+            findings(disk)
+                .iter()
+                .any(|(severity, _)| *severity == Severity::Damage),
+            "{what}"
+        );
+    };
+    // An old segment under the name of a new one.
+    for id in &entries {
+        let changed = disk.copy();
+        changed.put_file(&segment_name(*id), old["log/00000001.seg"].clone());
+        refuses(&changed, &segment_name(*id), "an old segment");
+    }
+    // Two new ones swapped.
+    let changed = disk.copy();
+    let (first, second) = (segment_name(entries[0]), segment_name(entries[1]));
+    changed.put_file(&first, new[&second].clone());
+    changed.put_file(&second, new[&first].clone());
+    refuses(&changed, &first, "two new segments swapped");
+    // The manifest of before, with the new segments.
+    for keep_live in [true, false] {
+        let changed = disk.copy();
+        changed.put_file("manifest", old["manifest"].clone());
+        if !keep_live {
+            changed.remove_file("live");
+        }
+        let what = if keep_live { "manifest" } else { "log/0000000" };
+        refuses(&changed, what, "an old manifest");
+        // Also if the old segments are there again.
+        for (name, content) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
+            changed.put_file(name, content.clone());
+        }
+        refuses(&changed, "manifest", "an old manifest and all segments");
+    }
+    // An older `live` is as good as none.
+    let changed = disk.copy();
+    changed.put_file("live", old["live"].clone());
+    assert_eq!(texts(&changed), texts(&disk));
+    let mut log = Log::open(shared(&changed), Mode::ReadWrite, SMALL).unwrap();
+    append(&mut log, &["on"]).unwrap();
+    assert_eq!(texts(&changed).last().unwrap(), "on");
+    // One that names a segment which was dropped, with more than the rewrite took over, is not.
+    let changed = disk.copy();
+    changed.overwrite("live", |bytes| {
+        bytes[56..64].copy_from_slice(&1_u64.to_le_bytes());
+        bytes[72..80].copy_from_slice(&(BATCHES as u64 + 1).to_le_bytes());
+        let checksum = crc32c::crc32c(&bytes[..252]).to_le_bytes();
+        bytes[252..].copy_from_slice(&checksum);
+    });
+    let refused = read_all(&shared(&changed), Mode::ReadOnly, SMALL).unwrap_err();
+    assert!(
+        refused.is_corruption() && refused.message().contains("manifest"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn readers_writers_and_checks_in_other_threads_never_take_a_rewrite_for_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let disk: Arc<dyn Disk> = Arc::new(FileDisk::create(&store).unwrap());
+    create(&disk, SMALL);
+    let done = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let spawn = |work: fn(&std::path::Path, &std::sync::atomic::AtomicBool)| {
+        let (store, done) = (store.clone(), Arc::clone(&done));
+        std::thread::spawn(move || work(&store, &done))
+    };
+    let threads = [spawn(open_again), spawn(follow), spawn(check_again)];
+    let writer = spawn(write_on);
+    let mut log = Log::open(Arc::clone(&disk), Mode::ReadWrite, SMALL).unwrap();
+    for _ in 0..40 {
+        rewrite_all(&mut log).unwrap();
+    }
+    done.store(true, Ordering::Release);
+    for thread in threads.into_iter().chain([writer]) {
+        thread.join().unwrap();
+    }
+    let (batches, _, epoch) = read_batches(&disk, Mode::ReadOnly, SMALL).unwrap();
+    let newest = batches.last().unwrap().number;
+    assert!(epoch == 40 && newest > 40, "rewrite {epoch}, batch {newest}");
+}
+
+fn disk_of(store: &std::path::Path) -> Arc<dyn Disk> {
+    Arc::new(FileDisk::open(store).unwrap())
+}
+
+/// Opens the store again and again; the numbers of what is handed out rise.
+fn open_again(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
+    while !done.load(Ordering::Acquire) {
+        let mut log = Log::open(disk_of(store), Mode::ReadOnly, SMALL).unwrap();
+        let mut newest = 0;
+        let read = log.catch_up(&mut |batch| {
+            assert!(batch.number > newest);
+            newest = batch.number;
+            Ok(())
+        });
+        assert!(
+            read.is_ok() || read.as_ref().is_err_and(|error| error.code() == REWRITTEN),
+            "{read:?}"
+        );
+    }
+}
+
+/// Follows the log, opened anew when it was rewritten; what was handed out stays readable.
+fn follow(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
+    let mut log = Log::open(disk_of(store), Mode::ReadOnly, SMALL).unwrap();
+    let mut batches: Vec<Batch> = Vec::new();
+    let mut rewrites = 0;
+    while !done.load(Ordering::Acquire) {
+        let caught_up = log.catch_up(&mut |batch| {
+            batches.push(batch);
+            Ok(())
+        });
+        for record in batches.iter().flat_map(|batch| &batch.records) {
+            assert_eq!(&log.reader().read(record.locator).unwrap(), record);
+        }
+        if let Err(error) = caught_up {
+            assert_eq!(error.code(), REWRITTEN, "{error:?}");
+            log.reopen().unwrap();
+            batches.clear();
+            rewrites += 1;
+        }
+    }
+    assert!(rewrites > 3, "{rewrites}");
+}
+
+fn check_again(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
+    while !done.load(Ordering::Acquire) {
+        Log::check(disk_of(store), SMALL, &mut |item| {
+            if let CheckItem::Finding(finding) = item {
+                assert_ne!(finding.severity, Severity::Damage, "{finding:?}");
+            }
+            Ok(std::ops::ControlFlow::Continue(()))
+        })
+        .unwrap();
+    }
+}
+
+fn write_on(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
+    let mut log = Log::open(disk_of(store), Mode::ReadWrite, SMALL).unwrap();
+    while !done.load(Ordering::Acquire) {
+        let lock = at_end(&mut log).unwrap();
+        let number = log.newest_batch() + 1;
+        let group = vec![(batch(&format!("batch {number}")), mark(number))];
+        log.append(&lock, group, Durability::Synced).unwrap();
+    }
+}

@@ -282,6 +282,23 @@ impl State {
             manifest == self.durable_names.get("manifest").copied(),
             "SIM-4: {name} is removed before the manifest that replaces it is durable"
         );
+        assert!(
+            !self.is_listed(name),
+            "SIM-4: {name} is removed and the manifest lists it"
+        );
+    }
+
+    /// Whether the durable manifest has an entry for the number in the name of a segment: 64 bytes each, behind a header
+    /// of 40.
+    fn is_listed(&self, name: &str) -> bool {
+        let number = name
+            .rsplit('/')
+            .next()
+            .and_then(|file| file.split('.').next()?.parse().ok());
+        let manifest = self.durable_names.get("manifest");
+        let entries = manifest.and_then(|inode| self.inodes[*inode].durable.get(40..));
+        let listed = entries.unwrap_or_default().chunks_exact(64);
+        number.is_some_and(|number: u64| listed.into_iter().any(|entry| entry[..8] == number.to_le_bytes()))
     }
 
     /// Names of published files whose bytes or whose names a loss of power may take.
