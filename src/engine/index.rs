@@ -207,7 +207,6 @@ impl IndexCache {
     }
 
     /// Forgets all of them: they hold on to a log that was rewritten, and to what was erased from it.
-    #[allow(dead_code, reason = "garbage collection comes next")]
     pub(super) fn clear(&self) {
         for family in &self.families {
             family.lock().clear();

@@ -157,12 +157,12 @@ impl Memory {
         {
             sync_every(&memory.inner, interval)?;
         }
-        memory.inner.catch_up(&mut memory.inner.writing.lock())?;
+        memory.inner.load(&mut memory.inner.writing.lock())?;
         let head = memory.inner.store().head()?;
         let wall = memory.inner.options.clock.now();
         if head.commit.time.as_micros() > wall.as_micros().saturating_add(super::DAY_MICROS) {
             let warning = "the newest commit is more than a day ahead of this machine's clock; expiry goes by the clock";
-            memory.inner.warnings.lock().push(warning.to_owned());
+            memory.inner.warn(warning.to_owned());
         }
         Ok(memory)
     }

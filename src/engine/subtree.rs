@@ -31,6 +31,13 @@ pub(super) struct SubtreeCache {
     kept: Mutex<Option<(State, Known)>>,
 }
 
+impl SubtreeCache {
+    /// Forgets what is kept: it holds on to a log that was rewritten.
+    pub(super) fn clear(&self) {
+        *self.kept.lock() = None;
+    }
+}
+
 pub(super) fn digest(view: &View, id: &Id) -> Result<Option<SubtreeDigest>> {
     let Some(top) = view.entry_at(&view.key(id))? else {
         return Ok(None);

@@ -11,12 +11,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::{self, Batch, BatchBuilder, HeadMark, Log, WriteLock};
-use crate::store::CommitEntry;
+use crate::log::{
+    self, Batch, BatchBuilder, CompactionLock, HeadMark, Log, REWRITTEN, Rewrite, Rewritten, WriteLock,
+};
+use crate::store::{CommitEntry, Store};
 
 use super::memory::Inner;
 use super::options::{Durability, Progress};
 use super::watch::HeadMoved;
+
+/// How often a log is read anew because it was rewritten while it was read.
+const LOADS: u32 = 8;
 
 /// What only the writer touches, under its mutex.
 pub(super) struct Writing {
@@ -49,7 +54,7 @@ impl Writing {
             .lock
             .as_ref()
             // WRI-1
-            .ok_or_else(|| Error::internal("a write without the lock"))?;
+            .ok_or_else(without_lock)?;
         match durability {
             Durability::Sync => self.log.append(lock, group, log::Durability::Synced),
             // The first commit after the interval syncs all of it; a thread does if none comes.
@@ -80,6 +85,20 @@ impl Writing {
         Ok(())
     }
 
+    /// Begins to rewrite the log, under the lock and after catching up.
+    pub(super) fn begin_rewrite(&mut self, alone: CompactionLock) -> Result<Rewrite> {
+        let lock = self.lock.as_ref().ok_or_else(without_lock)?;
+        let rewrite = self.log.begin_rewrite(lock, alone)?;
+        self.unsynced = None;
+        Ok(rewrite)
+    }
+
+    /// Puts a rewrite in the place of the log; [`Inner::load`] is to follow.
+    pub(super) fn publish(&mut self, rewritten: Rewritten) -> Result<()> {
+        let lock = self.lock.as_ref().ok_or_else(without_lock)?;
+        self.log.publish(lock, rewritten).map(drop)
+    }
+
     /// Lets the lock go, unless it is kept or something unsynced must not be overtaken.
     pub(super) fn release(&mut self, exclusive: bool) {
         if !self.log.is_usable() {
@@ -91,6 +110,10 @@ impl Writing {
             self.lock = None;
         }
     }
+}
+
+fn without_lock() -> Error {
+    Error::internal("a write without the lock")
 }
 
 impl Inner {
@@ -109,16 +132,23 @@ impl Inner {
         if writing.lock.is_none() {
             writing.lock = Some(writing.log.lock(self.options.wait)?);
         }
-        let Writing { log, lock, .. } = writing;
-        let lock = lock
-            .as_ref()
-            .ok_or_else(|| Error::internal("the lock was just taken"))?;
-        let prepared = log.prepare(lock, &mut |batch| self.take_in(&batch));
+        let mut prepared = self.prepare(writing);
+        if prepared.as_ref().is_err_and(|error| error.code() == REWRITTEN) {
+            prepared = self.load(writing).and_then(|()| self.prepare(writing));
+        }
         let prepared = prepared.and_then(|()| self.check_agreement(writing));
         if prepared.is_err() {
             writing.release(self.options.exclusive);
         }
         prepared
+    }
+
+    /// Catches up under the lock.
+    fn prepare(&self, writing: &mut Writing) -> Result<()> {
+        let Writing { log, lock, .. } = writing;
+        let lock = lock.as_ref().ok_or_else(without_lock)?;
+        let store = self.store();
+        log.prepare(lock, &mut |batch| self.take_in(&store, &batch))
     }
 
     /// Whether memory holds what the log does: if taking in a batch failed, nothing may be built on either.
@@ -140,8 +170,8 @@ impl Inner {
         outcome
     }
 
-    fn take_in(&self, batch: &Batch) -> Result<()> {
-        if let Some(entry) = self.store().apply(batch, None)? {
+    fn take_in(&self, store: &Store, batch: &Batch) -> Result<()> {
+        if let Some(entry) = store.apply(batch, None)? {
             self.notify(&entry);
         }
         Ok(())
@@ -158,7 +188,44 @@ impl Inner {
 
     /// Reads what other processes committed, without lock and without writing.
     pub(super) fn catch_up(&self, writing: &mut Writing) -> Result<()> {
+        let store = self.store();
+        match self.read_on(&mut writing.log, &mut |batch| self.take_in(&store, batch)) {
+            Err(error) if error.code() == REWRITTEN => self.load(writing),
+            other => other,
+        }
+    }
+
+    /// Reads the log from its start into a store of its own, which takes the place of the one before: when it is opened,
+    /// and when it was rewritten.
+    pub(super) fn load(&self, writing: &mut Writing) -> Result<()> {
+        let before = self.store().head().ok();
         let log = &mut writing.log;
+        let mut result = Err(Error::internal("the log was not read"));
+        // Somebody may rewrite it again while it is read.
+        for _ in 0..LOADS {
+            log.reopen()?;
+            let store = Store::new(self.store().suite, log.reader());
+            result = self.read_on(log, &mut |batch| store.apply(batch, None).map(drop));
+            match &result {
+                Err(error) if error.code() == REWRITTEN => {}
+                Err(_) => break,
+                Ok(()) => {
+                    self.indexes.clear();
+                    self.subtrees.clear();
+                    let head = store.head()?;
+                    self.store.store(Arc::new(store));
+                    if before.is_some_and(|before| before.digest != head.digest) {
+                        self.notify(&head);
+                    }
+                    break;
+                }
+            }
+        }
+        result
+    }
+
+    /// Hands the batches that are new to `visit`, and notes what is wrong with the end of the log.
+    fn read_on(&self, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<()> {
         let (mut done, total) = (0, log.size().1);
         let tell = |done: u64| {
             if let Some(progress) = &self.options.progress {
@@ -172,27 +239,29 @@ impl Inner {
         let tail = log.catch_up(&mut |batch| {
             done += super::verify::body_bytes(&batch);
             tell(done);
-            self.take_in(&batch)
+            visit(&batch)
         })?;
         tell(total);
         if let Some(damage) = &tail.damage
             && self.damage.set(damage.to_string()).is_ok()
         {
-            self.warnings
-                .lock()
-                .push(format!("reading stopped at damage: {damage}"));
+            self.warn(format!("reading stopped at damage: {damage}"));
         }
         if tail.torn_bytes > 0 {
-            let text = format!(
+            self.warn(format!(
                 "{} bytes after the last whole commit are no whole commit: left by a crash, or damaged since",
                 tail.torn_bytes
-            );
-            let mut warnings = self.warnings.lock();
-            if !warnings.contains(&text) {
-                warnings.push(text);
-            }
+            ));
         }
         Ok(())
+    }
+
+    /// Notes something that the owner should know, once.
+    pub(super) fn warn(&self, text: String) {
+        let mut warnings = self.warnings.lock();
+        if !warnings.contains(&text) {
+            warnings.push(text);
+        }
     }
 }
 

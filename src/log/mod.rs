@@ -264,6 +264,12 @@ impl Log {
         (self.manifest.sealed().len() + 1, sealed + active)
     }
 
+    /// Bytes of batches, as far as was read: without the headers of segments.
+    pub fn batch_bytes(&self) -> u64 {
+        let (segments, bytes) = self.size();
+        bytes.saturating_sub((segments * segment::SEGMENT_HEADER_BYTES) as u64)
+    }
+
     /// Takes the writer's lock, waiting for it at most `wait`.
     ///
     /// # Errors

@@ -10,8 +10,6 @@
 //! - STO-1: a commit is taken in only if its parent, number, time, history root and root come out as it says.
 //! - STO-2: what is published is in the log; nothing in memory is ahead of it.
 
-#![allow(dead_code, reason = "the engine's garbage collection comes next")]
-
 mod catalog;
 #[cfg_attr(
     not(test),
@@ -45,6 +43,7 @@ pub(crate) use commits::{CommitEntry, Gap, lane_of};
 pub(crate) use records::{Records, erased_error};
 pub(crate) use references::{RING, ReferenceEntry, References};
 pub(crate) use replay::StagedState;
+pub(crate) use rewrite::{Erasure, Live, Plan};
 pub(crate) use states::BothStores;
 
 /// What is shared by all readers and the one writer of this process.

@@ -7,12 +7,9 @@ use std::collections::HashMap;
 
 use crate::bytes::Bytes;
 use crate::digest::{CommitDigest, DIGEST_LEN, Domain, HashSuite, KeyPath, ObjectDigest};
-use crate::error::Result;
 use crate::log::{Record, RecordKind};
 use crate::object::Object;
 use crate::store::rewritten::Erased;
-
-pub(crate) use crate::store::rewritten::Erased as ErasedRecord;
 
 /// What is erased, and by which commit.
 #[derive(Default)]
@@ -29,9 +26,9 @@ impl Erasure {
     }
 
     /// What is to stand in the place of an object record, if it is erased.
-    pub(super) fn of_object(&self, suite: HashSuite, body: &Bytes) -> Result<Option<Erased>> {
+    pub(super) fn of_object(&self, suite: HashSuite, body: &Bytes) -> Option<Erased> {
         if self.is_empty() {
-            return Ok(None);
+            return None;
         }
         let digest = Object::hash(body, suite);
         let object = Object::from_verified(body.clone(), digest);
@@ -39,7 +36,7 @@ impl Erasure {
             .ids
             .get(object.id())
             .or_else(|| self.digests.get(digest.as_bytes()));
-        Ok(by.map(|&by| erased(Some(suite.key_path(object.id())), digest, by)))
+        by.map(|&by| erased(Some(suite.key_path(object.id())), digest, by))
     }
 
     /// What is to stand in the place of a content or text record, if it is erased.

@@ -3,33 +3,33 @@
 //! # Layer
 //! L4.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
+use crate::bytes::Bytes;
 use crate::digest::ObjectDigest;
 use crate::error::Result;
-use crate::log::Locator;
+use crate::log::{Locator, RecordKind};
 use crate::object::{Object, Reference};
 use crate::store::Store;
 use crate::store::commits::CommitEntry;
+use crate::trie::Trie;
+
+/// Needed by references or drafts, and by no commit.
+pub(super) const NO_COMMIT: u32 = u32::MAX;
 
 /// The places of the records that are needed.
 #[derive(Default)]
 pub(crate) struct Live {
-    places: HashSet<u64>,
-    /// Bytes of their bodies.
-    bytes: u64,
+    /// Each with the first of the kept commits that needs it, counted from 0.
+    places: HashMap<u64, u32>,
     versions: u64,
 }
 
 impl Live {
-    /// Whether the record at `place` is needed.
-    pub(crate) fn holds(&self, place: Locator) -> bool {
-        self.places.contains(&place.to_u64())
-    }
-
-    /// Bytes of the records that are needed, without frames.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
+    /// The first kept commit that needs the record at `place`, counted from 0, or [`NO_COMMIT`]; `None` if nobody does.
+    pub(super) fn first_need(&self, place: Locator) -> Option<u32> {
+        self.places.get(&place.to_u64()).copied()
     }
 
     /// How many versions of objects are needed.
@@ -46,44 +46,80 @@ impl Store {
     /// `Corrupt` or `Io` if an object cannot be read; what `step` returns.
     pub(crate) fn mark(&self, kept: &[usize], step: &mut dyn FnMut() -> Result<()>) -> Result<Live> {
         let mut live = Live::default();
-        let mut before = crate::trie::Trie::new();
-        for &index in kept {
+        self.mark_states(&mut live, Trie::new(), kept, step)?;
+        self.mark_references(&mut live)?;
+        Ok(live)
+    }
+
+    /// Adds what commits behind batch `cut` and the references need to what is kept of the log up to it; the first of
+    /// these commits is kept there. Returns whether that was all there.
+    ///
+    /// # Errors
+    /// As [`Self::mark`].
+    pub(crate) fn mark_behind(&self, live: &mut Live, commits: &[usize], cut: u64) -> Result<bool> {
+        let Some(first) = commits.first() else {
+            return Ok(true);
+        };
+        let before = self.commit_at(*first)?;
+        let before = before.map_or_else(|| Ok(Trie::new()), |before| self.state(&before))?;
+        let known = live.places.clone();
+        self.mark_states(live, before, commits, &mut || Ok(()))?;
+        self.mark_references(live)?;
+        for place in live.places.keys().filter(|place| !known.contains_key(place)) {
+            if self.records.batch_of(*place)? <= cut {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn mark_states(
+        &self,
+        live: &mut Live,
+        mut before: Trie,
+        commits: &[usize],
+        step: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        for (need, &index) in (0..).zip(commits) {
             let Some(entry) = self.commit_at(index)? else {
                 continue;
             };
-            self.mark_commit(&mut live, &entry)?;
+            self.mark_commit(live, &entry, need)?;
             let trie = self.state(&entry)?;
             for change in before.diff(&trie, self) {
                 if let Some(new) = change?.new {
                     step()?;
-                    self.mark_object(&mut live, Locator::from_u64(new.place), true)?;
+                    self.mark_object(live, Locator::from_u64(new.place), need, true)?;
                 }
             }
             before = trie;
         }
+        Ok(())
+    }
+
+    fn mark_references(&self, live: &mut Live) -> Result<()> {
         let references: Vec<Reference> = self
             .references()
             .iter()
             .map(|entry| entry.reference.clone())
             .collect();
         for reference in references {
-            if let Some(place) = reference
-                .reason
-                .map_or(Ok(None), |text| self.records.find_text_place(text))?
+            if let Some(text) = reference.reason
+                && let Some(place) = self.records.find_text_place(text)?
             {
-                self.mark_place(&mut live, place)?;
+                self.mark_place(live, place, NO_COMMIT)?;
             }
             for digest in reference.changes.iter().filter_map(|change| change.digest) {
-                self.mark_version(&mut live, digest)?;
+                self.mark_version(live, digest)?;
             }
         }
-        Ok(live)
+        Ok(())
     }
 
-    fn mark_commit(&self, live: &mut Live, entry: &CommitEntry) -> Result<()> {
+    fn mark_commit(&self, live: &mut Live, entry: &CommitEntry, need: u32) -> Result<()> {
         for text in [entry.commit.reason, entry.commit.source].into_iter().flatten() {
             if let Some(place) = self.records.find_text_place(text)? {
-                self.mark_place(live, place)?;
+                self.mark_place(live, place, need)?;
             }
         }
         Ok(())
@@ -91,17 +127,14 @@ impl Store {
 
     fn mark_version(&self, live: &mut Live, digest: ObjectDigest) -> Result<()> {
         match self.records.find_place(digest)? {
-            Some(place) => self.mark_object(live, place, true),
+            Some(place) => self.mark_object(live, place, NO_COMMIT, true),
             None => Ok(()),
         }
     }
 
     /// Marks the record of an object, its content, and the versions that it says it was derived from (`sources`).
-    fn mark_object(&self, live: &mut Live, place: Locator, sources: bool) -> Result<()> {
-        if live.holds(place) {
-            return Ok(());
-        }
-        let Some(bytes) = self.mark_place(live, place)? else {
+    fn mark_object(&self, live: &mut Live, place: Locator, need: u32, sources: bool) -> Result<()> {
+        let Some(bytes) = self.mark_place(live, place, need)? else {
             return Ok(());
         };
         live.versions += 1;
@@ -110,12 +143,12 @@ impl Store {
         if let Some((content, _)) = object.content_digest()
             && let Some(place) = self.records.find_content_place(content)?
         {
-            self.mark_place(live, place)?;
+            self.mark_place(live, place, need)?;
         }
         if sources {
             for source in object.derived_from() {
                 if let Some(place) = self.records.find_place(source)? {
-                    self.mark_object(live, place, false)?;
+                    self.mark_object(live, place, need, false)?;
                 }
             }
         }
@@ -123,15 +156,12 @@ impl Store {
     }
 
     /// Marks one record; its body if it is an object, a content or a text that was not marked before.
-    fn mark_place(&self, live: &mut Live, place: Locator) -> Result<Option<crate::bytes::Bytes>> {
-        if !live.places.insert(place.to_u64()) {
-            return Ok(None);
-        }
+    fn mark_place(&self, live: &mut Live, place: Locator, need: u32) -> Result<Option<Bytes>> {
+        match live.places.entry(place.to_u64()) {
+            Entry::Occupied(_) => return Ok(None),
+            Entry::Vacant(entry) => entry.insert(need),
+        };
         let record = self.records.record(place)?;
-        if record.kind == crate::log::RecordKind::Erased {
-            return Ok(None);
-        }
-        live.bytes += record.body.len() as u64;
-        Ok(Some(record.body))
+        Ok((record.kind != RecordKind::Erased).then_some(record.body))
     }
 }

@@ -1,8 +1,8 @@
 //! Writing the log anew: what is kept of it, batch by batch, without what nobody needs any more and without what is erased.
 //!
 //! The batches of the old log are read in order and come out in order. A kept commit keeps its own batch as it is, if the
-//! commit before it is kept too; behind a gap its batch states what changed since the last kept one. Records that a kept
-//! state needs and whose own commit is thinned move forward to the next batch that is written.
+//! commit before it is kept too; behind a gap its batch states what changed since the last kept one. A record comes out
+//! with the first kept commit that needs it, which may be later than where it was.
 //!
 //! # Layer
 //! L4. Knows records and states; does not know segments, and not why something is kept.
@@ -18,12 +18,13 @@
 mod erasure;
 mod mark;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::bytes::Bytes;
 use crate::digest::{CommitDigest, DIGEST_LEN, ObjectDigest, Root};
 use crate::error::{Error, Result};
-use crate::log::{BODY_BYTES_MAX, Batch, BatchBuilder, Position, RecordKind, UNLINKED};
+use crate::log::{BODY_BYTES_MAX, Batch, BatchBuilder, Position, Record, RecordKind, UNLINKED};
 use crate::object::{Commit, Reference};
 use crate::trie::Entry;
 
@@ -32,11 +33,12 @@ use super::commits::CommitEntry;
 use super::records::unreadable;
 use super::rewritten::{STATED_BYTES, StatedEntry, encode_gap, gap_digests};
 
-pub(crate) use erasure::{ErasedRecord, Erasure};
+pub(crate) use erasure::Erasure;
 pub(crate) use mark::Live;
+use mark::NO_COMMIT;
 
 /// Bytes of moved records from which on they become a batch of their own, if there is a number for it.
-const MOVED_BYTES: usize = 4 << 20;
+const MOVED_BYTES: u64 = 4 << 20;
 
 /// Takes the batches of the new log: each with the head after it.
 pub(crate) type Sink<'a> = dyn FnMut(BatchBuilder, CommitDigest) -> Result<()> + 'a;
@@ -65,7 +67,8 @@ impl Store {
             written: 0,
             head: CommitDigest::from_bytes([0; DIGEST_LEN]),
             before: None,
-            moved: BatchBuilder::new(),
+            waiting: BatchBuilder::new(),
+            moved: HashMap::new(),
             gap: Vec::new(),
             gap_first: 0,
             roots: HashSet::new(),
@@ -87,40 +90,50 @@ struct Rewriter<'a> {
     /// The newest commit that came out.
     head: CommitDigest,
     before: Option<Arc<CommitEntry>>,
-    /// Records of thinned commits that are needed further on.
-    moved: BatchBuilder,
+    /// References and markers that come out with the next batch.
+    waiting: BatchBuilder,
+    /// Records that are needed further on, by the kept commit that needs them first.
+    moved: HashMap<usize, Vec<Record>>,
     /// Thinned commits since the newest one that came out.
     gap: Vec<CommitDigest>,
     gap_first: u64,
     roots: HashSet<Root>,
 }
 
-/// The records of one batch, sorted by what becomes of them.
+/// The records of one batch, as they come out.
 #[derive(Default)]
 struct Sorted {
     builder: BatchBuilder,
-    commit: Option<(Commit, CommitDigest, crate::bytes::Bytes)>,
+    commit: Option<(u64, CommitDigest, Bytes)>,
 }
 
 impl Rewriter<'_> {
     fn take(&mut self, batch: &Batch) -> Result<()> {
         let kept = self.kept_commit(batch)?;
-        // Behind a gap, what the batch changed is said anew.
-        let as_it_was = match &kept {
-            Some((index, entry)) => self.stands_alone(*index, entry, batch)?,
-            None => false,
+        let fate = match &kept {
+            Some((index, entry)) if self.stands_alone(*index, entry, batch)? => Fate::AsItWas,
+            Some(_) => Fate::StatedAnew,
+            None if batch
+                .records
+                .iter()
+                .any(|record| record.kind == RecordKind::Commit) =>
+            {
+                Fate::Thinned
+            }
+            None => Fate::WithoutCommit,
         };
         let mut sorted = Sorted::default();
         for record in &batch.records {
-            self.sort(batch, record, kept.is_some(), as_it_was, &mut sorted)?;
+            self.sort(batch, record, fate, &mut sorted)?;
         }
         for record in &batch.ignorable {
             sorted.builder.add_ignorable(record);
         }
         match (kept, sorted.commit) {
             (Some((_, entry)), Some((_, digest, bytes))) => {
+                self.put_moved(batch.number, &mut sorted.builder)?;
                 self.add_gap(&mut sorted.builder);
-                if !as_it_was {
+                if fate == Fate::StatedAnew {
                     self.state(&entry, &mut sorted.builder)?;
                 }
                 sorted.builder.add(RecordKind::Commit, 0, &bytes);
@@ -128,20 +141,16 @@ impl Rewriter<'_> {
                 self.roots.insert(entry.commit.root);
                 self.before = Some(entry);
                 self.next_kept += 1;
-                let moved = std::mem::take(&mut self.moved);
-                self.put(moved.followed_by(sorted.builder))
+                self.put(sorted.builder)
             }
-            (None, Some((commit, digest, _))) => {
-                self.note_thinned(commit.seq, digest);
-                self.moved = std::mem::take(&mut self.moved).followed_by(sorted.builder);
-                self.flush_moved(batch.number)
-            }
-            (_, None) => {
-                self.moved = std::mem::take(&mut self.moved).followed_by(sorted.builder);
-                // What does not wait for a commit keeps its place between the commits.
-                if self.gap.is_empty() && !self.moved.is_empty() {
-                    let moved = std::mem::take(&mut self.moved);
-                    return self.put(moved);
+            (_, commit) => {
+                if let Some((seq, digest, _)) = commit {
+                    self.note_thinned(seq, digest);
+                }
+                self.waiting = std::mem::take(&mut self.waiting).followed_by(sorted.builder);
+                // What names no thinned commit keeps its place between the commits.
+                if self.gap.is_empty() {
+                    return self.put(BatchBuilder::new());
                 }
                 Ok(())
             }
@@ -160,60 +169,56 @@ impl Rewriter<'_> {
 
     /// Whether the batch of a kept commit says its state as it is: what it builds on comes out before it.
     fn stands_alone(&self, index: usize, entry: &CommitEntry, batch: &Batch) -> Result<bool> {
-        let before = self.next_kept.checked_sub(1);
-        let before = before.and_then(|before| self.plan.kept.get(before).copied());
-        if batch.records.iter().any(|record| record.kind == RecordKind::Base) {
+        let has = |kind| batch.records.iter().any(|record| record.kind == kind);
+        if has(RecordKind::Base) {
             return Ok(true);
         }
-        if before != index.checked_sub(1) {
+        let before = self.next_kept.checked_sub(1);
+        let before = before.and_then(|before| self.plan.kept.get(before).copied());
+        // The record of a linked version may come out with this batch, and then its time has to be said.
+        if before != index.checked_sub(1) || has(RecordKind::Link) || self.brings_back(entry)? {
             return Ok(false);
         }
-        let changes = |record: &crate::log::Record| match record.kind {
+        let changes = |record: &Record| match record.kind {
             RecordKind::Object | RecordKind::Erased => record.flags & UNLINKED == 0,
-            RecordKind::Link | RecordKind::Unlink | RecordKind::Delta => true,
+            RecordKind::Unlink | RecordKind::Delta => true,
             _ => false,
         };
-        let is_empty = entry.commit.parents.is_empty();
-        Ok(is_empty || batch.records.iter().any(changes) || self.roots.contains(&entry.commit.root))
+        Ok(entry.commit.parents.is_empty()
+            || batch.records.iter().any(changes)
+            || self.roots.contains(&entry.commit.root))
+    }
+
+    /// Whether the commit writes an id again that was removed before: when it was first written is known from commits that
+    /// may have been thinned, so it has to be said.
+    fn brings_back(&self, entry: &CommitEntry) -> Result<bool> {
+        let Some(before) = &self.before else {
+            return Ok(false);
+        };
+        let (before, now) = (self.store.state(before)?, self.store.state(entry)?);
+        for change in before.diff(&now, self.store) {
+            let change = change?;
+            if let (None, Some(new)) = (change.old, change.new)
+                && new.created != entry.commit.time.as_micros()
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Puts one record where it belongs: into the batch, forward, or nowhere.
-    fn sort(
-        &mut self,
-        batch: &Batch,
-        record: &crate::log::Record,
-        is_kept: bool,
-        as_it_was: bool,
-        sorted: &mut Sorted,
-    ) -> Result<()> {
-        let flags = if as_it_was {
-            record.flags
-        } else {
-            record.flags | UNLINKED
-        };
+    fn sort(&mut self, batch: &Batch, record: &Record, fate: Fate, sorted: &mut Sorted) -> Result<()> {
         let builder = &mut sorted.builder;
         match record.kind {
-            RecordKind::Object => match self.plan.erasure.of_object(self.store.suite, &record.body)? {
-                // REW-3.
-                Some(erased) => builder.add(RecordKind::Erased, flags, &erased.encode()),
-                None if self.plan.live.holds(record.locator) => {
-                    builder.add(RecordKind::Object, flags, &record.body);
-                }
-                None => {}
-            },
-            RecordKind::Content | RecordKind::Text => {
-                match self.plan.erasure.of_text(self.store.suite, record) {
-                    Some(erased) => builder.add(RecordKind::Erased, UNLINKED, &erased.encode()),
-                    None if self.plan.live.holds(record.locator) => {
-                        builder.add(record.kind, record.flags, &record.body);
-                    }
-                    None => {}
+            RecordKind::Object | RecordKind::Content | RecordKind::Text => {
+                if let Some(record) = self.without_erased(record)? {
+                    self.sort_content(record, fate, builder);
                 }
             }
-            // Small, and the only trace of what was.
-            RecordKind::Erased => builder.add(RecordKind::Erased, flags, &record.body),
+            RecordKind::Erased => self.sort_content(record.clone(), fate, builder),
             RecordKind::Link | RecordKind::Unlink | RecordKind::Base | RecordKind::Delta => {
-                if as_it_was {
+                if fate == Fate::AsItWas {
                     builder.add(record.kind, record.flags, &record.body);
                 }
             }
@@ -227,7 +232,7 @@ impl Rewriter<'_> {
             RecordKind::Commit => {
                 let commit = Commit::decode(&record.body).map_err(|error| unreadable(record, &error))?;
                 let digest = Commit::hash(&record.body, self.store.suite);
-                sorted.commit = Some((commit, digest, record.body.clone()));
+                sorted.commit = Some((commit.seq, digest, record.body.clone()));
             }
             RecordKind::Reference => {
                 let reference =
@@ -238,8 +243,46 @@ impl Rewriter<'_> {
             }
             RecordKind::Seal => {}
         }
-        debug_assert!(is_kept || !as_it_was);
         Ok(())
+    }
+
+    /// The record if somebody needs it, or what stands in its place if it is erased (REW-3).
+    fn without_erased(&self, record: &Record) -> Result<Option<Record>> {
+        let suite = self.store.suite;
+        let erased = match record.kind {
+            RecordKind::Object => self.plan.erasure.of_object(suite, &record.body),
+            _ => self.plan.erasure.of_text(suite, record),
+        };
+        Ok(match erased {
+            Some(erased) => Some(Record {
+                kind: RecordKind::Erased,
+                body: Bytes::from(erased.encode()),
+                ..record.clone()
+            }),
+            None => self.plan.live.first_need(record.locator).map(|_| record.clone()),
+        })
+    }
+
+    /// Puts a record into its batch, or keeps it for the commit that needs it first.
+    fn sort_content(&mut self, record: Record, fate: Fate, builder: &mut BatchBuilder) {
+        let need = self.plan.live.first_need(record.locator).unwrap_or(NO_COMMIT);
+        let later = need != NO_COMMIT && need as usize > self.next_kept;
+        let stays = match fate {
+            Fate::AsItWas | Fate::StatedAnew => !later,
+            Fate::WithoutCommit => need == NO_COMMIT,
+            Fate::Thinned => false,
+        };
+        if stays {
+            let flags = if fate == Fate::AsItWas {
+                record.flags
+            } else {
+                unlinked(&record)
+            };
+            builder.add(record.kind, flags, &record.body);
+        } else {
+            let with = if later { need as usize } else { self.next_kept };
+            self.moved.entry(with).or_default().push(record);
+        }
     }
 
     /// Whether this is what its name means today.
@@ -314,25 +357,55 @@ impl Rewriter<'_> {
         })
     }
 
-    /// Writes what was moved as a batch of its own when it is large, if that leaves numbers for what follows (REW-2).
-    fn flush_moved(&mut self, number: u64) -> Result<()> {
-        if self.moved.encoded_bytes() < MOVED_BYTES as u64 || self.written + 1 >= number {
-            return Ok(());
+    /// Writes the records that wait for the commit of this batch: into it, or, as long as that leaves numbers for what
+    /// follows, in batches of their own (REW-2).
+    fn put_moved(&mut self, number: u64, builder: &mut BatchBuilder) -> Result<()> {
+        for record in self.moved.remove(&self.next_kept).unwrap_or_default() {
+            self.waiting.add(record.kind, unlinked(&record), &record.body);
+            if self.waiting.encoded_bytes() >= MOVED_BYTES && self.written + 1 < number {
+                self.put(BatchBuilder::new())?;
+            }
         }
-        let moved = std::mem::take(&mut self.moved);
-        self.put(moved)
+        let waiting = std::mem::take(&mut self.waiting);
+        *builder = waiting.followed_by(std::mem::take(builder));
+        Ok(())
     }
 
+    /// Hands out a batch with what waits for one; nothing if both are empty.
     fn put(&mut self, batch: BatchBuilder) -> Result<()> {
+        let batch = std::mem::take(&mut self.waiting).followed_by(batch);
+        if batch.is_empty() {
+            return Ok(());
+        }
         self.written += 1;
         (self.sink)(batch, self.head)
     }
 
     fn finish(mut self) -> Result<()> {
-        if self.next_kept != self.plan.kept.len() || !self.gap.is_empty() {
+        if self.next_kept != self.plan.kept.len() || !self.gap.is_empty() || !self.moved.is_empty() {
             return Err(Error::internal("a kept commit was not found in the log"));
         }
-        let moved = std::mem::take(&mut self.moved);
-        if moved.is_empty() { Ok(()) } else { self.put(moved) }
+        self.put(BatchBuilder::new())
+    }
+}
+
+/// What becomes of a batch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// Its commit is kept, and it says its state as it did.
+    AsItWas,
+    /// Its commit is kept, and its state is said anew.
+    StatedAnew,
+    /// Its commit is thinned.
+    Thinned,
+    /// It has no commit.
+    WithoutCommit,
+}
+
+/// The flags of a record that links nothing.
+fn unlinked(record: &Record) -> u8 {
+    match record.kind {
+        RecordKind::Object | RecordKind::Erased => record.flags | UNLINKED,
+        _ => record.flags,
     }
 }

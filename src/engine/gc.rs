@@ -1,0 +1,249 @@
+//! Garbage collection: thinning history by a policy, and writing the log anew without what nobody needs.
+//!
+//! The new log is written beside the old one while readers and writers go on; only its beginning and its publication
+//! take the lock. What was committed meanwhile may need what the new log left out; then it is written once more, this
+//! time under the lock.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - GC-1: a new log is published only if everything that was committed since it was begun finds in it what it needs.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::log::Position;
+use crate::object::Time;
+use crate::store::{Erasure, Live, Plan, Store};
+
+use super::DAY_MICROS;
+use super::memory::{Inner, Memory};
+use super::retention::Retention;
+use super::writing::Writing;
+
+/// What garbage collection did, or would do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GcReport {
+    /// Commits that are kept.
+    pub kept: u64,
+    /// Commits that were thinned by this.
+    pub thinned: u64,
+    /// Versions of objects that history had before.
+    pub versions_before: u64,
+    /// Versions that it has afterwards.
+    pub versions: u64,
+    /// Bytes of batches in the log before.
+    pub bytes_before: u64,
+    /// Bytes of batches in it afterwards.
+    pub bytes: u64,
+}
+
+/// A log that is to be replaced, as it was when that began.
+struct Cut {
+    store: Arc<Store>,
+    position: Position,
+    /// How many commits were in the line.
+    commits: usize,
+    bytes: u64,
+}
+
+impl Memory {
+    /// Thins history as `retention` says and gives back the space of what nobody needs any more. Others may read and
+    /// write meanwhile. Views that are held stay readable.
+    ///
+    /// `now` is the moment that ages are judged at: the clock's if `None`, but never more than a day after the newest
+    /// commit, so that a clock that is off cannot thin what is young.
+    ///
+    /// # Errors
+    /// `Busy` if another process collects or the lock is not to be had; `Corrupt` if something that is kept is damaged:
+    /// nothing is changed then; `Io`, `Poisoned`.
+    ///
+    /// # Durability
+    /// After a crash the log is the old one or the new one, whole.
+    pub fn gc(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
+        let inner = &self.inner;
+        let choose =
+            |store: &Store, count: usize| retention.choose(store, count, inner.retention_time(store, now)?);
+        inner.rewrite(&choose, &Erasure::default(), false)
+    }
+
+    /// What [`Self::gc`] would do. Changes nothing.
+    ///
+    /// # Errors
+    /// As [`Self::gc`].
+    pub fn gc_preview(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
+        let inner = &self.inner;
+        self.refresh()?;
+        let cut = inner.cut(&inner.writing.lock());
+        let kept = retention.choose(&cut.store, cut.commits, inner.retention_time(&cut.store, now)?)?;
+        let live = inner.mark(&cut.store, &kept)?;
+        let mut report = cut.report(&kept, &live);
+        let erasure = Erasure::default();
+        let plan = Plan {
+            kept: &kept,
+            live: &live,
+            erasure: &erasure,
+        };
+        cut.store.rewrite(&plan, &cut.position, &mut |batch, _| {
+            report.bytes += batch.encoded_bytes();
+            Ok(())
+        })?;
+        Ok(report)
+    }
+}
+
+impl Cut {
+    fn report(&self, kept: &[usize], live: &Live) -> GcReport {
+        GcReport {
+            kept: kept.len() as u64,
+            thinned: (self.commits - kept.len()) as u64,
+            versions_before: self.store.records.versions(),
+            versions: live.versions(),
+            bytes_before: self.bytes,
+            bytes: 0,
+        }
+    }
+}
+
+impl Inner {
+    /// The moment that ages of commits are judged at.
+    fn retention_time(&self, store: &Store, now: Option<Time>) -> Result<Time> {
+        if let Some(now) = now {
+            return Ok(now);
+        }
+        let newest = store.head()?.commit.time.as_micros().saturating_add(DAY_MICROS);
+        Ok(self.options.clock.now().min(Time::from_micros(newest)))
+    }
+
+    fn cut(&self, writing: &Writing) -> Cut {
+        let store = self.store();
+        Cut {
+            position: writing.log.position(),
+            commits: store.kept(),
+            bytes: writing.log.batch_bytes(),
+            store,
+        }
+    }
+
+    fn mark(&self, store: &Store, kept: &[usize]) -> Result<Live> {
+        let (mut done, total) = (0, store.records.versions());
+        store.mark(kept, &mut || {
+            done += 1;
+            self.options.step("mark", done.min(total), total)
+        })
+    }
+
+    /// Writes the log anew with the commits that `choose` keeps and without what is erased. With `hold`, nobody commits
+    /// meanwhile.
+    pub(super) fn rewrite(
+        &self,
+        choose: &dyn Fn(&Store, usize) -> Result<Vec<usize>>,
+        erasure: &Erasure,
+        hold: bool,
+    ) -> Result<GcReport> {
+        self.check_writable()?;
+        if let Some(report) = self.rewrite_once(choose, erasure, hold)? {
+            return Ok(report);
+        }
+        let again = self.rewrite_once(choose, erasure, true)?;
+        again.ok_or_else(|| Error::internal("a rewrite under the lock was overtaken"))
+    }
+
+    /// `None` if somebody committed meanwhile what the new log does not carry (GC-1).
+    fn rewrite_once(
+        &self,
+        choose: &dyn Fn(&Store, usize) -> Result<Vec<usize>>,
+        erasure: &Erasure,
+        hold: bool,
+    ) -> Result<Option<GcReport>> {
+        let mut writing = self.writing.lock();
+        let alone = writing.log.compaction_lock(self.options.wait)?;
+        self.begin(&mut writing)?;
+        let mut rewrite = match writing.begin_rewrite(alone) {
+            Ok(rewrite) => rewrite,
+            Err(error) => {
+                writing.release(self.options.exclusive);
+                return Err(error);
+            }
+        };
+        let cut = self.cut(&writing);
+        let mut held = if hold {
+            Some(writing)
+        } else {
+            writing.release(self.options.exclusive);
+            drop(writing);
+            None
+        };
+        let outcome = (|| {
+            let kept = choose(&cut.store, cut.commits)?;
+            let live = self.mark(&cut.store, &kept)?;
+            let mut report = cut.report(&kept, &live);
+            let plan = Plan {
+                kept: &kept,
+                live: &live,
+                erasure,
+            };
+            let (mut done, total) = (0, cut.bytes);
+            cut.store.rewrite(&plan, &cut.position, &mut |batch, commit| {
+                done += batch.encoded_bytes();
+                self.options.step("rewrite", done.min(total), total)?;
+                rewrite.push(batch, commit).map(drop)
+            })?;
+            let rewritten = rewrite.finish()?;
+            report.bytes = done;
+            if held.is_none() {
+                let mut writing = self.writing.lock();
+                self.begin(&mut writing)?;
+                held = Some(writing);
+                if !self.carries(&cut, &kept, live)? {
+                    return Ok(None);
+                }
+            }
+            let writing = held
+                .as_mut()
+                .ok_or_else(|| Error::internal("a rewrite without the writer's mutex"))?;
+            writing.publish(rewritten)?;
+            self.load(writing)?;
+            Ok(Some(report))
+        })();
+        if let Some(writing) = &mut held {
+            writing.release(self.options.exclusive);
+        }
+        outcome
+    }
+
+    /// Whether what was committed behind the cut finds what it needs in a new log that holds `kept` and `live`.
+    fn carries(&self, cut: &Cut, kept: &[usize], mut live: Live) -> Result<bool> {
+        let store = self.store();
+        if !Arc::ptr_eq(&store, &cut.store) {
+            return Ok(false);
+        }
+        let kept: HashSet<usize> = kept.iter().copied().collect();
+        let mut named: Vec<_> = store
+            .references()
+            .iter()
+            .filter_map(|entry| entry.reference.commit)
+            .collect();
+        let mut newer = vec![cut.commits - 1];
+        for index in cut.commits..store.kept() {
+            newer.push(index);
+            let entry = store.commit_at(index)?;
+            named.extend(entry.and_then(|entry| entry.commit.target));
+        }
+        for commit in named {
+            let Some(entry) = store.by_digest(commit)? else {
+                continue;
+            };
+            let is_behind = store
+                .position(entry.seq())?
+                .is_ok_and(|index| index >= cut.commits || kept.contains(&index));
+            if !is_behind {
+                return Ok(false);
+            }
+        }
+        store.mark_behind(&mut live, &newer, cut.position.batch)
+    }
+}

@@ -1,0 +1,122 @@
+//! Which commits stay when history is thinned.
+//!
+//! # Layer
+//! L5. Pure but for reading the line of commits.
+//!
+//! # Invariants
+//! - RET-1: the newest commit, every commit that a reference names, and every commit that a kept one goes back to stay.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::object::Time;
+use crate::store::Store;
+
+const HOUR: Duration = Duration::from_secs(3_600);
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// How much of history is kept. What lies between the kept commits is thinned: their digests stay in the chain, their
+/// states go, and so do versions that no kept state has.
+///
+/// Whatever it says, snapshots, the bases of drafts, pins and other references keep their commits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Retention {
+    /// Every commit younger than this stays, if it is among the `newest`.
+    pub all: Duration,
+    /// At most so many commits stay because of `all`.
+    pub newest: u64,
+    /// The last commit of each hour stays if it is younger than this.
+    pub hourly: Duration,
+    /// The last commit of each day stays if it is younger than this.
+    pub daily: Duration,
+    /// The last commit of each week stays if it is younger than this.
+    pub weekly: Duration,
+}
+
+impl Default for Retention {
+    /// Everything of 7 days, up to 5,000 commits; then a point an hour for 30 days, a point a day for a year, a point a
+    /// week for ever.
+    fn default() -> Self {
+        Self {
+            all: 7 * DAY,
+            newest: 5_000,
+            hourly: 30 * DAY,
+            daily: 365 * DAY,
+            weekly: Duration::MAX,
+        }
+    }
+}
+
+impl Retention {
+    /// Keeps every commit.
+    pub fn everything() -> Self {
+        Self {
+            all: Duration::MAX,
+            newest: u64::MAX,
+            ..Self::default()
+        }
+    }
+
+    /// The places in the line of the commits that stay, rising, of the first `count` as seen at `now`.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit cannot be read.
+    pub(super) fn choose(&self, store: &Store, count: usize, now: Time) -> Result<Vec<usize>> {
+        let mut wanted: HashSet<_> = store
+            .references()
+            .iter()
+            .filter_map(|entry| entry.reference.commit)
+            .collect();
+        let mut kept = Vec::new();
+        let mut points = Points::default();
+        for index in (0..count).rev() {
+            let Some(entry) = store.commit_at(index)? else {
+                continue;
+            };
+            let young = (kept.len() as u64) < self.newest && is_younger(entry.commit.time, now, self.all);
+            // Asked in any case, so that a commit that stays for another reason takes its hour, too.
+            let point = points.takes(self, entry.commit.time, now);
+            // INVARIANT RET-1. What a commit goes back to is older than it.
+            if index + 1 == count || young || point || wanted.contains(&entry.digest) {
+                kept.push(index);
+                wanted.extend(entry.commit.target);
+            }
+        }
+        kept.reverse();
+        Ok(kept)
+    }
+}
+
+/// Whether less than `age` has gone by since `time`.
+fn is_younger(time: Time, now: Time, age: Duration) -> bool {
+    let since = now.as_micros().saturating_sub(time.as_micros()).max(0);
+    u128::from(since.unsigned_abs()) < age.as_micros()
+}
+
+/// The hour, day and week that were last met on the way from the newest commit to the oldest.
+#[derive(Default)]
+struct Points {
+    hour: Option<i64>,
+    day: Option<i64>,
+    week: Option<i64>,
+}
+
+impl Points {
+    /// Whether the commit is the last one of an hour, day or week that has a point.
+    fn takes(&mut self, retention: &Retention, time: Time, now: Time) -> bool {
+        let mut takes = false;
+        for (last, length, age) in [
+            (&mut self.hour, HOUR, retention.hourly),
+            (&mut self.day, DAY, retention.daily),
+            (&mut self.week, 7 * DAY, retention.weekly),
+        ] {
+            let number = Some(time.as_micros().div_euclid(length.as_micros() as i64));
+            let is_last = *last != number;
+            *last = number;
+            takes |= is_last && is_younger(time, now, age);
+        }
+        takes
+    }
+}

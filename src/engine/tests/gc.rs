@@ -1,0 +1,271 @@
+//! Thinning history and writing the log anew: what is kept is exact, what goes is gone, and nobody is disturbed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use super::{id, note, put};
+use crate::digest::{CommitDigest, Root};
+use crate::disk::Disk;
+use crate::engine::{Clock, Containment, Memory, Options, Retention, VerifyDepth, View, Writer};
+use crate::object::Time;
+use crate::testing::random::SplitMix64;
+use crate::testing::sim_disk::SimDisk;
+use crate::{ErrorKind, Result};
+
+const HOUR: i64 = 3_600_000_000;
+
+/// A clock that goes on by a step each time it is asked.
+struct Ticking {
+    now: AtomicI64,
+    step: i64,
+}
+
+impl Clock for Ticking {
+    fn now(&self) -> Time {
+        Time::from_micros(self.now.fetch_add(self.step, Ordering::Relaxed))
+    }
+}
+
+fn options(step: i64) -> Options {
+    let now = AtomicI64::new(1_700_000_000_000_000);
+    Options::new()
+        .clock(Arc::new(Ticking { now, step }))
+        .segment_bytes_max(64 << 10)
+}
+
+fn on_disk(disk: &SimDisk, options: Options, create: bool) -> Result<Memory> {
+    Memory::on_disk(Arc::new(disk.clone()) as Arc<dyn Disk>, options, create, None)
+}
+
+/// Every object of a state with what is told of it.
+fn told(view: &View) -> BTreeMap<String, (String, Option<String>, Option<(Time, Time)>)> {
+    let objects = view.objects().map(|object| object.unwrap());
+    objects
+        .map(|object| {
+            let stamps = view.stamps(&id(object.id())).unwrap();
+            let content = object
+                .content()
+                .map(|text| text.chars().take(20).collect::<String>());
+            (
+                object.id().to_owned(),
+                (object.digest().to_hex(), content, stamps),
+            )
+        })
+        .collect()
+}
+
+/// What is to be found again: each kept commit with its state.
+type Kept = Vec<(
+    CommitDigest,
+    u64,
+    Root,
+    BTreeMap<String, (String, Option<String>, Option<(Time, Time)>)>,
+)>;
+
+fn kept(memory: &Memory) -> Kept {
+    let commits = memory.commits().map(Result::unwrap);
+    commits
+        .map(|info| {
+            let view = memory
+                .view_at(&format!("seq:{}", info.commit.seq).parse().unwrap(), "")
+                .unwrap();
+            (info.digest, info.commit.seq, view.root(), told(&view))
+        })
+        .collect()
+}
+
+/// A history of puts, removals, snapshots, rollbacks and undos, with long contents, reasons and kept drafts among them.
+fn live(memory: &Memory, random: &mut SplitMix64, steps: u64) {
+    for step in 0..steps {
+        let name = format!("o/{}", random.below(12));
+        let writer = Writer::new()
+            .session(format!("s{}", random.below(3)))
+            .reason(format!("why {step}"));
+        let outcome = match random.below(12) {
+            0 => memory.remove(&id(&name), false, writer).map(drop),
+            1 => memory
+                .rollback(&format!("@-{}", random.below(4)).parse().unwrap(), true, &writer)
+                .map(drop),
+            2 => memory.undo(&writer).map(drop),
+            3 => memory.redo(&writer).map(drop),
+            4 => memory.snapshot(None, &writer).map(drop),
+            5 if step % 7 == 0 => memory.snapshot(Some(&format!("kept-{step}")), &writer).map(drop),
+            6 => {
+                let mut draft = memory.draft(writer);
+                draft.put(note(&name, &format!("drafted {step}"))).unwrap();
+                memory.save_draft(&draft, &format!("d{step}"))
+            }
+            7 => {
+                let long = format!("{step} ").repeat(2_000); // a content record
+                memory.put(note(&name, &long), writer).map(drop)
+            }
+            _ => memory
+                .put(note(&name, &format!("text {}", random.below(40))), writer)
+                .map(drop),
+        };
+        if let Err(error) = outcome {
+            let expected = matches!(
+                error.kind(),
+                ErrorKind::NotFound | ErrorKind::Conflict | ErrorKind::InvalidInput
+            );
+            assert!(expected, "{error:?}");
+        }
+    }
+}
+
+fn tight() -> Retention {
+    Retention {
+        newest: 3,
+        hourly: std::time::Duration::from_secs(5 * 3600),
+        daily: std::time::Duration::from_secs(3 * 86_400),
+        weekly: std::time::Duration::ZERO,
+        ..Retention::default()
+    }
+}
+
+#[test]
+fn what_is_kept_is_exact_and_what_is_thinned_is_in_the_chain() -> Result<()> {
+    for seed in 0..60 {
+        let mut random = SplitMix64::new(seed);
+        let disk = SimDisk::new(seed);
+        let memory = on_disk(&disk, options(HOUR / 3), true)?;
+        for round in 0..3 {
+            live(&memory, &mut random, 60);
+            let before = kept(&memory);
+            let history = memory.history(&id("o/1"))?;
+            let now = Some(memory.view().commit().commit.time);
+            let preview = memory.gc_preview(&tight(), now)?;
+            assert_eq!(kept(&memory).len(), before.len(), "a preview changes nothing");
+            let held = memory.view();
+            let report = memory.gc(&tight(), now)?;
+            assert_eq!(preview, report);
+            let after = kept(&memory);
+            assert_eq!(after.len() as u64, report.kept, "seed {seed}, round {round}");
+            assert_eq!(before.len() - after.len(), report.thinned as usize);
+            let old: BTreeMap<_, _> = before
+                .iter()
+                .map(|(digest, seq, root, told)| (*digest, (*seq, *root, told)))
+                .collect();
+            for (digest, seq, root, now) in &after {
+                let (old_seq, old_root, then) = &old[digest];
+                assert_eq!(
+                    (seq, root, now),
+                    (old_seq, old_root, *then),
+                    "seed {seed}, round {round}, seq {seq}"
+                );
+            }
+            let left: std::collections::BTreeSet<_> = after.iter().map(|kept| kept.0).collect();
+            for (digest, ..) in &before {
+                let expected = if left.contains(digest) {
+                    Containment::Kept
+                } else {
+                    Containment::Thinned
+                };
+                assert_eq!(memory.contains(&digest.to_hex())?, expected);
+            }
+            assert!(memory.history(&id("o/1"))?.len() <= history.len());
+            assert_eq!(
+                told(&held),
+                told(&memory.view()),
+                "a view that is held stays readable"
+            );
+            for snapshot in memory.snapshots() {
+                assert!(left.contains(&snapshot.commit), "RET-1: {}", snapshot.name);
+            }
+            for reference in memory
+                .references()
+                .iter()
+                .filter(|reference| reference.name.starts_with("drafts/"))
+            {
+                memory.open_draft(&reference.name, Writer::new())?;
+            }
+            let verified = memory.verify(VerifyDepth::Full)?;
+            assert!(verified.ok, "{:?}", verified.damage);
+            let again = memory.gc(&tight(), None)?;
+            assert!(again.thinned <= report.kept);
+            let reader = on_disk(&disk, options(1).read_only(true), false)?;
+            assert_eq!(told(&reader.view()), told(&memory.view()));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn others_go_on_while_the_log_is_rewritten_and_find_it_rewritten() -> Result<()> {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true)?;
+    live(&memory, &mut SplitMix64::new(3), 80);
+    let other = on_disk(
+        &disk,
+        options(HOUR).wait(std::time::Duration::from_secs(5)),
+        false,
+    )?;
+    let reader = on_disk(&disk, options(1).read_only(true), false)?;
+    memory.gc(&tight(), None)?;
+    put(&other, "o/new", "written by a handle that had read the old log");
+    assert_eq!(told(&reader.refresh()?), told(&other.view()));
+    assert_eq!(told(&memory.refresh()?), told(&other.view()));
+    assert!(memory.verify(VerifyDepth::Full)?.ok);
+    Ok(())
+}
+
+#[test]
+fn gc_1_what_was_committed_meanwhile_keeps_what_it_needs() -> Result<()> {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true)?;
+    put(&memory, "a", "one");
+    let old = memory.view();
+    for number in 0..400 {
+        put(&memory, "a", &format!("later {number}"));
+    }
+    let reader = on_disk(&disk, options(1).read_only(true), false)?;
+    let went_back = std::sync::atomic::AtomicBool::new(false);
+    // Between the choice and the publication somebody goes back to a state that was to be thinned.
+    let choose = |store: &crate::store::Store, count: usize| {
+        let kept = tight().choose(store, count, memory.view().now())?;
+        if !went_back.swap(true, Ordering::Relaxed) {
+            memory.rollback(&"seq:1".parse()?, true, &Writer::new())?;
+        }
+        Ok(kept)
+    };
+    memory
+        .inner
+        .rewrite(&choose, &crate::store::Erasure::default(), false)?;
+    assert_eq!(memory.view().root(), old.root());
+    assert_eq!(told(&memory.view()).len(), 1);
+    assert_eq!(told(&reader.refresh()?), told(&memory.view()));
+    assert!(memory.verify(VerifyDepth::Full)?.ok);
+    Ok(())
+}
+
+#[test]
+fn a_commit_behind_a_gap_is_not_undone_as_if_it_had_done_what_was_thinned() -> Result<()> {
+    let memory = Memory::on_disk(
+        Arc::new(crate::disk::MemDisk::new()),
+        options(48 * HOUR),
+        true,
+        None,
+    )?;
+    for number in 0..20 {
+        put(&memory, &format!("o/{number}"), "text");
+    }
+    let only_head = Retention {
+        all: std::time::Duration::ZERO,
+        newest: 0,
+        hourly: std::time::Duration::ZERO,
+        daily: std::time::Duration::ZERO,
+        weekly: std::time::Duration::ZERO,
+    };
+    let report = memory.gc(&only_head, None)?;
+    assert_eq!((report.kept, report.thinned), (1, 20));
+    let refused = memory.undo(&Writer::new()).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::NotFound, "{refused}");
+    assert!(refused.to_string().contains("thinned"), "{refused}");
+    let refused = memory.view_at(&"seq:4".parse()?, "").map(drop).unwrap_err();
+    assert_eq!(refused.code(), "thinned");
+    put(&memory, "o/more", "text");
+    memory.undo(&Writer::new())?;
+    assert_eq!(memory.view().len(), 20);
+    Ok(())
+}
