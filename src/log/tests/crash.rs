@@ -340,7 +340,7 @@ fn every_acknowledged_batch_survives_a_crash_at_every_call() {
 fn a_crash_inside_recovery_loses_nothing_either() {
     let mut random = SplitMix64::new(8);
     let mut seen = 0;
-    for call in (1..=calls_of_workload()).step_by(3) {
+    for call in (1..=calls_of_workload()).step_by(7) {
         let disk = SimDisk::new(1);
         disk.crash_at(call);
         let mut ledger = Ledger::default();
