@@ -3,6 +3,7 @@
 //! # Layer
 //! Above all others: it may use whatever it tests, and nothing but tests uses it.
 
+pub mod campaign;
 pub mod generators;
 pub mod model;
 pub mod opening;

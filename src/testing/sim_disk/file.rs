@@ -69,7 +69,7 @@ impl DiskFile for SimFile {
         let start = offset as usize;
         let mut state = self.state.lock();
         let outcome = state.count(true)?;
-        state.last_write = Some(self.inode);
+        (state.last_write, state.is_writing) = (Some(self.inode), true);
         let relaxed = state.relaxed;
         let inode = &mut state.inodes[self.inode];
         self.check_order(inode, start, bytes, relaxed);
@@ -91,7 +91,9 @@ impl DiskFile for SimFile {
     }
 
     fn sync(&self) -> io::Result<()> {
-        tell(self.state.lock());
+        let mut state = self.state.lock();
+        state.is_writing = false;
+        tell(state);
         let mut state = self.state.lock();
         let outcome = state.count(false)?;
         if outcome == Outcome::Crashed {

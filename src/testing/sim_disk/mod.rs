@@ -171,6 +171,11 @@ impl SimDisk {
         inode.map_or(0, |(_, bytes)| bytes.len())
     }
 
+    /// Whether the call that an observer is shown is a write: only then a kill can cut it.
+    pub fn is_writing(&self) -> bool {
+        self.state.lock().is_writing
+    }
+
     /// Whether nothing waits for a sync: then every crash leaves the same.
     pub fn is_durable(&self) -> bool {
         let state = self.state.lock();
@@ -308,7 +313,9 @@ impl Disk for SimDisk {
     }
 
     fn sync_dir(&self, folder: &str) -> io::Result<()> {
-        tell(self.state.lock());
+        let mut state = self.state.lock();
+        state.is_writing = false;
+        tell(state);
         let mut state = self.state.lock();
         match state.count(false)? {
             Outcome::Done => {}

@@ -64,6 +64,8 @@ pub(super) struct State {
     pub(super) durable_names: BTreeMap<String, usize>,
     pub(super) pending_names: Vec<NameChange>,
     pub(super) last_write: Option<usize>,
+    /// Whether the last write is what is going on.
+    pub(super) is_writing: bool,
     pub(super) locked: BTreeSet<String>,
     pub(super) calls: u64,
     pub(super) reads: u64,
@@ -147,6 +149,7 @@ impl State {
             durable_names: BTreeMap::new(),
             pending_names: Vec::new(),
             last_write: None,
+            is_writing: false,
             locked: BTreeSet::new(),
             calls: 0,
             reads: 0,
@@ -217,7 +220,9 @@ impl State {
             return;
         };
         let count = count.min(bytes.len());
-        inode.pending.push((offset, bytes[..count].into()));
+        if count > 0 {
+            inode.pending.push((offset, bytes[..count].into()));
+        }
         // What stood there before the write: durable bytes, and what the writes before it left.
         let mut before = Arc::clone(&inode.durable);
         for (offset, bytes) in &inode.pending {
@@ -237,6 +242,7 @@ impl State {
     pub(super) fn count(&mut self, needs_space: bool) -> io::Result<Outcome> {
         self.check_alive()?;
         self.calls += 1;
+        self.is_writing = false;
         if self.crash_at == Some(self.calls) {
             self.crashed = true;
             return Ok(Outcome::Crashed);
@@ -308,10 +314,8 @@ impl State {
                 matches!(name, "live" | "lock" | "compact.lock") || name.starts_with("checkpoint/");
             !is_derived && name.strip_suffix(".tmp").is_none()
         };
-        let bytes = self.names.iter().filter(|(_, inode)| {
-            let inode = &self.inodes[**inode];
-            !inode.pending.is_empty() || inode.durable != inode.current
-        });
+        let is_pending = |inode: usize| !self.inodes[inode].pending.is_empty();
+        let bytes = self.names.iter().filter(|(_, inode)| is_pending(**inode));
         let names = self
             .pending_names
             .iter()

@@ -1,0 +1,258 @@
+//! Crashes at every call of a workload, and again at every call of going on behind them.
+//!
+//! # Layer
+//! For tests; uses the engine.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::expected::{Allowed, Expected, Fingerprint, Seen, open};
+use super::workload::{Run, note, options};
+use super::{Settings, Tally};
+use crate::disk::Disk;
+use crate::engine::{Memory, VerifyDepth, Writer};
+use crate::error::{ErrorKind, Result};
+use crate::testing::random::SplitMix64;
+use crate::testing::sim_disk::{CrashImage, SimDisk};
+
+/// What the client knows, and what was counted.
+struct Watch {
+    acked: usize,
+    submitted: usize,
+    random: SplitMix64,
+    seen: Seen,
+    tally: Tally,
+}
+
+/// Runs the workload of a seed and looks at every image of every call.
+pub(super) fn crash_everywhere(seed: u64, settings: Settings) -> Tally {
+    let expected = Arc::new(Expected::of(seed, settings.operations));
+    let watch = Arc::new(Mutex::new(Watch {
+        acked: 0,
+        submitted: 1,
+        random: SplitMix64::new(seed ^ 0x000c_4a54),
+        seen: Seen::default(),
+        tally: Tally::default(),
+    }));
+    let mut run = Run::new(SimDisk::new(seed));
+    let (shown, known) = (Arc::clone(&watch), Arc::clone(&expected));
+    run.disk.observe(Arc::new(move |frozen| {
+        look(frozen, &mut shown.lock(), &known, &settings);
+    }));
+    run.create().expect("a store is created on a disk that works");
+    acknowledge(&mut run, &watch, &expected, 1);
+    for (step, operation) in (1..).zip(&expected.operations) {
+        watch.lock().submitted = step + 1;
+        let outcome = run.apply(step, operation);
+        let outcome = outcome.unwrap_or_else(|error| panic!("step {step}, {operation:?}: {error:?}"));
+        assert_eq!(
+            outcome,
+            expected.events[step + 1].outcome,
+            "step {step}, {operation:?}"
+        );
+        acknowledge(&mut run, &watch, &expected, step + 1);
+    }
+    run.disk.observe_no_more();
+    let mut watch = watch.lock();
+    watch.tally.distinct = watch.seen.count();
+    watch.tally
+}
+
+/// The call has returned: what it did is durable, and is what the undisturbed run did.
+fn acknowledge(run: &mut Run, watch: &Mutex<Watch>, expected: &Expected, event: usize) {
+    let unsynced = run.disk.unsynced();
+    assert!(
+        unsynced.is_empty(),
+        "event {event} is acknowledged, and {unsynced:?} are not synced"
+    );
+    let memory = run.memory().expect("a disk that works");
+    assert_eq!(
+        Some(Fingerprint::of(&memory)),
+        expected.events[event].found,
+        "event {event}"
+    );
+    watch.lock().acked = event;
+}
+
+/// Looks at the images of one crash.
+fn look(frozen: &SimDisk, watch: &mut Watch, expected: &Expected, settings: &Settings) {
+    let found = expected.events[watch.acked..=watch.submitted].iter();
+    let allowed = Allowed {
+        found: found.map(|event| event.found.clone()).collect(),
+        history: &expected.history,
+    };
+    let (acked, submitted) = (watch.acked, watch.submitted);
+    for choice in images(frozen, settings, &mut watch.random) {
+        let what = format!(
+            "crash in call {} between event {acked} and {submitted}, {choice:?}",
+            frozen.calls()
+        );
+        let image = frozen.crash_image(choice);
+        let position = allowed.read_once(&image, &mut watch.seen, &mut watch.random, &what);
+        watch.tally.images += 1;
+        let behind = Allowed {
+            found: allowed.found[position..].to_vec(),
+            ..allowed
+        };
+        if watch.random.one_in(settings.whole_every) {
+            go_on_whole(&image, &behind, &what);
+            watch.tally.recoveries += 1;
+        }
+        if watch.random.one_in(settings.double_every) {
+            crash_again(&image, &behind, watch, settings, settings.depth, &what);
+        }
+    }
+    watch.seen.forget_contents();
+}
+
+/// The images that are looked at for one crash.
+fn images(disk: &SimDisk, settings: &Settings, random: &mut SplitMix64) -> Vec<CrashImage> {
+    let mut images = vec![CrashImage::Killed, CrashImage::Nothing];
+    if disk.is_durable() {
+        return images;
+    }
+    images.extend([
+        CrashImage::Everything,
+        CrashImage::ExtentWithoutData,
+        CrashImage::DataWithoutExtent,
+        CrashImage::NamesWithoutContents,
+        CrashImage::ContentsWithoutNames,
+    ]);
+    let last = disk.last_write_bytes();
+    if last > 0 && last <= settings.prefixes {
+        images.extend((0..last).map(CrashImage::LastWritePrefix));
+    } else if last > 0 {
+        // The first and last bytes, the edges of sectors and frames, and bytes in between.
+        let ends = [0, 1, 16, 32, 512, last / 2, last.saturating_sub(16), last - 1];
+        images.extend(
+            ends.into_iter()
+                .filter(|end| *end < last)
+                .map(CrashImage::LastWritePrefix),
+        );
+        images.extend((0..settings.prefixes).map(|_| CrashImage::LastWritePrefix(random.below(last))));
+    }
+    if last > 0 && disk.is_writing() {
+        images.push(CrashImage::KilledInWrite(random.below(last)));
+    }
+    images.extend((0..settings.sectors).map(|_| CrashImage::Sectors(random.next_u64())));
+    images
+}
+
+/// Takes the lock, which recovers, and changes nothing.
+fn recover(memory: &Memory) -> Result<()> {
+    match memory.delete_snapshot("no-such-name", &Writer::new()) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(_) => unreachable!("no workload makes this name"),
+    }
+}
+
+fn open_or_create(image: &SimDisk) -> Result<Memory> {
+    match open(image, false) {
+        Err(error) if error.code() == "no_store" => {
+            Memory::on_disk(Arc::new(image.clone()) as Arc<dyn Disk>, options(0), true, None)
+        }
+        other => other,
+    }
+}
+
+/// Recovers, writes one object, and tells what is there before and after.
+fn go_on(image: &SimDisk, round: usize, recovered: impl FnOnce(&Memory)) -> Result<Fingerprint> {
+    let memory = open_or_create(image)?;
+    recover(&memory)?;
+    recovered(&memory);
+    memory.put(
+        note("marker", None, format!("written behind crash {round}"))?,
+        Writer::new(),
+    )?;
+    Ok(Fingerprint::of(&memory))
+}
+
+/// Goes on behind a crash: what was found is still there, recovering again changes nothing, and what is acknowledged
+/// now is durable.
+fn go_on_whole(image: &SimDisk, allowed: &Allowed<'_>, what: &str) {
+    let image = image.copy();
+    let what = format!("{what}, going on");
+    let after = go_on(&image, 0, |memory| {
+        // With no store at all, one was created here.
+        if allowed.found[0].is_some() {
+            allowed.position(Some(&Fingerprint::of(memory)), &what);
+        }
+        let once = image.contents();
+        let again = open(&image, false).and_then(|memory| recover(&memory));
+        again.unwrap_or_else(|error| panic!("{what}: recovering again: {error:?}"));
+        assert!(
+            image.contents() == once,
+            "{what}: recovering twice is not recovering once"
+        );
+    });
+    let after = after.unwrap_or_else(|error| panic!("{what}: {error:?}"));
+    let lost = image.crash_image(CrashImage::Nothing);
+    let memory = open(&lost, true).unwrap_or_else(|error| panic!("{what}: {error:?}"));
+    assert_eq!(
+        Fingerprint::of(&memory),
+        after,
+        "{what}: acknowledged means durable"
+    );
+    let report = memory
+        .verify(VerifyDepth::Full)
+        .unwrap_or_else(|error| panic!("{what}: {error:?}"));
+    assert!(report.ok, "{what}: {report:?}");
+}
+
+/// Crashes at every call of going on from an image, and in the going on from those.
+fn crash_again(
+    image: &SimDisk,
+    allowed: &Allowed<'_>,
+    watch: &mut Watch,
+    settings: &Settings,
+    depth: usize,
+    what: &str,
+) {
+    let mut reachable = Vec::new();
+    let whole = go_on(&image.copy(), depth, |memory| {
+        let now = Some(Fingerprint::of(memory));
+        reachable = match allowed.found[0] {
+            Some(_) => allowed.found[..=allowed.position(now.as_ref(), what)].to_vec(),
+            // With no store at all, one is created.
+            None => vec![None, now],
+        };
+    });
+    let marker = whole.unwrap_or_else(|error| panic!("{what}, going on: {error:?}"));
+    reachable.push(Some(marker));
+    let marked = Allowed {
+        found: reachable,
+        ..*allowed
+    };
+    let image = image.copy();
+    let points = Arc::new(Mutex::new(Vec::new()));
+    let list = Arc::clone(&points);
+    image.observe(Arc::new(move |frozen| list.lock().push(frozen.clone())));
+    go_on(&image, depth, |_| {}).unwrap_or_else(|error| panic!("{what}, going on: {error:?}"));
+    image.observe_no_more();
+    let few = Settings {
+        prefixes: settings.prefixes.min(2),
+        sectors: settings.sectors.min(4),
+        ..*settings
+    };
+    for point in std::mem::take(&mut *points.lock()) {
+        for choice in images(&point, &few, &mut watch.random) {
+            let what = format!("{what}, then in call {} of going on, {choice:?}", point.calls());
+            let again = point.crash_image(choice);
+            let position = marked.read_once(&again, &mut watch.seen, &mut watch.random, &what);
+            watch.tally.doubles += 1;
+            let behind = Allowed {
+                found: marked.found[position..].to_vec(),
+                ..marked
+            };
+            if watch.random.one_in(settings.whole_every) {
+                go_on_whole(&again, &behind, &what);
+                watch.tally.recoveries += 1;
+            }
+            if depth > 1 && watch.random.one_in(settings.deeper_every) {
+                crash_again(&again, &behind, watch, settings, depth - 1, &what);
+            }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! What a store may be found to hold: the states after each operation of an undisturbed run.
+//!
+//! # Layer
+//! For tests; uses the engine.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::workload::{Operation, Run, Specified, operations, options};
+use crate::digest::{CommitDigest, Domain, HashAlgorithm, HashSuite};
+use crate::disk::Disk;
+use crate::engine::{Memory, Revision, View};
+use crate::error::{ErrorKind, Result};
+use crate::testing::model::{ModelObject, ModelState, Outcome};
+use crate::testing::random::SplitMix64;
+use crate::testing::sim_disk::SimDisk;
+
+/// All that can be seen of a store from outside. The digest of the head stands for every commit and state before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fingerprint {
+    pub(super) head: CommitDigest,
+    pub(super) seq: u64,
+    names: Vec<(String, Option<CommitDigest>)>,
+}
+
+impl Fingerprint {
+    pub(super) fn of(memory: &Memory) -> Self {
+        let commit = memory.view().commit();
+        let references = memory.references().into_iter();
+        Self {
+            head: commit.digest,
+            seq: commit.commit.seq,
+            names: references.map(|one| (one.name, one.commit)).collect(),
+        }
+    }
+}
+
+/// A store as it is after an operation: `None` before it is created.
+#[derive(Clone)]
+pub(super) struct Event {
+    pub(super) outcome: Outcome,
+    pub(super) found: Option<Fingerprint>,
+    /// The folder before the operation, to begin there.
+    pub(super) before: SimDisk,
+}
+
+/// The undisturbed run of a seed.
+pub(super) struct Expected {
+    pub(super) operations: Vec<Operation>,
+    /// Event 0 is the empty folder, event 1 the new store, event n + 2 the store after operation n.
+    pub(super) events: Vec<Event>,
+    /// Each commit and its state, by its number.
+    pub(super) history: Vec<(CommitDigest, ModelState)>,
+}
+
+impl Expected {
+    /// Runs a seed undisturbed, and holds each step against the model.
+    pub(super) fn of(seed: u64, count: usize) -> Self {
+        let operations = operations(seed, count);
+        let mut run = Run::new(SimDisk::new(seed));
+        let mut specified = Specified::default();
+        let before = run.disk.copy();
+        let empty = Event {
+            outcome: Outcome::Unchanged,
+            found: None,
+            before: before.copy(),
+        };
+        run.create().expect("a store is created on a disk that works");
+        let memory = run.memory().expect("it was just created");
+        let mut events = vec![
+            empty,
+            Event {
+                outcome: Outcome::Committed,
+                found: Some(Fingerprint::of(&memory)),
+                before,
+            },
+        ];
+        drop(memory);
+        for (step, operation) in (1..).zip(&operations) {
+            let before = run.disk.copy();
+            let outcome = run.apply(step, operation);
+            let outcome = outcome.unwrap_or_else(|error| panic!("step {step}, {operation:?}: {error:?}"));
+            let wanted = specified.apply(step, operation);
+            assert_eq!(outcome, wanted, "step {step}, {operation:?}");
+            let memory = run.memory().expect("a disk that works");
+            let found = Fingerprint::of(&memory);
+            assert_eq!(
+                found.seq as usize + 1,
+                specified.model.commits.len(),
+                "step {step}, {operation:?}"
+            );
+            expect_state(
+                &memory.view(),
+                specified.model.head(),
+                &format!("step {step}, {operation:?}"),
+            );
+            events.push(Event {
+                outcome,
+                found: Some(found),
+                before,
+            });
+        }
+        let memory = run.memory().expect("a disk that works");
+        let mut digests: Vec<_> = memory.commits().map(|commit| commit.digest).collect();
+        digests.reverse();
+        let states = specified.model.commits.into_iter().map(|commit| commit.state);
+        Self {
+            operations,
+            events,
+            history: digests.into_iter().zip(states).collect(),
+        }
+    }
+}
+
+/// Holds every object of a view against the model.
+pub(super) fn expect_state(view: &View, wanted: &ModelState, what: &str) {
+    let mut left = wanted.iter();
+    let mut seen = 0;
+    for object in view.objects() {
+        let object = object.unwrap_or_else(|error| panic!("{what}: {error:?}"));
+        let wanted = wanted.get(object.id());
+        let same = wanted.is_some_and(|wanted: &ModelObject| {
+            wanted.parent.as_deref() == object.parent() && Some(wanted.content.as_str()) == object.content()
+        });
+        assert!(same, "{what}: {} is not what was put", object.id());
+        seen += 1;
+    }
+    assert_eq!(seen, wanted.len(), "{what}: {:?} are to be there", left.next());
+}
+
+/// What a reader may find: one of some states, not before one of them.
+#[derive(Clone)]
+pub(super) struct Allowed<'a> {
+    /// Rising; `None` is no store.
+    pub(super) found: Vec<Option<Fingerprint>>,
+    pub(super) history: &'a [(CommitDigest, ModelState)],
+}
+
+impl Allowed<'_> {
+    /// Opens the folder for reading and holds it against what is allowed; returns which of the states it is.
+    pub(super) fn read(&self, disk: &SimDisk, random: &mut SplitMix64, what: &str) -> usize {
+        let found = self.read_whole(disk, random, what);
+        self.position(found.as_ref(), what)
+    }
+
+    /// As [`Self::read`]; a folder that was read before is not read again.
+    pub(super) fn read_once(
+        &self,
+        disk: &SimDisk,
+        seen: &mut Seen,
+        random: &mut SplitMix64,
+        what: &str,
+    ) -> usize {
+        let key = seen.key(disk);
+        let found = match seen.found.get(&key) {
+            Some(found) => found.clone(),
+            None => {
+                let found = self.read_whole(disk, random, what);
+                seen.found.insert(key, found.clone());
+                found
+            }
+        };
+        self.position(found.as_ref(), what)
+    }
+
+    fn read_whole(&self, disk: &SimDisk, random: &mut SplitMix64, what: &str) -> Option<Fingerprint> {
+        let before = disk.contents();
+        let found = match open(disk, true) {
+            Ok(memory) => {
+                let found = Fingerprint::of(&memory);
+                self.expect_states(&memory, &found, random, what);
+                Some(found)
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound && error.code() == "no_store" => None,
+            Err(error) => panic!("{what}: {error:?}"),
+        };
+        let after = disk.contents();
+        assert!(before == after, "{what}: reading changed the store");
+        found
+    }
+
+    /// Which of the allowed states this is.
+    pub(super) fn position(&self, found: Option<&Fingerprint>, what: &str) -> usize {
+        let position = self.found.iter().position(|allowed| allowed.as_ref() == found);
+        position.unwrap_or_else(|| {
+            panic!(
+                "{what}: found {found:#?}\nallowed are, from what was acknowledged on: {:#?}",
+                self.found
+            )
+        })
+    }
+
+    /// The head, and one of the states before it, object by object.
+    fn expect_states(&self, memory: &Memory, found: &Fingerprint, random: &mut SplitMix64, what: &str) {
+        let past = random.below(self.history.len().min(found.seq as usize).max(1));
+        for seq in [found.seq as usize, past] {
+            let view = memory.view_at(&Revision::Seq(seq as u64), "");
+            let view = view.unwrap_or_else(|error| panic!("{what}: {error:?}"));
+            // Commits that only a check made are not in the list.
+            match self.history.get(seq) {
+                Some((digest, state)) if *digest == view.commit().digest => {
+                    expect_state(&view, state, &format!("{what}, commit {seq}"));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Folders that were read before, by a digest of their files, and what was found: many images of one crash are equal.
+#[derive(Default)]
+pub(super) struct Seen {
+    found: HashMap<[u8; 32], Option<Fingerprint>>,
+    /// Digests of contents that several images share.
+    contents: HashMap<usize, (Arc<Vec<u8>>, [u8; 32])>,
+}
+
+impl Seen {
+    /// Folders that were read.
+    pub(super) fn count(&self) -> u64 {
+        self.found.len() as u64
+    }
+
+    /// Lets go of the contents of one crash.
+    pub(super) fn forget_contents(&mut self) {
+        self.contents.clear();
+    }
+
+    fn key(&mut self, disk: &SimDisk) -> [u8; 32] {
+        let suite = HashSuite::new(HashAlgorithm::Blake3);
+        let mut parts = disk.boot_id().to_vec();
+        for (name, content) in disk.contents() {
+            let place = Arc::as_ptr(&content).addr();
+            let digest = match self.contents.get(&place) {
+                Some((_, digest)) => *digest,
+                None => {
+                    let digest = suite.hash_bytes(Domain::Content, &content);
+                    self.contents.insert(place, (content, digest));
+                    digest
+                }
+            };
+            parts.extend_from_slice(name.as_bytes());
+            parts.extend_from_slice(&digest);
+        }
+        suite.hash_bytes(Domain::Content, &parts)
+    }
+}
+
+/// Opens the store of a folder.
+pub(super) fn open(disk: &SimDisk, read_only: bool) -> Result<Memory> {
+    let options = options(1_000_000).read_only(read_only);
+    Memory::on_disk(Arc::new(disk.clone()) as Arc<dyn Disk>, options, false, None)
+}

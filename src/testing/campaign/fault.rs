@@ -1,0 +1,196 @@
+//! Faults at every call of a workload: none is swallowed, none loses or invents anything, and the work goes on when the
+//! device does.
+//!
+//! # Layer
+//! For tests; uses the engine.
+
+use super::expected::{Allowed, Expected, Fingerprint, open};
+use super::workload::{Operation, Run};
+use super::{Settings, Tally};
+use crate::engine::{VerifyDepth, Writer};
+use crate::error::ErrorKind;
+use crate::testing::random::SplitMix64;
+use crate::testing::sim_disk::{CrashImage, Fault, ReadFault, SimDisk};
+
+/// Operations before the one with the fault, so that its handle has some age, and after it.
+const AROUND: usize = 4;
+/// Calls that a lasting fault lasts at least: longer than any operation.
+const LASTING: u64 = 10_000;
+
+/// What is to happen to one operation.
+#[derive(Clone, Copy, Debug)]
+enum Trouble {
+    Call { call: u64, lasting: u64, fault: Fault },
+    Read { read: u64, fault: ReadFault },
+}
+
+/// Lets every call of the workload of a seed fail in every way (or one in `fault_every` of these).
+pub(super) fn fail_everywhere(seed: u64, settings: Settings) -> Tally {
+    let expected = Expected::of(seed, settings.operations);
+    let mut random = SplitMix64::new(seed ^ 0x00fa_0175);
+    let mut tally = Tally::default();
+    for event in 1..expected.events.len() {
+        // As many calls as the operation makes behind the same beginning.
+        let first = event.saturating_sub(random.below(AROUND)).max(1);
+        let Some((mut run, _)) = begin(&expected, first, event) else {
+            continue;
+        };
+        let before = (run.disk.calls(), run.disk.reads());
+        attempt(&mut run, &expected, event).expect("a disk that works");
+        let (calls, reads) = (run.disk.calls() - before.0, run.disk.reads() - before.1);
+        let in_calls = (1..=calls).flat_map(|call| {
+            let faults = Fault::ALL.into_iter();
+            faults.flat_map(move |fault| [0, LASTING].map(|lasting| Trouble::Call { call, lasting, fault }))
+        });
+        let in_reads = (1..=reads).flat_map(|read| {
+            [ReadFault::Device, ReadFault::Short].map(|fault| Trouble::Read { read, fault })
+        });
+        for trouble in in_calls.chain(in_reads) {
+            if random.one_in(settings.fault_every) {
+                fail(&expected, first, event, trouble, &mut random);
+                tally.faults += 1;
+            }
+        }
+    }
+    tally
+}
+
+/// A run that has done the operations from event `first` to the one before `event`, and that event.
+fn begin(expected: &Expected, first: usize, event: usize) -> Option<(Run, usize)> {
+    let mut run = Run::new(expected.events.get(first)?.before.copy());
+    for earlier in first..event {
+        let outcome = attempt(&mut run, expected, earlier).expect("a disk that works");
+        assert!(
+            outcome,
+            "event {earlier} comes to something else when it is done again"
+        );
+    }
+    Some((run, event))
+}
+
+/// Does what leads to `event`; says whether it came to what it should have.
+fn attempt(run: &mut Run, expected: &Expected, event: usize) -> crate::Result<bool> {
+    let wanted = &expected.events[event];
+    if event == 1 {
+        run.create()?;
+    } else {
+        let step = event - 1;
+        if run.apply(step, &expected.operations[step - 1])? != wanted.outcome {
+            return Ok(false);
+        }
+    }
+    Ok(Some(Fingerprint::of(&run.memory()?)) == wanted.found)
+}
+
+fn allowed(expected: &Expected, from: usize, to: usize) -> Allowed<'_> {
+    let found = expected.events[from..=to].iter().map(|event| event.found.clone());
+    Allowed {
+        found: found.collect(),
+        history: &expected.history,
+    }
+}
+
+/// One fault, and what follows.
+fn fail(expected: &Expected, first: usize, event: usize, trouble: Trouble, random: &mut SplitMix64) {
+    let operation = event
+        .checked_sub(2)
+        .and_then(|index| expected.operations.get(index));
+    let what = format!("{trouble:?} on the way to event {event}, {operation:?}");
+    let (mut run, _) = begin(expected, first, event).expect("the event is there");
+    match trouble {
+        Trouble::Call { call, lasting, fault } => run.disk.fail_from(run.disk.calls() + call, lasting, fault),
+        Trouble::Read { read, fault } => run.disk.fail_read_at(run.disk.reads() + read, fault),
+    }
+    let mut reached = event - 1;
+    match attempt(&mut run, expected, event) {
+        Ok(right) => {
+            assert!(right, "{what}: it came to something else");
+            let is_read = matches!(trouble, Trouble::Read { .. });
+            assert!(is_read, "{what}: an error must not be swallowed");
+            reached = event;
+        }
+        Err(error) => {
+            // To `verify`, what cannot be read is damage.
+            let is_verify = matches!(operation, Some(Operation::Verify)) && error.is_corruption();
+            assert!(error.kind() == ErrorKind::Io || is_verify, "{what}: {error:?}");
+            refuse_after_failure(&mut run, expected, event, &what);
+        }
+    }
+    // While it lasts, and in another process, all that was acknowledged can be read.
+    if event > 1 {
+        let reader = run.disk.copy();
+        allowed(expected, reached, event).read(&reader, random, &what);
+    }
+    assert!(run.disk.heal(), "{what}: it was not met");
+    run.let_go();
+    go_on(&mut run, expected, reached, event, random, &what);
+}
+
+/// A handle that failed to write writes nothing any more; the store is as before or has the whole operation.
+fn refuse_after_failure(run: &mut Run, expected: &Expected, event: usize, what: &str) {
+    let calls = run.disk.calls();
+    match attempt(run, expected, event) {
+        // A read failed, or the store was only being opened: nothing was written, and trying again is right.
+        Ok(_) => {}
+        Err(error) => {
+            let kind = error.kind();
+            assert!(
+                matches!(
+                    kind,
+                    ErrorKind::Io | ErrorKind::Poisoned | ErrorKind::NotFound | ErrorKind::InvalidInput
+                ),
+                "{what}, trying again: {error:?}"
+            );
+            assert!(
+                kind != ErrorKind::Poisoned || run.disk.calls() == calls,
+                "{what}: a poisoned handle wrote"
+            );
+        }
+    }
+}
+
+/// With the device working again, the rest of the work comes to what it comes to without a fault, and is durable.
+fn go_on(
+    run: &mut Run,
+    expected: &Expected,
+    acked: usize,
+    submitted: usize,
+    random: &mut SplitMix64,
+    what: &str,
+) {
+    let found = run.memory();
+    let found = match found {
+        Ok(memory) => {
+            // Recovers: what was left of the operation is there whole from now on, or never.
+            let writer = Writer::new();
+            drop(memory.delete_snapshot("no-such-name", &writer));
+            Some(Fingerprint::of(&memory))
+        }
+        Err(error) if error.code() == "no_store" => None,
+        Err(error) => panic!("{what}, opened again: {error:?}"),
+    };
+    let list = allowed(expected, acked, submitted);
+    let reached = acked + list.position(found.as_ref(), what);
+    let last = (submitted + AROUND).min(expected.events.len() - 1);
+    for event in reached + 1..=last {
+        let right = attempt(run, expected, event);
+        let right = right.unwrap_or_else(|error| panic!("{what}, then event {event}: {error:?}"));
+        assert!(right, "{what}: then event {event} comes to something else");
+    }
+    let images = [
+        CrashImage::Nothing,
+        CrashImage::Everything,
+        CrashImage::Sectors(random.next_u64()),
+    ];
+    let image = *random.pick(&images);
+    let what = format!("{what}, then {image:?}");
+    let image: SimDisk = run.disk.crash_image(image);
+    let last = last.max(reached);
+    allowed(expected, last, last).read(&image, random, &what);
+    if random.one_in(4) {
+        let memory = open(&image, true).unwrap_or_else(|error| panic!("{what}: {error:?}"));
+        let report = memory.verify(VerifyDepth::Full);
+        let report = report.unwrap_or_else(|error| panic!("{what}: {error:?}"));
+        assert!(report.ok, "{what}: {report:?}");
+    }
+}

@@ -1,0 +1,132 @@
+//! One campaign against the whole engine: a workload from a seed on the simulated disk, crashed at every call, crashed
+//! again while it recovers, and failed in every way; what is found is held against an undisturbed run and the model.
+//!
+//! The pass rule: what is recovered is a state from the last acknowledged to the last submitted operation, nothing
+//! between; every version that was acknowledged can be read; recovering twice is recovering once, byte for byte;
+//! what is acknowledged behind a crash is durable; and `verify` finds nothing.
+//!
+//! # Layer
+//! For tests; uses the engine.
+
+mod crash;
+mod expected;
+mod fault;
+#[cfg(test)]
+mod tests;
+mod workload;
+
+use std::fmt;
+use std::ops::AddAssign;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What is done with a seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Crashes at every call, and in recovery.
+    Crash,
+    /// Faults at every call.
+    Fault,
+}
+
+/// How much is looked at. Where a field says "one in", 1 is all and the choice follows from the seed.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Operations of the workload.
+    pub operations: usize,
+    /// Random choices of sectors and names for each crash.
+    pub sectors: usize,
+    /// Prefixes of the last write for each crash, besides those at edges; all of them if it has no more bytes.
+    pub prefixes: usize,
+    /// One in so many images is recovered, written to, and verified.
+    pub whole_every: usize,
+    /// One in so many images is crashed again at every call of going on.
+    pub double_every: usize,
+    /// One in so many images of a second crash is crashed again.
+    pub deeper_every: usize,
+    /// Crashes within recovery at the most.
+    pub depth: usize,
+    /// One in so many faults is tried.
+    pub fault_every: usize,
+}
+
+impl Settings {
+    /// What a soak does with each seed.
+    pub const SOAK: Self = Self {
+        operations: 300,
+        sectors: 32,
+        prefixes: 6,
+        whole_every: 40,
+        double_every: 3_000,
+        deeper_every: 1_000,
+        depth: 4,
+        fault_every: 1,
+    };
+    /// What every run of the tests does.
+    pub const QUICK: Self = Self {
+        operations: 300,
+        sectors: 4,
+        prefixes: 1,
+        whole_every: 40,
+        double_every: 1_000,
+        deeper_every: 400,
+        depth: 4,
+        fault_every: 25,
+    };
+}
+
+/// What was looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Images of a first crash that were opened and held against the model.
+    pub images: u64,
+    /// Images among all of these that differ from each other.
+    pub distinct: u64,
+    /// Images of a crash while going on behind another one.
+    pub doubles: u64,
+    /// Images that were recovered, written to and verified.
+    pub recoveries: u64,
+    /// Calls that failed on demand.
+    pub faults: u64,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.images += other.images;
+        self.distinct += other.distinct;
+        self.doubles += other.doubles;
+        self.recoveries += other.recoveries;
+        self.faults += other.faults;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            images,
+            distinct,
+            doubles,
+            recoveries,
+            faults,
+        } = self;
+        write!(
+            out,
+            "{images} images of a crash and {doubles} of a second one ({distinct} differ), {recoveries} gone on with, {faults} faults"
+        )
+    }
+}
+
+/// Runs one seed.
+///
+/// # Errors
+/// What was found wrong, as a text.
+pub fn run_seed(kind: Kind, seed: u64, settings: Settings) -> Result<Tally, String> {
+    let run = AssertUnwindSafe(|| match kind {
+        Kind::Crash => crash::crash_everywhere(seed, settings),
+        Kind::Fault => fault::fail_everywhere(seed, settings),
+    });
+    catch_unwind(run).map_err(|payload| {
+        let text = payload.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+        text.unwrap_or_else(|| "a panic without a text".to_owned())
+    })
+}

@@ -1,0 +1,435 @@
+//! What a campaign does to a store: operations that a seed determines, done to a memory and to the model.
+//!
+//! A new kind of operation is added in four places, all here: the enum, the weights of `operations`, `Run::apply` and
+//! `Specified::apply`.
+//!
+//! # Layer
+//! For tests; uses the engine.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use crate::disk::Disk;
+use crate::engine::{Clock, Memory, Options, Revision, VerifyDepth, Writer};
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::{Id, Kind, NewObject, Time};
+use crate::testing::model::{Model, ModelObject, Outcome};
+use crate::testing::random::SplitMix64;
+use crate::testing::sim_disk::SimDisk;
+
+const LANES: [&str; 3] = ["one", "two", "default"];
+const IDS: usize = 24;
+const NAMES: usize = 4;
+/// The time of the first commit, and what lies between operations.
+const START: i64 = 1_700_000_000_000_000;
+const BETWEEN: i64 = 1_000_000;
+
+/// Something that is done to a store.
+#[derive(Clone, Debug)]
+pub(super) enum Operation {
+    /// Puts one object.
+    Put { lane: usize, id: usize, length: usize },
+    /// Removes one object.
+    Remove { lane: usize, id: usize },
+    /// Several changes in one commit: contents by id, or removals.
+    Draft {
+        lane: usize,
+        changes: BTreeMap<usize, Option<usize>>,
+    },
+    /// A document in a new form: the object, its children, and a snapshot of the state before.
+    Ingest {
+        lane: usize,
+        document: usize,
+        lines: BTreeSet<usize>,
+        form: usize,
+    },
+    /// A named or an automatic snapshot.
+    Snapshot { lane: usize, name: Option<usize> },
+    /// Deletes a named one.
+    DeleteSnapshot { name: usize },
+    /// Back to the commit so many before the head.
+    Rollback { lane: usize, back: usize, all: bool },
+    /// Undoes the lane's newest commit.
+    Undo { lane: usize },
+    /// Does it again.
+    Redo { lane: usize },
+    /// Saves a draft that is not committed.
+    KeepDraft {
+        lane: usize,
+        name: usize,
+        id: usize,
+        length: usize,
+    },
+    /// Deletes one.
+    DeleteDraft { name: usize },
+    /// Drops the handle and opens the store again.
+    Reopen,
+    /// Goes on with the other handle.
+    OtherHandle,
+    /// Reads everything back.
+    Verify,
+    /// Starts the machine again, in good order.
+    Restart,
+}
+
+/// The operations of a seed.
+pub(super) fn operations(seed: u64, count: usize) -> Vec<Operation> {
+    let random = &mut SplitMix64::new(seed);
+    (0..count).map(|_| operation(random)).collect()
+}
+
+fn operation(random: &mut SplitMix64) -> Operation {
+    let lane = random.below(LANES.len());
+    let id = random.below(IDS);
+    let name = random.below(NAMES);
+    match random.below(100) {
+        0..40 => Operation::Put {
+            lane,
+            id,
+            length: length(random),
+        },
+        40..47 => Operation::Remove { lane, id },
+        47..56 => {
+            let mut changes = BTreeMap::new();
+            for _ in 0..2 + random.below(8) {
+                let content = (!random.one_in(4)).then(|| length(random) / 4);
+                changes.insert(random.below(IDS), content);
+            }
+            Operation::Draft { lane, changes }
+        }
+        56..62 => {
+            let lines = (0..8).filter(|_| random.one_in(2)).collect();
+            Operation::Ingest {
+                lane,
+                document: name,
+                lines,
+                form: random.below(3),
+            }
+        }
+        62..68 => Operation::Snapshot {
+            lane,
+            name: (!random.one_in(2)).then_some(name),
+        },
+        68..70 => Operation::DeleteSnapshot { name },
+        70..76 => Operation::Rollback {
+            lane,
+            back: random.below(12),
+            all: !random.one_in(4),
+        },
+        76..81 => Operation::Undo { lane },
+        81..84 => Operation::Redo { lane },
+        84..87 => Operation::KeepDraft {
+            lane,
+            name,
+            id,
+            length: length(random),
+        },
+        87..89 => Operation::DeleteDraft { name },
+        89..92 => Operation::Reopen,
+        92..97 => Operation::OtherHandle,
+        97..98 => Operation::Verify,
+        _ => Operation::Restart,
+    }
+}
+
+/// Mostly a few hundred bytes; now and then a record of its own; rarely more than a segment takes.
+fn length(random: &mut SplitMix64) -> usize {
+    match random.below(100) {
+        0..90 => random.below(500),
+        90..99 => 4_000 + random.below(3_000),
+        _ => 66_000,
+    }
+}
+
+fn object_id(number: usize) -> String {
+    format!("o/{number}")
+}
+
+fn document_id(number: usize) -> String {
+    format!("d/{number}")
+}
+
+/// A content of about `length` bytes that differs from step to step.
+fn content(step: usize, length: usize) -> String {
+    let mut text = format!("step {step} ");
+    while text.len() < length {
+        text.push_str("abcdefghijklmnopqrstuvwxyz 0123456789 ");
+    }
+    text
+}
+
+fn document_lines(document: usize, lines: &BTreeSet<usize>, form: usize) -> Vec<(String, String)> {
+    let line = |line: &usize| {
+        (
+            format!("d/{document}/{line}"),
+            format!("line {line}, {}", form * line),
+        )
+    };
+    lines.iter().map(line).collect()
+}
+
+/// A clock that stands still within a step, so that a step comes to the same commit however often it is tried.
+#[derive(Default)]
+struct StepClock(AtomicI64);
+
+impl Clock for StepClock {
+    fn now(&self) -> Time {
+        Time::from_micros(START + BETWEEN * self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// How a campaign opens stores: small segments, and a clock that stands at `step`.
+pub(super) fn options(step: usize) -> Options {
+    let clock = StepClock(AtomicI64::new(
+        i64::try_from(step).unwrap_or(i64::MAX / BETWEEN / 2),
+    ));
+    Options::new().segment_bytes_max(64 << 10).clock(Arc::new(clock))
+}
+
+/// A workload on its way: the disk, two handles, and whose turn it is.
+pub(super) struct Run {
+    pub(super) disk: SimDisk,
+    clock: Arc<StepClock>,
+    handles: [Option<Memory>; 2],
+    turn: usize,
+}
+
+impl Run {
+    pub(super) fn new(disk: SimDisk) -> Self {
+        Self {
+            disk,
+            clock: Arc::default(),
+            handles: [None, None],
+            turn: 0,
+        }
+    }
+
+    fn open_handle(&self, create: bool) -> Result<Memory> {
+        let options = options(0).clock(Arc::clone(&self.clock) as Arc<dyn Clock>);
+        Memory::on_disk(
+            Arc::new(self.disk.clone()) as Arc<dyn Disk>,
+            options,
+            create,
+            None,
+        )
+    }
+
+    /// The handle whose turn it is, opened if it is not.
+    pub(super) fn memory(&mut self) -> Result<Memory> {
+        if let Some(memory) = &self.handles[self.turn] {
+            return Ok(memory.clone());
+        }
+        let memory = self.open_handle(false)?;
+        self.handles[self.turn] = Some(memory.clone());
+        Ok(memory)
+    }
+
+    /// Lets all handles go, as when their processes end.
+    pub(super) fn let_go(&mut self) {
+        self.handles = [None, None];
+    }
+
+    /// Creates the store: step 0.
+    pub(super) fn create(&mut self) -> Result<()> {
+        self.clock.0.store(0, Ordering::Relaxed);
+        let memory = self.open_handle(true)?;
+        self.handles[self.turn] = Some(memory);
+        Ok(())
+    }
+
+    /// Does one operation. What the engine refuses is an outcome; what fails is an error.
+    pub(super) fn apply(&mut self, step: usize, operation: &Operation) -> Result<Outcome> {
+        self.clock
+            .0
+            .store(i64::try_from(step).unwrap_or(0), Ordering::Relaxed);
+        match operation {
+            Operation::Reopen => self.handles[self.turn] = None,
+            Operation::OtherHandle => self.turn = 1 - self.turn,
+            Operation::Restart => {
+                self.let_go();
+                self.disk.reboot();
+            }
+            _ => {
+                let memory = self.memory()?;
+                memory.refresh()?;
+                return settle(change(&memory, step, operation));
+            }
+        }
+        // What another handle wrote is taken in before it is looked at.
+        self.memory()?.refresh()?;
+        Ok(Outcome::Unchanged)
+    }
+}
+
+/// Tells what the engine refuses from what went wrong.
+fn settle(result: Result<Outcome>) -> Result<Outcome> {
+    match result {
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::NotFound | ErrorKind::InvalidInput | ErrorKind::Conflict | ErrorKind::Denied
+            ) =>
+        {
+            Ok(Outcome::Refused(error.code()))
+        }
+        other => other,
+    }
+}
+
+pub(super) fn note(id: &str, parent: Option<&str>, content: String) -> Result<NewObject> {
+    let mut object = NewObject::new(Id::new(id)?, Kind::new("note")?);
+    object.parent = parent.map(Id::new).transpose()?;
+    object.content = Some(content);
+    Ok(object)
+}
+
+fn change(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome> {
+    let writer = |lane: &usize| Writer::new().session(LANES[*lane]);
+    let committed = match operation {
+        Operation::Put { lane, id, length } => {
+            memory.put(note(&object_id(*id), None, content(step, *length))?, writer(lane))?
+        }
+        Operation::Remove { lane, id } => memory.remove(&Id::new(&object_id(*id))?, false, writer(lane))?,
+        Operation::Draft { lane, changes } => {
+            let mut draft = memory.draft(writer(lane));
+            for (id, length) in changes {
+                let name = object_id(*id);
+                match length {
+                    Some(length) => drop(draft.put(note(&name, None, content(step, *length))?)?),
+                    None => drop(draft.remove(&Id::new(&name)?)?),
+                }
+            }
+            memory.commit(draft, "put")?
+        }
+        Operation::Ingest {
+            lane,
+            document,
+            lines,
+            form,
+        } => {
+            let mut draft = memory.draft(writer(lane));
+            draft.snapshot_before(true);
+            let name = document_id(*document);
+            let lines = document_lines(*document, lines, *form);
+            let ids: Vec<_> = lines.iter().map(|(id, _)| id.as_str()).collect();
+            draft.put(note(&name, None, ids.join("\n"))?)?;
+            for (id, content) in &lines {
+                draft.put(note(id, Some(&name), content.clone())?)?;
+            }
+            for child in draft.children(&Id::new(&name)?)? {
+                if !ids.contains(&child.as_str()) {
+                    draft.remove(&child)?;
+                }
+            }
+            memory.commit(draft, "ingest")?
+        }
+        Operation::Rollback { lane, back, all } => {
+            let seq = memory.view().commit().commit.seq;
+            let target = Revision::Seq(seq.saturating_sub(*back as u64));
+            memory.rollback(&target, *all, &writer(lane))?
+        }
+        Operation::Undo { lane } => memory.undo(&writer(lane))?,
+        Operation::Redo { lane } => memory.redo(&writer(lane))?,
+        _ => return refer(memory, step, operation),
+    };
+    Ok(if committed.changed {
+        Outcome::Committed
+    } else {
+        Outcome::Unchanged
+    })
+}
+
+/// The operations that make no commit.
+fn refer(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome> {
+    let writer = |lane: &usize| Writer::new().session(LANES[*lane]);
+    match operation {
+        Operation::Snapshot { lane, name } => {
+            let name = name.map(|name| format!("name-{name}"));
+            drop(memory.snapshot(name.as_deref(), &writer(lane))?);
+        }
+        Operation::DeleteSnapshot { name } => {
+            drop(memory.delete_snapshot(&format!("name-{name}"), &Writer::new())?);
+        }
+        Operation::KeepDraft {
+            lane,
+            name,
+            id,
+            length,
+        } => {
+            let mut draft = memory.draft(writer(lane));
+            draft.put(note(&object_id(*id), None, content(step, *length))?)?;
+            memory.save_draft(&draft, &format!("draft-{name}"))?;
+        }
+        Operation::DeleteDraft { name } => {
+            memory.delete_draft(&format!("drafts/draft-{name}"), &Writer::new())?;
+        }
+        Operation::Verify => {
+            let report = memory.verify(VerifyDepth::Full)?;
+            if !report.ok {
+                return Err(Error::corrupt(format!("verify found {:?}", report.damage)));
+            }
+            return Ok(Outcome::Unchanged);
+        }
+        other => return Err(Error::internal(format!("{other:?} is done elsewhere"))),
+    }
+    Ok(Outcome::Referenced)
+}
+
+/// The same on the model.
+#[derive(Default)]
+pub(super) struct Specified {
+    pub(super) model: Model,
+    drafts: BTreeSet<usize>,
+}
+
+impl Specified {
+    pub(super) fn apply(&mut self, step: usize, operation: &Operation) -> Outcome {
+        let object = |length: usize| ModelObject {
+            parent: None,
+            content: content(step, length),
+        };
+        let model = &mut self.model;
+        match operation {
+            Operation::Put { lane, id, length } => model.put(LANES[*lane], &object_id(*id), object(*length)),
+            Operation::Remove { lane, id } => model.remove(LANES[*lane], &object_id(*id), false),
+            Operation::Draft { lane, changes } => {
+                let mut state = model.head().clone();
+                for (id, length) in changes {
+                    match length {
+                        Some(length) => drop(state.insert(object_id(*id), object(*length))),
+                        None => drop(state.remove(&object_id(*id))),
+                    }
+                }
+                model.commit(LANES[*lane], state)
+            }
+            Operation::Ingest {
+                lane,
+                document,
+                lines,
+                form,
+            } => {
+                let lines = document_lines(*document, lines, *form);
+                model.ingest(LANES[*lane], &document_id(*document), &lines)
+            }
+            Operation::Snapshot { lane, name } => {
+                let name = name.map(|name| format!("name-{name}"));
+                model.snapshot(LANES[*lane], name.as_deref())
+            }
+            Operation::DeleteSnapshot { name } => model.delete_snapshot(&format!("name-{name}")),
+            Operation::Rollback { lane, back, all } => {
+                let target = (model.commits.len() - 1).saturating_sub(*back);
+                model.rollback(LANES[*lane], Some(target), *all)
+            }
+            Operation::Undo { lane } => model.undo(LANES[*lane]),
+            Operation::Redo { lane } => model.redo(LANES[*lane]),
+            Operation::KeepDraft { name, .. } if self.drafts.insert(*name) => Outcome::Referenced,
+            Operation::KeepDraft { .. } => Outcome::Refused("name_taken"),
+            Operation::DeleteDraft { name } if self.drafts.remove(name) => Outcome::Referenced,
+            Operation::DeleteDraft { .. } => Outcome::Refused("not_found"),
+            Operation::Reopen | Operation::OtherHandle | Operation::Verify | Operation::Restart => {
+                Outcome::Unchanged
+            }
+        }
+    }
+}
