@@ -1,125 +1,188 @@
-//! Several processes on one store: writers take turns and lose nothing, readers see whole commits and
-//! never write.
-//!
-//! A child is this test binary again, told by the environment what to be.
+//! Several processes on one store: writers take turns and lose nothing, however they end; readers see whole commits
+//! and never write; one process holds the lock. The rounds are in `tests/soak/rounds.rs`; here is their quick tier.
 
+#[path = "../soak/rounds.rs"]
+mod rounds;
+
+use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use treering::{Id, Kind, Memory, NewObject, Options, VerifyDepth, Writer};
+use treering::{ErrorKind, Id, Kind, Memory, NewObject, Options, VerifyDepth, Writer};
 
-const ROLE: &str = "TREERING_TEST_ROLE";
-const STORE: &str = "TREERING_TEST_STORE";
-const NUMBER: &str = "TREERING_TEST_NUMBER";
-
-const WRITERS: usize = 16;
-const PUTS: usize = 250;
-
-fn child(role: &str, store: &Path, number: usize) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["processes::child_process", "--exact", "--nocapture"])
-        .env(ROLE, role)
-        .env(STORE, store)
-        .env(NUMBER, number.to_string())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
-}
-
-fn finish(child: Child) {
-    let output = child.wait_with_output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-}
+/// How this binary is started as a child.
+const CHILD: [&str; 3] = ["processes::child_process", "--exact", "--nocapture"];
 
 /// Not a test of its own: what a child does. Without a role it does nothing.
 #[test]
 fn child_process() {
-    let (Ok(role), Ok(store), Ok(number)) =
-        (std::env::var(ROLE), std::env::var(STORE), std::env::var(NUMBER))
-    else {
-        return;
-    };
-    match role.as_str() {
-        "writer" => write(&store, &number),
-        "reader" => read(&store),
-        other => panic!("no role {other}"),
-    }
+    assert!(rounds::play().is_none_or(|code| code == ExitCode::SUCCESS));
 }
 
-fn write(store: &str, number: &str) {
-    let memory = Options::new().wait(Duration::from_mins(5)).open(store).unwrap();
-    for count in 0..PUTS {
-        let mut object = NewObject::new(
-            Id::new(&format!("{number}/{count}")).unwrap(),
-            Kind::new("note").unwrap(),
-        );
-        object.content = Some(format!("writer {number}, put {count}"));
-        let committed = memory
-            .put(object, Writer::new().session(format!("s{number}")))
-            .unwrap();
-        assert!(committed.changed);
-    }
-}
-
-/// Reads until every put is there; the number of commits never falls and every state is whole.
-fn read(store: &str) {
-    let memory = Options::new().read_only(true).open(store).unwrap();
-    let (mut seen, goal) = (0, (WRITERS * PUTS) as u64);
-    while seen < goal {
-        let view = memory.refresh().unwrap();
-        let seq = view.commit().commit.seq;
-        assert!(seq >= seen, "the head went back from {seen} to {seq}");
-        assert_eq!(view.len(), seq, "a state that no commit made");
-        if let Some(object) = view.objects().next() {
-            assert!(object.unwrap().content().unwrap().starts_with("writer "));
-        }
-        seen = seq;
-    }
+#[test]
+fn sixty_rounds_of_kills_lose_nothing_that_was_acknowledged() {
+    let killed = rounds::kill_rounds(&CHILD, 0..60);
+    assert_eq!((killed.rounds, killed.kills), (60, 240));
+    assert!(killed.acked > 500, "{killed:?}");
 }
 
 #[test]
 fn sixteen_processes_put_250_each_and_nothing_is_lost() {
+    let puts = rounds::put_round(&CHILD);
+    assert_eq!(puts, (rounds::PROCESSES * rounds::PUTS) as u64);
+}
+
+#[test]
+fn of_sixteen_that_race_to_create_a_store_one_does() {
+    for _ in 0..3 {
+        rounds::create_round(&CHILD);
+    }
+}
+
+#[test]
+fn of_sixteen_that_claim_the_lock_one_gets_it() {
+    for _ in 0..5 {
+        rounds::claim_round(&CHILD);
+    }
+}
+
+#[test]
+fn readers_prove_all_they_read_while_writers_are_killed() {
+    let proofs = rounds::read_round(&CHILD, 4, Duration::from_secs(3));
+    assert!(proofs > 1_000, "{proofs}");
+}
+
+fn note(id: &str) -> NewObject {
+    NewObject::new(Id::new(id).unwrap(), Kind::new("note").unwrap())
+}
+
+fn impatient() -> Options {
+    Options::new().wait(Duration::from_millis(30))
+}
+
+/// A new store in a folder of its own.
+fn store() -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     drop(Memory::create(&store).unwrap());
-    let reader = child("reader", &store, 0);
-    let writers: Vec<_> = (0..WRITERS)
-        .map(|number| child("writer", &store, number))
-        .collect();
-    writers.into_iter().for_each(finish);
-    finish(reader);
+    (folder, store)
+}
 
-    let memory = Memory::open(&store).unwrap();
-    let view = memory.view();
-    assert_eq!(view.len(), (WRITERS * PUTS) as u64);
-    for number in 0..WRITERS {
-        for count in 0..PUTS {
-            let object = view
-                .get(&Id::new(&format!("{number}/{count}")).unwrap())
-                .unwrap()
-                .unwrap();
-            assert_eq!(
-                object.content(),
-                Some(format!("writer {number}, put {count}").as_str())
-            );
-        }
-    }
-    // One chain: every commit's parent is the one before it.
-    let commits: Vec<_> = memory.commits().map(Result::unwrap).collect();
-    assert_eq!(commits.len(), WRITERS * PUTS + 1);
+fn is_refused(store: &Path) -> bool {
+    let outcome = impatient()
+        .open(store)
+        .and_then(|memory| memory.put(note("refused"), Writer::new()));
+    outcome.is_err_and(|error| error.kind() == ErrorKind::Busy)
+}
+
+#[test]
+fn one_process_holds_the_lock_until_it_ends_however_it_ends() {
+    let (_folder, store) = store();
+    let holder = rounds::holder(&CHILD, &store, 1);
+    assert!(is_refused(&store));
     assert!(
-        commits
-            .windows(2)
-            .all(|pair| pair[0].commit.parents == [pair[1].digest])
+        Memory::open(&store).unwrap().view().len() == 1,
+        "reading waits for nobody"
     );
-    let report = memory.verify(VerifyDepth::Full).unwrap();
-    assert!(report.ok, "{report:?}");
+    rounds::end(holder);
+    impatient()
+        .open(&store)
+        .unwrap()
+        .put(note("after"), Writer::new())
+        .unwrap();
+}
+
+#[test]
+fn a_holder_text_with_the_number_of_another_process_holds_nothing() {
+    let (_folder, store) = store();
+    // As after a crash and a start of the machine: the number now belongs to a process that lives, this one.
+    let mut text = fs::read(store.join("lock")).unwrap();
+    let holder = format!("process {}", std::process::id());
+    text.resize(text.len().max(256), 0);
+    text[..holder.len()].copy_from_slice(holder.as_bytes());
+    fs::write(store.join("lock"), text).unwrap();
+    impatient()
+        .open(&store)
+        .unwrap()
+        .put(note("a"), Writer::new())
+        .unwrap();
+}
+
+#[test]
+fn a_lock_file_that_is_replaced_lets_no_second_holder_write() {
+    let (_folder, store) = store();
+    let first = Options::new().exclusive(true).open(&store).unwrap();
+    first.put(note("a"), Writer::new()).unwrap();
+    fs::remove_file(store.join("lock")).unwrap();
+    fs::write(store.join("lock"), "").unwrap();
+    // The holder of the old file notices before it writes; nothing that was acknowledged is touched.
+    let second = rounds::holder(&CHILD, &store, 1);
+    let refused = first.put(note("b"), Writer::new()).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Poisoned, "{refused:?}");
+    rounds::end(second);
+    drop(first);
+    let memory = Memory::open(&store).unwrap();
+    let ids: Vec<_> = memory
+        .view()
+        .objects()
+        .map(|object| object.unwrap().id().to_owned())
+        .collect();
+    assert_eq!(ids.len(), 2, "{ids:?}");
+    assert!(memory.verify(VerifyDepth::Full).unwrap().ok);
+}
+
+#[test]
+fn a_child_that_outlives_the_holder_keeps_no_lock() {
+    let (_folder, store) = store();
+    let memory = Options::new().exclusive(true).open(&store).unwrap();
+    memory.put(note("a"), Writer::new()).unwrap();
+    let mut child = Command::new("sleep").arg("20").spawn().unwrap();
+    drop(memory);
+    impatient()
+        .open(&store)
+        .unwrap()
+        .put(note("b"), Writer::new())
+        .unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_store_opened_twice_in_one_process_is_one_memory() {
+    let (_folder, store) = store();
+    let (one, two) = (Memory::open(&store).unwrap(), Memory::open(&store).unwrap());
+    one.put(note("a"), Writer::new()).unwrap();
+    two.put(note("b"), Writer::new()).unwrap();
+    assert_eq!(one.view().root(), two.view().root());
+    assert_eq!(one.view().len(), 2);
+}
+
+#[test]
+fn a_copied_store_is_another_store_with_a_lock_of_its_own() {
+    let (folder, store) = store();
+    Memory::open(&store)
+        .unwrap()
+        .put(note("a"), Writer::new())
+        .unwrap();
+    let copy = folder.path().join("copy");
+    let copied = Command::new("cp")
+        .arg("-r")
+        .arg(&store)
+        .arg(&copy)
+        .status()
+        .unwrap();
+    assert!(copied.success());
+    let holder = rounds::holder(&CHILD, &store, 1);
+    impatient()
+        .open(&copy)
+        .unwrap()
+        .put(note("b"), Writer::new())
+        .unwrap();
+    rounds::end(holder);
+    assert!(Memory::open(&copy).unwrap().verify(VerifyDepth::Full).unwrap().ok);
+    let original = Memory::open(&store).unwrap();
+    assert!(original.view().get(&Id::new("b").unwrap()).unwrap().is_none());
 }
 
 #[test]
@@ -127,13 +190,12 @@ fn a_busy_store_says_who_holds_it() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let first = Options::new().exclusive(true).create(&store).unwrap();
-    let note = |name: &str| NewObject::new(Id::new(name).unwrap(), Kind::new("note").unwrap());
     first.put(note("a"), Writer::new()).unwrap();
-    let before = std::fs::read(store.join("log/00000001.seg")).unwrap();
+    let before = fs::read(store.join("log/00000001.seg")).unwrap();
     // Another process: the same binary as a writer with no patience would do the same; the lock file is enough.
-    let lock = std::fs::File::open(store.join("lock")).unwrap();
-    assert!(matches!(lock.try_lock(), Err(std::fs::TryLockError::WouldBlock)));
-    assert_eq!(std::fs::read(store.join("log/00000001.seg")).unwrap(), before);
+    let lock = fs::File::open(store.join("lock")).unwrap();
+    assert!(matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock)));
+    assert_eq!(fs::read(store.join("log/00000001.seg")).unwrap(), before);
     drop(first);
     assert!(lock.try_lock().is_ok());
     lock.unlock().unwrap();

@@ -1,0 +1,167 @@
+//! The long runs: `cargo soak crash|fault|kills|puts|readers|report`, see docs/testing.md.
+//!
+//! Each piece of work adds a line to a ledger (JSON lines), so that runs can be stopped at any time, go on where they
+//! stopped, be cut into shards, and be added up over days.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program of tests; a panic is the failure"
+)]
+
+mod ledger;
+mod rounds;
+
+use std::ops::Range;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use ledger::{Entry, Ledger};
+use treering::testing::campaign::{self, Kind, Settings};
+
+const USAGE: &str = "cargo soak WHAT [--from N] [--to N] [--shard I/N] [--seconds N] [--ledger FILE]
+
+WHAT
+  crash     crashes at every call of a workload a seed, and in recovery
+  fault     faults at every call of a workload a seed
+  kills     rounds of clients killed at random times
+  puts      rounds of 16 processes with 250 puts each
+  create    rounds of 16 processes that race to create a store
+  claim     rounds of 16 processes that claim the lock
+  readers   rounds of 8 readers, 60 s each, under writers that are killed
+  report    what the ledger comes to
+
+--from and --to say which seeds or rounds; what the ledger has of the same sources is not done again.";
+
+struct Asked {
+    what: String,
+    numbers: Range<u64>,
+    shard: (u64, u64),
+    until: Option<Instant>,
+    ledger: Ledger,
+}
+
+fn parse() -> Result<Asked, String> {
+    let mut words = std::env::args().skip(1);
+    let what = words.next().ok_or("what is to be done?")?;
+    let (mut from, mut to, mut shard, mut seconds) = (0, u64::MAX, (0, 1), None);
+    let mut file = format!("{}/target/soak.jsonl", env!("CARGO_MANIFEST_DIR"));
+    while let Some(word) = words.next() {
+        let value = words.next().ok_or(format!("{word} needs a value"))?;
+        let number = || {
+            value
+                .parse::<u64>()
+                .map_err(|error| format!("{word} {value}: {error}"))
+        };
+        match word.as_str() {
+            "--from" => from = number()?,
+            "--to" => to = number()?,
+            "--seconds" => seconds = Some(number()?),
+            "--ledger" => file = value,
+            "--shard" => {
+                let (index, count) = value.split_once('/').ok_or("a shard is I/N")?;
+                let part = |text: &str| text.parse::<u64>().map_err(|error| format!("{value}: {error}"));
+                shard = (part(index)?, part(count)?.max(1));
+            }
+            other => return Err(format!("{other} is not known")),
+        }
+    }
+    let until = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    Ok(Asked {
+        what,
+        numbers: from..to,
+        shard,
+        until,
+        ledger: Ledger::open(file),
+    })
+}
+
+/// Does one seed or round.
+fn work(what: &str, number: u64) -> Result<Entry, String> {
+    let started = Instant::now();
+    let mut entry = Entry::of(what, number);
+    let campaign = |kind| campaign::run_seed(kind, number, Settings::SOAK);
+    match what {
+        "crash" | "fault" => {
+            let tally = campaign(if what == "crash" { Kind::Crash } else { Kind::Fault })?;
+            entry.add("images", tally.images);
+            entry.add("distinct", tally.distinct);
+            entry.add("doubles", tally.doubles);
+            entry.add("recoveries", tally.recoveries);
+            entry.add("faults", tally.faults);
+        }
+        _ => {
+            let round = std::panic::catch_unwind(|| match what {
+                // A store lives for 25 rounds, so they are one piece.
+                "kills" => {
+                    let killed = rounds::kill_rounds(&[], number * 25..(number + 1) * 25);
+                    vec![
+                        ("rounds", killed.rounds),
+                        ("kills", killed.kills),
+                        ("acked", killed.acked),
+                    ]
+                }
+                "puts" => vec![("rounds", 1), ("puts", rounds::put_round(&[]))],
+                "create" => {
+                    rounds::create_round(&[]);
+                    vec![("rounds", 1)]
+                }
+                _ => vec![
+                    ("rounds", 1),
+                    ("proofs", rounds::read_round(&[], 8, Duration::from_mins(1))),
+                ],
+            });
+            for (name, count) in round.map_err(|_| "see above".to_owned())? {
+                entry.add(name, count);
+            }
+        }
+    }
+    entry.seconds = started.elapsed().as_secs_f64();
+    Ok(entry)
+}
+
+fn main() -> ExitCode {
+    if let Some(code) = rounds::play() {
+        return code;
+    }
+    let mut asked = match parse() {
+        Ok(asked) => asked,
+        Err(what) => {
+            eprintln!("{what}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match asked.what.as_str() {
+        "report" => {
+            print!("{}", asked.ledger.report());
+            return ExitCode::SUCCESS;
+        }
+        "crash" | "fault" | "kills" | "puts" | "create" | "claim" | "readers" => {}
+        other => {
+            eprintln!("{other} is not known\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    }
+    let mut failures = 0;
+    for number in asked.numbers.clone() {
+        if asked.until.is_some_and(|until| Instant::now() >= until) {
+            break;
+        }
+        let mine = number % asked.shard.1 == asked.shard.0;
+        if !mine || asked.ledger.has(&asked.what, number) {
+            continue;
+        }
+        let entry = work(&asked.what, number).unwrap_or_else(|what| {
+            failures += 1;
+            let next = number + 1;
+            eprintln!(
+                "{} {number} failed: {what}\nagain: cargo soak {} --from {number} --to {next} --ledger /dev/null",
+                asked.what, asked.what
+            );
+            Entry::failed(&asked.what, number, &what)
+        });
+        println!("{}", entry.line());
+        asked.ledger.add(&entry);
+    }
+    ExitCode::from(u8::from(failures > 0))
+}
