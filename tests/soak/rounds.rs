@@ -11,7 +11,8 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use treering::{
-    ErrorKind, Id, KeyPath, Kind, Memory, NewObject, Options, Proven, Retention, VerifyDepth, View, Writer, verify_proof,
+    ErrorKind, Id, KeyPath, Kind, Memory, NewObject, Options, Proven, Retention, VerifyDepth, View, Writer,
+    verify_proof,
 };
 
 const ROLE: &str = "TREERING_TEST_ROLE";
@@ -356,7 +357,9 @@ fn check_acks(store: &Path, what: &str, whole: bool) -> u64 {
         assert_eq!(object.content(), Some(content_of(object.id()).as_str()), "{what}");
     }
     let commits: BTreeMap<_, _> = memory
-        .commits().map(Result::unwrap).map(|one| (one.commit.seq, one.commit.root))
+        .commits()
+        .map(Result::unwrap)
+        .map(|one| (one.commit.seq, one.commit.root))
         .collect();
     for (id, (seq, root)) in &acked {
         assert!(
@@ -464,7 +467,9 @@ pub(crate) fn read_round(arguments: &[&str], readers: usize, time: Duration) -> 
     }
     let memory = Memory::open(&store).unwrap();
     let chain: BTreeMap<_, _> = memory
-        .commits().map(Result::unwrap).map(|one| (one.commit.seq, one.commit.root))
+        .commits()
+        .map(Result::unwrap)
+        .map(|one| (one.commit.seq, one.commit.root))
         .collect();
     let mut proofs = 0;
     for entry in fs::read_dir(acks(&store)).unwrap() {

@@ -81,6 +81,7 @@ fn look(frozen: &SimDisk, watch: &mut Watch, expected: &Expected, settings: &Set
     let allowed = Allowed {
         found: found.map(|event| event.found.clone()).collect(),
         history: &expected.history,
+        thins: expected.thins,
     };
     let (acked, submitted) = (watch.acked, watch.submitted);
     for choice in images(frozen, settings, &mut watch.random) {

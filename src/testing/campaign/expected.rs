@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::workload::{Operation, Run, Specified, operations, options};
+use super::workload::{Operation, Run, Specified, operations, options, thins};
 use crate::digest::{CommitDigest, Domain, HashAlgorithm, HashSuite};
 use crate::disk::Disk;
 use crate::engine::{Memory, Revision, View};
@@ -77,6 +77,7 @@ impl Expected {
                 before,
             },
         ];
+        let mut digests = vec![memory.view().commit().digest];
         drop(memory);
         for (step, operation) in (1..).zip(&operations) {
             let before = run.disk.copy();
@@ -91,6 +92,9 @@ impl Expected {
                 specified.model.commits.len(),
                 "step {step}, {operation:?}"
             );
+            if outcome == Outcome::Committed {
+                digests.push(found.head);
+            }
             expect_state(
                 &memory.view(),
                 specified.model.head(),
@@ -102,14 +106,12 @@ impl Expected {
                 before,
             });
         }
-        let memory = run.memory().expect("a disk that works");
-        let mut digests: Vec<_> = memory.commits().map(|commit| commit.expect("a disk that works")).map(|commit| commit.digest).collect();
-        digests.reverse();
         let states = specified.model.commits.into_iter().map(|commit| commit.state);
         Self {
             operations,
             events,
             history: digests.into_iter().zip(states).collect(),
+            thins: thins(seed),
         }
     }
 }

@@ -87,6 +87,7 @@ fn allowed(expected: &Expected, from: usize, to: usize) -> Allowed<'_> {
     Allowed {
         found: found.collect(),
         history: &expected.history,
+        thins: expected.thins,
     }
 }
 

@@ -64,13 +64,13 @@ impl Settings {
     /// What every run of the tests does.
     pub const QUICK: Self = Self {
         operations: 300,
-        sectors: 4,
+        sectors: 2,
         prefixes: 1,
-        whole_every: 40,
-        double_every: 1_000,
+        whole_every: 60,
+        double_every: 3_000,
         deeper_every: 400,
         depth: 4,
-        fault_every: 25,
+        fault_every: 40,
     };
 }
 

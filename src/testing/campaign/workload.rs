@@ -9,9 +9,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use crate::disk::Disk;
-use crate::engine::{Clock, Memory, Options, Revision, VerifyDepth, Writer};
+use crate::engine::{Clock, Memory, Options, Retention, Revision, VerifyDepth, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Kind, NewObject, Time};
 use crate::testing::model::{Model, ModelObject, Outcome};
@@ -63,6 +64,8 @@ pub(super) enum Operation {
     },
     /// Deletes one.
     DeleteDraft { name: usize },
+    /// Writes the log anew; with a number, only the newest so many commits and those that have names are kept.
+    Gc { newest: Option<u64> },
     /// Drops the handle and opens the store again.
     Reopen,
     /// Goes on with the other handle.
@@ -76,7 +79,23 @@ pub(super) enum Operation {
 /// The operations of a seed.
 pub(super) fn operations(seed: u64, count: usize) -> Vec<Operation> {
     let random = &mut SplitMix64::new(seed);
-    (0..count).map(|_| operation(random)).collect()
+    let of_seed = |operation| match operation {
+        // The model knows no thinning: a seed that thins does nothing that goes by the past.
+        Operation::Rollback { lane, back, .. } if thins(seed) => Operation::Put {
+            lane,
+            id: back,
+            length: 100,
+        },
+        Operation::Undo { .. } | Operation::Redo { .. } if thins(seed) => Operation::OtherHandle,
+        Operation::Gc { .. } if !thins(seed) => Operation::Gc { newest: None },
+        other => other,
+    };
+    (0..count).map(|_| of_seed(operation(random))).collect()
+}
+
+/// Whether history is thinned in the workload of a seed.
+pub(super) fn thins(seed: u64) -> bool {
+    seed % 2 == 1
 }
 
 fn operation(random: &mut SplitMix64) -> Operation {
@@ -128,7 +147,10 @@ fn operation(random: &mut SplitMix64) -> Operation {
         87..89 => Operation::DeleteDraft { name },
         89..92 => Operation::Reopen,
         92..97 => Operation::OtherHandle,
-        97..98 => Operation::Verify,
+        97..98 => Operation::Gc {
+            newest: (!random.one_in(3)).then(|| 3 + random.next_u64() % 20),
+        },
+        98 if random.one_in(3) => Operation::Verify,
         _ => Operation::Restart,
     }
 }
@@ -364,6 +386,20 @@ fn refer(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome>
         Operation::DeleteDraft { name } => {
             memory.delete_draft(&format!("drafts/draft-{name}"), &Writer::new())?;
         }
+        Operation::Gc { newest } => {
+            let retention = match newest {
+                Some(newest) => Retention {
+                    all: Duration::MAX,
+                    newest: *newest,
+                    hourly: Duration::ZERO,
+                    daily: Duration::ZERO,
+                    weekly: Duration::ZERO,
+                },
+                None => Retention::everything(),
+            };
+            memory.gc(&retention, None)?;
+            return Ok(Outcome::Unchanged);
+        }
         Operation::Verify => {
             let report = memory.verify(VerifyDepth::Full)?;
             if !report.ok {
@@ -427,9 +463,11 @@ impl Specified {
             Operation::KeepDraft { .. } => Outcome::Refused("name_taken"),
             Operation::DeleteDraft { name } if self.drafts.remove(name) => Outcome::Referenced,
             Operation::DeleteDraft { .. } => Outcome::Refused("not_found"),
-            Operation::Reopen | Operation::OtherHandle | Operation::Verify | Operation::Restart => {
-                Outcome::Unchanged
-            }
+            Operation::Gc { .. }
+            | Operation::Reopen
+            | Operation::OtherHandle
+            | Operation::Verify
+            | Operation::Restart => Outcome::Unchanged,
         }
     }
 }
