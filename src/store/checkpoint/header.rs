@@ -82,7 +82,7 @@ impl Section {
     ];
 
     /// Bytes of a row, where all have the same number.
-    fn row_bytes(self) -> Option<usize> {
+    pub(super) fn row_bytes(self) -> Option<usize> {
         match self {
             Self::States => Some(StateRow::BYTES),
             Self::Objects | Self::Texts | Self::CommitsByDigest | Self::CommitsByRoot => {

@@ -126,6 +126,136 @@ fn ckp_1_what_passes_the_checksums_is_still_verified_against_the_roots() {
     assert!(told > 500, "{told}");
 }
 
+/// The findings about a file that somebody changed together with its checksums.
+fn findings_of_changed(good: &[u8], header: &Header, change: impl FnOnce(&mut [u8])) -> Vec<Finding> {
+    let mut bad = good.to_vec();
+    change(&mut bad);
+    assert_ne!(bad, good);
+    seal_again(&mut bad, header);
+    check(&disk_with(NAME, &bad), log_id(), &mut |_| Ok(())).unwrap()
+}
+
+#[test]
+fn ckr_1_rows_out_of_their_order_are_found_by_a_check() {
+    let fixture = Fixture::new(12, 40, 9);
+    assert!(fixture.gaps.len() >= 2);
+    let disk = MemDisk::new();
+    fixture.write(&disk, &NoSource).unwrap();
+    let good = content(&disk, NAME);
+    let header = Header::decode(&good[..4096], good.len() as u64).unwrap();
+    assert_eq!(findings_of_changed(&good, &header, |bytes| bytes[4095] ^= 1), []);
+    for section in Section::ALL {
+        let Some(row_bytes) = section.row_bytes() else {
+            continue;
+        };
+        let extent = header.extent(section);
+        assert!(extent.rows >= 2, "{section:?}");
+        let found = findings_of_changed(&good, &header, |bytes| {
+            let (one, two) = bytes[extent.offset as usize..].split_at_mut(row_bytes);
+            one.swap_with_slice(&mut two[..row_bytes]);
+        });
+        // States are looked at together with their nodes, which come first.
+        let told_at = match section {
+            Section::States => header.extent(Section::Nodes).offset,
+            _ => extent.offset,
+        };
+        assert!(
+            found
+                .iter()
+                .any(|found| found.offset == told_at && found.severity == Severity::Derived),
+            "{section:?}: {found:?}"
+        );
+    }
+    let wrong_index = header.extent(Section::CommitsByDigest).offset as usize + 8;
+    let found = findings_of_changed(&good, &header, |bytes| bytes[wrong_index] ^= 1);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let size_of_history = header.extent(Section::History).offset as usize;
+    let found = findings_of_changed(&good, &header, |bytes| bytes[size_of_history] ^= 1);
+    assert_eq!(found.len(), 1, "{found:?}");
+}
+
+#[test]
+fn lengths_that_lead_out_of_a_section_are_refused() {
+    let (good, _) = small(13);
+    let header = Header::decode(&good[..4096], good.len() as u64).unwrap();
+    let references = header.extent(Section::References);
+    let nodes = header.extent(Section::Nodes);
+    assert!(references.rows > 0);
+    for length in [references.length as u32, 4_097, u32::MAX] {
+        let at = references.offset as usize + 8;
+        let change = |bytes: &mut [u8]| bytes[at..at + 4].copy_from_slice(&length.to_le_bytes());
+        let found = findings_of_changed(&good, &header, change);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].offset, references.offset);
+        assert!(found[0].message.contains("beyond its section"), "{found:?}");
+    }
+    // Fewer bytes than there are, so that the next reference starts amid this one or some are left over.
+    let at = references.offset as usize + 8;
+    let found = findings_of_changed(&good, &header, |bytes| bytes[at] -= 1);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let disk = disk_with(NAME, &good);
+    let checkpoint = open(&disk, log_id());
+    let top = checkpoint.states().get(0).unwrap().unwrap();
+    for place in [0, nodes.offset - 1, nodes.end() - 1, nodes.end(), u64::MAX] {
+        let stored = crate::trie::StoredNode {
+            digest: [0; 32],
+            count: top.count,
+            place,
+        };
+        let error = checkpoint.load(&stored).unwrap_err();
+        assert_eq!(error.code(), DAMAGED, "{place}: {error:?}");
+    }
+    let at = nodes.offset as usize;
+    let mut bad = good.clone();
+    bad[at..at + 2].copy_from_slice(&[0xff; 2]);
+    seal_again(&mut bad, &header);
+    let checkpoint = open(&disk_with(NAME, &bad), log_id());
+    let stored = crate::trie::StoredNode {
+        digest: [0; 32],
+        count: 2,
+        place: nodes.offset,
+    };
+    let error = checkpoint.load(&stored).unwrap_err();
+    assert!(error.message().contains("beyond its section"), "{error:?}");
+}
+
+#[test]
+fn ckh_1_headers_that_lead_astray_are_refused_even_under_their_checksum() {
+    let (good, _) = small(14);
+    let header = Header::decode(&good[..4096], good.len() as u64).unwrap();
+    let sealed = |bytes: &mut [u8]| {
+        let sum = crc32c::crc32c(&bytes[..4092]).to_le_bytes();
+        bytes[4092..4096].copy_from_slice(&sum);
+    };
+    let length = good.len() as u64;
+    // The numbers of all sections, and the bytes before them that say what the file is.
+    let sections_at = 136;
+    for at in (0..16).chain(sections_at..sections_at + 24 * Section::ALL.len()) {
+        for bit in [0x01, 0x80] {
+            let mut bad = good[..4096].to_vec();
+            bad[at] ^= bit;
+            sealed(&mut bad);
+            let found = Header::decode(&bad, length);
+            let of_rows = at.checked_sub(sections_at).map(|at| (at / 24, at % 24 / 8));
+            match of_rows {
+                // How many nodes, references and peaks there are is not known from their bytes.
+                Some((section, 2)) if Section::ALL[section].row_bytes().is_none() => {}
+                // Where the last section ends within the last block is looked at when it is read.
+                Some((10, 1)) if found.is_ok() => {}
+                _ => assert!(found.is_err(), "byte {at}: {found:?}"),
+            }
+        }
+    }
+    let mut tag = good[..4096].to_vec();
+    tag[12] = 2;
+    sealed(&mut tag);
+    assert_eq!(
+        Header::decode(&tag, length).unwrap().log.hash,
+        HashAlgorithm::Sha256,
+        "{header:?}"
+    );
+}
+
 /// Makes the checksums of a changed file right again.
 fn seal_again(bytes: &mut [u8], header: &Header) {
     let table_at = header.table_offset() as usize;

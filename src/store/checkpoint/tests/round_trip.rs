@@ -362,6 +362,26 @@ fn the_other_hash_works_alike_and_is_not_mixed_up() {
 }
 
 #[test]
+fn counts_beyond_32_bits_are_not_counted() {
+    let mut fixture = Fixture::new(12, 5, 1);
+    for (most, kept) in [
+        (u64::from(u32::MAX) - 1, true),
+        (u64::from(u32::MAX), false),
+        (1 << 40, false),
+    ] {
+        let counts = ChangeCounts {
+            changed: most,
+            ..ChangeCounts::default()
+        };
+        fixture.commits[0].counts = Some(counts);
+        let disk = MemDisk::new();
+        fixture.write(&disk, &NoSource).unwrap();
+        let found = open(&disk, fixture.log).commit(0).unwrap().unwrap();
+        assert_eq!(found.counts, kept.then_some(counts));
+    }
+}
+
+#[test]
 fn prefixes_are_in_the_order_of_digests() {
     let mut random = SplitMix64::new(3);
     let mut digests: Vec<[u8; 32]> = (0..100).map(|_| random.digest()).collect();
