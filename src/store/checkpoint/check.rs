@@ -44,8 +44,11 @@ pub(super) fn other_log(checkpoint: &Checkpoint, log: LogId) -> Option<Finding> 
     let found = checkpoint.log();
     let (severity, message) = if found == log {
         return None;
-    } else if (found.instance, found.hash) == (log.instance, log.hash) && found.epoch < log.epoch {
-        (Severity::Harmless, "it was made before the log was rewritten")
+    } else if (found.instance, found.hash) == (log.instance, log.hash) {
+        (
+            Severity::Harmless,
+            "it was made before or after the log was rewritten",
+        )
     } else {
         (Severity::Derived, "it was made from another log")
     };

@@ -44,13 +44,21 @@ fn ckp_1_every_flipped_byte_is_told_or_does_no_harm() {
     let (good, expected) = small(1);
     let disk = disk_with(NAME, &good);
     assert_eq!(assert_never_wrong(&open(&disk, log_id()), &expected, "whole"), 0);
+    let header = Header::decode(&good[..4096], good.len() as u64).unwrap();
+    let blocks = 4096..header.table_offset() as usize;
     let mut refused = 0;
     for at in 0..good.len() {
         let mut bad = good.clone();
         bad[at] ^= 1 << (at % 8);
-        refused += judge(&bad, &expected, &format!("byte {at}")).unwrap_or(1);
+        let opened = judge(&bad, &expected, &format!("byte {at}"));
+        assert_eq!(
+            opened.is_some(),
+            blocks.contains(&at),
+            "byte {at}: what opening reads"
+        );
+        refused += opened.unwrap_or(0);
     }
-    assert!(refused > good.len() / 2, "{refused}");
+    assert!(refused > blocks.len() / 2, "{refused}");
 }
 
 #[test]
@@ -280,6 +288,8 @@ fn a_file_that_is_shortened_while_it_is_open_is_told() {
     let checkpoint = open_newest(&disk, fixture.log, false).unwrap().0.unwrap();
     disk.overwrite(NAME, |bytes| bytes.truncate(5_000));
     assert!(assert_never_wrong(&checkpoint, &expected, "shortened") > 0);
+    let error = checkpoint.commits().get(0).unwrap_err();
+    assert!(error.message().contains("it ends there"), "{error:?}");
 }
 
 #[test]

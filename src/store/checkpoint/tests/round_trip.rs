@@ -308,7 +308,7 @@ fn checkpoints_of_another_log_are_passed_over() {
     let newer = fixture.log;
     for (log, number, severity) in [
         (newer, Some(2), None),
-        (log_id(), Some(1), Some(Severity::Derived)),
+        (log_id(), Some(1), Some(Severity::Harmless)),
         (LogId { epoch: 9, ..newer }, None, Some(Severity::Harmless)),
         (
             LogId {
@@ -348,9 +348,11 @@ fn the_other_hash_works_alike_and_is_not_mixed_up() {
     }
     let disk = MemDisk::new();
     let mut fixture = Fixture::new(11, 50, 1);
-    fixture.write(&disk, &Other).unwrap_err();
+    let error = fixture.write(&disk, &Other).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
     fixture.log.hash = HashAlgorithm::Sha256;
-    fixture.write(&disk, &NoSource).unwrap_err();
+    let error = fixture.write(&disk, &NoSource).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
     let sha = HashSuite::new(HashAlgorithm::Sha256);
     let root = fixture.states[0].1.root(sha, Shape::State, &NoSource).unwrap();
     fixture.commits[0].root = root;
