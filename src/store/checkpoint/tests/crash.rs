@@ -182,6 +182,43 @@ fn ckw_1_a_bit_that_flips_before_the_file_is_read_back_is_caught() {
 }
 
 #[test]
+fn ckw_1_another_file_in_the_place_of_the_one_that_was_written_is_caught() {
+    const UNFINISHED: &str = "checkpoint/00000003.ckpt.tmp";
+    let (disk, fixtures, answers) = prepared();
+    let shared = disk.clone();
+    disk.observe(Arc::new(move |seen| {
+        // Whole, and of the same log, but not what was written.
+        let files = seen.files();
+        if files
+            .get(UNFINISHED)
+            .is_some_and(|content| content.starts_with(b"TRckpt01"))
+        {
+            shared.overwrite(UNFINISHED, |bytes| {
+                bytes.clone_from(&files["checkpoint/00000002.ckpt"])
+            });
+            shared.observe_no_more();
+        }
+    }));
+    let error = fixtures[2].write(&disk, &NoSource).unwrap_err();
+    assert_eq!(error.code(), DAMAGED, "{error:?}");
+    assert_eq!(assert_usable(&disk, &answers, "after a mix-up"), 2);
+}
+
+#[test]
+fn what_was_removed_does_not_come_back() {
+    let (disk, _, _) = prepared();
+    disk.put_file("checkpoint/00000009.ckpt.tmp", vec![1]);
+    assert_eq!(remove_all(&disk).unwrap(), 3);
+    for image in [
+        CrashImage::Nothing,
+        CrashImage::Everything,
+        CrashImage::Sectors(1),
+    ] {
+        assert_eq!(list(&disk.crash_image(image)).unwrap(), []);
+    }
+}
+
+#[test]
 fn two_writers_do_not_take_each_others_number() {
     let (disk, fixtures, _) = prepared();
     // The other one writes number 3 whole while this one is at work on it.
