@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::object::{Encoded, Id, NewObject, Object, Origin};
 use crate::store::ChangeCounts;
 
+use super::erase::erased_by;
 use super::history::Change;
 use super::view::View;
 use super::writer::Writer;
@@ -86,6 +87,8 @@ pub struct Draft {
     /// Staged children by their parent's key path.
     children: BTreeMap<KeyPath, BTreeSet<KeyPath>>,
     pub(super) expected: Vec<(Id, Option<ObjectDigest>)>,
+    /// Versions that were staged when it was saved and were erased since.
+    pub(super) left_out: Vec<ObjectDigest>,
     pub(super) snapshot_before: bool,
 }
 
@@ -100,6 +103,7 @@ impl Draft {
             past: BTreeMap::new(),
             children: BTreeMap::new(),
             expected: Vec::new(),
+            left_out: Vec::new(),
             snapshot_before: false,
         }
     }
@@ -112,6 +116,11 @@ impl Draft {
     /// The state that the changes are to.
     pub fn base(&self) -> &View {
         &self.base
+    }
+
+    /// Versions that a saved draft had staged and does without, because they were erased since.
+    pub fn left_out(&self) -> &[ObjectDigest] {
+        &self.left_out
     }
 
     /// Whether nothing is staged.
@@ -140,12 +149,16 @@ impl Draft {
         }
     }
 
-    /// The version of `id` with the changes.
+    /// The version of `id` with the changes, also if it was erased.
     ///
     /// # Errors
     /// As [`Self::get`].
     pub fn digest(&self, id: &Id) -> Result<Option<ObjectDigest>> {
-        Ok(self.get(id)?.map(|object| object.digest()))
+        let key = self.base.key(id);
+        match self.staged.get(&key) {
+            Some(change) if change.id == *id => Ok(change.new_digest()),
+            _ => Ok(self.base_object(id, &key)?.map(|object| object.digest())),
+        }
     }
 
     /// The children of `id` with the changes, in sibling order.
@@ -215,10 +228,9 @@ impl Draft {
         let existed = current.is_some();
         // The same meaning again keeps its old origin: no new version.
         let mut encoded = object.encode(current.as_ref().map_or(origin, Object::origin), suite)?;
-        if current
-            .as_ref()
-            .is_some_and(|current| current.digest() == encoded.digest)
-        {
+        let is_current = |digest| current.as_ref().is_some_and(|current| current.digest() == digest);
+        let erased = current.as_ref().and_then(Object::erased_by);
+        if erased.is_none() && is_current(encoded.digest) {
             return Ok(Staged::Unchanged);
         }
         if let (Some(_), Some(base)) = (staged, &old)
@@ -228,8 +240,13 @@ impl Draft {
             self.unstage(&key);
             return Ok(Staged::Updated);
         }
-        if current.is_some_and(|current| current.origin() != origin) {
+        if current.as_ref().is_some_and(|current| current.origin() != origin) {
             encoded = object.encode(origin, suite)?;
+        }
+        if erased.is_some() && is_current(encoded.digest) {
+            let what = format!("this very version of '{}'", object.id);
+            return Err(erased_by(&self.base.store, &what, erased)
+                .with_hint("to have it again all the same, remove the id first, then put it"));
         }
         self.stage(key, object.id, old.as_ref(), StagedObject::new(encoded));
         Ok(if existed { Staged::Updated } else { Staged::Created })
@@ -319,11 +336,19 @@ impl Draft {
             return Ok(None);
         };
         let object = self.base.load(&entry)?;
-        if object.id() == id.as_str() {
+        // Whose version it was that was erased, its key path tells.
+        if object.id() == id.as_str() || object.is_placeholder() {
             Ok(Some(object))
         } else {
             Err(taken(object.id()))
         }
+    }
+
+    /// The base state's object of this id, or what stands for it if it was erased.
+    fn base_object(&self, id: &Id, key: &KeyPath) -> Result<Option<Object>> {
+        let entry = self.base.entry_at(key)?;
+        let object = entry.map(|entry| self.base.load(&entry)).transpose()?;
+        Ok(object.filter(|object| object.id() == id.as_str() || object.is_placeholder()))
     }
 
     /// The least of `class` and the stored origins of what the object is derived from.
@@ -372,11 +397,11 @@ impl Draft {
     /// # Errors
     /// As [`Self::get`].
     pub fn remove(&mut self, id: &Id) -> Result<bool> {
-        if self.get(id)?.is_none() {
+        if self.digest(id)?.is_none() {
             return Ok(false);
         }
         let key = self.base.key(id);
-        let old = self.base.get(id)?;
+        let old = self.base_object(id, &key)?;
         self.unstage(&key);
         if let Some(old) = old {
             let change = StagedChange {

@@ -42,12 +42,12 @@ pub struct GcReport {
 }
 
 /// A log that is to be replaced, as it was when that began.
-struct Cut {
-    store: Arc<Store>,
-    position: Position,
+pub(super) struct Cut {
+    pub(super) store: Arc<Store>,
+    pub(super) position: Position,
     /// How many commits were in the line.
-    commits: usize,
-    bytes: u64,
+    pub(super) commits: usize,
+    pub(super) bytes: u64,
 }
 
 impl Memory {
@@ -67,7 +67,7 @@ impl Memory {
         let inner = &self.inner;
         let choose =
             |store: &Store, count: usize| retention.choose(store, count, inner.retention_time(store, now)?);
-        inner.rewrite(&choose, &Erasure::default(), false)
+        inner.rewrite(&choose, false)
     }
 
     /// What [`Self::gc`] would do. Changes nothing.
@@ -118,7 +118,7 @@ impl Inner {
         Ok(self.options.clock.now().min(Time::from_micros(newest)))
     }
 
-    fn cut(&self, writing: &Writing) -> Cut {
+    pub(super) fn cut(&self, writing: &Writing) -> Cut {
         let store = self.store();
         Cut {
             position: writing.log.position(),
@@ -136,19 +136,17 @@ impl Inner {
         })
     }
 
-    /// Writes the log anew with the commits that `choose` keeps and without what is erased. With `hold`, nobody commits
-    /// meanwhile.
+    /// Writes the log anew with the commits that `choose` keeps. With `hold`, nobody commits meanwhile.
     pub(super) fn rewrite(
         &self,
         choose: &dyn Fn(&Store, usize) -> Result<Vec<usize>>,
-        erasure: &Erasure,
         hold: bool,
     ) -> Result<GcReport> {
         self.check_writable()?;
-        if let Some(report) = self.rewrite_once(choose, erasure, hold)? {
+        if let Some(report) = self.rewrite_once(choose, hold)? {
             return Ok(report);
         }
-        let again = self.rewrite_once(choose, erasure, true)?;
+        let again = self.rewrite_once(choose, true)?;
         again.ok_or_else(|| Error::internal("a rewrite under the lock was overtaken"))
     }
 
@@ -156,7 +154,6 @@ impl Inner {
     fn rewrite_once(
         &self,
         choose: &dyn Fn(&Store, usize) -> Result<Vec<usize>>,
-        erasure: &Erasure,
         hold: bool,
     ) -> Result<Option<GcReport>> {
         let mut writing = self.writing.lock();
@@ -184,7 +181,7 @@ impl Inner {
             let plan = Plan {
                 kept: &kept,
                 live: &live,
-                erasure,
+                erasure: &Erasure::default(),
             };
             let (mut done, total) = (0, cut.bytes);
             cut.store.rewrite(&plan, &cut.position, &mut |batch, commit| {

@@ -143,7 +143,8 @@ impl Memory {
         Ok(entries)
     }
 
-    /// What differs from `older` to `newer`, sorted by id. Costs what differs, not what there is.
+    /// What differs from `older` to `newer`, sorted by id. Costs what differs, not what there is. An id of which both
+    /// versions were erased is `erased:` and its key path.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object or node cannot be read.
@@ -154,11 +155,15 @@ impl Memory {
         for change in older.diff(&newer, &nodes) {
             self.inner.options.step("diff", changes.len() as u64 + 1, most)?;
             let change = change?;
-            let object = match (&change.new, &change.old) {
+            let mut object = match (&change.new, &change.old) {
                 (Some(entry), _) => newer.load(entry)?,
                 (None, Some(entry)) => older.load(entry)?,
                 (None, None) => return Err(Error::internal("a difference with neither side")),
             };
+            // Nobody knows the id of a version that was erased; another version of it may tell.
+            if let Some(entry) = change.old.as_ref().filter(|_| object.is_placeholder()) {
+                object = older.load(entry)?;
+            }
             let id = Id::new(object.id())?;
             let digest =
                 |entry: Option<crate::trie::Entry>| entry.map(|e| ObjectDigest::from_bytes(e.digest));

@@ -8,7 +8,7 @@
 //! L5. Derived: dropping it all costs time only.
 //!
 //! # Invariants
-//! - IND-1: an index under a root holds exactly the keys of that state's objects.
+//! - IND-1: an index under a root holds exactly the keys of that state's objects, but for those that were erased.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -88,6 +88,10 @@ pub(super) fn attribute_group(name: &str, value: &Value) -> Result<Vec<u8>> {
 }
 
 fn keys_of(family: Family, object: &Object) -> Result<Vec<Key>> {
+    // Nothing is known of what was erased.
+    if object.is_placeholder() {
+        return Ok(Vec::new());
+    }
     let id = object.id();
     Ok(match family {
         Family::Children => {
@@ -113,6 +117,8 @@ fn keys_of(family: Family, object: &Object) -> Result<Vec<Key>> {
 #[derive(Clone, Default)]
 pub(super) struct Index {
     keys: OrdSet<Key>,
+    /// Objects of the state that were erased, of which it knows nothing.
+    erased: u64,
 }
 
 impl Index {
@@ -142,12 +148,19 @@ impl Index {
         })
     }
 
+    /// How many objects of the state were erased: they are in no group.
+    pub(super) fn erased(&self) -> u64 {
+        self.erased
+    }
+
     fn add(&mut self, family: Family, object: &Object) -> Result<()> {
+        self.erased += u64::from(object.is_placeholder());
         self.keys.extend(keys_of(family, object)?);
         Ok(())
     }
 
     fn take(&mut self, family: Family, object: &Object) -> Result<()> {
+        self.erased -= u64::from(object.is_placeholder());
         for key in keys_of(family, object)? {
             self.keys.remove(&key);
         }

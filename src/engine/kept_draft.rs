@@ -36,7 +36,8 @@ impl Memory {
         self.keep(draft, draft.writer(), |_| Ok(name)).map(drop)
     }
 
-    /// Opens a saved draft (`drafts/NAME`) or a refused one (`rejected/N`), on the state that it was made on.
+    /// Opens a saved draft (`drafts/NAME`) or a refused one (`rejected/N`), on the state that it was made on. Versions that
+    /// were erased since are not in it: [`Draft::left_out`] has them.
     ///
     /// # Errors
     /// `NotFound` if there is no such draft or its base is not kept any more.
@@ -87,15 +88,24 @@ impl Memory {
         let records = &self.inner.store().records;
         match change.digest {
             Some(digest) => {
-                let found = records.find_object(digest)?;
-                let (_, object) =
-                    found.ok_or_else(|| Error::corrupt(format!("version {digest} is missing")))?;
-                draft.stage_version(change.key, object)
+                if let Some((_, object)) = records.find_object(digest)? {
+                    return draft.stage_version(change.key, object);
+                }
+                if records.erasure(digest.as_bytes())?.is_none() {
+                    return Err(Error::corrupt(format!("version {digest} is missing")));
+                }
+                draft.left_out.push(digest);
+                Ok(())
             }
             None => match draft.base().entry_at(&change.key)? {
                 Some(entry) => {
-                    let id = Id::new(draft.base().load(&entry)?.id())?;
-                    draft.remove(&id).map(drop)
+                    let object = draft.base().load(&entry)?;
+                    if object.is_placeholder() {
+                        // Its id is not known any more, so neither is what was to be removed.
+                        draft.left_out.push(object.digest());
+                        return Ok(());
+                    }
+                    draft.remove(&Id::new(object.id())?).map(drop)
                 }
                 None => Ok(()),
             },

@@ -8,6 +8,7 @@
 //! 2. Appending a batch: a commit, a snapshot, a kept draft.
 //! 3. Recovery by a writer that finds a tail it cannot trust.
 //! 4. Rotation to a new segment.
+//! 5. Writing the log anew: garbage collection, erasure.
 //!
 //! All of it is the log's work; what a crash leaves after each step is in docs/durability.md. Reading, refreshing
 //! and verifying change nothing.
@@ -18,6 +19,7 @@
 mod attempt;
 mod commit;
 mod draft;
+mod erase;
 mod gc;
 mod history;
 mod index;
@@ -50,6 +52,7 @@ mod tests;
 pub use attempt::{Attempted, Check};
 pub use commit::Committed;
 pub use draft::{Draft, Staged};
+pub use erase::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
 pub use gc::GcReport;
 pub use history::{Change, ChangeKind, Commits, HistoryEntry};
 pub use inspect::{Meaning, Place};

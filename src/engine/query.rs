@@ -31,6 +31,9 @@ pub struct Query {
 
 impl Query {
     fn accepts(&self, object: &Object, now: crate::object::Time) -> bool {
+        if object.is_placeholder() {
+            return false;
+        }
         let expired = object.expires().is_some_and(|expires| expires <= now);
         (self.include_expired || !expired)
             && self
@@ -74,8 +77,8 @@ impl Query {
 }
 
 enum Candidates {
-    /// Ids from an index, not yet loaded or filtered.
-    Indexed(Box<dyn Iterator<Item = Id> + Send>),
+    /// Ids from an index, not yet loaded or filtered, and how many objects it knows to be erased.
+    Indexed(Box<dyn Iterator<Item = Id> + Send>, u64),
     /// Entries found by a scan, already filtered.
     Scanned(Window),
 }
@@ -87,6 +90,8 @@ struct Window {
     last: Option<Id>,
     /// Whether there are matches behind the window.
     has_more: bool,
+    /// Objects that were erased: nobody knows whether they would match.
+    erased: u64,
 }
 
 /// The answer to a [`Query`], by id (by position under a parent). Stops for good after an error.
@@ -106,7 +111,8 @@ impl Matches {
         let indexed = family == Family::Children
             || view.inner.options.indexes && (is_head || view.inner.indexes.holds(family, view.root()));
         let candidates = if indexed {
-            Candidates::Indexed(Box::new(view.index(family)?.from(&group, &start)))
+            let index = view.index(family)?;
+            Candidates::Indexed(Box::new(index.from(&group, &start)), index.erased())
         } else {
             Candidates::Scanned(Window::after(view, query, now, None)?)
         };
@@ -125,6 +131,14 @@ impl Matches {
         matches!(self.candidates, Candidates::Scanned(_))
     }
 
+    /// How many objects of the state were erased, and so are no matches, as far as they were looked at.
+    pub fn erased(&self) -> u64 {
+        match &self.candidates {
+            Candidates::Scanned(window) => window.erased,
+            Candidates::Indexed(_, erased) => *erased,
+        }
+    }
+
     fn advance(&mut self) -> Result<Option<Object>> {
         loop {
             match &mut self.candidates {
@@ -136,7 +150,7 @@ impl Matches {
                     }
                     None => return Ok(None),
                 },
-                Candidates::Indexed(ids) => {
+                Candidates::Indexed(ids, _) => {
                     let Some(id) = ids.next() else { return Ok(None) };
                     let found = self.view.get(&id)?;
                     if let Some(object) = found.filter(|object| self.query.accepts(object, self.now)) {
@@ -171,11 +185,12 @@ impl Window {
         let most = query.limit.unwrap_or(usize::MAX).clamp(1, window);
         let by_id = |(one, _): &(Id, Entry), (other, _): &(Id, Entry)| one.cmp(other);
         let mut found: Vec<(Id, Entry)> = Vec::new();
-        let mut has_more = false;
+        let (mut has_more, mut erased) = (false, 0);
         for (done, entry) in (1..).zip(view.trie.iter(&*view.store)) {
             options.step("look through", done, view.len())?;
             let entry = entry?;
             let object = view.load(&entry)?;
+            erased += u64::from(object.is_placeholder());
             if after.is_none_or(|after| object.id() > after.as_str()) && query.accepts(&object, now) {
                 found.push((Id::new(object.id())?, entry));
             }
@@ -192,6 +207,7 @@ impl Window {
             last: found.last().map(|(id, _)| id.clone()),
             entries: found.into_iter(),
             has_more,
+            erased,
         })
     }
 }

@@ -16,10 +16,11 @@ use crate::digest::{KeyPath, ObjectDigest};
 use crate::error::{Error, Result};
 use crate::log::BatchBuilder;
 use crate::object::Id;
-use crate::store::{ChangeCounts, CommitEntry, Store, erased_error};
+use crate::store::{ChangeCounts, CommitEntry, Store};
 use crate::trie::{Entry, Shape, Trie};
 
 use super::commit::{Committed, Note, Ready, Tip, changed_meanwhile};
+use super::erase::erased_by;
 use super::history::Change;
 use super::index::Family;
 use super::memory::{Inner, Memory};
@@ -325,10 +326,8 @@ impl Inner {
                 Some(entry) => {
                     let object = head.load(entry)?;
                     if object.is_placeholder() {
-                        return Err(erased_error(format_args!(
-                            "the version {} that this brings back",
-                            object.digest()
-                        )));
+                        let what = format!("the version {} that this brings back", object.digest());
+                        return Err(erased_by(&head.store, &what, object.erased_by()));
                     }
                     let parent = object.parent().map(Id::new).transpose()?;
                     (Id::new(object.id())?, Placement::Under { parent, moved: true })

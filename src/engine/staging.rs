@@ -38,19 +38,23 @@ pub(super) fn add_changes<'a>(
     let mut objects = Vec::new();
     let mut contents = HashSet::new();
     let (mut links, mut unlinks) = (Vec::new(), Vec::new());
-    let mut add = |batch: &mut BatchBuilder, key: KeyPath, staged: &StagedObject, flags: u8| -> Result<()> {
+    let mut add_content = |batch: &mut BatchBuilder, staged: &StagedObject| -> Result<()> {
         if let Some((digest, bytes)) = &staged.content
             && contents.insert(*digest)
             && store.records.find_content(*digest)?.is_none()
         {
             batch.add(RecordKind::Content, 0, bytes);
         }
+        Ok(())
+    };
+    let mut add = |batch: &mut BatchBuilder, key: KeyPath, staged: &StagedObject, flags: u8| -> Result<()> {
         batch.add(RecordKind::Object, flags, staged.object.bytes());
         objects.push((key, staged.object.digest()));
         Ok(())
     };
     for (digest, staged) in past {
         if store.records.find_place(*digest)?.is_none() {
+            add_content(batch, staged)?;
             add(batch, store.suite.key_path(staged.object.id()), staged, UNLINKED)?;
         }
     }
@@ -61,6 +65,8 @@ pub(super) fn add_changes<'a>(
             continue;
         };
         let digest = staged.object.digest();
+        // Also that of a known version: it may have been erased.
+        add_content(batch, staged)?;
         // Place and number of the first commit are set when the batch is taken in.
         trie.insert(
             Entry {

@@ -19,6 +19,12 @@ pub struct Stats {
     pub history: u64,
     /// Kept commits.
     pub commits: u64,
+    /// Commits that retention thinned; their digests stay in the chain.
+    pub thinned: u64,
+    /// Runs of thinned commits.
+    pub gaps: u64,
+    /// Versions that were erased.
+    pub erased: u64,
     /// Snapshots, named and automatic.
     pub snapshots: u64,
     /// Segments of the log.
@@ -54,9 +60,13 @@ impl Memory {
         let mut contents = HashSet::new();
         for object in view.objects() {
             let object = object?;
+            if object.is_placeholder() {
+                continue;
+            }
             live_bytes += object.bytes().len() as u64;
             // A content that several objects share is kept once.
             if let Some((digest, length)) = object.content_digest()
+                && !object.lacks_content()
                 && contents.insert(digest)
             {
                 live_bytes += length;
@@ -65,11 +75,15 @@ impl Memory {
                 orphans += u64::from(view.entry_at(&self.suite().key_path(parent))?.is_none());
             }
         }
+        let gaps = self.inner.store().gaps();
         let (segments, log_bytes) = self.inner.writing.lock().log.size();
         Ok(Stats {
             objects: view.len(),
             history: self.history_len(),
             commits: self.inner.store().kept() as u64,
+            thinned: gaps.iter().map(|gap| gap.count).sum(),
+            gaps: gaps.len() as u64,
+            erased: self.inner.store().records.erased(),
             snapshots: self.snapshots().len() as u64,
             segments: segments as u64,
             log_bytes,

@@ -42,6 +42,10 @@ pub(super) fn digest(view: &View, id: &Id) -> Result<Option<SubtreeDigest>> {
     let Some(top) = view.entry_at(&view.key(id))? else {
         return Ok(None);
     };
+    // What was erased may have been below: then no digest of this state can be told to be right.
+    if view.store.records.erased() > 0 && view.index(Family::Children)?.erased() > 0 {
+        return Ok(None);
+    }
     let mut kept = view.inner.subtrees.kept.lock();
     let mut known = match kept.take() {
         Some((older, known)) if older.root == view.root() => known,

@@ -1,6 +1,7 @@
 //! Tests of the engine as a library, in memory and on a folder.
 mod chain;
 mod damage;
+mod erase;
 mod gc;
 mod groups;
 mod latent_defects;

@@ -145,7 +145,12 @@ pub(super) fn examine(
             options.check_stop()
         };
         match rebuild(disk, known, &step) {
-            Ok((commits, versions)) => (report.commits, report.versions) = (commits, versions),
+            Ok(store) => {
+                report.commits = store.kept() as u64;
+                report.versions = store.records.versions();
+                report.erased = store.records.erased();
+                report.thinned = store.gaps().iter().map(|gap| gap.count).sum();
+            }
             Err(error) if error.code() == "interrupted" => return Err(error),
             Err(error) => {
                 let what = error.to_string();
@@ -181,7 +186,8 @@ fn check_contents(store: &Store, batch: &Batch) -> Result<()> {
         let Some((content, _)) = object.content_digest() else {
             continue;
         };
-        if store.records.find_content(content)?.is_none() {
+        let is_erased = || store.records.erasure(content.as_bytes());
+        if store.records.find_content(content)?.is_none() && is_erased()?.is_none() {
             return Err(Error::corrupt(format!(
                 "the content {content} of {} is missing",
                 object.id()
@@ -191,12 +197,12 @@ fn check_contents(store: &Store, batch: &Batch) -> Result<()> {
     Ok(())
 }
 
-/// Replays the log into a store of its own, through positional reads; returns commits and versions.
+/// Replays the log into a store of its own, through positional reads.
 fn rebuild(
     disk: &Arc<dyn Disk>,
     known: Option<&CommitEntry>,
     step: &dyn Fn(u64) -> Result<()>,
-) -> Result<(u64, u64)> {
+) -> Result<Store> {
     let log_options = LogOptions {
         map: false,
         ..LogOptions::default()
@@ -221,5 +227,5 @@ fn rebuild(
             )));
         }
     }
-    Ok((store.kept() as u64, store.records.versions()))
+    Ok(store)
 }

@@ -11,9 +11,10 @@ use std::sync::Arc;
 use crate::digest::{Domain, KeyPath, ObjectDigest, Root, SubtreeDigest};
 use crate::error::Result;
 use crate::object::{Commit, Id, Object, Time};
-use crate::store::{CommitEntry, Store, erased_error};
+use crate::store::{CommitEntry, Store};
 use crate::trie::{self, Entry, NoSource, Trie};
 
+use super::erase::erased_by;
 use super::index::Family;
 use super::memory::Inner;
 use super::query::{Matches, Query};
@@ -139,7 +140,8 @@ impl View {
         };
         let object = self.load(&entry)?;
         if object.is_placeholder() {
-            return Err(erased_error(format_args!("the version of '{id}' in this state")));
+            let what = format!("the version of '{id}' in this state");
+            return Err(erased_by(&self.store, &what, object.erased_by()));
         }
         // Two ids with one key path would be a collision of the hash: the other id is not this one.
         Ok((object.id() == id.as_str()).then_some(object))
@@ -211,7 +213,8 @@ impl View {
         Matches::find(self, query)
     }
 
-    /// Every object, in the order of the trie, without an index and without holding more than one.
+    /// Every object, in the order of the trie, without an index and without holding more than one. In the place of what
+    /// was erased there is a placeholder ([`Object::is_placeholder`]).
     pub fn objects(&self) -> Objects {
         Objects {
             view: self.clone(),
@@ -220,8 +223,8 @@ impl View {
         }
     }
 
-    /// The digest of `id` and everything below it; `None` if there is no such object. Cold, it reads the
-    /// whole subtree; afterwards only what changed.
+    /// The digest of `id` and everything below it; `None` if there is no such object, or if an object of this state was
+    /// erased, which may have been below. Cold, it reads the whole subtree; afterwards only what changed.
     ///
     /// # Errors
     /// As [`Self::get`].

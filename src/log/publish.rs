@@ -13,6 +13,7 @@
 
 use super::append::new_nonce;
 use super::batch::Locator;
+use super::catch_up::FIRST_OFFSET;
 use super::manifest::{SegmentEnd, SegmentEntry};
 use super::reader::SegmentFile;
 use super::rewrite::{NewFile, NewPlace, Rewritten, not_as_written};
@@ -40,7 +41,8 @@ impl Log {
     /// removes them. What was appended behind the cut stays. Afterwards this handle is as after [`Log::reopen`].
     ///
     /// # Errors
-    /// `Internal` if the rewrite is of another store, or the log was rewritten since it began: nothing is changed then.
+    /// `Internal` if the rewrite is of another store, or the log was rewritten since it began, or something was appended
+    /// behind one that moves the head: nothing is changed then.
     /// Any other error leaves it unknown whether the rewrite is published, and this handle refuses to write from then
     /// on with `Poisoned`.
     ///
@@ -53,6 +55,13 @@ impl Log {
         let is_ours = plan.epoch == self.manifest.epoch && self.manifest.sealed().starts_with(&plan.replaced);
         if !is_ours {
             return Err(Error::internal("the log was rewritten since this rewrite began"));
+        }
+        let is_behind =
+            self.manifest.sealed().len() > plan.replaced.len() || self.cursor.offset > FIRST_OFFSET;
+        if rewritten.moved_to.is_some() && is_behind {
+            return Err(Error::internal(
+                "something was appended behind a rewrite that moves the head",
+            ));
         }
         self.poison_on_error(|log| log.publish_files(lock, rewritten))
     }
@@ -88,7 +97,8 @@ impl Log {
         let active = SegmentEntry::active(header.id, self.cursor.batch + 1);
         self.publish_manifest(self.manifest.epoch + 1, entries, active)?;
         self.enter_new(header.id)?;
-        self.mark_durable(self.head_mark(live.as_ref(), None))?;
+        let head = rewritten.moved_to;
+        self.mark_durable(head.unwrap_or_else(|| self.head_mark(live.as_ref(), None)))?;
         // INVARIANT PUB-2: only now.
         self.remove_leftovers(Some(&rewritten.plan.alone))?;
         self.reopen()?;

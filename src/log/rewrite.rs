@@ -2,7 +2,8 @@
 //!
 //! A rewrite has a *cut*: the last batch that is sealed when it begins. What is up to the cut never changes any more, so
 //! the new segments are written without the writer's lock, for as long as that takes, while others append behind the
-//! cut. [`Log::publish`] then puts them in the place of the old ones, in one step.
+//! cut. [`Log::publish`] then puts them in the place of the old ones, in one step. A rewrite that nobody appended behind
+//! may end with a new head: it is committed by that same step, or not at all.
 //!
 //! # Layer
 //! L2. What the new batches hold is for others: the log checks that they are whole and end with the head of the cut.
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::append::{check_current, new_nonce};
-use super::batch::{BatchBuilder, Continue, encode_group};
+use super::batch::{BatchBuilder, Continue, HeadMark, encode_group};
 use super::catch_up::FIRST_OFFSET;
 use super::frame::FrameSeed;
 use super::manifest::SegmentEntry;
@@ -62,6 +63,8 @@ pub struct Rewrite {
     /// What is still to be written, at the end of the last file.
     buffer: Vec<u8>,
     failed: bool,
+    /// The head that it ends with, if that is another than the log has.
+    moved_to: Option<HeadMark>,
 }
 
 /// What a rewrite replaces.
@@ -104,6 +107,7 @@ pub(super) struct NewFile {
 pub struct Rewritten {
     pub(super) files: NewFiles,
     pub(super) plan: Plan,
+    pub(super) moved_to: Option<HeadMark>,
 }
 
 impl Log {
@@ -162,6 +166,7 @@ impl Log {
             segment_bytes_max: self.options.segment_bytes_max,
             buffer: Vec::new(),
             failed: false,
+            moved_to: None,
         })
     }
 }
@@ -213,17 +218,23 @@ impl Rewrite {
         placed
     }
 
+    /// Says that the last batch moves the head: publishing the rewrite commits it, in the same step. Nothing may be
+    /// appended behind the cut until then.
+    pub fn moves_head(&mut self, head: HeadMark) {
+        self.moved_to = Some(head);
+    }
+
     /// Makes the new segments durable, and reads all of them back.
     ///
     /// # Errors
-    /// `InvalidInput` if nothing was pushed, or if the last batch has another head than the log has at the cut; `Io` if
-    /// writing failed, or if a file does not read back as it was written.
+    /// `InvalidInput` if nothing was pushed, or if the last batch has another head than the log has at the cut (or than
+    /// [`Self::moves_head`] was told); `Io` if writing failed, or if a file does not read back as it was written.
     pub fn finish(mut self) -> Result<Rewritten> {
         self.check_whole()?;
         let last = self.files.list.last().map(|file| file.last_commit);
-        if last != Some(self.plan.commit) {
+        if last != Some(self.moved_to.map_or(self.plan.commit, |head| head.commit)) {
             return Err(Error::invalid(
-                "a rewrite must end with the head that it began with",
+                "a rewrite must end with the head that it began with, or with the one that it moves to",
             ));
         }
         self.write_buffer()?;
@@ -237,6 +248,7 @@ impl Rewrite {
         Ok(Rewritten {
             files: self.files,
             plan: self.plan,
+            moved_to: self.moved_to,
         })
     }
 

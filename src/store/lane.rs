@@ -23,7 +23,8 @@ impl Store {
         })
     }
 
-    /// The newest commit of the lane that is neither an undo nor a redo, and not undone.
+    /// The newest commit of the lane that is neither an undo nor a redo, and not undone. What was erased does not come
+    /// back, so an erasure is passed over.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -35,7 +36,7 @@ impl Store {
             match (entry.commit.op.as_str(), entry.commit.target) {
                 ("undo", Some(target)) if !redone.remove(&target) => drop(undone.insert(target)),
                 ("redo", Some(target)) => drop(redone.insert(target)),
-                ("undo", Some(_)) => {}
+                ("undo", Some(_)) | ("erase", _) => {}
                 _ if undone.contains(&entry.digest) => {}
                 _ => return Ok(Some(entry)),
             }

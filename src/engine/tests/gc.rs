@@ -13,7 +13,7 @@ use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::SimDisk;
 use crate::{ErrorKind, Result};
 
-const HOUR: i64 = 3_600_000_000;
+pub(super) const HOUR: i64 = 3_600_000_000;
 
 /// A clock that goes on by a step each time it is asked.
 struct Ticking {
@@ -27,19 +27,19 @@ impl Clock for Ticking {
     }
 }
 
-fn options(step: i64) -> Options {
+pub(super) fn options(step: i64) -> Options {
     let now = AtomicI64::new(1_700_000_000_000_000);
     Options::new()
         .clock(Arc::new(Ticking { now, step }))
         .segment_bytes_max(64 << 10)
 }
 
-fn on_disk(disk: &SimDisk, options: Options, create: bool) -> Result<Memory> {
+pub(super) fn on_disk(disk: &SimDisk, options: Options, create: bool) -> Result<Memory> {
     Memory::on_disk(Arc::new(disk.clone()) as Arc<dyn Disk>, options, create, None)
 }
 
 /// Every object of a state with what is told of it.
-fn told(view: &View) -> BTreeMap<String, (String, Option<String>, Option<(Time, Time)>)> {
+pub(super) fn told(view: &View) -> BTreeMap<String, (String, Option<String>, Option<(Time, Time)>)> {
     let objects = view.objects().map(|object| object.unwrap());
     objects
         .map(|object| {
@@ -76,7 +76,7 @@ fn kept(memory: &Memory) -> Kept {
 }
 
 /// A history of puts, removals, snapshots, rollbacks and undos, with long contents, reasons and kept drafts among them.
-fn live(memory: &Memory, random: &mut SplitMix64, steps: u64) {
+pub(super) fn live(memory: &Memory, random: &mut SplitMix64, steps: u64) {
     for step in 0..steps {
         let name = format!("o/{}", random.below(12));
         let writer = Writer::new()
@@ -114,7 +114,7 @@ fn live(memory: &Memory, random: &mut SplitMix64, steps: u64) {
     }
 }
 
-fn tight() -> Retention {
+pub(super) fn tight() -> Retention {
     Retention {
         newest: 3,
         hourly: std::time::Duration::from_secs(5 * 3600),
@@ -229,9 +229,7 @@ fn gc_1_what_was_committed_meanwhile_keeps_what_it_needs() -> Result<()> {
         }
         Ok(kept)
     };
-    memory
-        .inner
-        .rewrite(&choose, &crate::store::Erasure::default(), false)?;
+    memory.inner.rewrite(&choose, false)?;
     assert_eq!(memory.view().root(), old.root());
     assert_eq!(told(&memory.view()).len(), 1);
     assert_eq!(told(&reader.refresh()?), told(&memory.view()));

@@ -14,29 +14,20 @@ use crate::store::rewritten::Erased;
 /// What is erased, and by which commit.
 #[derive(Default)]
 pub(crate) struct Erasure {
-    /// Ids of which every version goes.
-    pub(crate) ids: HashMap<String, CommitDigest>,
     /// Versions, contents and texts.
     pub(crate) digests: HashMap<[u8; DIGEST_LEN], CommitDigest>,
 }
 
 impl Erasure {
-    fn is_empty(&self) -> bool {
-        self.ids.is_empty() && self.digests.is_empty()
-    }
-
     /// What is to stand in the place of an object record, if it is erased.
     pub(super) fn of_object(&self, suite: HashSuite, body: &Bytes) -> Option<Erased> {
-        if self.is_empty() {
+        if self.digests.is_empty() {
             return None;
         }
         let digest = Object::hash(body, suite);
+        let by = *self.digests.get(digest.as_bytes())?;
         let object = Object::from_verified(body.clone(), digest);
-        let by = self
-            .ids
-            .get(object.id())
-            .or_else(|| self.digests.get(digest.as_bytes()));
-        by.map(|&by| erased(Some(suite.key_path(object.id())), digest, by))
+        Some(erased(Some(suite.key_path(object.id())), digest, by))
     }
 
     /// What is to stand in the place of a content or text record, if it is erased.

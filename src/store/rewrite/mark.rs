@@ -24,12 +24,23 @@ pub(crate) struct Live {
     /// Each with the first of the kept commits that needs it, counted from 0.
     places: HashMap<u64, u32>,
     versions: u64,
+    /// Whether what nobody needs stays as well.
+    everything: bool,
 }
 
 impl Live {
+    /// Keeps every record, each where it is.
+    pub(crate) fn everything() -> Self {
+        Self {
+            everything: true,
+            ..Self::default()
+        }
+    }
+
     /// The first kept commit that needs the record at `place`, counted from 0, or [`NO_COMMIT`]; `None` if nobody does.
     pub(super) fn first_need(&self, place: Locator) -> Option<u32> {
-        self.places.get(&place.to_u64()).copied()
+        let need = self.places.get(&place.to_u64()).copied();
+        need.or_else(|| self.everything.then_some(NO_COMMIT))
     }
 
     /// How many versions of objects are needed.

@@ -54,6 +54,15 @@ pub(crate) struct Plan<'a> {
 }
 
 impl Store {
+    /// Shows the batches of the log up to number `upto`, in order.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if one cannot be read; what `visit` returns.
+    pub(crate) fn read_log(&self, upto: u64, visit: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<()> {
+        let reader = self.records.reader();
+        reader.batches(&Position::START, upto, &mut |batch| visit(&batch))
+    }
+
     /// Writes the log up to `upto` anew into `sink`.
     ///
     /// # Errors
@@ -73,8 +82,7 @@ impl Store {
             gap_first: 0,
             roots: HashSet::new(),
         };
-        let reader = self.records.reader();
-        reader.batches(&Position::START, upto.batch, &mut |batch| rewriter.take(&batch))?;
+        self.read_log(upto.batch, &mut |batch| rewriter.take(batch))?;
         rewriter.finish()
     }
 }
