@@ -177,6 +177,7 @@ impl Inner {
         }
         // CMT-2: one batch holds all of a draft, and the log keeps a batch whole or not at all.
         let written = writing.append(batches, self.options.durability)?;
+        writing.tail_bytes += written.iter().map(super::verify::body_bytes).sum::<u64>();
         let mut heads = Vec::with_capacity(written.len());
         for (batch, (state, counts)) in written.iter().zip(states) {
             // CMT-1: append has returned, so the batch is durable (or the handle's durability says so).
@@ -331,6 +332,7 @@ impl Inner {
             });
             *request.answer.lock() = Some(answer);
         }
+        self.cover_if_due(writing, false);
     }
 
     /// Checks one draft against the tip and makes its batch; `None` if nothing is left to change.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::log::Position;
 use crate::object::Time;
-use crate::store::{Erasure, Live, Plan, Store};
+use crate::store::{self, Erasure, Live, Plan, Store};
 
 use super::DAY_MICROS;
 use super::memory::{Inner, Memory};
@@ -203,7 +203,11 @@ impl Inner {
                 .as_mut()
                 .ok_or_else(|| Error::internal("a rewrite without the writer's mutex"))?;
             writing.publish(rewritten)?;
+            // They are of the log before, and know digests of what is gone.
+            store::remove_checkpoints(&*self.disk)?;
             self.load(writing)?;
+            self.begin(writing)?;
+            self.cover_if_due(writing, true);
             Ok(Some(report))
         })();
         if let Some(writing) = &mut held {

@@ -247,5 +247,9 @@ impl Drop for Inner {
     fn drop(&mut self) {
         // A host that cares calls `close`; nobody is left to take this error.
         drop(self.writing.get_mut().sync());
+        // Nobody else can hold it any more.
+        if let Some(mut writing) = self.writing.try_lock() {
+            self.cover_if_due(&mut writing, true);
+        }
     }
 }

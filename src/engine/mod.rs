@@ -8,7 +8,8 @@
 //! 2. Appending a batch: a commit, a snapshot, a kept draft.
 //! 3. Recovery by a writer that finds a tail it cannot trust.
 //! 4. Rotation to a new segment.
-//! 5. Writing the log anew: garbage collection, erasure.
+//! 5. Making a checkpoint, after a commit or when a handle is closed.
+//! 6. Writing the log anew: garbage collection and erasure.
 //!
 //! All of it is the log's work; what a crash leaves after each step is in docs/durability.md. Reading, refreshing
 //! and verifying change nothing.
@@ -18,6 +19,7 @@
 
 mod attempt;
 mod commit;
+mod covering;
 mod draft;
 mod erase;
 mod gc;

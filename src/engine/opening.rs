@@ -56,7 +56,9 @@ impl Memory {
     /// # Errors
     /// `Io` if the operating system has no random bytes to give.
     pub fn in_memory() -> Result<Self> {
-        Self::on_disk(Arc::new(MemDisk::new()), Options::new(), true, None)
+        // Nobody can open it again.
+        let options = Options::new().checkpoints(false);
+        Self::on_disk(Arc::new(MemDisk::new()), options, true, None)
     }
 
     /// A memory in this process whose ids collide at will.

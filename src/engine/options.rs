@@ -83,6 +83,7 @@ pub struct Options {
     pub(super) progress: Option<ProgressListener>,
     pub(super) stop: Option<Arc<AtomicBool>>,
     pub(super) segment_bytes_max: u32,
+    pub(super) checkpoints: bool,
     /// Matches that a query without an index holds at once.
     pub(super) scan_window: usize,
     /// Another suite than the store's hash gives, for tests of collisions.
@@ -106,6 +107,7 @@ impl Default for Options {
             progress: None,
             stop: None,
             segment_bytes_max: 64 << 20,
+            checkpoints: true,
             scan_window: 1 << 17,
             suite: None,
         }
@@ -228,6 +230,14 @@ impl Options {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether checkpoints are used and made (the default): they spare a process that opens the store from reading the whole
+    /// log. They are derived: without them everything is the same, but for time.
+    #[must_use]
+    pub fn checkpoints(mut self, checkpoints: bool) -> Self {
+        self.checkpoints = checkpoints;
+        self
     }
 
     /// The largest segment of the log in bytes, between 64 KiB and 1 GiB. Default: 64 MiB.

@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::object::Time;
 use crate::store::Store;
 
-const HOUR: Duration = Duration::from_secs(3_600);
-const DAY: Duration = Duration::from_secs(86_400);
+const HOUR: Duration = Duration::from_hours(1);
+const DAY: Duration = Duration::from_hours(24);
 
 /// How much of history is kept. What lies between the kept commits is thinned: their digests stay in the chain, their
 /// states go, and so do versions that no kept state has.

@@ -86,14 +86,6 @@ impl Inner {
         })
     }
 
-    /// The references, newest first.
-    fn newest_references(&self, store: &Store) -> Vec<Reference> {
-        let references = store.references();
-        let mut entries: Vec<_> = references.iter().collect();
-        entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.batch));
-        entries.into_iter().map(|entry| entry.reference.clone()).collect()
-    }
-
     /// A reference as `writer` makes it now.
     pub(super) fn reference(
         &self,
@@ -197,6 +189,14 @@ impl Inner {
     }
 }
 
+/// The references, newest first.
+fn newest_references(store: &Store) -> Vec<Reference> {
+    let references = store.references();
+    let mut entries: Vec<_> = references.iter().collect();
+    entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.batch));
+    entries.into_iter().map(|entry| entry.reference.clone()).collect()
+}
+
 impl Memory {
     /// Takes a snapshot of the head: named, or in the writer's ring. Costs the same at any size.
     ///
@@ -227,7 +227,7 @@ impl Memory {
     /// All snapshots, newest first: named ones and those of every lane's ring.
     pub fn snapshots(&self) -> Vec<SnapshotInfo> {
         let store = self.inner.store();
-        let references = self.inner.newest_references(&store).into_iter();
+        let references = newest_references(&store).into_iter();
         references
             .filter(|reference| reference.name.class() == ReferenceClass::Snapshots)
             .filter_map(|reference| self.inner.snapshot_info(&store, &reference))
@@ -245,10 +245,6 @@ impl Memory {
             reason: self.inner.reason(reference.reason),
         };
         let store = self.inner.store();
-        self.inner
-            .newest_references(&store)
-            .into_iter()
-            .map(info)
-            .collect()
+        newest_references(&store).into_iter().map(info).collect()
     }
 }

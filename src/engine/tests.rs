@@ -1,5 +1,6 @@
 //! Tests of the engine as a library, in memory and on a folder.
 mod chain;
+mod covering;
 mod damage;
 mod erase;
 mod gc;

@@ -15,7 +15,7 @@ use crate::disk::{Disk, FileDisk};
 use crate::error::{Error, Result};
 use crate::log::{Batch, CheckItem, Log, LogOptions, Mode, RecordKind, Severity};
 use crate::object::Object;
-use crate::store::{CommitEntry, Store};
+use crate::store::{self, CommitEntry, LogId, Store};
 
 use super::memory::Memory;
 use super::options::{Options, Progress};
@@ -138,6 +138,7 @@ pub(super) fn examine(
         Ok(ControlFlow::Continue(()))
     })?;
     report.bytes = files.bytes;
+    check_checkpoints(disk, options, &mut report)?;
     tell("verify files", total);
     if depth == VerifyDepth::Full {
         let step = |done| {
@@ -167,6 +168,25 @@ pub(super) fn examine(
     }
     report.ok = report.damage.is_empty();
     Ok(report)
+}
+
+/// Checks every checkpoint whole; what is wrong with one costs nothing.
+fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut VerifyReport) -> Result<()> {
+    let log = match Log::open(Arc::clone(disk), Mode::ReadOnly, LogOptions::default()) {
+        Ok(log) => LogId::of(&log),
+        // Its damage is in the report already.
+        Err(error) if error.is_corruption() => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let mut step = |_| options.check_stop();
+    for found in store::check_checkpoints(&**disk, log, &mut step)? {
+        report.derived.push(Finding {
+            file: found.file,
+            offset: Some(found.offset),
+            what: found.message,
+        });
+    }
+    Ok(())
 }
 
 /// The bytes of the records of a batch.
@@ -219,13 +239,13 @@ fn rebuild(
     })?;
     step(u64::MAX)?;
     store.head()?;
-    if let Some(known) = known {
-        if store.by_digest(known.digest)?.is_none() {
-            let seq = known.seq();
-            return Err(Error::corrupt(format!(
-                "commit {seq} was acknowledged to this handle and is not in the log: its end is lost or replaced"
-            )));
-        }
+    if let Some(known) = known
+        && store.by_digest(known.digest)?.is_none()
+    {
+        let seq = known.seq();
+        return Err(Error::corrupt(format!(
+            "commit {seq} was acknowledged to this handle and is not in the log: its end is lost or replaced"
+        )));
     }
     Ok(store)
 }

@@ -29,6 +29,10 @@ pub(super) struct Writing {
     lock: Option<WriteLock>,
     /// Since when something is written but not synced.
     unsynced: Option<Instant>,
+    /// Bytes of records that were taken in since the newest checkpoint.
+    pub(super) tail_bytes: u64,
+    /// Whether all that was taken in is known to be durable.
+    proven: bool,
 }
 
 impl Writing {
@@ -37,7 +41,14 @@ impl Writing {
             log,
             lock: None,
             unsynced: None,
+            tail_bytes: 0,
+            proven: false,
         }
+    }
+
+    /// Whether everything that was taken in is durable.
+    pub(super) fn is_proven(&self) -> bool {
+        self.proven && self.unsynced.is_none() && self.log.is_usable()
     }
 
     pub(super) fn has_lock(&self) -> bool {
@@ -148,7 +159,14 @@ impl Inner {
         let Writing { log, lock, .. } = writing;
         let lock = lock.as_ref().ok_or_else(without_lock)?;
         let store = self.store();
-        log.prepare(lock, &mut |batch| self.take_in(&store, &batch))
+        let mut bytes = 0;
+        let prepared = log.prepare(lock, &mut |batch| {
+            bytes += super::verify::body_bytes(&batch);
+            self.take_in(&store, &batch)
+        });
+        writing.tail_bytes += bytes;
+        writing.proven = prepared.is_ok();
+        prepared
     }
 
     /// Whether memory holds what the log does: if taking in a batch failed, nothing may be built on either.
@@ -167,6 +185,7 @@ impl Inner {
         self.begin(&mut writing)?;
         let outcome = work(&mut writing);
         writing.release(self.options.exclusive);
+        self.cover_if_due(&mut writing, false);
         outcome
     }
 
@@ -191,7 +210,13 @@ impl Inner {
         let store = self.store();
         match self.read_on(&mut writing.log, &mut |batch| self.take_in(&store, batch)) {
             Err(error) if error.code() == REWRITTEN => self.load(writing),
-            other => other,
+            Err(error) => Err(error),
+            Ok(bytes) => {
+                writing.tail_bytes += bytes;
+                // A reader's end of the log may yet be lost; a lock that is held means that it is this handle's own.
+                writing.proven &= bytes == 0;
+                Ok(())
+            }
         }
     }
 
@@ -200,16 +225,20 @@ impl Inner {
     pub(super) fn load(&self, writing: &mut Writing) -> Result<()> {
         let before = self.store().head().ok();
         let log = &mut writing.log;
+        (writing.tail_bytes, writing.proven) = (0, false);
         let mut result = Err(Error::internal("the log was not read"));
         // Somebody may rewrite it again while it is read.
         for _ in 0..LOADS {
             log.reopen()?;
-            let store = Store::new(self.store().suite, log.reader());
-            result = self.read_on(log, &mut |batch| store.apply(batch, None).map(drop));
-            match &result {
-                Err(error) if error.code() == REWRITTEN => {}
-                Err(_) => break,
-                Ok(()) => {
+            let read = self.newest_store(log).and_then(|store| {
+                let bytes = self.read_on(log, &mut |batch| store.apply(batch, None).map(drop))?;
+                Ok((store, bytes))
+            });
+            match read {
+                Err(error) if error.code() == REWRITTEN => result = Err(error),
+                Err(error) => return Err(error),
+                Ok((store, bytes)) => {
+                    writing.tail_bytes = bytes;
                     self.indexes.clear();
                     self.subtrees.clear();
                     let head = store.head()?;
@@ -217,15 +246,16 @@ impl Inner {
                     if before.is_some_and(|before| before.digest != head.digest) {
                         self.notify(&head);
                     }
-                    break;
+                    return Ok(());
                 }
             }
         }
         result
     }
 
-    /// Hands the batches that are new to `visit`, and notes what is wrong with the end of the log.
-    fn read_on(&self, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<()> {
+    /// Hands the batches that are new to `visit`, and notes what is wrong with the end of the log; returns the bytes of
+    /// their records.
+    fn read_on(&self, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<u64> {
         let (mut done, total) = (0, log.size().1);
         let tell = |done: u64| {
             if let Some(progress) = &self.options.progress {
@@ -253,7 +283,7 @@ impl Inner {
                 tail.torn_bytes
             ));
         }
-        Ok(())
+        Ok(done)
     }
 
     /// Notes something that the owner should know, once.

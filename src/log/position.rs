@@ -12,10 +12,10 @@ use super::catch_up::{FIRST_OFFSET, TRIES};
 use super::epoch::rewritten;
 use super::frame::{FRAME_ALIGNMENT, RecordKind, framed_bytes};
 use super::manifest::{MANIFEST_NAME, SegmentEntry};
-use super::reader::SegmentFile;
+use super::reader::{LogReader, SegmentFile};
 use super::scan::Chain;
 use super::seal::{SEAL_BYTES, Seal};
-use super::segment::SEGMENT_BYTES_LIMIT;
+use super::segment::{SEGMENT_BYTES_LIMIT, segment_name};
 use super::{Log, damage, read_manifest};
 use crate::digest::CommitDigest;
 use crate::error::{Error, Result};
@@ -140,6 +140,37 @@ impl Log {
 /// Where the frame of the seal starts that ends at `offset`.
 fn seal_before(offset: u64) -> u64 {
     offset.saturating_sub(framed_bytes(SEAL_BYTES) as u64)
+}
+
+impl LogReader {
+    /// The place behind the batch that holds the record at `place`.
+    ///
+    /// # Errors
+    /// `Corrupt` if what is there are not whole records up to a seal; `Io`.
+    pub fn position_behind(&self, place: Locator) -> Result<Position> {
+        let mut at = place;
+        loop {
+            let record = self.read(at)?;
+            at = record.next();
+            if record.kind != RecordKind::Seal {
+                continue;
+            }
+            let (seal, digest) = Seal::decode(&record.body).ok_or_else(|| {
+                damage(
+                    &segment_name(at.segment()),
+                    record.locator.offset(),
+                    "it is no seal",
+                )
+            })?;
+            return Ok(Position {
+                segment: at.segment(),
+                offset: at.offset(),
+                batch: seal.batch,
+                digest: *digest.as_bytes(),
+                commit: seal.commit,
+            });
+        }
+    }
 }
 
 impl SegmentFile {

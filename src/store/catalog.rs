@@ -39,10 +39,17 @@ impl Catalog {
         }
     }
 
-    /// When an id that the newest state does not have was first written; CTL-3 must be settled.
+    /// When an id was first written that the newest state does not have (CTL-3).
     pub(super) fn first_written(&self, key: &KeyPath) -> Option<i64> {
-        debug_assert!(self.left.is_empty(), "CTL-3");
         self.unlinked.get(key).copied()
+    }
+
+    /// All ids that were unlinked, with the time at which they were first written.
+    pub(super) fn all_first_written(&self) -> Vec<(KeyPath, i64)> {
+        self.unlinked
+            .iter()
+            .map(|(key, created)| (*key, *created))
+            .collect()
     }
 
     /// The states that rollbacks left and that are not looked through yet, each with the one after it.

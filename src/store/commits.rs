@@ -108,10 +108,6 @@ impl Line {
         self.kept.len()
     }
 
-    pub(super) fn last(&self) -> Option<&Arc<CommitEntry>> {
-        self.kept.last()
-    }
-
     pub(super) fn get(&self, index: usize) -> Option<&Arc<CommitEntry>> {
         self.kept.get(index)
     }
@@ -138,8 +134,13 @@ impl Line {
     }
 
     /// For each root from `low` to `high`, the newest commit that has it.
-    pub(super) fn roots_between(&self, low: Root, high: Root) -> Vec<usize> {
-        self.by_root.range(low..=high).map(|(_, &index)| index).collect()
+    pub(super) fn roots_between(&self, low: Root, high: Root) -> Vec<(Root, usize)> {
+        let range = self.by_root.range(low..=high);
+        range.map(|(&root, &index)| (root, index)).collect()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<CommitEntry>> {
+        self.kept.iter()
     }
 
     pub(super) fn gaps(&self) -> &[Gap] {

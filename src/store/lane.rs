@@ -10,17 +10,32 @@ use crate::digest::CommitDigest;
 use crate::error::Result;
 
 use super::Store;
+use super::base::lane_number;
 use super::commits::CommitEntry;
 
 impl Store {
     /// The commits of a lane, newest first, but for the first commit of all.
     fn of_lane<'a>(&'a self, lane: &'a str) -> impl Iterator<Item = Result<Arc<CommitEntry>>> + 'a {
-        let entries = (0..self.kept()).rev().map(|index| self.commit_at(index));
-        entries.filter_map(Result::transpose).filter(move |entry| {
+        let number = lane_number(lane);
+        let indexes = (0..self.kept()).rev();
+        let entries = indexes.filter_map(move |index| match self.may_be_of_lane(index, number) {
+            Ok(true) => self.commit_at(index).transpose(),
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
+        });
+        entries.filter(move |entry| {
             entry.as_ref().map_or(true, |entry| {
                 entry.lane() == lane && entry.commit.op.as_str() != "init"
             })
         })
+    }
+
+    /// Whether the commit at this place of the line may be of the lane with this number: without reading it.
+    fn may_be_of_lane(&self, index: usize, number: u64) -> Result<bool> {
+        match self.base.as_ref().filter(|base| index < base.len()) {
+            Some(base) => Ok(base.row(index)?.lane == number),
+            None => Ok(true),
+        }
     }
 
     /// The newest commit of the lane that is neither an undo nor a redo, and not undone. What was erased does not come

@@ -10,6 +10,7 @@
 //! - STO-1: a commit is taken in only if its parent, number, time, history root and root come out as it says.
 //! - STO-2: what is published is in the log; nothing in memory is ahead of it.
 
+mod base;
 mod catalog;
 #[cfg_attr(
     not(test),
@@ -17,6 +18,7 @@ mod catalog;
 )]
 mod checkpoint;
 mod commits;
+mod cover;
 mod lane;
 mod records;
 mod references;
@@ -26,18 +28,25 @@ mod rewritten;
 mod states;
 mod versions;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
-use parking_lot::{MappedRwLockReadGuard, RwLock, RwLockReadGuard};
+use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
 
-use crate::digest::{CommitDigest, HashSuite, Root};
+use crate::digest::{CommitDigest, HashSuite, KeyPath, Root};
 use crate::error::{Error, Result};
 use crate::log::{Batch, LogReader};
 use crate::object::{HistoryTree, Time};
 use crate::trie::Entry;
 
+use base::Base;
+pub(crate) use base::Reread;
 use catalog::Catalog;
+use checkpoint::Checkpoint;
+pub(crate) use checkpoint::{
+    LogId, check as check_checkpoints, open_newest, remove_all as remove_checkpoints,
+};
 pub use commits::ChangeCounts;
 pub(crate) use commits::{CommitEntry, Gap, lane_of};
 pub(crate) use records::{Records, erased_error};
@@ -45,23 +54,68 @@ pub(crate) use references::{RING, ReferenceEntry, References};
 pub(crate) use replay::StagedState;
 pub(crate) use rewrite::{Erasure, Live, Plan};
 pub(crate) use states::BothStores;
+use states::Loaded;
 
 /// What is shared by all readers and the one writer of this process.
 pub(crate) struct Store {
     pub(crate) suite: HashSuite,
     pub(crate) records: Records,
+    /// The log up to a position; the rest is what was taken in since.
+    base: Option<Arc<Base>>,
     catalog: RwLock<Catalog>,
     head: ArcSwapOption<CommitEntry>,
+    loaded: Mutex<Loaded>,
 }
 
 impl Store {
+    /// Nothing is taken in yet.
     pub(crate) fn new(suite: HashSuite, reader: LogReader) -> Self {
+        Self::with_base(suite, reader, None, Catalog::new(suite))
+    }
+
+    fn with_base(suite: HashSuite, reader: LogReader, base: Option<Arc<Base>>, catalog: Catalog) -> Self {
         Self {
             suite,
-            records: Records::new(suite, reader),
-            catalog: RwLock::new(Catalog::new(suite)),
+            records: Records::new(suite, reader, base.clone()),
+            base,
+            catalog: RwLock::new(catalog),
             head: ArcSwapOption::empty(),
+            loaded: Mutex::default(),
         }
+    }
+
+    /// The log up to the position of a checkpoint is taken in; `reread` reads it instead if that is damaged.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the newest commit or a reference cannot be read.
+    pub(crate) fn with_checkpoint(
+        suite: HashSuite,
+        reader: LogReader,
+        checkpoint: Checkpoint,
+        reread: Reread,
+    ) -> Result<Self> {
+        let base = Arc::new(Base::new(checkpoint, reread));
+        let mut catalog = Catalog::new(suite);
+        catalog.history = base.history()?;
+        for gap in base.gaps()? {
+            catalog.line.push_gap(gap);
+        }
+        for (batch, reference) in base.references()? {
+            catalog.references.push(reference, batch);
+        }
+        let store = Self::with_base(suite, reader, Some(base), catalog);
+        let newest = store.kept().checked_sub(1);
+        let head = newest.map_or(Ok(None), |newest| store.commit_at(newest))?;
+        if let Some(head) = &head {
+            store.state(head)?;
+        }
+        store.head.store(head);
+        Ok(store)
+    }
+
+    /// How many commits the checkpoint has.
+    fn base_len(&self) -> usize {
+        self.base.as_ref().map_or(0, |base| base.len())
     }
 
     /// The newest commit.
@@ -81,7 +135,7 @@ impl Store {
 
     /// How many commits are kept.
     pub(crate) fn kept(&self) -> usize {
-        self.catalog.read_recursive().line.len()
+        self.base_len() + self.catalog.read_recursive().line.len()
     }
 
     /// The kept commit at a place in the line, oldest first.
@@ -89,7 +143,13 @@ impl Store {
     /// # Errors
     /// `Corrupt` or `Io` if its record cannot be read.
     pub(crate) fn commit_at(&self, index: usize) -> Result<Option<Arc<CommitEntry>>> {
-        Ok(self.catalog.read_recursive().line.get(index).cloned())
+        match &self.base {
+            Some(base) if index < base.len() => self.loaded_commit(base, index).map(Some),
+            _ => {
+                let newer = index - self.base_len();
+                Ok(self.catalog.read_recursive().line.get(newer).cloned())
+            }
+        }
     }
 
     /// The place in the line of commit `seq`; if it is not kept, that of the next one that is.
@@ -97,7 +157,17 @@ impl Store {
     /// # Errors
     /// As [`Self::commit_at`].
     pub(crate) fn position(&self, seq: u64) -> Result<std::result::Result<usize, usize>> {
-        Ok(self.catalog.read_recursive().line.position(seq))
+        let base_len = self.base_len();
+        let newer = self.catalog.read_recursive().line.position(seq);
+        match (newer, &self.base) {
+            (Err(0), Some(base)) => {
+                let index = base.first_where(|row| row.seq >= seq)?;
+                let found = index < base_len && base.row(index)?.seq == seq;
+                Ok(if found { Ok(index) } else { Err(index) })
+            }
+            (Ok(index), _) => Ok(Ok(base_len + index)),
+            (Err(index), _) => Ok(Err(base_len + index)),
+        }
     }
 
     /// The kept commit `seq`.
@@ -116,7 +186,12 @@ impl Store {
     /// # Errors
     /// As [`Self::commit_at`].
     pub(crate) fn by_digest(&self, digest: CommitDigest) -> Result<Option<Arc<CommitEntry>>> {
-        let index = self.catalog.read_recursive().line.by_digest(digest);
+        let newer = self.catalog.read_recursive().line.by_digest(digest);
+        let index = match (newer, &self.base) {
+            (Some(index), _) => Some(self.base_len() + index),
+            (None, Some(base)) => base.by_digest(digest)?,
+            (None, None) => None,
+        };
         index.map_or(Ok(None), |index| self.commit_at(index))
     }
 
@@ -125,7 +200,12 @@ impl Store {
     /// # Errors
     /// As [`Self::commit_at`].
     pub(crate) fn by_root(&self, root: Root) -> Result<Option<Arc<CommitEntry>>> {
-        let index = self.catalog.read_recursive().line.by_root(root);
+        let newer = self.catalog.read_recursive().line.by_root(root);
+        let index = match (newer, &self.base) {
+            (Some(index), _) => Some(self.base_len() + index),
+            (None, Some(base)) => base.by_root(root, base.len())?,
+            (None, None) => None,
+        };
         index.map_or(Ok(None), |index| self.commit_at(index))
     }
 
@@ -189,13 +269,53 @@ impl Store {
     }
 
     /// Places in the line of the kept commits whose digest lies between the two.
+    ///
+    /// # Errors
+    /// As [`Self::commit_at`].
     pub(crate) fn commits_between(&self, low: CommitDigest, high: CommitDigest) -> Result<Vec<usize>> {
-        Ok(self.catalog.read_recursive().line.commits_between(low, high))
+        let mut found = match &self.base {
+            Some(base) => base.rows_between(false, low.as_bytes(), high.as_bytes())?,
+            None => Vec::new(),
+        };
+        let newer = self.catalog.read_recursive().line.commits_between(low, high);
+        found.extend(newer.into_iter().map(|index| self.base_len() + index));
+        Ok(found)
     }
 
     /// For each root between the two, the place in the line of the newest commit that has it.
+    ///
+    /// # Errors
+    /// As [`Self::commit_at`].
     pub(crate) fn roots_between(&self, low: Root, high: Root) -> Result<Vec<usize>> {
-        Ok(self.catalog.read_recursive().line.roots_between(low, high))
+        let mut newest = BTreeMap::new();
+        if let Some(base) = &self.base {
+            for index in base.rows_between(true, low.as_bytes(), high.as_bytes())? {
+                newest.insert(base.row(index)?.root, index);
+            }
+        }
+        let newer = self.catalog.read_recursive().line.roots_between(low, high);
+        for (root, index) in newer {
+            newest.insert(root, self.base_len() + index);
+        }
+        Ok(newest.into_values().collect())
+    }
+
+    /// When an id was first written that the newest state does not have.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a checkpoint cannot be read.
+    fn first_written(&self, key: &KeyPath) -> Result<Option<i64>> {
+        if let Some(created) = self.catalog.read_recursive().first_written(key) {
+            return Ok(Some(created));
+        }
+        self.base
+            .as_ref()
+            .map_or(Ok(None), |base| base.first_written(key))
+    }
+
+    /// What is known without the checkpoint of when ids were first written.
+    fn first_written_overlay(&self) -> Vec<(KeyPath, i64)> {
+        self.catalog.read_recursive().all_first_written()
     }
 
     /// The runs of commits that were thinned, oldest first.

@@ -8,6 +8,7 @@
 //! - RCS-1: a record found by digest has that digest; it is hashed before it is handed out.
 //! - RCS-2: of a digest that was erased and written again, the record counts that is there.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::RwLock;
@@ -18,6 +19,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::log::{Locator, LogReader, Record, RecordKind};
 use crate::object::Object;
 
+use super::base::Base;
+use super::checkpoint::DigestRow;
 use super::commits::CommitEntry;
 use super::rewritten::{Erased, Stated, StatedEntry, gap_digests};
 use super::versions::DigestIndex;
@@ -29,7 +32,10 @@ pub(crate) struct Records {
     objects: RwLock<DigestIndex>,
     /// Contents and texts; the domain of their digest tells them apart.
     texts: RwLock<DigestIndex>,
+    /// What was erased of what is in `objects`.
     erased: AtomicU64,
+    /// What a checkpoint knows.
+    base: Option<Arc<Base>>,
 }
 
 /// A record that was found by digest.
@@ -39,13 +45,14 @@ struct Found {
 }
 
 impl Records {
-    pub(super) fn new(suite: HashSuite, reader: LogReader) -> Self {
+    pub(super) fn new(suite: HashSuite, reader: LogReader, base: Option<Arc<Base>>) -> Self {
         Self {
             suite,
             reader,
             objects: RwLock::default(),
             texts: RwLock::default(),
             erased: AtomicU64::new(0),
+            base,
         }
     }
 
@@ -56,12 +63,56 @@ impl Records {
 
     /// How many versions of objects are kept.
     pub(crate) fn versions(&self) -> u64 {
-        (self.objects.read().len() as u64).saturating_sub(self.erased())
+        let base = self.base.as_ref().map_or(0, |base| base.versions().0);
+        let newer = self.objects.read().len() as u64;
+        base + newer.saturating_sub(self.erased.load(Ordering::Relaxed))
     }
 
     /// How many versions of objects were erased.
     pub(crate) fn erased(&self) -> u64 {
-        self.erased.load(Ordering::Relaxed)
+        let base = self.base.as_ref().map_or(0, |base| base.versions().1);
+        base + self.erased.load(Ordering::Relaxed)
+    }
+
+    fn table(&self, of_objects: bool) -> &RwLock<DigestIndex> {
+        if of_objects { &self.objects } else { &self.texts }
+    }
+
+    /// Where a record with this digest may be, as far as it is known without the checkpoint.
+    pub(super) fn candidates(&self, of_objects: bool, digest: &[u8; DIGEST_LEN]) -> Vec<Locator> {
+        self.table(of_objects).read().candidates(digest).collect()
+    }
+
+    /// What is known without the checkpoint, as the next one says it.
+    pub(super) fn rows(&self, of_objects: bool) -> Vec<DigestRow> {
+        let table = self.table(of_objects).read();
+        let row = |(prefix, place): (u64, Locator)| DigestRow {
+            prefix: prefix.swap_bytes(),
+            value: place.to_u64(),
+        };
+        table.iter().map(row).collect()
+    }
+
+    /// The first place that `accept` takes a record at, of those where one with this digest may be.
+    fn search<T>(
+        &self,
+        of_objects: bool,
+        digest: &[u8; DIGEST_LEN],
+        accept: impl Fn(Record) -> Result<Option<T>>,
+    ) -> Result<Option<(Locator, T)>> {
+        let mut places = self.candidates(of_objects, digest);
+        for _ in 0..2 {
+            for place in places {
+                if let Some(found) = accept(self.reader.read(place)?)? {
+                    return Ok(Some((place, found)));
+                }
+            }
+            places = match &self.base {
+                Some(base) => base.places(of_objects, digest)?,
+                None => break,
+            };
+        }
+        Ok(None)
     }
 
     /// The object whose record is at `place` and is known to have `digest`, with its content; a placeholder if it was
@@ -102,23 +153,17 @@ impl Records {
 
     /// The record of one kind with this digest.
     fn find(&self, kind: RecordKind, digest: &[u8; DIGEST_LEN]) -> Result<Option<Found>> {
-        let (table, domain) = match kind {
-            RecordKind::Object => (&self.objects, Domain::Object),
-            RecordKind::Content => (&self.texts, Domain::Content),
-            _ => (&self.texts, Domain::Text),
+        let domain = match kind {
+            RecordKind::Object => Domain::Object,
+            RecordKind::Content => Domain::Content,
+            _ => Domain::Text,
         };
-        let mut found = None;
-        table.read().find(digest, |place| {
-            let record = self.reader.read(place)?;
+        let found = self.search(kind == RecordKind::Object, digest, |record| {
             // RCS-1: the index holds parts of digests; the record itself decides.
             let matches = record.kind == kind && self.suite.hash_bytes(domain, &record.body) == *digest;
-            if matches {
-                let body = record.body;
-                found = Some(Found { place, body });
-            }
-            Ok(matches)
+            Ok(matches.then_some(record.body))
         })?;
-        Ok(found)
+        Ok(found.map(|(place, body)| Found { place, body }))
     }
 
     /// The commit that erased what had this digest, if it was erased and is not here again.
@@ -130,19 +175,16 @@ impl Records {
     }
 
     fn find_erased(&self, digest: &[u8; DIGEST_LEN]) -> Result<Option<(Locator, Erased)>> {
-        for table in [&self.objects, &self.texts] {
-            let mut found = None;
-            let place = table.read().find(digest, |place| {
-                let record = self.reader.read(place)?;
+        for of_objects in [true, false] {
+            let found = self.search(of_objects, digest, |record| {
                 if record.kind != RecordKind::Erased {
-                    return Ok(false);
+                    return Ok(None);
                 }
                 let erased = Erased::decode(&record.body).map_err(|error| unreadable(&record, &error))?;
-                found = Some(erased);
-                Ok(erased.digest == *digest)
+                Ok(Some(erased).filter(|erased| erased.digest == *digest))
             })?;
-            if let Some(found) = place.zip(found) {
-                return Ok(Some(found));
+            if found.is_some() {
+                return Ok(found);
             }
         }
         Ok(None)

@@ -6,12 +6,13 @@
 //! # Format
 //! docs/format.md, "Batch and seal".
 
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use crate::codec;
-use crate::digest::{CommitDigest, Domain, KeyPath, ObjectDigest};
+use crate::digest::{CommitDigest, Domain, KeyPath, ObjectDigest, Root};
 use crate::error::{Error, Result};
-use crate::log::{Batch, LINK_BYTES, Locator, Record, RecordKind, UNLINK_BYTES, UNLINKED};
+use crate::log::{Batch, LINK_BYTES, Locator, Position, Record, RecordKind, UNLINK_BYTES, UNLINKED};
 use crate::object::{Commit, HistoryTree, Object, Reference};
 use crate::trie::{Entry, Shape, Trie};
 
@@ -78,8 +79,9 @@ pub(super) fn apply(
         Some(staged) => (staged.trie, Some(staged.objects)),
         None => (None, None),
     };
-    let mut contents = decode(store, batch, known.as_deref())?;
+    let mut contents = decode(store, batch, known.as_deref(), true)?;
     contents.check()?;
+    let head = store.head.load_full();
     let mut history = None;
     let mut next = NextState::default();
     let mut entry = None;
@@ -90,8 +92,17 @@ pub(super) fn apply(
                 "the seal names commit {named}, the record is {found}"
             )));
         }
-        let mut tree = check_chain(store, &contents, &record.commit)?;
-        next = state_after(store, &contents, &record.commit, state)?;
+        let mut tree = check_chain(store, head.as_deref(), &contents, &record.commit)?;
+        let before = Before {
+            trie: head
+                .as_ref()
+                .map_or_else(|| Ok(Trie::new()), |head| store.state(head))?,
+            of_root: &|root| store.by_root(root)?.map(|entry| store.state(&entry)).transpose(),
+        };
+        if contents.changes_state() || contents.stated.is_some() {
+            store.settle()?;
+        }
+        next = state_after(store, &before, &contents, &record.commit, state)?;
         tree.append(&record.digest);
         history = Some(tree);
         entry = Some(Arc::new(CommitEntry {
@@ -114,7 +125,7 @@ pub(super) fn apply(
         catalog.line.push_gap(gap);
     }
     if let Some(entry) = &entry {
-        if let Some(left) = next.left {
+        if let Some(left) = head.filter(|head| next.is_kept_one && head.commit.root != entry.commit.root) {
             catalog.note_left(left, Arc::clone(entry));
         }
         catalog.line.push(Arc::clone(entry));
@@ -128,7 +139,13 @@ pub(super) fn apply(
     Ok(entry)
 }
 
-fn decode(store: &Store, batch: &Batch, known: Option<&[(KeyPath, ObjectDigest)]>) -> Result<Contents> {
+/// What a batch says. With `register`, what it holds can be found by digest from then on.
+fn decode(
+    store: &Store,
+    batch: &Batch,
+    known: Option<&[(KeyPath, ObjectDigest)]>,
+    register: bool,
+) -> Result<Contents> {
     let mut contents = Contents::default();
     let mut known = known.map(|objects| objects.iter());
     for record in &batch.records {
@@ -143,20 +160,28 @@ fn decode(store: &Store, batch: &Batch, known: Option<&[(KeyPath, ObjectDigest)]
                         (store.suite.key_path(object.id()), object.digest())
                     }
                 };
-                store.records.add_object(digest, record.locator)?;
+                if register {
+                    store.records.add_object(digest, record.locator)?;
+                }
                 if links {
                     contents.links_of_objects.push((key, digest, record.locator));
                 }
             }
             RecordKind::Erased => {
                 let erased = Erased::decode(&record.body).map_err(bad)?;
-                store.records.add_erased(&erased, record.locator)?;
+                if register {
+                    store.records.add_erased(&erased, record.locator)?;
+                }
                 if let Some(key) = erased.key.filter(|_| links) {
                     let digest = ObjectDigest::from_bytes(erased.digest);
                     contents.links_of_objects.push((key, digest, record.locator));
                 }
             }
-            RecordKind::Content | RecordKind::Text => add_text(store, record).map_err(bad)??,
+            RecordKind::Content | RecordKind::Text => {
+                if register {
+                    add_text(store, record).map_err(bad)??;
+                }
+            }
             RecordKind::Link | RecordKind::Unlink => add_links(&mut contents, record).map_err(bad)?,
             RecordKind::Base | RecordKind::Delta => {
                 Stated::add(&mut contents.stated, record).map_err(bad)?;
@@ -210,27 +235,73 @@ fn add_links(contents: &mut Contents, record: &Record) -> Result<(), codec::Deco
     Ok(())
 }
 
+/// The state before a commit, and those of older commits.
+struct Before<'a> {
+    /// Of the commit kept before.
+    trie: Trie,
+    /// The state of the newest older commit with a root.
+    of_root: &'a dyn Fn(Root) -> Result<Option<Trie>>,
+}
+
 /// The state after a commit, with what the catalog has to remember of the one before.
 #[derive(Default)]
 struct NextState {
     trie: Trie,
     /// Ids that were unlinked, with the time at which they were first written.
     unlinked: Vec<(KeyPath, i64)>,
-    /// The commit whose state a rollback left.
-    left: Option<Arc<CommitEntry>>,
+    /// Whether it was taken from an older commit, as a rollback does.
+    is_kept_one: bool,
+}
+
+/// The states of the commits in a run of batches behind one whose state is `trie`, each with the commit's number.
+///
+/// # Errors
+/// `Corrupt` or `Io` if the log cannot be read, or a root does not come out as its commit says.
+pub(super) fn states_behind(
+    store: &Store,
+    trie: Trie,
+    from: &Position,
+    upto: u64,
+    older: &dyn Fn(Root, u64) -> Result<Option<Trie>>,
+) -> Result<HashMap<u64, Trie>> {
+    let mut states = HashMap::new();
+    let mut by_root: HashMap<Root, Trie> = HashMap::new();
+    let mut trie = trie;
+    store.records.reader().batches(from, upto, &mut |batch| {
+        let mut contents = decode(store, &batch, None, false)?;
+        let Some(record) = contents.commit.take() else {
+            return Ok(());
+        };
+        let before = Before {
+            trie: trie.clone(),
+            of_root: &|root| match by_root.get(&root) {
+                Some(found) => Ok(Some(found.clone())),
+                None => older(root, record.commit.seq),
+            },
+        };
+        trie = state_after(store, &before, &contents, &record.commit, None)?.trie;
+        by_root.insert(record.commit.root, trie.clone());
+        states.insert(record.commit.seq, trie.clone());
+        Ok(())
+    })?;
+    Ok(states)
 }
 
 /// STO-1, but for the root. Returns the tree over the commits before this one.
-fn check_chain(store: &Store, contents: &Contents, commit: &Commit) -> Result<HistoryTree> {
-    let (mut history, head) = {
-        let catalog = store.catalog.read_recursive();
-        (catalog.history.clone(), catalog.line.last().cloned())
-    };
-    let mut parent = head.as_ref().map(|head| head.digest);
+fn check_chain(
+    store: &Store,
+    head: Option<&CommitEntry>,
+    contents: &Contents,
+    commit: &Commit,
+) -> Result<HistoryTree> {
+    let mut history = store.history();
+    let mut parent = head.map(|head| head.digest);
     let mut in_order = true;
     for (gap, digests) in &contents.gaps {
         in_order &= gap.first == history.size();
-        digests.iter().for_each(|digest| history.append(digest));
+        for digest in digests {
+            history.append(digest);
+        }
         parent = digests.last().copied();
     }
     let rule = match parent {
@@ -251,14 +322,15 @@ fn check_chain(store: &Store, contents: &Contents, commit: &Commit) -> Result<Hi
 /// The state after the batch, if its root is the one that the commit names.
 fn state_after(
     store: &Store,
+    before: &Before<'_>,
     contents: &Contents,
     commit: &Commit,
     staged: Option<Trie>,
 ) -> Result<NextState> {
     let state = match &contents.stated {
-        Some(stated) => stated_state(store, stated)?,
-        None if contents.changes_state() => link_all(store, contents, commit, staged)?,
-        None => state_of_root(store, commit)?,
+        Some(stated) => stated_state(store, before, stated)?,
+        None if contents.changes_state() => link_all(store, before, contents, commit, staged)?,
+        None => state_of_root(before, commit)?,
     };
     let root = state.trie.root(store.suite, Shape::State, store)?;
     if root != commit.root {
@@ -271,30 +343,22 @@ fn state_after(
 }
 
 /// The state of the newest kept commit with the commit's root: a rollback holds only its target.
-fn state_of_root(store: &Store, commit: &Commit) -> Result<NextState> {
-    let head = store.catalog.read_recursive().line.last().cloned();
-    let trie = match (store.by_root(commit.root)?, &head) {
-        (Some(entry), _) => store.state(&entry)?,
-        (None, None) => Trie::new(),
-        (None, Some(_)) => {
+fn state_of_root(before: &Before<'_>, commit: &Commit) -> Result<NextState> {
+    let trie = match (before.of_root)(commit.root)? {
+        Some(trie) => trie,
+        None if commit.seq == 0 => Trie::new(),
+        None => {
             let (seq, root) = (commit.seq, commit.root);
             return Err(Error::corrupt(format!(
                 "commit {seq} takes root {root}, which no commit has"
             )));
         }
     };
-    let left = head.filter(|head| head.commit.root != commit.root);
     Ok(NextState {
         trie,
         unlinked: Vec::new(),
-        left,
+        is_kept_one: true,
     })
-}
-
-/// The state of the commit kept before the one that is being taken in.
-fn parent_state(store: &Store) -> Result<Trie> {
-    let head = store.catalog.read_recursive().line.last().cloned();
-    head.map_or_else(|| Ok(Trie::new()), |head| store.state(&head))
 }
 
 fn place_of(store: &Store, digest: ObjectDigest) -> Result<u64> {
@@ -304,10 +368,14 @@ fn place_of(store: &Store, digest: ObjectDigest) -> Result<u64> {
 }
 
 /// The parent's state (or the one staged for this batch) with the batch's links and unlinks.
-fn link_all(store: &Store, contents: &Contents, commit: &Commit, staged: Option<Trie>) -> Result<NextState> {
-    let parent = parent_state(store)?;
-    store.settle()?;
-    let catalog = store.catalog.read_recursive();
+fn link_all(
+    store: &Store,
+    before: &Before<'_>,
+    contents: &Contents,
+    commit: &Commit,
+    staged: Option<Trie>,
+) -> Result<NextState> {
+    let parent = &before.trie;
     let mut state = NextState {
         trie: staged.unwrap_or_else(|| parent.clone()),
         ..NextState::default()
@@ -315,8 +383,8 @@ fn link_all(store: &Store, contents: &Contents, commit: &Commit, staged: Option<
     let mut link = |key: KeyPath, digest: ObjectDigest, place: u64| {
         let created = match parent.get(&key, store)? {
             Some(old) => old.created,
-            None => catalog
-                .first_written(&key)
+            None => store
+                .first_written(&key)?
                 .unwrap_or_else(|| commit.time.as_micros()),
         };
         let entry = Entry {
@@ -343,10 +411,10 @@ fn link_all(store: &Store, contents: &Contents, commit: &Commit, staged: Option<
 }
 
 /// The state that a rewritten log states for a commit: a whole map, or what changed since the commit kept before.
-fn stated_state(store: &Store, stated: &Stated) -> Result<NextState> {
+fn stated_state(store: &Store, before: &Before<'_>, stated: &Stated) -> Result<NextState> {
     let mut state = NextState::default();
     if !stated.whole {
-        state.trie = parent_state(store)?;
+        state.trie = before.trie.clone();
     }
     let mut entries = Vec::with_capacity(if stated.whole { stated.entries.len() } else { 0 });
     for change in &stated.entries {

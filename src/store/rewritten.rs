@@ -133,9 +133,9 @@ impl Stated {
 /// The body of a gap record.
 pub(crate) fn encode_gap(first: u64, digests: &[CommitDigest]) -> Vec<u8> {
     let mut body = first.to_le_bytes().to_vec();
-    digests
-        .iter()
-        .for_each(|digest| body.extend_from_slice(digest.as_bytes()));
+    for digest in digests {
+        body.extend_from_slice(digest.as_bytes());
+    }
     body
 }
 

@@ -1,24 +1,116 @@
-//! The state of a commit, and the nodes that it is made of.
+//! The states of commits, and the nodes that they are made of.
+//!
+//! What was taken in since the checkpoint has its state in memory. A commit that the checkpoint covers gets its state from
+//! there, if it is one of those that are stored, or it is built from the nearest older one by reading the log from there
+//! on: then the states of all commits in between come out too, and are kept for a while.
 //!
 //! # Layer
 //! L4.
 
-use crate::digest::{HashSuite, KeyPath};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use crate::digest::{HashSuite, KeyPath, Root};
 use crate::error::{Error, Result};
+use crate::log::Position;
 use crate::trie::{NodeSource, StoredNode, Trie};
 
 use super::Store;
+use super::base::{Base, commit_of};
 use super::commits::{ChangeCounts, CommitEntry};
+use super::replay;
+
+/// Runs of states that are kept at once.
+const RUNS_KEPT: usize = 4;
+/// Commits of the checkpoint that are kept at once.
+const COMMITS_KEPT: usize = 8_192;
+
+/// What was loaded of what the checkpoint covers.
+#[derive(Default)]
+pub(super) struct Loaded {
+    commits: HashMap<usize, Arc<CommitEntry>>,
+    /// States by the number of their commit, the run used last first.
+    runs: VecDeque<HashMap<u64, Trie>>,
+}
 
 impl Store {
+    /// A commit that the checkpoint covers.
+    pub(super) fn loaded_commit(&self, base: &Base, index: usize) -> Result<Arc<CommitEntry>> {
+        if let Some(known) = self.loaded.lock().commits.get(&index) {
+            return Ok(Arc::clone(known));
+        }
+        let entry = Arc::new(commit_of(&base.row(index)?, &self.records, self.suite)?);
+        let mut loaded = self.loaded.lock();
+        if loaded.commits.len() >= COMMITS_KEPT {
+            loaded.commits.clear();
+        }
+        Ok(Arc::clone(loaded.commits.entry(index).or_insert(entry)))
+    }
+
     /// The state that a commit names.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if it cannot be built.
     pub(crate) fn state(&self, entry: &CommitEntry) -> Result<Trie> {
-        let trie = entry.trie.get();
-        trie.cloned()
-            .ok_or_else(|| Error::internal(format!("the state of commit {} is not at hand", entry.seq())))
+        if let Some(trie) = entry.trie.get() {
+            return Ok(trie.clone());
+        }
+        let base = self.base.as_ref();
+        let base = base.ok_or_else(|| Error::internal("a commit without a state, and no checkpoint"))?;
+        let trie = self.covered_state(base, entry.seq())?;
+        if *trie.root(self.suite, crate::trie::Shape::State, self)?.as_bytes()
+            != *entry.commit.root.as_bytes()
+        {
+            let seq = entry.seq();
+            return Err(Error::corrupt(format!(
+                "the state of commit {seq} has another root than the commit says"
+            )));
+        }
+        Ok(entry.trie.get_or_init(|| trie).clone())
+    }
+
+    /// The state of a commit that the checkpoint covers.
+    fn covered_state(&self, base: &Base, seq: u64) -> Result<Trie> {
+        if let Some(trie) = base.state_from_log(seq)? {
+            return Ok(trie);
+        }
+        let known = |run: &HashMap<u64, Trie>| run.get(&seq).cloned();
+        if let Some(trie) = self.loaded.lock().runs.iter().find_map(known) {
+            return Ok(trie);
+        }
+        let (stored, upto) = base.state_upto(seq)?;
+        let (trie, from) = match stored {
+            Some(row) => {
+                let stored = StoredNode {
+                    digest: *row.root.as_bytes(),
+                    count: row.count,
+                    place: row.place,
+                };
+                let trie = Trie::from_stored(stored, self)?;
+                if row.seq == seq {
+                    return Ok(trie);
+                }
+                (trie, row.position)
+            }
+            None => (Trie::new(), Position::START),
+        };
+        let older = |root: Root, before: u64| self.older_state(base, root, before);
+        let run = replay::states_behind(self, trie, &from, upto, &older)?;
+        let found = run.get(&seq).cloned();
+        let mut loaded = self.loaded.lock();
+        loaded.runs.push_front(run);
+        loaded.runs.truncate(RUNS_KEPT);
+        found.ok_or_else(|| Error::corrupt(format!("commit {seq} is not in the batches up to its own")))
+    }
+
+    /// The state of the newest commit below number `before` with this root.
+    fn older_state(&self, base: &Base, root: Root, before: u64) -> Result<Option<Trie>> {
+        let below = base.first_where(|row| row.seq >= before)?;
+        let Some(index) = base.by_root(root, below)? else {
+            return Ok(None);
+        };
+        let row = base.row(index)?;
+        self.covered_state(base, row.seq).map(Some)
     }
 
     /// How much differs between the states of two commits.
@@ -53,14 +145,22 @@ impl Store {
         self.catalog.write().settle(gone);
         Ok(())
     }
+
+    /// Whether the node is one of this store's.
+    fn has_node(&self, stored: &StoredNode) -> bool {
+        self.base.as_ref().is_some_and(|base| base.has_node(stored))
+    }
 }
 
 impl NodeSource for Store {
     fn load(&self, stored: &StoredNode) -> Result<Vec<u8>> {
-        Err(Error::internal(format!(
-            "no checkpoint has the node at place {}",
-            stored.place
-        )))
+        match &self.base {
+            Some(base) => base.load(stored),
+            None => Err(Error::internal(format!(
+                "no checkpoint has the node at place {}",
+                stored.place
+            ))),
+        }
     }
 
     fn suite(&self) -> HashSuite {
@@ -82,12 +182,5 @@ impl NodeSource for BothStores<'_> {
 
     fn suite(&self) -> HashSuite {
         self.0.suite
-    }
-}
-
-impl Store {
-    /// Whether the node is one of this store's.
-    fn has_node(&self, _stored: &StoredNode) -> bool {
-        false
     }
 }

@@ -246,6 +246,15 @@ fn take_entry(reader: &mut Reader<'_>) -> Result<Entry, DecodeError> {
     })
 }
 
+/// The digest of a node, from its bytes in storage; `None` if they are none.
+pub fn stored_digest(bytes: &[u8], suite: HashSuite) -> Option<[u8; DIGEST_LEN]> {
+    // A branch says its level itself; which one is right, its parent knows.
+    let level = bytes.get(1).copied().unwrap_or_default();
+    let hasher = NodeHasher::new(suite, Shape::State);
+    let decoded = decode(bytes, usize::from(level), hasher).ok()?;
+    Some(decoded.1)
+}
+
 /// Reads a node that stands at `level`, and computes its digest.
 fn decode(bytes: &[u8], level: usize, hasher: NodeHasher) -> Result<(Child, [u8; DIGEST_LEN]), DecodeError> {
     let mut reader = Reader::new(bytes);

@@ -221,5 +221,5 @@ fn references(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
 
 /// The commit before this one, in its chain.
 pub(super) fn before(shell: &Shell<'_>, info: &CommitInfo) -> Result<Option<crate::engine::View>> {
-    Ok(shell.memory()?.view_before(info)?)
+    shell.memory()?.view_before(info)
 }

@@ -16,7 +16,7 @@ use crate::{ErrorKind, Result};
 pub(super) const HOUR: i64 = 3_600_000_000;
 
 /// A clock that goes on by a step each time it is asked.
-struct Ticking {
+pub(super) struct Ticking {
     now: AtomicI64,
     step: i64,
 }
@@ -38,8 +38,11 @@ pub(super) fn on_disk(disk: &SimDisk, options: Options, create: bool) -> Result<
     Memory::on_disk(Arc::new(disk.clone()) as Arc<dyn Disk>, options, create, None)
 }
 
+/// What is told of an object: its digest, the start of its content, when it was created and updated.
+type Told = BTreeMap<String, (String, Option<String>, Option<(Time, Time)>)>;
+
 /// Every object of a state with what is told of it.
-pub(super) fn told(view: &View) -> BTreeMap<String, (String, Option<String>, Option<(Time, Time)>)> {
+pub(super) fn told(view: &View) -> Told {
     let objects = view.objects().map(|object| object.unwrap());
     objects
         .map(|object| {
@@ -56,14 +59,9 @@ pub(super) fn told(view: &View) -> BTreeMap<String, (String, Option<String>, Opt
 }
 
 /// What is to be found again: each kept commit with its state.
-type Kept = Vec<(
-    CommitDigest,
-    u64,
-    Root,
-    BTreeMap<String, (String, Option<String>, Option<(Time, Time)>)>,
-)>;
+pub(super) type Kept = Vec<(CommitDigest, u64, Root, Told)>;
 
-fn kept(memory: &Memory) -> Kept {
+pub(super) fn kept(memory: &Memory) -> Kept {
     let commits = memory.commits().map(Result::unwrap);
     commits
         .map(|info| {
@@ -117,8 +115,8 @@ pub(super) fn live(memory: &Memory, random: &mut SplitMix64, steps: u64) {
 pub(super) fn tight() -> Retention {
     Retention {
         newest: 3,
-        hourly: std::time::Duration::from_secs(5 * 3600),
-        daily: std::time::Duration::from_secs(3 * 86_400),
+        hourly: std::time::Duration::from_hours(5),
+        daily: std::time::Duration::from_hours(72),
         weekly: std::time::Duration::ZERO,
         ..Retention::default()
     }

@@ -14,7 +14,7 @@ use super::blocks::{BLOCK_BYTES, SUM_BYTES};
 use super::rows::{CommitRow, DigestRow, FirstWritten, Gap, Row, StateRow, put_numbers};
 use crate::codec::{DecodeError, Reader};
 use crate::digest::{CommitDigest, HashAlgorithm};
-use crate::log::Position;
+use crate::log::{Log, Position};
 
 const MAGIC: &[u8; 8] = b"TRckpt01";
 /// The version of the layout. A file of another one is not read but written anew.
@@ -28,6 +28,17 @@ pub(crate) struct LogId {
     pub(crate) hash: HashAlgorithm,
     /// How often the log was rewritten: places of another epoch mean nothing.
     pub(crate) epoch: u64,
+}
+
+impl LogId {
+    /// The log that is opened.
+    pub(crate) fn of(log: &Log) -> Self {
+        Self {
+            instance: log.format().instance,
+            hash: log.format().hash,
+            epoch: u64::from(log.epoch()),
+        }
+    }
 }
 
 impl Row for Position {
@@ -119,12 +130,35 @@ pub(super) struct Header {
     pub(super) position: Position,
     /// How many versions of objects are kept.
     pub(super) versions: u64,
+    /// How many versions of objects were erased.
+    pub(super) erased: u64,
+    /// The number of the file: part of the place of each of its nodes.
+    pub(super) number: u64,
     pub(super) sections: [Extent; Section::ALL.len()],
     /// The checksum of the table of checksums.
     pub(super) table_sum: u32,
 }
 
+/// Bits of a node's place that are its offset in the file.
+const OFFSET_BITS: u32 = 40;
+/// The bits above them but for the highest, which is left for other sources of nodes: the number of the file, so that a
+/// node is not looked for in a file that it is not in.
+const NUMBER_MASK: u64 = (1 << (63 - OFFSET_BITS)) - 1;
+
+/// The place of a node at `offset` in the file with this number.
+pub(super) fn node_place(number: u64, offset: u64) -> Result<u64, DecodeError> {
+    if offset >> OFFSET_BITS != 0 {
+        return Err(DecodeError::Invalid("it is longer than a checkpoint can be"));
+    }
+    Ok((number & NUMBER_MASK) << OFFSET_BITS | offset)
+}
+
 impl Header {
+    /// The offset of the node at `place`, if it is a place in this file.
+    pub(super) fn node_offset(&self, place: u64) -> Option<u64> {
+        (place >> OFFSET_BITS == self.number & NUMBER_MASK).then_some(place & ((1 << OFFSET_BITS) - 1))
+    }
+
     pub(super) fn extent(&self, section: Section) -> Extent {
         self.sections[section as usize]
     }
@@ -150,7 +184,10 @@ impl Header {
         bytes.extend_from_slice(&VERSION.to_le_bytes());
         bytes.extend_from_slice(&[self.log.hash.tag(), 0, 0, 0]);
         bytes.extend_from_slice(&self.log.instance);
-        put_numbers(&mut bytes, &[self.log.epoch, self.versions]);
+        put_numbers(
+            &mut bytes,
+            &[self.log.epoch, self.versions, self.erased, self.number],
+        );
         self.position.put(&mut bytes);
         for extent in &self.sections {
             put_numbers(&mut bytes, &[extent.offset, extent.length, extent.rows]);
@@ -180,7 +217,7 @@ impl Header {
         }
         let instance = reader.array()?;
         let epoch = reader.u64()?;
-        let versions = reader.u64()?;
+        let (versions, erased, number) = (reader.u64()?, reader.u64()?, reader.u64()?);
         let position = Position::take(&mut reader)?;
         let header = Self {
             log: LogId {
@@ -190,6 +227,8 @@ impl Header {
             },
             position,
             versions,
+            erased,
+            number,
             sections: take_sections(&mut reader, length)?,
             table_sum: reader.u32()?,
         };

@@ -70,6 +70,16 @@ impl Checkpoint {
         self.header.versions
     }
 
+    /// How many versions of objects were erased up to there.
+    pub(crate) fn erased(&self) -> u64 {
+        self.header.erased
+    }
+
+    /// Whether the node is one of this file.
+    pub(crate) fn has_node(&self, stored: &StoredNode) -> bool {
+        self.header.node_offset(stored.place).is_some()
+    }
+
     /// The states whose nodes are here, rising by `seq`; the newest is the head's.
     pub(crate) fn states(&self) -> Rows<'_, StateRow> {
         self.rows(Section::States)
@@ -267,16 +277,18 @@ fn read_head(file: &dyn DiskFile, name: &str) -> Result<(Header, Vec<u8>)> {
 impl NodeSource for Checkpoint {
     fn load(&self, stored: &StoredNode) -> Result<Vec<u8>> {
         let nodes = self.header.extent(Section::Nodes);
-        let start = stored.place.saturating_add(NODE_LENGTH_BYTES as u64);
-        if stored.place < nodes.offset || start > nodes.end() {
+        // No node is at offset 0.
+        let place = self.header.node_offset(stored.place).unwrap_or_default();
+        let start = place.saturating_add(NODE_LENGTH_BYTES as u64);
+        if place < nodes.offset || start > nodes.end() {
             let what = format!("a node is looked for at place {}", stored.place);
             return Err(damaged(self.name(), nodes.offset, &what));
         }
-        let length = self.blocks.bytes(stored.place, NODE_LENGTH_BYTES)?;
+        let length = self.blocks.bytes(place, NODE_LENGTH_BYTES)?;
         let length = Reader::new(&length).u16().unwrap_or_default();
         if u64::from(length) > nodes.end() - start {
             let what = "a node reaches beyond its section";
-            return Err(damaged(self.name(), stored.place, what));
+            return Err(damaged(self.name(), place, what));
         }
         Ok(self.blocks.bytes(start, usize::from(length))?.into_owned())
     }

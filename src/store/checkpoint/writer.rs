@@ -11,7 +11,7 @@
 
 use super::blocks::{BlockWriter, write_error};
 use super::check::verify_file;
-use super::header::{Extent, Header, LogId, Section};
+use super::header::{Extent, Header, LogId, Section, node_place};
 use super::reader::NODE_LENGTH_BYTES;
 use super::rows::{CommitRow, DigestRow, FirstWritten, Gap, Row, StateRow, prefix_of};
 use super::{CheckpointFile, FOLDER, list, next_number};
@@ -43,6 +43,8 @@ pub(crate) struct Contents<'a> {
     pub(crate) position: Position,
     /// How many versions of objects are kept.
     pub(crate) versions: u64,
+    /// How many were erased.
+    pub(crate) erased: u64,
     /// Rising by `seq`, the head's last.
     pub(crate) states: &'a [State<'a>],
     /// In any order, as `texts` and `first_written` are.
@@ -91,7 +93,7 @@ pub(crate) fn write(
         }
         _ => write_error(error),
     })?;
-    let written = write_file(&*file, contents, source, progress).and_then(|header| {
+    let written = write_file(&*file, number, contents, source, progress).and_then(|header| {
         drop(file);
         // INVARIANT CKW-1.
         verify_file(disk, &unfinished, &header, progress)?;
@@ -126,6 +128,7 @@ fn make_folder(disk: &dyn Disk) -> Result<()> {
 /// Writes and syncs everything; the header comes last.
 fn write_file(
     file: &dyn DiskFile,
+    number: u64,
     contents: Contents<'_>,
     source: &dyn NodeSource,
     progress: &mut Progress<'_>,
@@ -134,19 +137,22 @@ fn write_file(
         log,
         position,
         versions,
+        erased,
         ..
     } = contents;
     let mut sections = Sections {
         out: BlockWriter::new(file, progress),
         done: Vec::new(),
     };
-    put_sections(&mut sections, contents, source)?;
+    put_sections(&mut sections, number, contents, source)?;
     let done = sections.done;
     let table = sections.out.finish()?;
     let header = Header {
         log,
         position,
         versions,
+        erased,
+        number,
         sections: done
             .try_into()
             .map_err(|_| Error::internal("a checkpoint has another number of sections"))?,
@@ -194,11 +200,16 @@ impl Sections<'_> {
     }
 }
 
-fn put_sections(sections: &mut Sections<'_>, contents: Contents<'_>, source: &dyn NodeSource) -> Result<()> {
+fn put_sections(
+    sections: &mut Sections<'_>,
+    number: u64,
+    contents: Contents<'_>,
+    source: &dyn NodeSource,
+) -> Result<()> {
     let suite = HashSuite::new(contents.log.hash);
     let mut states = Vec::new();
     sections.section(Section::Nodes, |out| {
-        put_nodes(out, contents.states, suite, source, &mut states)
+        put_nodes(out, number, contents.states, suite, source, &mut states)
     })?;
     sections.rows(Section::States, states.into_iter().map(Ok))?;
     sections.rows(Section::Objects, sorted(contents.objects, |row| *row)?)?;
@@ -235,6 +246,7 @@ fn put_sections(sections: &mut Sections<'_>, contents: Contents<'_>, source: &dy
 
 fn put_nodes(
     out: &mut BlockWriter<'_>,
+    number: u64,
     states: &[State<'_>],
     suite: HashSuite,
     source: &dyn NodeSource,
@@ -245,7 +257,7 @@ fn put_nodes(
     }
     let mut count = 0;
     let mut write = |node: &[u8]| {
-        let place = out.offset();
+        let place = node_place(number, out.offset()).map_err(|error| Error::invalid(error.to_string()))?;
         let length = u16::try_from(node.len()).map_err(|_| Error::internal("a node is too long"))?;
         debug_assert_eq!(length.to_le_bytes().len(), NODE_LENGTH_BYTES);
         out.put(&length.to_le_bytes())?;

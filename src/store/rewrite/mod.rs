@@ -220,7 +220,7 @@ impl Rewriter<'_> {
         let builder = &mut sorted.builder;
         match record.kind {
             RecordKind::Object | RecordKind::Content | RecordKind::Text => {
-                if let Some(record) = self.without_erased(record)? {
+                if let Some(record) = self.without_erased(record) {
                     self.sort_content(record, fate, builder);
                 }
             }
@@ -255,20 +255,20 @@ impl Rewriter<'_> {
     }
 
     /// The record if somebody needs it, or what stands in its place if it is erased (REW-3).
-    fn without_erased(&self, record: &Record) -> Result<Option<Record>> {
+    fn without_erased(&self, record: &Record) -> Option<Record> {
         let suite = self.store.suite;
         let erased = match record.kind {
             RecordKind::Object => self.plan.erasure.of_object(suite, &record.body),
             _ => self.plan.erasure.of_text(suite, record),
         };
-        Ok(match erased {
+        match erased {
             Some(erased) => Some(Record {
                 kind: RecordKind::Erased,
                 body: Bytes::from(erased.encode()),
                 ..record.clone()
             }),
             None => self.plan.live.first_need(record.locator).map(|_| record.clone()),
-        })
+        }
     }
 
     /// Puts a record into its batch, or keeps it for the commit that needs it first.

@@ -207,11 +207,12 @@ fn lengths_that_lead_out_of_a_section_are_refused() {
     let disk = disk_with(NAME, &good);
     let checkpoint = open(&disk, log_id());
     let top = checkpoint.states().get(0).unwrap().unwrap();
-    for place in [0, nodes.offset - 1, nodes.end() - 1, nodes.end(), u64::MAX] {
+    let file = top.place - header.node_offset(top.place).unwrap();
+    for place in [0, nodes.offset - 1, nodes.end() - 1, nodes.end(), u64::MAX - file] {
         let stored = crate::trie::StoredNode {
             digest: [0; 32],
             count: top.count,
-            place,
+            place: file + place,
         };
         let error = checkpoint.load(&stored).unwrap_err();
         assert_eq!(error.code(), DAMAGED, "{place}: {error:?}");
@@ -224,7 +225,7 @@ fn lengths_that_lead_out_of_a_section_are_refused() {
     let stored = crate::trie::StoredNode {
         digest: [0; 32],
         count: 2,
-        place: nodes.offset,
+        place: file + nodes.offset,
     };
     let error = checkpoint.load(&stored).unwrap_err();
     assert!(error.message().contains("beyond its section"), "{error:?}");
@@ -240,7 +241,7 @@ fn ckh_1_headers_that_lead_astray_are_refused_even_under_their_checksum() {
     };
     let length = good.len() as u64;
     // The numbers of all sections, and the bytes before them that say what the file is.
-    let sections_at = 136;
+    let sections_at = 152;
     for at in (0..16).chain(sections_at..sections_at + 24 * Section::ALL.len()) {
         for bit in [0x01, 0x80] {
             let mut bad = good[..4096].to_vec();

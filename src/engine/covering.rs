@@ -1,0 +1,120 @@
+//! Checkpoints: when one is made, and opening a store by the newest.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - COV-1: a checkpoint covers only what is durable, and only a handle that may write makes one.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::log::{Log, LogOptions, Mode, REWRITTEN};
+use crate::store::{self, LogId, Reread, Store};
+
+use super::memory::Inner;
+use super::options::Progress;
+use super::writing::Writing;
+
+/// Bytes of records behind the newest checkpoint from which on another one is made after a commit.
+const DUE_BYTES: u64 = 4 << 20;
+/// The same when the handle is closed.
+const DUE_AT_CLOSE_BYTES: u64 = 256 << 10;
+
+impl Inner {
+    /// A store that has the newest checkpoint taken in, with `log` placed behind it; an empty one if there is none.
+    pub(super) fn newest_store(&self, log: &mut Log) -> Result<Store> {
+        let suite = self.store().suite;
+        // Collisions made for a test are in no checkpoint.
+        if !self.options.checkpoints || self.options.suite.is_some() {
+            return Ok(Store::new(suite, log.reader()));
+        }
+        let (found, _) = store::open_newest(&*self.disk, LogId::of(log), self.options.map)?;
+        let Some(checkpoint) = found else {
+            return Ok(Store::new(suite, log.reader()));
+        };
+        let reread = self.reread(log);
+        let opened = log
+            .start_at(&checkpoint.position())
+            .and_then(|()| Store::with_checkpoint(suite, log.reader(), checkpoint, reread));
+        match opened {
+            Err(error) if self.options.degraded && error.code() != REWRITTEN => {
+                self.warn(format!("the newest checkpoint and the log do not agree: {error}"));
+                log.reopen()?;
+                Ok(Store::new(suite, log.reader()))
+            }
+            other => other,
+        }
+    }
+
+    /// How the log is read instead of a checkpoint.
+    fn reread(&self, log: &Log) -> Reread {
+        let (disk, suite, epoch) = (Arc::clone(&self.disk), self.store().suite, log.epoch());
+        let options = LogOptions {
+            map: self.options.map,
+            ..LogOptions::default()
+        };
+        Box::new(move |upto| {
+            let mut log = Log::open(Arc::clone(&disk), Mode::ReadOnly, options)?;
+            if log.epoch() != epoch {
+                let message = "a checkpoint is damaged, and the log was rewritten since it was made";
+                return Err(Error::conflict(message)
+                    .with_code(REWRITTEN)
+                    .with_hint("open the store again"));
+            }
+            let store = Store::new(suite, log.reader());
+            log.catch_up(&mut |batch| {
+                if batch.number > upto {
+                    return Ok(());
+                }
+                store.apply(&batch, None).map(drop)
+            })?;
+            Ok(store)
+        })
+    }
+
+    /// Makes a checkpoint if enough was committed since the last one. One that cannot be made is not missed: what it spares
+    /// is time.
+    pub(super) fn cover_if_due(&self, writing: &mut Writing, closing: bool) {
+        let (tail, all) = (writing.tail_bytes, writing.log.batch_bytes());
+        let covered = all.saturating_sub(tail);
+        let due = if closing {
+            tail >= DUE_AT_CLOSE_BYTES.max(covered / 16)
+        } else {
+            tail >= DUE_BYTES.max(covered / 2)
+        };
+        if due
+            && self.options.checkpoints
+            && let Err(error) = self.cover(writing)
+        {
+            self.warn(format!("no checkpoint could be made: {error}"));
+            // Not at every commit from now on.
+            writing.tail_bytes = 0;
+        }
+    }
+
+    /// Makes a checkpoint, if everything that was taken in is durable.
+    pub(super) fn cover(&self, writing: &mut Writing) -> Result<()> {
+        // INVARIANT COV-1.
+        if self.options.read_only || self.options.suite.is_some() || !writing.is_proven() {
+            return Ok(());
+        }
+        let (mut done, total) = (0, writing.log.batch_bytes());
+        let mut step = |bytes: u64| {
+            done += bytes;
+            if let Some(progress) = &self.options.progress {
+                progress(Progress {
+                    doing: "checkpoint",
+                    done: done.min(total),
+                    total,
+                });
+            }
+            Ok(())
+        };
+        let log = LogId::of(&writing.log);
+        self.store()
+            .write_checkpoint(&*self.disk, log, writing.log.position(), &mut step)?;
+        writing.tail_bytes = 0;
+        Ok(())
+    }
+}

@@ -1,0 +1,170 @@
+//! Checkpoints: a store that is opened by one answers everything as if the log had been read, and one that is damaged costs
+//! time only.
+
+use super::gc::{HOUR, kept, live, on_disk, options, tight};
+use super::{id, put};
+use crate::Result;
+use crate::engine::{Memory, VerifyDepth, Writer};
+use crate::testing::random::SplitMix64;
+use crate::testing::sim_disk::SimDisk;
+
+fn cover(memory: &Memory) {
+    let mut writing = memory.inner.writing.lock();
+    memory.inner.begin(&mut writing).unwrap();
+    memory.inner.cover(&mut writing).unwrap();
+    writing.release(false);
+}
+
+fn checkpoints(disk: &SimDisk) -> Vec<String> {
+    let files = disk.files();
+    let names = files.keys().filter(|name| name.starts_with("checkpoint/"));
+    names.cloned().collect()
+}
+
+/// Everything that can be asked of a memory, answered.
+fn answers(memory: &Memory) -> Vec<String> {
+    let mut answers = Vec::new();
+    for info in memory.commits() {
+        let info = info.unwrap();
+        answers.push(format!(
+            "{} {:?}",
+            info.digest,
+            memory.commit_counts(&info).unwrap()
+        ));
+        let found = memory
+            .resolve(&info.digest.to_hex()[..16].parse().unwrap(), "")
+            .unwrap();
+        assert_eq!(found.digest, info.digest);
+        let newest = memory
+            .resolve(&info.commit.root.to_hex()[..16].parse().unwrap(), "")
+            .unwrap();
+        answers.push(format!("{}", newest.commit.seq));
+        let at_time = memory
+            .resolve(&info.commit.time.to_string().parse().unwrap(), "")
+            .unwrap();
+        assert_eq!(at_time.digest, info.digest);
+    }
+    for number in 0..12 {
+        for entry in memory.history(&id(&format!("o/{number}"))).unwrap() {
+            answers.push(format!("{number} {:?} {}", entry.digest, entry.commit.digest));
+        }
+    }
+    for lane in 0..3 {
+        let writer = Writer::new().session(format!("s{lane}"));
+        for preview in [memory.undo_preview(&writer), memory.redo_preview(&writer)] {
+            answers.push(match preview {
+                Ok(reversing) => format!("{} {:?}", reversing.target.digest, reversing.changes),
+                Err(error) => error.to_string(),
+            });
+        }
+    }
+    answers.extend(
+        memory
+            .references()
+            .iter()
+            .map(|reference| format!("{reference:?}")),
+    );
+    answers.push(format!(
+        "{} {}",
+        memory.history_len(),
+        memory.stats().unwrap().commits
+    ));
+    answers
+}
+
+fn same(found: &[String], expected: &[String], what: &str) {
+    for (found, expected) in found.iter().zip(expected) {
+        assert_eq!(found, expected, "{what}");
+    }
+    assert_eq!(found.len(), expected.len(), "{what}");
+}
+
+#[test]
+fn a_store_opened_by_a_checkpoint_answers_as_one_that_read_its_log() -> Result<()> {
+    for seed in 0..40 {
+        let mut random = SplitMix64::new(seed);
+        let disk = SimDisk::new(seed);
+        let mut memory = on_disk(&disk, options(HOUR / 3), true)?;
+        for round in 0..5 {
+            live(&memory, &mut random, 25);
+            if random.below(3) > 0 {
+                cover(&memory);
+            }
+            {
+                let few = random.below(12) as u64;
+                live(&memory, &mut random, few);
+            }
+            if round == 3 && seed % 2 == 0 {
+                memory.gc(&tight(), None)?;
+            }
+            let what = format!("seed {seed}, round {round}");
+            let expected = answers(&memory);
+            let without = options(1).read_only(true).checkpoints(false);
+            same(&answers(&on_disk(&disk, without, false)?), &expected, &what);
+            let reader = on_disk(&disk, options(1).read_only(true), false)?;
+            same(&answers(&reader), &expected, &what);
+            assert_eq!(kept(&reader), kept(&memory), "{what}");
+            assert!(memory.verify(VerifyDepth::Full)?.ok, "{what}");
+            drop(memory);
+            memory = on_disk(&disk, options(HOUR / 3), false)?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_damaged_checkpoint_costs_time_only() -> Result<()> {
+    let disk = SimDisk::new(7);
+    let memory = on_disk(&disk, options(HOUR), true)?;
+    live(&memory, &mut SplitMix64::new(7), 150);
+    cover(&memory);
+    live(&memory, &mut SplitMix64::new(8), 10);
+    let (expected, states) = (answers(&memory), kept(&memory));
+    let names = checkpoints(&disk);
+    assert_eq!(names.len(), 1);
+    let whole = disk.files()[&names[0]].clone();
+    for at in (0..whole.len()).step_by(1_003) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x40;
+        disk.put_file(&names[0], damaged);
+        let reader = on_disk(&disk, options(1).read_only(true), false)?;
+        same(&answers(&reader), &expected, &format!("byte {at}"));
+        assert_eq!(kept(&reader), states, "byte {at}");
+    }
+    for length in [0, 1, 4_096, whole.len() - 1] {
+        disk.put_file(&names[0], whole[..length].to_vec());
+        let writer = on_disk(&disk, options(HOUR), false)?;
+        same(&answers(&writer), &expected, &format!("{length} bytes"));
+    }
+    disk.put_file(&names[0], vec![0xa5; whole.len()]);
+    let writer = on_disk(&disk, options(HOUR), false)?;
+    put(&writer, "o/after", "the damage");
+    cover(&writer);
+    assert_eq!(checkpoints(&disk).len(), 2);
+    assert!(writer.verify(VerifyDepth::Full)?.ok);
+    Ok(())
+}
+
+#[test]
+fn the_second_newest_checkpoint_serves_if_the_newest_is_gone_or_rubbish() -> Result<()> {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true)?;
+    for round in 0..4 {
+        live(&memory, &mut SplitMix64::new(round), 30);
+        cover(&memory);
+    }
+    let names = checkpoints(&disk);
+    assert_eq!(names.len(), 2, "two are kept");
+    let expected = answers(&memory);
+    disk.remove_file(&names[1]);
+    assert_eq!(
+        answers(&on_disk(&disk, options(1).read_only(true), false)?),
+        expected
+    );
+    disk.remove_file(&names[0]);
+    assert_eq!(
+        answers(&on_disk(&disk, options(1).read_only(true), false)?),
+        expected
+    );
+    Ok(())
+}

@@ -1,0 +1,375 @@
+//! What a checkpoint says of the log up to its position, or, once it turns out to be damaged, the log itself.
+//!
+//! A checkpoint is believed block by block as it is read. When a block is damaged, the log is read from its start into
+//! a store of its own, once, and every question is asked there from then on: nothing is lost but time.
+//!
+//! # Layer
+//! L4.
+//!
+//! # Invariants
+//! - BAS-1: an answer from the log is the one that the whole checkpoint would have given: places and positions in the line
+//!   are the same.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use parking_lot::Mutex;
+
+use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, Root};
+use crate::error::{Error, Result};
+use crate::log::{Locator, Position};
+use crate::object::{Commit, HistoryTree, Reference};
+use crate::trie::{NodeSource, Saver, StoredNode, Trie, stored_digest};
+
+use super::Store;
+use super::checkpoint::{Checkpoint, CommitRow, DAMAGED, DigestRow, Rows, StateRow};
+use super::commits::{ChangeCounts, CommitEntry, Gap};
+use super::records::{Records, unreadable};
+
+/// Places of nodes that do not come from a checkpoint; no file is so long.
+const FROM_LOG: u64 = 1 << 63;
+
+/// Reads the log from its start up to the batch of this number, without any checkpoint.
+pub(crate) type Reread = Box<dyn Fn(u64) -> Result<Store> + Send + Sync>;
+
+/// A checkpoint with the log behind it.
+pub(super) struct Base {
+    checkpoint: Checkpoint,
+    reread: Reread,
+    from_log: OnceLock<FromLog>,
+    reading: Mutex<()>,
+}
+
+/// The log in the place of a damaged checkpoint.
+struct FromLog {
+    store: Store,
+    /// The nodes of all states, and where each is by its digest.
+    nodes: Vec<Vec<u8>>,
+    by_digest: HashMap<[u8; DIGEST_LEN], usize>,
+}
+
+impl Base {
+    pub(super) fn new(checkpoint: Checkpoint, reread: Reread) -> Self {
+        Self {
+            checkpoint,
+            reread,
+            from_log: OnceLock::new(),
+            reading: Mutex::new(()),
+        }
+    }
+
+    pub(super) fn position(&self) -> Position {
+        self.checkpoint.position()
+    }
+
+    /// Asks the checkpoint, or the log if that is damaged.
+    fn ask<T>(
+        &self,
+        ask: impl Fn(&Checkpoint) -> Result<T>,
+        instead: impl FnOnce(&FromLog) -> Result<T>,
+    ) -> Result<T> {
+        if let Some(from_log) = self.from_log.get() {
+            return instead(from_log);
+        }
+        match ask(&self.checkpoint) {
+            Err(error) if error.code() == DAMAGED => instead(self.read_log()?),
+            answer => answer,
+        }
+    }
+
+    fn read_log(&self) -> Result<&FromLog> {
+        let _reading = self.reading.lock();
+        if let Some(known) = self.from_log.get() {
+            return Ok(known);
+        }
+        let read = FromLog::new((self.reread)(self.position().batch)?)?;
+        Ok(self.from_log.get_or_init(|| read))
+    }
+
+    /// Versions of objects, and how many of them were erased.
+    pub(super) fn versions(&self) -> (u64, u64) {
+        (self.checkpoint.versions(), self.checkpoint.erased())
+    }
+
+    pub(super) fn history(&self) -> Result<HistoryTree> {
+        self.ask(Checkpoint::history, |log| Ok(log.store.history()))
+    }
+
+    /// Places that may hold an object record with this digest, and so on for contents and texts.
+    pub(super) fn places(&self, of_objects: bool, digest: &[u8; DIGEST_LEN]) -> Result<Vec<Locator>> {
+        let rows = |checkpoint: &Checkpoint| {
+            let rows = if of_objects {
+                checkpoint.objects()
+            } else {
+                checkpoint.texts()
+            };
+            rows.find(digest)?
+                .map(|place| place.map(Locator::from_u64))
+                .collect()
+        };
+        self.ask(rows, |log| Ok(log.store.records.candidates(of_objects, digest)))
+    }
+
+    /// All rows of one of the digest tables, for the next checkpoint.
+    pub(super) fn digest_rows(&self, of_objects: bool) -> Box<dyn Iterator<Item = Result<DigestRow>> + '_> {
+        match self.from_log.get() {
+            Some(log) => Box::new(log.store.records.rows(of_objects).into_iter().map(Ok)),
+            None if of_objects => Box::new(self.checkpoint.objects().iter()),
+            None => Box::new(self.checkpoint.texts().iter()),
+        }
+    }
+
+    /// How many commits it has.
+    pub(super) fn len(&self) -> usize {
+        self.checkpoint.commits().len() as usize
+    }
+
+    pub(super) fn row(&self, index: usize) -> Result<CommitRow> {
+        let missing = || Error::internal(format!("there is no row {index} in the line of commits"));
+        self.ask(
+            |checkpoint| checkpoint.commits().get(index as u64)?.ok_or_else(missing),
+            |log| {
+                let entry = log.store.commit_at(index)?.ok_or_else(missing)?;
+                Ok(row_of(&entry))
+            },
+        )
+    }
+
+    /// The first row for which `holds` does, as it does for all after it.
+    pub(super) fn first_where(&self, holds: impl Fn(&CommitRow) -> bool) -> Result<usize> {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if holds(&self.row(middle)?) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        Ok(low)
+    }
+
+    /// Rows whose commit digest (or root) lies between the two, rising; several of one root.
+    pub(super) fn rows_between(
+        &self,
+        by_root: bool,
+        low: &[u8; DIGEST_LEN],
+        high: &[u8; DIGEST_LEN],
+    ) -> Result<Vec<usize>> {
+        let between = |checkpoint: &Checkpoint| {
+            let rows: Rows<'_, DigestRow> = if by_root {
+                checkpoint.commits_by_root()
+            } else {
+                checkpoint.commits_by_digest()
+            };
+            let rows = rows.between(low, high)?;
+            rows.map(|row| row.map(|row| row.value as usize))
+                .collect::<Result<Vec<_>>>()
+        };
+        let candidates = self.ask(between, |_| Ok((0..self.len()).collect()))?;
+        let mut found = Vec::new();
+        for index in candidates {
+            let row = self.row(index)?;
+            let digest = if by_root {
+                row.root.as_bytes()
+            } else {
+                row.digest.as_bytes()
+            };
+            if (low..=high).contains(&digest) {
+                found.push(index);
+            }
+        }
+        Ok(found)
+    }
+
+    pub(super) fn by_digest(&self, digest: CommitDigest) -> Result<Option<usize>> {
+        let found = self.rows_between(false, digest.as_bytes(), digest.as_bytes())?;
+        Ok(found.first().copied())
+    }
+
+    /// The newest commit below row `before` that has this root.
+    pub(super) fn by_root(&self, root: Root, before: usize) -> Result<Option<usize>> {
+        let found = self.rows_between(true, root.as_bytes(), root.as_bytes())?;
+        Ok(found.into_iter().filter(|index| *index < before).max())
+    }
+
+    pub(super) fn first_written(&self, key: &KeyPath) -> Result<Option<i64>> {
+        self.ask(
+            |checkpoint| checkpoint.first_written(key),
+            |log| log.store.first_written(key),
+        )
+    }
+
+    pub(super) fn first_written_rows(&self) -> Result<Vec<(KeyPath, i64)>> {
+        self.ask(
+            |checkpoint| {
+                let rows = checkpoint.first_written_rows().iter();
+                rows.map(|row| row.map(|row| (row.key, row.created))).collect()
+            },
+            |log| Ok(log.store.first_written_overlay()),
+        )
+    }
+
+    pub(super) fn gaps(&self) -> Result<Vec<Gap>> {
+        let gap = |gap: super::checkpoint::Gap| Gap {
+            first: gap.first,
+            count: gap.count,
+            place: Locator::from_u64(gap.place),
+        };
+        self.ask(
+            |checkpoint| checkpoint.gaps().iter().map(|row| row.map(gap)).collect(),
+            |log| Ok(log.store.gaps()),
+        )
+    }
+
+    /// The references up to the position, in the order of the log.
+    pub(super) fn references(&self) -> Result<Vec<(u64, Reference)>> {
+        let bad = |error: crate::codec::DecodeError| {
+            Error::corrupt(format!("{}: a reference: {error}", self.checkpoint.name())).with_code(DAMAGED)
+        };
+        self.ask(
+            |checkpoint| {
+                let rows = checkpoint.references();
+                rows.map(|row| {
+                    let (batch, bytes) = row?;
+                    Ok((batch, Reference::decode(&bytes).map_err(bad)?))
+                })
+                .collect()
+            },
+            |log| {
+                let references = log.store.references();
+                let entries = references.iter();
+                let mut found: Vec<_> = entries
+                    .map(|entry| (entry.batch, entry.reference.clone()))
+                    .collect();
+                found.sort_by_key(|(batch, _)| *batch);
+                Ok(found)
+            },
+        )
+    }
+
+    /// The stored state of the newest commit up to `seq` that has one here, and the batch before which no later one is.
+    pub(super) fn state_upto(&self, seq: u64) -> Result<(Option<StateRow>, u64)> {
+        let mut found = None;
+        for row in self.states()? {
+            if row.seq > seq {
+                return Ok((found, row.position.batch));
+            }
+            found = Some(row);
+        }
+        Ok((found, self.position().batch))
+    }
+
+    /// All stored states, for the next checkpoint.
+    pub(super) fn states(&self) -> Result<Vec<StateRow>> {
+        self.ask(
+            |checkpoint| checkpoint.states().iter().collect(),
+            |_| Ok(Vec::new()),
+        )
+    }
+
+    /// The state of a commit if the log had to be read: all of them are in memory then.
+    pub(super) fn state_from_log(&self, seq: u64) -> Result<Option<Trie>> {
+        let Some(log) = self.from_log.get() else {
+            return Ok(None);
+        };
+        let entry = log.store.by_seq(seq)?;
+        entry.map(|entry| log.store.state(&entry)).transpose()
+    }
+
+    /// Whether the node is in this checkpoint.
+    pub(super) fn has_node(&self, stored: &StoredNode) -> bool {
+        stored.place & FROM_LOG != 0 || self.checkpoint.has_node(stored)
+    }
+
+    pub(super) fn load(&self, stored: &StoredNode) -> Result<Vec<u8>> {
+        if stored.place & FROM_LOG != 0 {
+            return self.read_log()?.node(&stored.digest);
+        }
+        self.ask(
+            |checkpoint| checkpoint.load(stored),
+            |log| log.node(&stored.digest),
+        )
+    }
+}
+
+/// The commit of a row, without its state.
+pub(super) fn commit_of(row: &CommitRow, records: &Records, suite: HashSuite) -> Result<CommitEntry> {
+    let place = Locator::from_u64(row.place);
+    let record = records.record(place)?;
+    let commit = Commit::decode(&record.body).map_err(|error| unreadable(&record, &error))?;
+    let digest = Commit::hash(&record.body, suite);
+    if digest != row.digest {
+        let seq = row.seq;
+        return Err(Error::corrupt(format!(
+            "commit {seq} is not {} but {digest}",
+            row.digest
+        )));
+    }
+    Ok(CommitEntry {
+        digest,
+        commit,
+        batch: row.batch,
+        place,
+        stated: (row.delta != 0).then(|| Locator::from_u64(row.delta)),
+        counts: row.counts.map(OnceLock::from).unwrap_or_default(),
+        trie: OnceLock::new(),
+    })
+}
+
+/// What a checkpoint says of a commit.
+pub(super) fn row_of(entry: &CommitEntry) -> CommitRow {
+    CommitRow {
+        seq: entry.seq(),
+        batch: entry.batch,
+        time: entry.commit.time.as_micros(),
+        digest: entry.digest,
+        root: entry.commit.root,
+        place: entry.place.to_u64(),
+        lane: lane_number(entry.lane()),
+        counts: entry.counts.get().copied() as Option<ChangeCounts>,
+        delta: entry.stated.map_or(0, Locator::to_u64),
+    }
+}
+
+/// Tells lanes apart in a row, but for some: the name decides.
+pub(super) fn lane_number(lane: &str) -> u64 {
+    let hash = crc32c::crc32c(lane.as_bytes());
+    (lane.len() as u64) << 32 | u64::from(hash)
+}
+
+impl FromLog {
+    fn new(store: Store) -> Result<Self> {
+        let mut nodes: Vec<Vec<u8>> = Vec::new();
+        let mut write = |node: &[u8]| {
+            nodes.push(node.to_vec());
+            Ok(FROM_LOG | nodes.len() as u64)
+        };
+        let tries: Vec<Trie> = (0..store.kept())
+            .filter_map(|index| store.commit_at(index).transpose())
+            .map(|entry| store.state(&*entry?))
+            .collect::<Result<_>>()?;
+        let mut saver = Saver::new(&store, &mut write);
+        for trie in &tries {
+            saver.save(trie)?;
+        }
+        let suite = store.suite;
+        let by_digest = nodes.iter().enumerate();
+        let by_digest = by_digest.filter_map(|(index, node)| Some((stored_digest(node, suite)?, index)));
+        let by_digest = by_digest.collect();
+        Ok(Self {
+            store,
+            nodes,
+            by_digest,
+        })
+    }
+
+    fn node(&self, digest: &[u8; DIGEST_LEN]) -> Result<Vec<u8>> {
+        let node = self
+            .by_digest
+            .get(digest)
+            .and_then(|index| self.nodes.get(*index));
+        node.cloned()
+            .ok_or_else(|| Error::corrupt("a node of a damaged checkpoint is in no state of the log"))
+    }
+}

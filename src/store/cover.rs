@@ -1,0 +1,184 @@
+//! Making a checkpoint of everything that was taken in.
+//!
+//! # Layer
+//! L4.
+
+use std::collections::BTreeMap;
+
+use crate::disk::Disk;
+use crate::error::{Error, Result};
+use crate::log::Position;
+use crate::object::HistoryTree;
+use crate::trie::{StoredNode, Trie};
+
+use super::Store;
+use super::base::{Base, row_of};
+use super::checkpoint::{self, Contents, FirstWritten, Gap, LogId, Source, State};
+use super::commits::CommitEntry;
+
+/// States of past commits that a checkpoint holds besides the head's, so that those in between are near to one.
+const PAST_STATES: usize = 24;
+/// States of the commits that references name, the newest, that it holds besides these.
+const NAMED_STATES: usize = 24;
+
+/// A state that is to be in the checkpoint.
+struct Past {
+    trie: Trie,
+    position: Position,
+    named: bool,
+}
+
+impl Store {
+    /// Writes a checkpoint of the log up to `position`, which is all that was taken in, and durable.
+    ///
+    /// # Errors
+    /// As [`checkpoint::write`].
+    pub(crate) fn write_checkpoint(
+        &self,
+        disk: &dyn Disk,
+        log: LogId,
+        position: Position,
+        progress: &mut checkpoint::Progress<'_>,
+    ) -> Result<()> {
+        self.settle()?;
+        let past = self.past_states(position)?;
+        let states: Vec<State<'_>> = past
+            .iter()
+            .map(|(&seq, past)| State {
+                seq,
+                trie: &past.trie,
+                position: past.position,
+            })
+            .collect();
+        let gaps: Vec<Gap> = self
+            .gaps()
+            .into_iter()
+            .map(|gap| Gap {
+                first: gap.first,
+                count: gap.count,
+                place: gap.place.to_u64(),
+            })
+            .collect();
+        let history: HistoryTree = self.history();
+        let (covered, newer) = {
+            let catalog = self.catalog.read_recursive();
+            let newer: Vec<_> = catalog.line.iter().map(|entry| row_of(entry)).collect();
+            (self.base_len(), newer)
+        };
+        let base = self.base.as_deref();
+        let covered = (0..covered).filter_map(|index| base.map(|base| base.row(index)));
+        let mut first_written = base.map_or(Ok(Vec::new()), Base::first_written_rows)?;
+        first_written.extend(self.first_written_overlay());
+        let mut references: Vec<_> = self
+            .references()
+            .iter()
+            .map(|entry| Ok((entry.batch, entry.reference.encode()?)))
+            .collect::<Result<_>>()?;
+        references.sort_by_key(|(batch, _)| *batch);
+        let digests = |of_objects: bool| -> Source<'_, _> {
+            let covered = base.map(|base| base.digest_rows(of_objects));
+            let newer = self.records.rows(of_objects).into_iter().map(Ok);
+            Box::new(covered.into_iter().flatten().chain(newer))
+        };
+        let contents = Contents {
+            log,
+            position,
+            versions: self.records.versions(),
+            erased: self.records.erased(),
+            states: &states,
+            objects: digests(true),
+            texts: digests(false),
+            commits: Box::new(covered.chain(newer.into_iter().map(Ok))),
+            first_written: Box::new(
+                first_written
+                    .into_iter()
+                    .map(|(key, created)| Ok(FirstWritten { key, created })),
+            ),
+            gaps: &gaps,
+            references: Box::new(references.into_iter().map(Ok)),
+            history: &history,
+        };
+        checkpoint::write(disk, contents, self, progress).map(drop)
+    }
+
+    /// The states to be stored, by the number of their commit: the head's, those of named commits, and some in between.
+    fn past_states(&self, position: Position) -> Result<BTreeMap<u64, Past>> {
+        let mut past = BTreeMap::new();
+        if let Some(base) = &self.base {
+            for row in base.states()? {
+                let stored = StoredNode {
+                    digest: *row.root.as_bytes(),
+                    count: row.count,
+                    place: row.place,
+                };
+                let trie = Trie::from_stored(stored, self)?;
+                let found = Past {
+                    trie,
+                    position: row.position,
+                    named: false,
+                };
+                past.insert(row.seq, found);
+            }
+        }
+        let newer: Vec<_> = self.catalog.read_recursive().line.iter().cloned().collect();
+        for entry in newer.iter().step_by(newer.len() / PAST_STATES + 1) {
+            self.add_past(&mut past, entry)?;
+        }
+        for seq in self.named_commits()? {
+            if let Some(known) = past.get_mut(&seq) {
+                known.named = true;
+            } else if let Some(entry) = newer.iter().find(|entry| entry.seq() == seq) {
+                self.add_past(&mut past, entry)?.named = true;
+            }
+        }
+        thin(&mut past);
+        let head = self.head()?;
+        let head_state = Past {
+            trie: self.state(&head)?,
+            position,
+            named: true,
+        };
+        past.insert(head.seq(), head_state);
+        Ok(past)
+    }
+
+    fn add_past<'a>(&self, past: &'a mut BTreeMap<u64, Past>, entry: &CommitEntry) -> Result<&'a mut Past> {
+        let found = Past {
+            trie: self.state(entry)?,
+            position: self.records.reader().position_behind(entry.place)?,
+            named: false,
+        };
+        past.insert(entry.seq(), found);
+        past.get_mut(&entry.seq())
+            .ok_or_else(|| Error::internal("it was just put there"))
+    }
+
+    /// The numbers of the commits that references name, the newest of them.
+    fn named_commits(&self) -> Result<Vec<u64>> {
+        let named: Vec<_> = {
+            let references = self.references();
+            let mut named: Vec<_> = references
+                .iter()
+                .filter_map(|entry| Some((entry.batch, entry.reference.commit?)))
+                .collect();
+            named.sort_by_key(|(batch, _)| std::cmp::Reverse(*batch));
+            named
+        };
+        let mut found = Vec::new();
+        for (_, commit) in named.into_iter().take(NAMED_STATES) {
+            found.extend(self.by_digest(commit)?.map(|entry| entry.seq()));
+        }
+        Ok(found)
+    }
+}
+
+/// Leaves out every second state that no reference names, as long as there are too many of them.
+fn thin(past: &mut BTreeMap<u64, Past>) {
+    while past.values().filter(|past| !past.named).count() > PAST_STATES {
+        let mut odd = false;
+        past.retain(|_, past| {
+            odd ^= !past.named;
+            past.named || odd
+        });
+    }
+}
