@@ -139,6 +139,7 @@ impl Log {
     pub fn begin_rewrite(&mut self, lock: &WriteLock, alone: CompactionLock) -> Result<Rewrite> {
         self.check_prepared(lock)?;
         alone.check(&*self.disk)?;
+        lock.check_file()?;
         self.poison_on_error(|log| {
             log.sync_group()?;
             log.remove_leftovers(Some(&alone))?;

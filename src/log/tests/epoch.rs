@@ -408,3 +408,62 @@ fn an_older_manifest_and_numbers_that_skip_without_a_rewrite_are_damage() {
     let refused = log.catch_up(&mut |_| Ok(())).unwrap_err();
     assert!(refused.is_corruption(), "{refused:?}");
 }
+
+#[test]
+fn past_batches_that_were_forged_are_damage_where_the_chain_breaks() {
+    let disk = store();
+    let all = walk(&disk);
+    let options = LogOptions { map: false, ..SMALL };
+    let mut log = Log::open(shared(&disk), Mode::ReadOnly, options).unwrap();
+    log.catch_up(&mut |_| Ok(())).unwrap();
+    let reader = log.reader();
+    let entry = log.manifest.sealed()[1];
+    let name = segment_name(entry.id);
+    let whole = disk.files()[&name].clone();
+    // Each is whole by itself, under the number that is due: the first one continues another batch, the last one is not
+    // the one that the manifest names.
+    for number in [entry.first_batch, entry.last_batch] {
+        let is_first = number == entry.first_batch;
+        let (before, position) = (all[number as usize - 2].1, all[number as usize - 1].1);
+        let start = if is_first { 4096 } else { before.offset };
+        let after = Continue {
+            segment: entry.id,
+            seed: SegmentHeader::decode(&whole).unwrap().seed(),
+            start,
+            synced_upto: start,
+            last_batch: number - 1,
+            last_digest: if is_first { [9; 32] } else { before.digest },
+        };
+        let group = vec![(batch(&format!("Batch {number}")), position.commit)];
+        let (forged, _) = encode_group(group, log.suite, after).unwrap();
+        assert_eq!(start + forged.len() as u64, position.offset);
+        disk.overwrite(&name, |bytes| {
+            bytes.copy_from_slice(&whole);
+            bytes[start as usize..position.offset as usize].copy_from_slice(&forged);
+        });
+        let read = |upto: u64| reader.batches(&all[0].1, upto, &mut |_| Ok(()));
+        read(number - 1).unwrap();
+        let refused = read(number).unwrap_err();
+        assert!(
+            refused.is_corruption() && refused.message().contains(&name),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn a_segment_that_was_listed_while_the_folder_was_read_is_no_damage() {
+    let disk = store();
+    let mut reader = Log::open(shared(&disk), Mode::ReadOnly, SMALL).unwrap();
+    reader.catch_up(&mut |_| Ok(())).unwrap();
+    let mut writer = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
+    let listed = reader.manifest.sealed().len();
+    while writer.manifest.sealed().len() <= listed {
+        append(&mut writer, &["more"]).unwrap();
+    }
+    reader.unlisted_checked = false;
+    reader.check_unlisted(BATCHES as u64).unwrap();
+    assert!(!reader.unlisted_checked, "the next time will tell");
+    reader.catch_up(&mut |_| Ok(())).unwrap();
+    assert!(reader.unlisted_checked);
+}

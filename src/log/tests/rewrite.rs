@@ -112,7 +112,9 @@ fn a_rewrite_takes_the_place_of_all_up_to_its_cut_and_keeps_what_came_behind() {
     let lock = at_end(&mut log).unwrap();
     let published = log.publish(&lock, rewritten).unwrap();
     assert_eq!((log.epoch(), log.position()), (1, Position::START));
-    // The lock goes on to be valid.
+    // The lock goes on to be valid, for a handle that has seen what it writes behind.
+    let early = vec![(batch("early"), mark(1))];
+    assert!(log.append(&lock, early, Durability::Synced).is_err(), "APP-1");
     log.prepare(&lock, &mut |_| Ok(())).unwrap();
     let head = mark(BATCHES as u64 + 41);
     let made = log
@@ -321,7 +323,14 @@ fn rwr_2_a_bit_that_flips_before_it_is_read_back_is_caught() {
                     .is_some_and(|content| content.len() == length)
                 {
                     flipped.observe_no_more();
-                    flipped.overwrite(&name, |bytes| bytes[at] ^= 0x10);
+                    flipped.overwrite(&name, |bytes| {
+                        // A file that is longer than what was written is not what was written either.
+                        if at + 1 == length {
+                            bytes.push(0);
+                        } else {
+                            bytes[at] ^= 0x10;
+                        }
+                    });
                 }
             }));
             let refused = rewrite.finish().err().unwrap();
@@ -333,6 +342,128 @@ fn rwr_2_a_bit_that_flips_before_it_is_read_back_is_caught() {
             );
         }
     }
+}
+
+#[test]
+fn rwr_2_a_bit_of_a_header_that_flips_is_caught_before_it_counts() {
+    let (disk, _) = store();
+    for at in (0..4096).step_by(111) {
+        let disk = disk.copy();
+        let mut log = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
+        let mut rewrite = begin(&mut log).unwrap();
+        fill(&log, &mut rewrite).unwrap();
+        let rewritten = rewrite.finish().unwrap();
+        let flipped = disk.clone();
+        disk.observe(Arc::new(move |seen| {
+            let name = "log/rewrite-1.tmp";
+            if seen.contents().get(name).is_some_and(|content| content[0] != 0) {
+                flipped.observe_no_more();
+                flipped.overwrite(name, |bytes| bytes[at] ^= 0x10);
+            }
+        }));
+        let lock = at_end(&mut log).unwrap();
+        let refused = log.publish(&lock, rewritten).unwrap_err();
+        assert!(
+            ["not_as_written", "corrupt"].contains(&refused.code()),
+            "byte {at}: {refused:?}"
+        );
+        assert_eq!(texts(&disk), expected(BATCHES));
+        assert!(!log.is_usable(), "LOG-5");
+        drop(lock);
+        let mut next = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
+        append(&mut next, &["on"]).unwrap();
+        assert_eq!(findings(&disk), []);
+    }
+}
+
+#[test]
+fn a_group_that_waits_for_its_sync_is_durable_before_a_rewrite_begins_or_is_published() {
+    let (disk, mut log) = store();
+    disk.relax();
+    let lost = |disk: &SimDisk| texts(&disk.crash_image(CrashImage::Nothing));
+    let later = |number: usize| vec![(batch(&format!("batch {number}")), mark(number as u64))];
+    let alone = log.compaction_lock(NO_WAIT).unwrap();
+    let lock = at_end(&mut log).unwrap();
+    log.append(&lock, later(BATCHES + 1), Durability::Later).unwrap();
+    let mut rewrite = log.begin_rewrite(&lock, alone).unwrap();
+    assert_eq!(lost(&disk), expected(BATCHES + 1));
+    fill(&log, &mut rewrite).unwrap();
+    let rewritten = rewrite.finish().unwrap();
+    log.append(&lock, later(BATCHES + 2), Durability::Later).unwrap();
+    log.publish(&lock, rewritten).unwrap();
+    assert_eq!(lost(&disk), texts(&disk));
+    assert_eq!(texts(&disk).last().unwrap(), "batch 92");
+}
+
+#[test]
+fn a_lock_file_that_was_replaced_ends_a_rewrite() {
+    for name in ["lock", "compact.lock"] {
+        let folder = tempfile::tempdir().unwrap();
+        let disk: Arc<dyn Disk> = Arc::new(FileDisk::create(folder.path()).unwrap());
+        let mut log = create(&disk, SMALL);
+        for number in 2..=BATCHES {
+            append(&mut log, &[&format!("batch {number}")]).unwrap();
+        }
+        let replace = || {
+            std::fs::remove_file(folder.path().join(name)).unwrap();
+            std::fs::write(folder.path().join(name), "").unwrap();
+        };
+        let mut rewrite = begin(&mut log).unwrap();
+        fill(&log, &mut rewrite).unwrap();
+        let rewritten = rewrite.finish().unwrap();
+        let lock = at_end(&mut log).unwrap();
+        replace();
+        let refused = log.publish(&lock, rewritten).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Poisoned, "{name}");
+        let (texts, _) = read_all(&disk, Mode::ReadOnly, SMALL).unwrap();
+        assert_eq!(texts, expected(BATCHES));
+        drop(lock);
+        let mut log = Log::open(Arc::clone(&disk), Mode::ReadWrite, SMALL).unwrap();
+        let alone = log.compaction_lock(NO_WAIT).unwrap();
+        let lock = at_end(&mut log).unwrap();
+        replace();
+        let refused = log.begin_rewrite(&lock, alone).err().unwrap();
+        assert_eq!(refused.kind(), ErrorKind::Poisoned, "{name}");
+    }
+}
+
+#[test]
+fn a_rewrite_that_was_cut_off_before_its_manifest_is_a_leftover_for_readers_checks_and_the_next_rewrite() {
+    let (disk, mut log) = store();
+    rewrite_all(&mut log).unwrap();
+    // The second one has more batches than the first left, and no more than it replaces.
+    let mut rewrite = begin(&mut log).unwrap();
+    for number in 1..=80 {
+        let text = format!("batch {number} again");
+        rewrite.push(batch(&text), mark(BATCHES as u64).commit).unwrap();
+    }
+    let rewritten = rewrite.finish().unwrap();
+    let lock = at_end(&mut log).unwrap();
+    let seen = segments(&disk).len();
+    let crashed = disk.clone();
+    disk.observe(Arc::new(move |now| {
+        if now.files().keys().any(|name| name == "manifest.tmp") {
+            crashed.observe_no_more();
+            crashed.crash_at(crashed.calls() + 1);
+        }
+    }));
+    log.publish(&lock, rewritten).unwrap_err();
+    drop((lock, log));
+    let left = disk.crash_image(CrashImage::Everything);
+    assert!(segments(&left).len() > seen, "{:?}", segments(&left));
+    let before = texts(&left);
+    assert_eq!(before.len(), BATCHES / 2 + 1);
+    let found = findings(&left);
+    assert!(found.len() > 2);
+    assert!(
+        found.iter().all(|(severity, _)| *severity == Severity::Harmless),
+        "{found:?}"
+    );
+    left.put_file("log/rewrite-1.tmp", vec![7; 9000]);
+    let mut log = Log::open(shared(&left), Mode::ReadWrite, SMALL).unwrap();
+    rewrite_all(&mut log).unwrap();
+    assert_eq!((texts(&left).len(), log.epoch()), (before.len() / 2 + 1, 2));
+    assert_eq!(findings(&left), []);
 }
 
 #[test]
