@@ -120,8 +120,10 @@ impl Log {
         file.write_at(0, &header.encode())
             .and_then(|()| file.sync())
             .map_err(naming)?;
-        if SegmentFile::with_file(file, true, &new.name)?.header != header {
-            return Err(not_as_written(&new.name, 0));
+        match SegmentFile::with_file(file, true, &new.name) {
+            Ok(segment) if segment.header == header => {}
+            Err(error) if !error.is_corruption() => return Err(error),
+            _ => return Err(not_as_written(&new.name, 0)),
         }
         self.disk.rename_new(&new.name, &name).map_err(naming)?;
         Ok(SegmentEntry {
