@@ -179,8 +179,13 @@ impl Log {
         if options.degraded && mode == Mode::ReadWrite {
             return Err(Error::invalid("a damaged store can only be read"));
         }
-        let Some(format) = read_format(&*disk, mode)? else {
-            return Err(create::no_store(&*disk));
+        let format = match read_format(&*disk, mode)? {
+            Some(format) => format,
+            None => {
+                let missing = create::no_store(&*disk);
+                // What was looked at may be what somebody has created in between.
+                read_format(&*disk, mode)?.ok_or(missing)?
+            }
         };
         let manifest = read_manifest(&*disk, &format)?;
         let process = disk.process();
