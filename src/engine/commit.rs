@@ -25,7 +25,6 @@ use crate::store::{ChangeCounts, CommitEntry, StagedState, Store};
 use crate::trie::{Shape, Trie};
 
 use super::draft::{Draft, StagedChange};
-use super::index::Family;
 use super::memory::{Inner, Memory};
 use super::policy::Verdict;
 use super::staging::{Keep, add_changes};
@@ -417,7 +416,7 @@ impl Inner {
             before: &before,
             placed: &placed,
         };
-        tree.check(|| self.index(Family::Children, before.clone()))?;
+        tree.check(|| self.children(before.clone()))?;
         Ok(placed)
     }
 

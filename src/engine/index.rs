@@ -51,7 +51,7 @@ const FAMILIES: usize = 5;
 /// Layout: group length u32, group, order, id, a zero byte, then the id's length u16, so that the id can be cut off the
 /// end.
 /// The length in front only has to keep groups apart: nothing reads across groups.
-type Key = Arc<[u8]>;
+pub(super) type Key = Arc<[u8]>;
 
 fn key(group: &[u8], order: &[u8], id: &str) -> Key {
     let mut bytes = Vec::with_capacity(group.len() + order.len() + id.len() + 4);
@@ -64,7 +64,7 @@ fn key(group: &[u8], order: &[u8], id: &str) -> Key {
     bytes.into()
 }
 
-fn id_of(key: &[u8]) -> Option<Id> {
+pub(super) fn id_of(key: &[u8]) -> Option<Id> {
     let (rest, length) = key.split_last_chunk::<2>()?;
     let (_, rest) = rest.split_last()?;
     let start = rest.len().checked_sub(usize::from(u16::from_le_bytes(*length)))?;
@@ -87,7 +87,7 @@ pub(super) fn attribute_group(name: &str, value: &Value) -> Result<Vec<u8>> {
     Ok(group)
 }
 
-fn keys_of(family: Family, object: &Object) -> Result<Vec<Key>> {
+pub(super) fn keys_of(family: Family, object: &Object) -> Result<Vec<Key>> {
     // Nothing is known of what was erased.
     if object.is_placeholder() {
         return Ok(Vec::new());
@@ -127,6 +127,18 @@ impl Index {
         self.from(group, &[])
     }
 
+    /// The entries of a group, in order.
+    pub(super) fn keys_of_group(&self, group: &[u8]) -> Vec<Key> {
+        let mut prefix = Vec::new();
+        codec::put_sized(&mut prefix, group);
+        let first: Key = prefix.as_slice().into();
+        let entries = self.keys.range(first..);
+        entries
+            .take_while(|entry| entry.starts_with(&prefix))
+            .cloned()
+            .collect()
+    }
+
     /// The ids of a group whose order and id start with `start`, in order.
     pub(super) fn from(&self, group: &[u8], start: &[u8]) -> impl Iterator<Item = Id> + use<> {
         let mut prefix = Vec::new();
@@ -153,7 +165,7 @@ impl Index {
         self.erased
     }
 
-    fn add(&mut self, family: Family, object: &Object) -> Result<()> {
+    pub(super) fn add(&mut self, family: Family, object: &Object) -> Result<()> {
         self.erased += u64::from(object.is_placeholder());
         self.keys.extend(keys_of(family, object)?);
         Ok(())

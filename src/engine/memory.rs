@@ -17,6 +17,7 @@ use crate::object::{Id, NewObject, Object};
 use crate::store::Store;
 use crate::trie;
 
+use super::children::Newer;
 use super::commit::{Committed, Request};
 use super::draft::Draft;
 use super::index::IndexCache;
@@ -65,6 +66,8 @@ pub(super) struct Inner {
     pub(super) queue: Mutex<Vec<Request>>,
     pub(super) indexes: IndexCache,
     pub(super) subtrees: SubtreeCache,
+    /// What changed since the checkpoint, for the state that was asked about last.
+    pub(super) newer: Mutex<Option<Arc<Newer>>>,
     pub(super) path: Option<PathBuf>,
     pub(super) disk: Arc<dyn Disk>,
     pub(super) watchers: Watchers,

@@ -18,6 +18,7 @@
 //! L5. Nothing below reads the clock; nothing above touches the log.
 
 mod attempt;
+mod children;
 mod commit;
 mod covering;
 mod draft;

@@ -145,6 +145,7 @@ impl Memory {
             queue: Mutex::default(),
             indexes: IndexCache::default(),
             subtrees: SubtreeCache::default(),
+            newer: Mutex::default(),
             path: path.map(Path::to_path_buf),
             disk,
             watchers: Watchers::default(),

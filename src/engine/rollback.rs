@@ -22,7 +22,6 @@ use crate::trie::{Entry, Shape, Trie};
 use super::commit::{Committed, Note, Ready, Tip, changed_meanwhile};
 use super::erase::erased_by;
 use super::history::Change;
-use super::index::Family;
 use super::memory::{Inner, Memory};
 use super::revision::{self, Revision};
 use super::staging::add_links;
@@ -344,7 +343,7 @@ impl Inner {
             before: head,
             placed: &placed,
         };
-        let children = || self.index(Family::Children, head.clone());
+        let children = || self.children(head.clone());
         tree.check(children).map_err(|error| {
             let ids = error.ids().to_vec();
             Error::conflict(format!("later changes stand on this one: {error}")).with_ids(ids)

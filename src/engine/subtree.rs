@@ -19,7 +19,8 @@ use crate::error::{Error, Result};
 use crate::object::Id;
 use crate::trie::{Entry, NoSource, Trie};
 
-use super::index::{Family, Index};
+use super::children::Children;
+use super::index::Family;
 use super::state::State;
 use super::view::{View, subtree_of};
 
@@ -90,12 +91,12 @@ struct Open {
 }
 
 impl Open {
-    fn new(index: &Index, entry: Entry, id: &Id) -> Self {
-        Self {
+    fn new(children: &Children, entry: Entry, id: &Id) -> Result<Self> {
+        Ok(Self {
             entry,
-            children: Box::new(index.group(id.as_str().as_bytes())),
+            children: children.of(id)?,
             digests: Trie::new(),
-        }
+        })
     }
 
     fn add(&mut self, key: KeyPath, digest: [u8; 32]) -> Result<()> {
@@ -117,8 +118,8 @@ fn compute(view: &View, top: Entry, id: &Id, known: &mut Known) -> Result<[u8; 3
     if let Some(digest) = known.get(&top.key) {
         return Ok(*digest);
     }
-    let index = view.index(Family::Children)?;
-    let mut open = vec![Open::new(&index, top, id)];
+    let children = view.inner.children(view.state())?;
+    let mut open = vec![Open::new(&children, top, id)?];
     loop {
         let innermost = open
             .last_mut()
@@ -131,7 +132,7 @@ fn compute(view: &View, top: Entry, id: &Id, known: &mut Known) -> Result<[u8; 3
                 let entry = view.entry_at(&key)?;
                 let entry =
                     entry.ok_or_else(|| Error::internal(format!("IND-1: child {child} is not there")))?;
-                open.push(Open::new(&index, entry, &child));
+                open.push(Open::new(&children, entry, &child)?);
             }
             continue;
         }

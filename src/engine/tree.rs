@@ -15,7 +15,7 @@ use crate::digest::KeyPath;
 use crate::error::{Error, Result};
 use crate::object::Id;
 
-use super::index::Index;
+use super::children::Children;
 use super::state::State;
 
 /// A version's new parent, or its removal, as a commit would make it.
@@ -36,11 +36,11 @@ pub(super) struct Tree<'a> {
 impl Tree<'_> {
     /// Checks TRE-1 and TRE-2 for the state after the commit.
     ///
-    /// `children` gives the index of the state before; it is asked for only if something is removed.
+    /// `children` gives those of the state before; it is asked for only if something is removed.
     ///
     /// # Errors
     /// `InvalidInput` naming the ids concerned.
-    pub(super) fn check(&self, children: impl FnOnce() -> Result<Index>) -> Result<()> {
+    pub(super) fn check(&self, children: impl FnOnce() -> Result<Children>) -> Result<()> {
         for (id, placement) in self.placed.values() {
             if let Placement::Under {
                 parent: Some(parent), ..
@@ -87,7 +87,7 @@ impl Tree<'_> {
         }
     }
 
-    fn check_orphans(&self, children: impl FnOnce() -> Result<Index>) -> Result<()> {
+    fn check_orphans(&self, children: impl FnOnce() -> Result<Children>) -> Result<()> {
         let mut gone = self
             .placed
             .values()
@@ -96,7 +96,7 @@ impl Tree<'_> {
         let children = children()?;
         for (id, _) in std::iter::once(first).chain(gone) {
             // Children that this commit places elsewhere were checked with their new parent.
-            let left = children.group(id.as_str().as_bytes());
+            let left = children.of(id)?;
             let left: Vec<_> = left
                 .filter(|child| !self.placed.contains_key(&self.key(child)))
                 .take(10)

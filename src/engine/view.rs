@@ -160,11 +160,8 @@ impl View {
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
     pub fn children(&self, id: &Id, limit: Option<usize>) -> Result<Vec<Id>> {
-        let index = self.index(Family::Children)?;
-        Ok(index
-            .group(id.as_str().as_bytes())
-            .take(limit.unwrap_or(usize::MAX))
-            .collect())
+        let children = self.inner.children(self.state())?.of(id)?;
+        Ok(children.take(limit.unwrap_or(usize::MAX)).collect())
     }
 
     /// How many children `id` has.
@@ -172,10 +169,7 @@ impl View {
     /// # Errors
     /// As [`Self::children`].
     pub fn child_count(&self, id: &Id) -> Result<u64> {
-        Ok(self
-            .index(Family::Children)?
-            .group(id.as_str().as_bytes())
-            .count() as u64)
+        Ok(self.inner.children(self.state())?.of(id)?.count() as u64)
     }
 
     /// Makes [`Self::indexed_ids`] answer: reads every object, or what changed since a state of which it was done.

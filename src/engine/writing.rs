@@ -241,6 +241,7 @@ impl Inner {
                     writing.tail_bytes = bytes;
                     self.indexes.clear();
                     self.subtrees.clear();
+                    *self.newer.lock() = None;
                     let head = store.head()?;
                     self.store.store(Arc::new(store));
                     if before.is_some_and(|before| before.digest != head.digest) {

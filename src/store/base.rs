@@ -22,7 +22,7 @@ use crate::object::{Commit, HistoryTree, Reference};
 use crate::trie::{NodeSource, Saver, StoredNode, Trie, stored_digest};
 
 use super::Store;
-use super::checkpoint::{Checkpoint, CommitRow, DAMAGED, DigestRow, Rows, StateRow};
+use super::checkpoint::{Checkpoint, ChildRow, CommitRow, DAMAGED, DigestRow, Rows, StateRow};
 use super::commits::{ChangeCounts, CommitEntry, Gap};
 use super::records::{Records, unreadable};
 
@@ -258,6 +258,23 @@ impl Base {
             found = Some(row);
         }
         Ok((found, self.position().batch))
+    }
+
+    /// Objects that may have this parent in the state that the checkpoint was made at; `None` if it does not say.
+    pub(super) fn children(&self, parent: &KeyPath) -> Result<Option<Vec<KeyPath>>> {
+        if self.from_log.get().is_some() {
+            return Ok(None);
+        }
+        match self.checkpoint.children(parent) {
+            Err(error) if error.code() == DAMAGED => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    /// Who has which parent in that state, for the next checkpoint; `None` if it does not say.
+    pub(super) fn child_rows(&self) -> Option<impl Iterator<Item = Result<ChildRow>> + '_> {
+        let is_whole = self.from_log.get().is_none();
+        is_whole.then(|| self.checkpoint.child_rows().iter())
     }
 
     /// All stored states, for the next checkpoint.

@@ -3,17 +3,18 @@
 //! # Layer
 //! L4.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
+use crate::digest::ObjectDigest;
 use crate::disk::Disk;
 use crate::error::{Error, Result};
-use crate::log::Position;
-use crate::object::HistoryTree;
+use crate::log::{Locator, Position, RecordKind};
+use crate::object::{HistoryTree, Object};
 use crate::trie::{StoredNode, Trie};
 
 use super::Store;
 use super::base::{Base, row_of};
-use super::checkpoint::{self, Contents, FirstWritten, Gap, LogId, Source, State};
+use super::checkpoint::{self, ChildRow, Contents, FirstWritten, Gap, LogId, Source, State};
 use super::commits::CommitEntry;
 
 /// States of past commits that a checkpoint holds besides the head's, so that those in between are near to one.
@@ -80,6 +81,7 @@ impl Store {
             let newer = self.records.rows(of_objects).into_iter().map(Ok);
             Box::new(covered.into_iter().flatten().chain(newer))
         };
+        let children = self.children_rows()?;
         let contents = Contents {
             log,
             position,
@@ -94,11 +96,45 @@ impl Store {
                     .into_iter()
                     .map(|(key, created)| Ok(FirstWritten { key, created })),
             ),
+            children,
             gaps: &gaps,
             references: Box::new(references.into_iter().map(Ok)),
             history: &history,
         };
         checkpoint::write(disk, contents, self, progress).map(drop)
+    }
+
+    /// Who has which parent in the newest state: as the checkpoint before says, but for what changed since.
+    fn children_rows(&self) -> Result<Source<'_, ChildRow>> {
+        let known = self.base.as_ref().and_then(|base| base.child_rows());
+        let before = if known.is_some() {
+            self.covered_head()?
+        } else {
+            None
+        };
+        let now = self.state(&*self.head()?)?;
+        let (mut changed, mut newer) = (HashSet::new(), Vec::new());
+        for change in before.unwrap_or_default().diff(&now, self) {
+            let change = change?;
+            if change.old.is_some() {
+                changed.insert(change.key);
+            }
+            let Some(new) = change.new else { continue };
+            let record = self.records.record(Locator::from_u64(new.place))?;
+            if record.kind != RecordKind::Object {
+                continue;
+            }
+            let object = Object::from_verified(record.body, ObjectDigest::from_bytes(new.digest));
+            if let Some(parent) = object.parent() {
+                newer.push(ChildRow {
+                    parent: checkpoint::prefix_of(self.suite.key_path(parent).as_bytes()),
+                    child: change.key,
+                });
+            }
+        }
+        let known = known.into_iter().flatten();
+        let known = known.filter(move |row| row.as_ref().map_or(true, |row| !changed.contains(&row.child)));
+        Ok(Box::new(known.chain(newer.into_iter().map(Ok))))
     }
 
     /// The states to be stored, by the number of their commit: the head's, those of named commits, and some in between.

@@ -12,10 +12,6 @@
 
 mod base;
 mod catalog;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, unused_imports, reason = "not joined to opening yet")
-)]
 mod checkpoint;
 mod commits;
 mod cover;

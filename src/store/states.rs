@@ -113,6 +113,24 @@ impl Store {
         self.covered_state(base, row.seq).map(Some)
     }
 
+    /// The state that [`Self::covered_children`] is about, if there is a checkpoint.
+    ///
+    /// # Errors
+    /// As [`Self::state`].
+    pub(crate) fn covered_head(&self) -> Result<Option<Trie>> {
+        let newest = self.base.as_ref().and_then(|base| base.len().checked_sub(1));
+        let newest = newest.map_or(Ok(None), |newest| self.commit_at(newest))?;
+        newest.map(|newest| self.state(&newest)).transpose()
+    }
+
+    /// Objects that may have this parent in the state that the checkpoint was made at; `None` if that is not known.
+    ///
+    /// # Errors
+    /// `Io` if the checkpoint cannot be read.
+    pub(crate) fn covered_children(&self, parent: &KeyPath) -> Result<Option<Vec<KeyPath>>> {
+        self.base.as_ref().map_or(Ok(None), |base| base.children(parent))
+    }
+
     /// How much differs between the states of two commits.
     ///
     /// # Errors

@@ -12,7 +12,6 @@ use crate::object::{Id, Object};
 use crate::store::Store;
 
 use super::super::gc::Cut;
-use super::super::index::Family;
 use super::super::memory::Inner;
 use super::super::revision::digest_range;
 use super::super::state::State;
@@ -314,7 +313,7 @@ impl Survey<'_> {
             before: &head,
             placed: &placed,
         };
-        tree.check(|| self.inner.index(Family::Children, head.clone()))?;
+        tree.check(|| self.inner.children(head.clone()))?;
         self.gone.unlinked = placed.into_values().map(|(id, _)| id).collect();
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! time only.
 
 use super::gc::{HOUR, kept, live, on_disk, options, tight};
-use super::{id, put};
+use super::{id, note, put};
 use crate::Result;
 use crate::engine::{Memory, VerifyDepth, Writer};
 use crate::testing::random::SplitMix64;
@@ -166,5 +166,67 @@ fn the_second_newest_checkpoint_serves_if_the_newest_is_gone_or_rubbish() -> Res
         answers(&on_disk(&disk, options(1).read_only(true), false)?),
         expected
     );
+    Ok(())
+}
+
+/// Every object of the newest state with its children and its subtree digest.
+fn tree(memory: &Memory) -> Vec<String> {
+    let view = memory.view();
+    let mut told: Vec<_> = view
+        .objects()
+        .map(|object| {
+            let id = id(object.unwrap().id());
+            let children = view.children(&id, None).unwrap();
+            assert_eq!(view.child_count(&id).unwrap(), children.len() as u64);
+            format!("{id} {children:?} {:?}", view.subtree_digest(&id).unwrap())
+        })
+        .collect();
+    told.sort();
+    told
+}
+
+#[test]
+fn children_are_found_by_the_checkpoint_and_what_changed_since() -> Result<()> {
+    for seed in 0..30 {
+        let mut random = SplitMix64::new(seed);
+        let disk = SimDisk::new(seed);
+        let memory = on_disk(&disk, options(HOUR), true)?;
+        for step in 0..120 {
+            let mut object = note(&format!("n/{}", random.below(30)), &format!("{step}"));
+            if random.below(4) > 0 {
+                object.parent = Some(id(&format!("n/{}", random.below(30))));
+            }
+            if random.below(2) > 0 {
+                object.position = Some(crate::Position::new(&format!("p{}", random.below(9)))?);
+            }
+            // Parents that are not there and cycles are refused.
+            drop(memory.put(object, Writer::new()));
+            if random.below(9) == 0 {
+                drop(memory.remove(
+                    &id(&format!("n/{}", random.below(30))),
+                    random.below(2) > 0,
+                    Writer::new(),
+                ));
+            }
+            if step % 40 == 30 {
+                cover(&memory);
+            }
+        }
+        let expected = tree(&memory);
+        assert!(
+            expected.iter().any(|told| !told.contains("[]")),
+            "some have children"
+        );
+        let reader = on_disk(&disk, options(1).read_only(true), false)?;
+        assert!(reader.inner.store().covered_head()?.is_some());
+        same(&tree(&reader), &expected, &format!("seed {seed}"));
+        assert!(
+            !reader
+                .inner
+                .indexes
+                .holds(crate::engine::index::Family::Children, reader.view().root()),
+            "no index was made for it"
+        );
+    }
     Ok(())
 }

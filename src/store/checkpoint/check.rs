@@ -119,7 +119,7 @@ fn check_content(
 /// What must hold in a section whose blocks are whole.
 type Check = fn(&Checkpoint) -> Result<()>;
 
-const CHECKS: [(Section, Check); 9] = [
+const CHECKS: [(Section, Check); 10] = [
     (Section::Nodes, check_states),
     (Section::Objects, |checkpoint| rising(checkpoint.objects().iter())),
     (Section::Texts, |checkpoint| rising(checkpoint.texts().iter())),
@@ -136,6 +136,9 @@ const CHECKS: [(Section, Check); 9] = [
     }),
     (Section::FirstWritten, |checkpoint| {
         rising(checkpoint.first_written_rows().iter().map(|row| Ok(row?.key)))
+    }),
+    (Section::Children, |checkpoint| {
+        rising(checkpoint.child_rows().iter())
     }),
     (Section::Gaps, |checkpoint| {
         rising(checkpoint.gaps().iter().map(|gap| Ok(gap?.first)))

@@ -11,7 +11,7 @@
 //! docs/format.md, "Checkpoint".
 
 use super::blocks::{BLOCK_BYTES, SUM_BYTES};
-use super::rows::{CommitRow, DigestRow, FirstWritten, Gap, Row, StateRow, put_numbers};
+use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Gap, Row, StateRow, put_numbers};
 use crate::codec::{DecodeError, Reader};
 use crate::digest::{CommitDigest, HashAlgorithm};
 use crate::log::{Log, Position};
@@ -72,13 +72,14 @@ pub(super) enum Section {
     CommitsByDigest,
     CommitsByRoot,
     FirstWritten,
+    Children,
     Gaps,
     References,
     History,
 }
 
 impl Section {
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 12] = [
         Self::Nodes,
         Self::States,
         Self::Objects,
@@ -87,6 +88,7 @@ impl Section {
         Self::CommitsByDigest,
         Self::CommitsByRoot,
         Self::FirstWritten,
+        Self::Children,
         Self::Gaps,
         Self::References,
         Self::History,
@@ -101,6 +103,7 @@ impl Section {
             }
             Self::Commits => Some(CommitRow::BYTES),
             Self::FirstWritten => Some(FirstWritten::BYTES),
+            Self::Children => Some(ChildRow::BYTES),
             Self::Gaps => Some(Gap::BYTES),
             Self::Nodes | Self::References | Self::History => None,
         }
@@ -145,18 +148,23 @@ const OFFSET_BITS: u32 = 40;
 /// node is not looked for in a file that it is not in.
 const NUMBER_MASK: u64 = (1 << (63 - OFFSET_BITS)) - 1;
 
+/// What tells the nodes of a file apart from those of others: files are numbered anew when the log was rewritten.
+fn file_tag(log: LogId, number: u64) -> u64 {
+    (log.epoch << 12).wrapping_add(number) & NUMBER_MASK
+}
+
 /// The place of a node at `offset` in the file with this number.
-pub(super) fn node_place(number: u64, offset: u64) -> Result<u64, DecodeError> {
+pub(super) fn node_place(log: LogId, number: u64, offset: u64) -> Result<u64, DecodeError> {
     if offset >> OFFSET_BITS != 0 {
         return Err(DecodeError::Invalid("it is longer than a checkpoint can be"));
     }
-    Ok((number & NUMBER_MASK) << OFFSET_BITS | offset)
+    Ok(file_tag(log, number) << OFFSET_BITS | offset)
 }
 
 impl Header {
     /// The offset of the node at `place`, if it is a place in this file.
     pub(super) fn node_offset(&self, place: u64) -> Option<u64> {
-        (place >> OFFSET_BITS == self.number & NUMBER_MASK).then_some(place & ((1 << OFFSET_BITS) - 1))
+        (place >> OFFSET_BITS == file_tag(self.log, self.number)).then_some(place & ((1 << OFFSET_BITS) - 1))
     }
 
     pub(super) fn extent(&self, section: Section) -> Extent {

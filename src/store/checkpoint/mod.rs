@@ -35,7 +35,7 @@ use crate::trie::NODE_DAMAGED;
 pub(crate) use check::check;
 pub(crate) use header::LogId;
 pub(crate) use reader::Checkpoint;
-pub(crate) use rows::{CommitRow, DigestRow, FirstWritten, Gap, Rows, StateRow, prefix_of};
+pub(crate) use rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Gap, Rows, StateRow, prefix_of};
 pub(crate) use writer::{Contents, Progress, Source, State, write};
 
 /// The code of errors about bytes of a checkpoint: read the log instead.

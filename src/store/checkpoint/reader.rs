@@ -4,9 +4,9 @@
 //! L4. Part of checkpoint/.
 
 use super::blocks::{BLOCK_BYTES, Blocks, SUM_BYTES, check_table};
+use super::damaged;
 use super::header::{Header, LogId, Section};
-use super::rows::{CommitRow, DigestRow, FirstWritten, Gap, Row, Rows, StateRow};
-use super::{damaged, file_number};
+use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Gap, Row, Rows, StateRow, prefix_of};
 use crate::codec::Reader;
 use crate::digest::{DIGEST_LEN, HashSuite, KeyPath};
 use crate::disk::{Access, Disk, DiskFile, read_full};
@@ -51,8 +51,9 @@ impl Checkpoint {
     }
 
     /// The file's number: a newer one has a higher one.
+    #[cfg(test)]
     pub(crate) fn number(&self) -> u64 {
-        file_number(self.name()).unwrap_or_default()
+        self.header.number
     }
 
     /// The log that it is derived from.
@@ -144,14 +145,6 @@ impl Checkpoint {
         self.last_commit(|row| row.seq <= seq)
     }
 
-    /// The newest commit that was made at `time` or earlier.
-    ///
-    /// # Errors
-    /// As [`Self::commit`].
-    pub(crate) fn commit_at_time(&self, time: i64) -> Result<Option<CommitRow>> {
-        self.last_commit(|row| row.time <= time)
-    }
-
     fn last_commit(&self, holds: impl Fn(&CommitRow) -> bool) -> Result<Option<CommitRow>> {
         match self.commits().count_before(holds)? {
             0 => Ok(None),
@@ -174,22 +167,30 @@ impl Checkpoint {
         Ok(found.filter(|row| row.key == *key).map(|row| row.created))
     }
 
-    /// The runs of commits that are no longer kept, rising.
-    pub(crate) fn gaps(&self) -> Rows<'_, Gap> {
-        self.rows(Section::Gaps)
+    /// Which objects of the newest state have which parent, by parent.
+    pub(crate) fn child_rows(&self) -> Rows<'_, ChildRow> {
+        self.rows(Section::Children)
     }
 
-    /// The run that the commit with this number was in, if it is no longer kept.
+    /// Objects that may have this parent in the newest state.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a row cannot be read.
-    pub(crate) fn gap(&self, seq: u64) -> Result<Option<Gap>> {
-        let before = self.gaps().count_before(|gap| gap.first <= seq)?;
-        let Some(index) = before.checked_sub(1) else {
-            return Ok(None);
-        };
-        let found = self.gaps().get(index)?;
-        Ok(found.filter(|gap| seq - gap.first < gap.count))
+    pub(crate) fn children(&self, parent: &KeyPath) -> Result<Vec<KeyPath>> {
+        let (rows, prefix) = (self.child_rows(), prefix_of(parent.as_bytes()));
+        let mut found = Vec::new();
+        for index in rows.count_before(|row| row.parent < prefix)?..rows.len() {
+            match rows.get(index)? {
+                Some(row) if row.parent == prefix => found.push(row.child),
+                _ => break,
+            }
+        }
+        Ok(found)
+    }
+
+    /// The runs of commits that are no longer kept, rising.
+    pub(crate) fn gaps(&self) -> Rows<'_, Gap> {
+        self.rows(Section::Gaps)
     }
 
     /// The reference records up to the position, in the order of the log: the number of the batch, and canonical

@@ -160,6 +160,30 @@ impl Row for FirstWritten {
     }
 }
 
+/// That an object of the newest state has a parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ChildRow {
+    /// The start of the key path of the parent, as [`prefix_of`] gives it.
+    pub(crate) parent: u64,
+    pub(crate) child: KeyPath,
+}
+
+impl Row for ChildRow {
+    const BYTES: usize = 40;
+
+    fn put(&self, out: &mut Vec<u8>) {
+        put_numbers(out, &[self.parent.swap_bytes()]);
+        out.extend_from_slice(self.child.as_bytes());
+    }
+
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            parent: reader.u64()?.swap_bytes(),
+            child: KeyPath::from_bytes(reader.array()?),
+        })
+    }
+}
+
 /// A run of commits that are no longer kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {

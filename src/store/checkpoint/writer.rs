@@ -13,7 +13,7 @@ use super::blocks::{BlockWriter, write_error};
 use super::check::verify_file;
 use super::header::{Extent, Header, LogId, Section, node_place};
 use super::reader::NODE_LENGTH_BYTES;
-use super::rows::{CommitRow, DigestRow, FirstWritten, Gap, Row, StateRow, prefix_of};
+use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Gap, Row, StateRow, prefix_of};
 use super::{CheckpointFile, FOLDER, list, next_number};
 use crate::codec;
 use crate::digest::HashSuite;
@@ -54,6 +54,8 @@ pub(crate) struct Contents<'a> {
     pub(crate) commits: Source<'a, CommitRow>,
     /// Of a key that comes twice, the earliest time counts.
     pub(crate) first_written: Source<'a, FirstWritten>,
+    /// In any order.
+    pub(crate) children: Source<'a, ChildRow>,
     /// Rising.
     pub(crate) gaps: &'a [Gap],
     /// Batch and canonical bytes, in the order of the log.
@@ -209,7 +211,15 @@ fn put_sections(
     let suite = HashSuite::new(contents.log.hash);
     let mut states = Vec::new();
     sections.section(Section::Nodes, |out| {
-        put_nodes(out, number, contents.states, suite, source, &mut states)
+        put_nodes(
+            out,
+            contents.log,
+            number,
+            contents.states,
+            suite,
+            source,
+            &mut states,
+        )
     })?;
     sections.rows(Section::States, states.into_iter().map(Ok))?;
     sections.rows(Section::Objects, sorted(contents.objects, |row| *row)?)?;
@@ -237,6 +247,7 @@ fn put_sections(
     )?;
     let first_written = sorted(contents.first_written, |row| row.key)?;
     sections.rows(Section::FirstWritten, first_written)?;
+    sections.rows(Section::Children, sorted(contents.children, |row| *row)?)?;
     sections.rows(Section::Gaps, contents.gaps.iter().copied().map(Ok))?;
     sections.section(Section::References, |out| {
         put_references(out, contents.references)
@@ -246,6 +257,7 @@ fn put_sections(
 
 fn put_nodes(
     out: &mut BlockWriter<'_>,
+    log: LogId,
     number: u64,
     states: &[State<'_>],
     suite: HashSuite,
@@ -257,7 +269,8 @@ fn put_nodes(
     }
     let mut count = 0;
     let mut write = |node: &[u8]| {
-        let place = node_place(number, out.offset()).map_err(|error| Error::invalid(error.to_string()))?;
+        let place =
+            node_place(log, number, out.offset()).map_err(|error| Error::invalid(error.to_string()))?;
         let length = u16::try_from(node.len()).map_err(|_| Error::internal("a node is too long"))?;
         debug_assert_eq!(length.to_le_bytes().len(), NODE_LENGTH_BYTES);
         out.put(&length.to_le_bytes())?;

@@ -194,7 +194,7 @@ fn ckw_1_another_file_in_the_place_of_the_one_that_was_written_is_caught() {
             .is_some_and(|content| content.starts_with(b"TRckpt01"))
         {
             shared.overwrite(UNFINISHED, |bytes| {
-                bytes.clone_from(&files["checkpoint/00000002.ckpt"])
+                bytes.clone_from(&files["checkpoint/00000002.ckpt"]);
             });
             shared.observe_no_more();
         }

@@ -28,6 +28,7 @@ struct Fixture {
     texts: Vec<DigestRow>,
     commits: Vec<CommitRow>,
     first_written: BTreeMap<KeyPath, i64>,
+    children: Vec<ChildRow>,
     gaps: Vec<Gap>,
     references: Vec<(u64, Vec<u8>)>,
     history: HistoryTree,
@@ -89,6 +90,7 @@ impl Fixture {
             texts: rows_of_digests(&mut random, size / 3),
             commits: Vec::new(),
             first_written: BTreeMap::new(),
+            children: Vec::new(),
             gaps: Vec::new(),
             references: Vec::new(),
             history: HistoryTree::new(suite()),
@@ -121,6 +123,9 @@ impl Fixture {
             let created = random.next_u64().cast_signed();
             let key = KeyPath::from_bytes(random.digest());
             fixture.first_written.insert(key, created);
+            // Some parents have several children.
+            let parent = u64::from(created.unsigned_abs().is_multiple_of(5)) << 63;
+            fixture.children.push(ChildRow { parent, child: key });
         }
         for number in 0..commits as u64 / 2 {
             let length = random.below(300);
@@ -173,6 +178,7 @@ impl Fixture {
             texts: given(&self.texts),
             commits: given(&self.commits),
             first_written: Box::new(first_written.map(|(&key, &created)| Ok(FirstWritten { key, created }))),
+            children: given(&self.children),
             gaps: &self.gaps,
             references: Box::new(self.references.iter().cloned().map(Ok)),
             history: &self.history,
@@ -238,6 +244,7 @@ fn ask_all(checkpoint: &Checkpoint) -> Vec<Result<String>> {
         all_of(checkpoint.commits_by_digest()),
         all_of(checkpoint.commits_by_root()),
         all_of(checkpoint.first_written_rows()),
+        all_of(checkpoint.child_rows()),
         all_of(checkpoint.gaps()),
         all(checkpoint.references()),
         all(checkpoint.states().iter().map(|row| {
@@ -256,13 +263,14 @@ fn ask_all(checkpoint: &Checkpoint) -> Vec<Result<String>> {
     ];
     for seq in 0..4 {
         answers.push(shown(checkpoint.commit(seq)));
-        answers.push(shown(checkpoint.commit_at_time(seq.cast_signed() * 10)));
-        answers.push(shown(checkpoint.gap(seq)));
     }
     let middle = [0x80; 32];
     answers.push(checkpoint.objects().between(&[0; 32], &middle).and_then(all));
     answers.push(checkpoint.texts().find(&middle).and_then(all));
     answers.push(shown(checkpoint.first_written(&KeyPath::from_bytes(middle))));
+    let mut parent = [0; 32];
+    parent[0] = 0x80;
+    answers.push(shown(checkpoint.children(&KeyPath::from_bytes(parent))));
     for index in 0..checkpoint.states().len() {
         let state = checkpoint.states().get(index);
         let trie = state.and_then(|state| checkpoint.trie(&state.unwrap()));
