@@ -393,6 +393,39 @@ fn a_group_that_waits_for_its_sync_is_durable_before_a_rewrite_begins_or_is_publ
 }
 
 #[test]
+fn a_head_that_a_rewrite_moves_counts_from_its_publication_on_and_only_if_nobody_came_first() {
+    let (disk, mut log) = store();
+    let moved = mark(1_000);
+    let moving = |log: &mut Log| {
+        let mut rewrite = begin(log).unwrap();
+        rewrite.push(batch("all of it"), mark(1).commit).unwrap();
+        rewrite.moves_head(moved);
+        rewrite.push(batch("what moves the head"), moved.commit).unwrap();
+        rewrite.finish().unwrap()
+    };
+    let mut other = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
+    let rewritten = moving(&mut log);
+    append(&mut other, &[&format!("batch {}", BATCHES + 1)]).unwrap();
+    let lock = at_end(&mut log).unwrap();
+    assert!(log.publish(&lock, rewritten).is_err());
+    drop(lock);
+    assert_eq!(texts(&disk), expected(BATCHES + 1));
+    let rewritten = moving(&mut log);
+    let lock = at_end(&mut log).unwrap();
+    assert_eq!(log.newest_commit(), mark(BATCHES as u64 + 1).commit);
+    log.publish(&lock, rewritten).unwrap();
+    log.prepare(&lock, &mut |_| Ok(())).unwrap();
+    assert_eq!(log.newest_commit(), moved.commit);
+    let live = log.read_live().unwrap().unwrap();
+    assert_eq!(
+        (live.commit, live.root, live.seq),
+        (moved.commit, moved.root, moved.seq)
+    );
+    let lost = disk.crash_image(CrashImage::Nothing);
+    assert_eq!(texts(&lost), ["all of it", "what moves the head"]);
+}
+
+#[test]
 fn a_lock_file_that_was_replaced_ends_a_rewrite() {
     for name in ["lock", "compact.lock"] {
         let folder = tempfile::tempdir().unwrap();
