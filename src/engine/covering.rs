@@ -21,6 +21,9 @@ const DUE_BYTES: u64 = 4 << 20;
 /// The same when the handle is closed.
 const DUE_AT_CLOSE_BYTES: u64 = 256 << 10;
 
+/// Bytes of log from which on garbage is looked for without being asked.
+const COLLECT_FROM_BYTES: u64 = 8 << 20;
+
 impl Inner {
     /// A store that has the newest checkpoint taken in, with `log` placed behind it; an empty one if there is none.
     pub(super) fn newest_store(&self, log: &mut Log) -> Result<Store> {
@@ -112,6 +115,10 @@ impl Inner {
             Ok(())
         };
         let log = LogId::of(&writing.log);
+        let all = writing.log.batch_bytes();
+        let before = all.saturating_sub(writing.tail_bytes);
+        // Asked once for each doubling of the log.
+        writing.collect |= all >= COLLECT_FROM_BYTES && all.ilog2() > before.max(1).ilog2();
         self.store()
             .write_checkpoint(&*self.disk, log, writing.log.position(), &mut step)?;
         writing.tail_bytes = 0;

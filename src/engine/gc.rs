@@ -95,6 +95,41 @@ impl Memory {
     }
 }
 
+impl Inner {
+    /// Collects garbage without being asked, if it is time to and more than half of the log would go. A failure is only
+    /// noted: nothing is lost by it, and the next one may succeed.
+    pub(super) fn collect_if_due(self: &Arc<Self>) {
+        let due = self
+            .writing
+            .try_lock()
+            .is_some_and(|mut writing| std::mem::take(&mut writing.collect));
+        let Some(retention) = self.options.automatic_gc.filter(|_| due) else {
+            return;
+        };
+        if let Err(error) = self.collect(&retention) {
+            self.warn(format!("garbage could not be collected: {error}"));
+        }
+    }
+
+    fn collect(self: &Arc<Self>, retention: &Retention) -> Result<()> {
+        let memory = Memory {
+            inner: Arc::clone(self),
+        };
+        let store = self.store();
+        let now = self.retention_time(&store, None)?;
+        // What is young stays, however much of it there is; without anything old there is nothing to look for.
+        let oldest = store.commit_at(0)?;
+        if oldest.is_none_or(|oldest| retention.keeps_young(oldest.commit.time, now)) {
+            return Ok(());
+        }
+        let preview = memory.gc_preview(retention, None)?;
+        if preview.bytes < preview.bytes_before / 2 {
+            memory.gc(retention, None)?;
+        }
+        Ok(())
+    }
+}
+
 impl Cut {
     fn report(&self, kept: &[usize], live: &Live) -> GcReport {
         GcReport {

@@ -237,12 +237,19 @@ impl Memory {
         synced
     }
 
-    /// Makes everything durable and lets the handle go.
+    /// Makes everything durable, tidies up if it is time to, and lets the handle go.
     ///
     /// # Errors
     /// As [`Self::sync`].
     pub fn close(self) -> Result<()> {
-        self.sync()
+        self.sync()?;
+        if !self.inner.options.read_only {
+            let mut writing = self.inner.writing.lock();
+            self.inner.cover_if_due(&mut writing, true);
+            drop(writing);
+            self.inner.collect_if_due();
+        }
+        Ok(())
     }
 }
 

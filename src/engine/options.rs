@@ -14,6 +14,7 @@ use crate::object::Time;
 
 use super::memory::Memory;
 use super::policy::{Limits, WritePolicy};
+use super::retention::Retention;
 
 /// Where the engine takes the time from.
 pub trait Clock: Send + Sync {
@@ -84,6 +85,7 @@ pub struct Options {
     pub(super) stop: Option<Arc<AtomicBool>>,
     pub(super) segment_bytes_max: u32,
     pub(super) checkpoints: bool,
+    pub(super) automatic_gc: Option<Retention>,
     /// Matches that a query without an index holds at once.
     pub(super) scan_window: usize,
     /// Another suite than the store's hash gives, for tests of collisions.
@@ -108,6 +110,7 @@ impl Default for Options {
             stop: None,
             segment_bytes_max: 64 << 20,
             checkpoints: true,
+            automatic_gc: Some(Retention::automatic()),
             scan_window: 1 << 17,
             suite: None,
         }
@@ -237,6 +240,14 @@ impl Options {
     #[must_use]
     pub fn checkpoints(mut self, checkpoints: bool) -> Self {
         self.checkpoints = checkpoints;
+        self
+    }
+
+    /// What is kept when garbage is collected without being asked: after a commit, once for each doubling of the log, if more
+    /// than half of it would go. Default: [`Retention::automatic`]; `None` never collects.
+    #[must_use]
+    pub fn automatic_gc(mut self, retention: Option<Retention>) -> Self {
+        self.automatic_gc = retention;
         self
     }
 

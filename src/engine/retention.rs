@@ -50,6 +50,19 @@ impl Default for Retention {
 }
 
 impl Retention {
+    /// What is collected without being asked: as the default, but nothing that is younger than [`Self::all`].
+    pub fn automatic() -> Self {
+        Self {
+            newest: u64::MAX,
+            ..Self::default()
+        }
+    }
+
+    /// Whether a commit stays for its age alone.
+    pub(super) fn keeps_young(&self, time: Time, now: Time) -> bool {
+        is_younger(time, now, self.all)
+    }
+
     /// Keeps every commit.
     pub fn everything() -> Self {
         Self {
@@ -75,7 +88,7 @@ impl Retention {
             let Some(entry) = store.commit_at(index)? else {
                 continue;
             };
-            let young = (kept.len() as u64) < self.newest && is_younger(entry.commit.time, now, self.all);
+            let young = (kept.len() as u64) < self.newest && self.keeps_young(entry.commit.time, now);
             // Asked in any case, so that a commit that stays for another reason takes its hour, too.
             let point = points.takes(self, entry.commit.time, now);
             // INVARIANT RET-1. What a commit goes back to is older than it.

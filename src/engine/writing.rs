@@ -33,6 +33,8 @@ pub(super) struct Writing {
     pub(super) tail_bytes: u64,
     /// Whether all that was taken in is known to be durable.
     proven: bool,
+    /// Whether it is time to look for garbage.
+    pub(super) collect: bool,
 }
 
 impl Writing {
@@ -43,6 +45,7 @@ impl Writing {
             unsynced: None,
             tail_bytes: 0,
             proven: false,
+            collect: false,
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::digest::ObjectDigest;
 use crate::disk::Disk;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::log::{Locator, Position, RecordKind};
 use crate::object::{HistoryTree, Object};
 use crate::trie::{StoredNode, Trie};
@@ -15,10 +15,11 @@ use crate::trie::{StoredNode, Trie};
 use super::Store;
 use super::base::{Base, row_of};
 use super::checkpoint::{self, ChildRow, Contents, FirstWritten, Gap, LogId, Source, State};
-use super::commits::CommitEntry;
 
-/// States of past commits that a checkpoint holds besides the head's, so that those in between are near to one.
-const PAST_STATES: usize = 24;
+/// States of past commits that a checkpoint holds at most besides the head's, so that those in between are near to one.
+const PAST_STATES: u64 = 24;
+/// Entries of a state that take about as many bytes as a commit of one object takes in the log.
+const ENTRIES_A_COMMIT: u64 = 8;
 /// States of the commits that references name, the newest, that it holds besides these.
 const NAMED_STATES: usize = 24;
 
@@ -26,7 +27,6 @@ const NAMED_STATES: usize = 24;
 struct Past {
     trie: Trie,
     position: Position,
-    named: bool,
 }
 
 impl Store {
@@ -139,58 +139,52 @@ impl Store {
 
     /// The states to be stored, by the number of their commit: the head's, those of named commits, and some in between.
     fn past_states(&self, position: Position) -> Result<BTreeMap<u64, Past>> {
+        let head = self.head()?;
+        let named = self.named_commits()?;
+        let state = self.state(&head)?;
+        // A state costs bytes in proportion to its size, and spares reading the commits since the one before.
+        let apart = (state.len() / ENTRIES_A_COMMIT).max(self.kept() as u64 / PAST_STATES);
         let mut past = BTreeMap::new();
+        let mut next = apart;
+        let mut wanted = |seq: u64| {
+            let is_next = seq >= next;
+            if is_next {
+                next = seq + apart;
+            }
+            is_next || named.contains(&seq)
+        };
         if let Some(base) = &self.base {
-            for row in base.states()? {
+            for row in base.states()?.into_iter().filter(|row| wanted(row.seq)) {
                 let stored = StoredNode {
                     digest: *row.root.as_bytes(),
                     count: row.count,
                     place: row.place,
                 };
-                let trie = Trie::from_stored(stored, self)?;
                 let found = Past {
-                    trie,
+                    trie: Trie::from_stored(stored, self)?,
                     position: row.position,
-                    named: false,
                 };
                 past.insert(row.seq, found);
             }
         }
         let newer: Vec<_> = self.catalog.read_recursive().line.iter().cloned().collect();
-        for entry in newer.iter().step_by(newer.len() / PAST_STATES + 1) {
-            self.add_past(&mut past, entry)?;
+        for entry in newer.iter().filter(|entry| wanted(entry.seq())) {
+            let found = Past {
+                trie: self.state(entry)?,
+                position: self.records.reader().position_behind(entry.place)?,
+            };
+            past.insert(entry.seq(), found);
         }
-        for seq in self.named_commits()? {
-            if let Some(known) = past.get_mut(&seq) {
-                known.named = true;
-            } else if let Some(entry) = newer.iter().find(|entry| entry.seq() == seq) {
-                self.add_past(&mut past, entry)?.named = true;
-            }
-        }
-        thin(&mut past);
-        let head = self.head()?;
-        let head_state = Past {
-            trie: self.state(&head)?,
+        let newest = Past {
+            trie: state,
             position,
-            named: true,
         };
-        past.insert(head.seq(), head_state);
+        past.insert(head.seq(), newest);
         Ok(past)
     }
 
-    fn add_past<'a>(&self, past: &'a mut BTreeMap<u64, Past>, entry: &CommitEntry) -> Result<&'a mut Past> {
-        let found = Past {
-            trie: self.state(entry)?,
-            position: self.records.reader().position_behind(entry.place)?,
-            named: false,
-        };
-        past.insert(entry.seq(), found);
-        past.get_mut(&entry.seq())
-            .ok_or_else(|| Error::internal("it was just put there"))
-    }
-
     /// The numbers of the commits that references name, the newest of them.
-    fn named_commits(&self) -> Result<Vec<u64>> {
+    fn named_commits(&self) -> Result<HashSet<u64>> {
         let named: Vec<_> = {
             let references = self.references();
             let mut named: Vec<_> = references
@@ -200,21 +194,10 @@ impl Store {
             named.sort_by_key(|(batch, _)| std::cmp::Reverse(*batch));
             named
         };
-        let mut found = Vec::new();
+        let mut found = HashSet::new();
         for (_, commit) in named.into_iter().take(NAMED_STATES) {
             found.extend(self.by_digest(commit)?.map(|entry| entry.seq()));
         }
         Ok(found)
-    }
-}
-
-/// Leaves out every second state that no reference names, as long as there are too many of them.
-fn thin(past: &mut BTreeMap<u64, Past>) {
-    while past.values().filter(|past| !past.named).count() > PAST_STATES {
-        let mut odd = false;
-        past.retain(|_, past| {
-            odd ^= !past.named;
-            past.named || odd
-        });
     }
 }

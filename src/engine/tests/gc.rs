@@ -265,3 +265,42 @@ fn a_commit_behind_a_gap_is_not_undone_as_if_it_had_done_what_was_thinned() -> R
     assert_eq!(memory.view().len(), 20);
     Ok(())
 }
+
+#[test]
+fn garbage_is_collected_without_being_asked_once_half_of_the_log_would_go() -> Result<()> {
+    let history = |retention: Option<Retention>| -> Result<(usize, u64)> {
+        let disk = SimDisk::new(1);
+        let options = options(HOUR / 12)
+            .segment_bytes_max(4 << 20)
+            .automatic_gc(retention);
+        let memory = on_disk(&disk, options, true)?;
+        for number in 0..1_400 {
+            let long = format!("{number} ").repeat(2_800);
+            put(&memory, "o/1", &long);
+        }
+        let snapshot = memory.snapshot(Some("newest"), &Writer::new())?;
+        assert_eq!(memory.warnings(), Vec::<String>::new());
+        memory.close()?;
+        let memory = on_disk(&disk, options_of_reader(), false)?;
+        assert_eq!(memory.view().root(), snapshot.root);
+        assert!(memory.verify(VerifyDepth::Full)?.ok);
+        let bytes = memory.inner.writing.lock().log.batch_bytes();
+        Ok((memory.commits().count(), bytes))
+    };
+    let (all, bytes) = history(None)?;
+    assert_eq!(all, 1_401);
+    let a_day = Retention {
+        all: std::time::Duration::from_hours(24),
+        ..Retention::automatic()
+    };
+    let (kept, left) = history(Some(a_day))?;
+    assert!(kept > 288 && kept < all, "a day and hours before it stay: {kept}");
+    assert!(left < bytes * 3 / 4, "{left} of {bytes} bytes");
+    // Nothing here is a week old.
+    assert_eq!(history(Some(Retention::automatic()))?.0, all);
+    Ok(())
+}
+
+fn options_of_reader() -> Options {
+    options(1).read_only(true)
+}
