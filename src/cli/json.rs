@@ -70,6 +70,7 @@ pub(crate) fn object(view: &View, object: &Object) -> Result<Value> {
     document["children"] = children.iter().map(Id::as_str).collect();
     document["children_total"] = view.child_count(&id)?.into();
     document["content"] = object.content().into();
+    document["content_erased_by"] = object.erased_by().map(CommitDigest::to_hex).into();
     document["subtree_digest"] = view.subtree_digest(&id)?.map(SubtreeDigest::to_hex).into();
     Ok(document)
 }
@@ -89,8 +90,10 @@ pub(crate) fn commit(memory: &Memory, info: &CommitInfo, counts: ChangeCounts) -
         "actor": commit.actor,
         "session": commit.session,
         "source": text(memory, commit.source)?,
+        "source_digest": commit.source.map(TextDigest::to_hex),
         "trust": commit.trust.name(),
         "reason": text(memory, commit.reason)?,
+        "reason_digest": commit.reason.map(TextDigest::to_hex),
         "added": counts.added,
         "changed": counts.changed,
         "removed": counts.removed,
@@ -116,10 +119,17 @@ pub(crate) fn text(memory: &Memory, digest: Option<TextDigest>) -> Result<Option
     }
 }
 
+/// A reason or source for people, who are told if it was erased.
+pub(crate) fn told_text(memory: &Memory, digest: Option<TextDigest>) -> Result<Option<String>> {
+    let text = text(memory, digest)?;
+    Ok(text.or_else(|| digest.map(|_| "(erased)".to_owned())))
+}
+
 /// A change of one object, as a line of `history`.
 pub(crate) fn history_entry(entry: &HistoryEntry) -> Value {
     json!({
         "digest": entry.digest.map(ObjectDigest::to_hex),
+        "erased": entry.erased,
         "commit": entry.commit.digest.to_hex(),
         "seq": entry.commit.commit.seq,
         "time": entry.commit.commit.time.to_string(),

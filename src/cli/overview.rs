@@ -6,7 +6,7 @@
 use super::human::wrapped;
 
 /// The verbs by what they are for, each in a few words; what clap says about one is longer.
-const VERBS: [(&str, &[(&str, &str)]); 5] = [
+const VERBS: [(&str, &[(&str, &str)]); 6] = [
     (
         "Write",
         &[
@@ -46,6 +46,13 @@ const VERBS: [(&str, &[(&str, &str)]); 5] = [
             ("contains", "whether a digest is in here"),
             ("check-proof", "check it, without the store"),
             ("stats", "counts and sizes"),
+        ],
+    ),
+    (
+        "Keep",
+        &[
+            ("gc", "thin history, give back space"),
+            ("erase", "gone for good, from every file"),
         ],
     ),
     (

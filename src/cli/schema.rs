@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 /// A verb, when it answers so, and the fields: `name:type`, `?` behind the type where it may be null, `*`
 /// where the field may be missing. A verb with several answers stands here several times.
-const ANSWERS: [(&str, &str, &str); 37] = [
+const ANSWERS: [(&str, &str, &str); 40] = [
     ("init", "", "store:text hash:hash format:count"),
     (
         "ingest",
@@ -33,7 +33,7 @@ const ANSWERS: [(&str, &str, &str); 37] = [
         "",
         "id:text kind:text scope:text parent:text? position:text? attributes:map origin:text digest:digest created:time? \
          updated:time? derived_from:texts event_time:time? expires:time? children:texts children_total:count \
-         content:text? subtree_digest:digest?",
+         content:text? content_erased_by:digest? subtree_digest:digest?",
     ),
     (
         "list",
@@ -59,6 +59,21 @@ const ANSWERS: [(&str, &str, &str); 37] = [
         "index:count? name:text? root:digest commit:digest time:time seq:count lane:text? actor:text? session:text? \
          reason:text?",
     ),
+    (
+        "gc",
+        "",
+        "kept:count thinned:count versions_before:count versions:count bytes_before:count bytes:count dry_run:flag",
+    ),
+    (
+        "erase",
+        "",
+        "erased:count bytes:count commit:digest seq:count root:digest holders:texts unlinked:texts digests:texts",
+    ),
+    (
+        "erase",
+        "with --dry-run",
+        "erased:count bytes:count holders:texts unlinked:texts digests:texts dry_run:flag",
+    ),
     ("rollback", "", MOVED),
     ("restore", "", MOVED),
     (
@@ -78,7 +93,8 @@ const ANSWERS: [(&str, &str, &str); 37] = [
         "log",
         "a line each",
         "commit:digest seq:count parents:texts root:digest time:time op:text target:digest? actor:text? session:text? \
-         source:text? trust:text reason:text? added:count changed:count removed:count",
+         source:text? source_digest:digest? trust:text reason:text? reason_digest:digest? added:count changed:count \
+         removed:count",
     ),
     (
         "log",
@@ -88,7 +104,7 @@ const ANSWERS: [(&str, &str, &str); 37] = [
     (
         "history",
         "a line each",
-        "digest:digest? commit:digest seq:count time:time op:text",
+        "digest:digest? erased:flag commit:digest seq:count time:time op:text",
     ),
     (
         "diff",
@@ -128,8 +144,9 @@ const ANSWERS: [(&str, &str, &str); 37] = [
     (
         "stats",
         "what is null is not known of a past state",
-        "objects:count history:count? commits:count snapshots:count segments:count? log_bytes:count? live_bytes:count? \
-         orphans:count? hash:hash format:count store:text?",
+        "objects:count history:count? commits:count thinned:count? gaps:count? erased:count? snapshots:count \
+         segments:count? log_bytes:count? disk_bytes:count? checkpoint_bytes:count? live_bytes:count? dead_bytes:count? \
+         orphans:count? hash:hash format:count store:text? space:space*",
     ),
     ("completions", "", "script:text"),
     ("man", "", "page:text"),
@@ -225,6 +242,10 @@ fn property(kind: &str) -> Value {
         "skipped" => list(object(
             "a file left out by --skip-bad",
             "path:text code:text message:text",
+        )),
+        "space" => list(object(
+            "what records of a kind take",
+            "kind:text records:count bytes:count",
         )),
         "levels" => list(object("", "bitmap:count count:count siblings:texts")),
         "error" => object("", "code:text message:text hint:text? ids:texts*"),

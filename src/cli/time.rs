@@ -25,6 +25,22 @@ pub(crate) fn duration(text: &str) -> Result<Duration> {
     Duration::try_from(signed).map_err(|_| refused())
 }
 
+/// Reads a length of time for `gc`: as [`duration`], or `30d`, `8w`, `2y` (of 365 days), or `forever`.
+pub(crate) fn span(text: &str) -> Result<Duration> {
+    if text == "forever" {
+        return Ok(Duration::MAX);
+    }
+    for (unit, days) in [('d', 1), ('w', 7), ('y', 365)] {
+        if let Some(count) = text
+            .strip_suffix(unit)
+            .and_then(|count| count.parse::<u32>().ok())
+        {
+            return Ok(Duration::from_hours(24 * days * u64::from(count)));
+        }
+    }
+    duration(text).map_err(|error| error.with_hint("write 12h, 30d, 8w, 2y, 0 or forever"))
+}
+
 /// Reads a moment: an RFC 3339 time, a date (its first moment in UTC), or how long before `now`: `90s`, `2h`, `3d`.
 pub(crate) fn moment(text: &str, now: Time) -> Result<Time> {
     let refused = || {
@@ -40,11 +56,7 @@ pub(crate) fn moment(text: &str, now: Time) -> Result<Time> {
     if let Ok(time) = whole.parse::<Time>() {
         return Ok(time);
     }
-    let days = text.strip_suffix('d').and_then(|days| days.parse::<u32>().ok());
-    let before = match days {
-        Some(days) => Duration::from_hours(24 * u64::from(days)),
-        None => duration(text).map_err(|_| refused())?,
-    };
+    let before = span(text).map_err(|_| refused())?;
     let before = i64::try_from(before.as_micros()).map_err(|_| refused())?;
     Ok(Time::from_micros(now.as_micros().saturating_sub(before)))
 }
@@ -99,6 +111,19 @@ mod tests {
     }
 
     #[test]
+    fn spans_have_larger_units() {
+        assert_eq!(span("12h").unwrap(), Duration::from_hours(12));
+        assert_eq!(span("30d").unwrap(), Duration::from_hours(720));
+        assert_eq!(span("2w").unwrap(), Duration::from_hours(336));
+        assert_eq!(span("1y").unwrap(), Duration::from_hours(8_760));
+        assert_eq!(span("0").unwrap(), Duration::ZERO);
+        assert_eq!(span("forever").unwrap(), Duration::MAX);
+        for bad in ["", "never", "-1d", "99999999999d", "d"] {
+            assert!(span(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
     fn moments_are_times_dates_or_ages() {
         let now: Time = "2026-01-31T08:15:00Z".parse().unwrap();
         let read = |text| moment(text, now).unwrap().to_string();
@@ -106,7 +131,14 @@ mod tests {
         assert_eq!(read("2026-01-01"), "2026-01-01T00:00:00.000000Z");
         assert_eq!(read("90s"), "2026-01-31T08:13:30.000000Z");
         assert_eq!(read("3d"), "2026-01-28T08:15:00.000000Z");
-        for bad in ["", "yesterday", "-3d", "2026-13-01", "9999999999999999999h"] {
+        for bad in [
+            "",
+            "yesterday",
+            "-3d",
+            "2026-13-01",
+            "9999999999999999999h",
+            "forever",
+        ] {
             assert!(moment(bad, now).is_err(), "{bad}");
         }
     }

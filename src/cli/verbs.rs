@@ -4,11 +4,13 @@
 //! L9, part of cli.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::args::{PlainOptions, ReadOptions, ShellOptions, VerbOptions, WriteOptions};
 use super::output::Mode;
+use super::time;
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -125,8 +127,26 @@ pub(crate) enum Verb {
                       treering export --format dot --under notes/plan | dot -Tpng > plan.png"
     )]
     Export(Export),
+    /// Thin history by a policy, and give back the space of what nobody needs
+    #[command(
+        after_help = "Snapshots, drafts and what a rollback went back to keep their commits, whatever the policy. A thinned\n\
+                      commit's digest stays in the chain; its state cannot be read any more. Others may read and write\n\
+                      meanwhile. A duration is 12h, 30d, 8w, 2y, 0 or forever.\n\n\
+                      Examples:\n  treering gc --dry-run\n  treering gc\n  treering gc --keep-all 2d --hourly 0 --weekly 2y"
+    )]
+    Gc(Gc),
+    /// Take objects, versions, contents or reasons out of every file, for good
+    #[command(
+        after_help = "An ID leaves the state, and every version of it goes, wherever history, drafts or snapshots keep it. A\n\
+                      DIGEST (8 digits or more) is one earlier version, a content, a reason or a source. Roots and digests of\n\
+                      commits stay, and the history still verifies; who asks for what is gone is told who erased it, and why.\n\
+                      Backups, and blocks that the file system or the device still holds, are beyond its reach.\n\n\
+                      Examples:\n  treering erase facts/password --dry-run\n  treering erase facts/password -m 'a secret' --yes\n  \
+                      treering erase 5f0c81d2 --yes"
+    )]
+    Erase(Erase),
     /// Count and measure the store
-    #[command(after_help = "Examples:\n  treering stats\n  treering stats --json")]
+    #[command(after_help = "Examples:\n  treering stats\n  treering stats --space --json")]
     Stats(Stats),
     /// Ask the store anything, in a shell that writes nothing
     #[command(
@@ -532,9 +552,63 @@ pub(crate) struct Export {
     options: ReadOptions,
 }
 
+/// `gc`
+#[derive(Args, Debug)]
+pub(crate) struct Gc {
+    /// Say what would go, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Keep every commit younger than this [default: 7d]
+    #[arg(long, value_name = "DURATION", value_parser = time::span)]
+    pub(crate) keep_all: Option<Duration>,
+    /// But no more than the N newest because of --keep-all [default: 5000]
+    #[arg(long, value_name = "N")]
+    pub(crate) newest: Option<u64>,
+    /// Keep the last commit of each hour younger than this [default: 30d]
+    #[arg(long, value_name = "DURATION", value_parser = time::span)]
+    pub(crate) hourly: Option<Duration>,
+    /// Keep the last commit of each day younger than this [default: 365d]
+    #[arg(long, value_name = "DURATION", value_parser = time::span)]
+    pub(crate) daily: Option<Duration>,
+    /// Keep the last commit of each week younger than this [default: forever]
+    #[arg(long, value_name = "DURATION", value_parser = time::span)]
+    pub(crate) weekly: Option<Duration>,
+    /// The moment that ages are judged at: an RFC 3339 time [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<String>,
+    #[command(flatten)]
+    options: WriteOptions,
+}
+
+/// `erase`
+#[derive(Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+pub(crate) struct Erase {
+    /// Objects, and digests of versions, contents, reasons or sources
+    #[arg(value_name = "ID|DIGEST", required = true)]
+    pub(crate) targets: Vec<String>,
+    /// Also contents that other objects share, and earlier versions that name an erased parent
+    #[arg(long)]
+    pub(crate) everywhere: bool,
+    /// Also every version that was derived from an erased one
+    #[arg(long)]
+    pub(crate) derived: bool,
+    /// Say what would go, and change nothing
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) dry_run: bool,
+    /// Do it: nothing brings it back
+    #[arg(long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    options: WriteOptions,
+}
+
 /// `stats`
 #[derive(Args, Debug)]
 pub(crate) struct Stats {
+    /// Also what takes the space of the log, and what gc would free: reads all of it
+    #[arg(long)]
+    pub(crate) space: bool,
     #[command(flatten)]
     options: ReadOptions,
 }
@@ -548,7 +622,7 @@ pub(crate) struct Debug {
     /// Run the commands in FILE (- is standard input), a line each, and leave; may be repeated, and comes before -c
     #[arg(short = 'f', long = "file", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Allow snapshot, rollback, undo, redo, put and remove
+    /// Allow snapshot, rollback, undo, redo, put, remove, gc and erase
     #[arg(long)]
     pub(crate) write: bool,
     /// How answers are written
@@ -633,6 +707,8 @@ impl Verb {
             Self::Contains(_) => "contains",
             Self::Verify(_) => "verify",
             Self::Export(_) => "export",
+            Self::Gc(_) => "gc",
+            Self::Erase(_) => "erase",
             Self::Stats(_) => "stats",
             Self::Debug(_) => "debug",
             Self::Tour(_) => "tour",
@@ -667,6 +743,8 @@ impl Verb {
             Self::Contains(verb) => VerbOptions::Read(&verb.options),
             Self::Verify(verb) => VerbOptions::Read(&verb.options),
             Self::Export(verb) => VerbOptions::Read(&verb.options),
+            Self::Gc(verb) => VerbOptions::Write(&verb.options),
+            Self::Erase(verb) => VerbOptions::Write(&verb.options),
             Self::Stats(verb) => VerbOptions::Read(&verb.options),
             Self::Debug(verb) => VerbOptions::Shell(&verb.options),
             Self::Tour(verb) => VerbOptions::Plain(&verb.options),

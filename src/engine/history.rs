@@ -64,6 +64,8 @@ impl Change {
 pub struct HistoryEntry {
     /// The version from then on; `None` where the id was removed.
     pub digest: Option<ObjectDigest>,
+    /// Whether that version was erased since.
+    pub erased: bool,
     /// The commit.
     pub commit: CommitInfo,
 }
@@ -127,13 +129,16 @@ impl Memory {
             let Some(commit) = store.commit_at(index)? else {
                 break;
             };
-            let now = store
-                .state(&commit)?
-                .get(&key, &*store)?
-                .map(|entry| ObjectDigest::from_bytes(entry.digest));
+            let entry = store.state(&commit)?.get(&key, &*store)?;
+            let now = entry.map(|entry| ObjectDigest::from_bytes(entry.digest));
             if now != before {
+                let erased = match now.filter(|_| store.records.erased() > 0) {
+                    Some(digest) => store.records.find_place(digest)?.is_none(),
+                    None => false,
+                };
                 entries.push(HistoryEntry {
                     digest: now,
+                    erased,
                     commit: CommitInfo::of(&commit),
                 });
                 before = now;

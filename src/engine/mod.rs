@@ -67,7 +67,7 @@ pub use retention::Retention;
 pub use revision::Revision;
 pub use rollback::Reversing;
 pub use snapshot::{ReferenceInfo, SnapshotInfo};
-pub use stats::{Containment, Stats};
+pub use stats::{Containment, KindSpace, Space, Stats};
 pub use verify::{Finding, VerifyDepth, VerifyReport};
 pub use view::{CommitInfo, Objects, View};
 pub use watch::HeadMoved;

@@ -4,7 +4,8 @@
 //! L5. Pure but for reading the line of commits.
 //!
 //! # Invariants
-//! - RET-1: the newest commit, every commit that a reference names, and every commit that a kept one goes back to stay.
+//! - RET-1: the newest commit, every commit that a reference names, every commit that a kept one goes back to, and every
+//!   one that erased something stay: these say who did it, and why.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -19,7 +20,7 @@ const DAY: Duration = Duration::from_hours(24);
 /// How much of history is kept. What lies between the kept commits is thinned: their digests stay in the chain, their
 /// states go, and so do versions that no kept state has.
 ///
-/// Whatever it says, snapshots, the bases of drafts, pins and other references keep their commits.
+/// Whatever it says, snapshots, the bases of drafts, pins and other references keep their commits, and so do erasures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Retention {
@@ -92,7 +93,8 @@ impl Retention {
             // Asked in any case, so that a commit that stays for another reason takes its hour, too.
             let point = points.takes(self, entry.commit.time, now);
             // INVARIANT RET-1. What a commit goes back to is older than it.
-            if index + 1 == count || young || point || wanted.contains(&entry.digest) {
+            let is_named = wanted.contains(&entry.digest) || entry.commit.op.as_str() == "erase";
+            if index + 1 == count || young || point || is_named {
                 kept.push(index);
                 wanted.extend(entry.commit.target);
             }

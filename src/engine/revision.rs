@@ -177,15 +177,15 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
         _ => None,
     };
     if let Some(gap) = seq.and_then(thinned) {
+        let (first, next) = (gap.first, gap.first + gap.count);
+        let nearest = match first.checked_sub(1) {
+            Some(before) => format!("the kept ones nearest to it are seq:{before} and seq:{next}"),
+            None => format!("the oldest kept one is seq:{next}"),
+        };
+        let last = next - 1;
         return Ok(error(format!("the state of commit {revision} was thinned"))
             .with_code("thinned")
-            .with_hint(format!(
-                "retention thinned seq:{} to seq:{}; the kept ones nearest to it are seq:{} and seq:{}",
-                gap.first,
-                gap.first + gap.count - 1,
-                gap.first.saturating_sub(1),
-                gap.first + gap.count
-            )));
+            .with_hint(format!("retention thinned seq:{first} to seq:{last}; {nearest}")));
     }
     Ok(match revision {
         Revision::Ring(index) => {

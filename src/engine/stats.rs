@@ -3,11 +3,16 @@
 //! # Layer
 //! L5.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+use std::ops::Range;
 
+use crate::disk::{Access, Disk};
 use crate::error::{Error, Result};
+use crate::log::RecordKind;
 
 use super::memory::Memory;
+use super::retention::Retention;
 use super::revision;
 
 /// Counts and sizes of a store.
@@ -31,6 +36,10 @@ pub struct Stats {
     pub segments: u64,
     /// Bytes of log in use.
     pub log_bytes: u64,
+    /// Bytes of all files of the store, with what is set aside for what comes.
+    pub disk_bytes: u64,
+    /// Bytes of checkpoint files among them.
+    pub checkpoint_bytes: u64,
     /// Bytes of the objects and contents of the state at the head.
     pub live_bytes: u64,
     /// Objects whose parent does not exist: none, unless something is wrong.
@@ -47,6 +56,47 @@ pub enum Containment {
     Thinned,
     /// This history never had it.
     Absent,
+}
+
+/// How much of the log the records of one kind take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KindSpace {
+    /// The kind.
+    pub kind: &'static str,
+    /// How many there are.
+    pub records: u64,
+    /// Bytes of their bodies.
+    pub bytes: u64,
+}
+
+/// What takes the space of a log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Space {
+    /// By kind of record, the largest first.
+    pub kinds: Vec<KindSpace>,
+    /// Bytes that garbage collection with the standard policy would free.
+    pub dead_bytes: u64,
+}
+
+fn folder_bytes(disk: &dyn Disk, folder: &str) -> Result<u64> {
+    let names = match disk.list(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        listed => listed.map_err(|error| Error::io(format!("cannot list the files of '{folder}'"), error))?,
+    };
+    let mut bytes = 0;
+    for name in names {
+        let name = if folder.is_empty() {
+            name
+        } else {
+            format!("{folder}/{name}")
+        };
+        // A folder, or a file that went meanwhile, has no length of its own.
+        if let Ok(file) = disk.open(&name, Access::Read) {
+            bytes += file.length().unwrap_or(0);
+        }
+    }
+    Ok(bytes)
 }
 
 impl Memory {
@@ -77,19 +127,73 @@ impl Memory {
         }
         let gaps = self.inner.store().gaps();
         let (segments, log_bytes) = self.inner.writing.lock().log.size();
+        let disk = &*self.inner.disk;
+        let checkpoint_bytes = folder_bytes(disk, "checkpoint")?;
+        let disk_bytes = folder_bytes(disk, "")? + folder_bytes(disk, "log")? + checkpoint_bytes;
         Ok(Stats {
             objects: view.len(),
             history: self.history_len(),
             commits: self.inner.store().kept() as u64,
             thinned: gaps.iter().map(|gap| gap.count).sum(),
             gaps: gaps.len() as u64,
-            erased: self.inner.store().records.erased(),
+            erased: self.erased_len(),
             snapshots: self.snapshots().len() as u64,
             segments: segments as u64,
             log_bytes,
+            disk_bytes,
+            checkpoint_bytes,
             live_bytes,
             orphans,
         })
+    }
+
+    /// What takes the space of the log, and how much of it the standard [`Retention`] would free. Reads all of it.
+    ///
+    /// # Errors
+    /// As [`Self::gc`].
+    pub fn space(&self) -> Result<Space> {
+        let mut kinds: BTreeMap<RecordKind, KindSpace> = BTreeMap::new();
+        self.refresh()?;
+        let cut = self.inner.cut(&self.inner.writing.lock());
+        let (mut done, total) = (0, cut.bytes);
+        cut.store.read_log(cut.position.batch, &mut |batch| {
+            for record in &batch.records {
+                let kind = kinds.entry(record.kind).or_insert(KindSpace {
+                    kind: record.kind.name(),
+                    records: 0,
+                    bytes: 0,
+                });
+                kind.records += 1;
+                kind.bytes += record.body.len() as u64;
+                done += record.body.len() as u64;
+            }
+            self.inner.options.step("read", done.min(total), total)
+        })?;
+        let mut kinds: Vec<_> = kinds.into_values().collect();
+        kinds.sort_by_key(|kind| std::cmp::Reverse(kind.bytes));
+        let gc = self.gc_preview(&Retention::default(), None)?;
+        Ok(Space {
+            kinds,
+            dead_bytes: gc.bytes_before.saturating_sub(gc.bytes),
+        })
+    }
+
+    /// How many of the commits with these numbers were thinned.
+    pub fn thinned_in(&self, numbers: Range<u64>) -> u64 {
+        let gaps = self.inner.store().gaps();
+        let within = gaps.iter().map(|gap| {
+            let (first, end) = (
+                gap.first.max(numbers.start),
+                (gap.first + gap.count).min(numbers.end),
+            );
+            end.saturating_sub(first)
+        });
+        within.sum()
+    }
+
+    /// How many versions of objects were erased.
+    pub fn erased_len(&self) -> u64 {
+        self.inner.store().records.erased()
     }
 
     /// How many versions of objects history keeps.

@@ -3,6 +3,7 @@ mod chain;
 mod covering;
 mod damage;
 mod erase;
+mod figures;
 mod gc;
 mod groups;
 mod latent_defects;

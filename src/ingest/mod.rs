@@ -31,7 +31,7 @@ mod transcript;
 mod write;
 
 pub use self::document::{DOCUMENT_KIND, Document, ENTRY_KIND, HEADING_KIND, document_path};
-pub use self::export::{Piece, Version, for_each_piece, for_each_version};
+pub use self::export::{LeftOut, Piece, Version, for_each_piece, for_each_version, left_out};
 pub use self::format::Format;
 pub use self::plan::{Change, Existing, IngestOptions, Write, plan};
 pub use self::write::{documents, ingest};

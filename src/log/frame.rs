@@ -38,7 +38,7 @@ const _: () =
     assert!(BODY_BYTES_MAX.is_multiple_of(LINK_BYTES) && BODY_BYTES_MAX.is_multiple_of(UNLINK_BYTES));
 
 /// What a record is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 #[non_exhaustive]
 pub enum RecordKind {
@@ -69,6 +69,24 @@ pub enum RecordKind {
 }
 
 impl RecordKind {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Object => "object",
+            Self::Content => "content",
+            Self::Text => "text",
+            Self::Link => "link",
+            Self::Unlink => "unlink",
+            Self::Commit => "commit",
+            Self::Reference => "reference",
+            Self::Seal => "seal",
+            Self::Gap => "gap",
+            Self::Erased => "erased",
+            Self::Base => "base",
+            Self::Delta => "delta",
+        }
+    }
+
     pub(super) fn from_tag(tag: u8) -> Option<Self> {
         Some(match tag {
             1 => Self::Object,

@@ -1,6 +1,5 @@
 //! Tests of the log. What several of them need is here; each file below is about one kind of trouble.
 
-mod beside;
 mod crash;
 mod damage;
 mod epoch;

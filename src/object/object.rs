@@ -261,13 +261,13 @@ impl Object {
         Ok(new.encode(self.origin(), suite)?.same_meaning(self))
     }
 
-    /// What a caller would have to state to get this version again.
+    /// What a caller would have to state to get this version again; without its content, if that was erased.
     ///
     /// # Errors
     /// `Internal` while [`Self::lacks_content`]: an object must not lose its text on the way.
     /// `Corrupt` if the bytes are no object.
     pub fn to_new(&self) -> Result<NewObject> {
-        if self.lacks_content() {
+        if self.lacks_content() && self.erased.is_none() {
             return Err(Error::internal(
                 "the content record of an object was not read before it was changed",
             ));

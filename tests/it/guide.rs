@@ -168,6 +168,11 @@ fn what_went_wrong_is_found_as_told() {
 }
 
 #[test]
+fn keeping_it_small() {
+    check("keeping-it-small.md");
+}
+
+#[test]
 fn only_what_changes_from_run_to_run_is_masked() {
     assert_eq!(
         masked("put: seq 3, root 6c091edf (2026-03-01T10:00:00.123456Z) in session tuesday"),

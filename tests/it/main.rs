@@ -21,6 +21,7 @@ mod cli_pictures;
 #[cfg(feature = "cli")]
 mod cli_proof;
 #[cfg(feature = "cli")]
+mod cli_retention;
 mod cli_schema;
 #[cfg(feature = "cli")]
 mod cli_store;

@@ -143,7 +143,7 @@ fn every_verb_knows_its_own_name() {
     for verb in Cli::definition(100).get_subcommands() {
         let words: &[&str] = match verb.get_name() {
             "ingest" | "get" | "remove" | "rollback" | "history" | "diff" | "prove" | "check-proof"
-            | "contains" => &["x"],
+            | "contains" | "erase" => &["x"],
             "put" => &["x", "--kind", "k"],
             "restore" => &["x", "y"],
             "completions" => &["bash"],

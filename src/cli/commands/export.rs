@@ -29,6 +29,7 @@ pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
     }
     let memory = context.open_to_read()?;
     let view = context.view(&memory)?;
+    tell_left_out(context, &memory, &view)?;
     let path = verb.path.as_deref().filter(|path| *path != Path::new("-"));
     let format = match verb.format {
         ExportFormat::Org => Format::Org,
@@ -58,6 +59,23 @@ pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
         }
     }
     Ok(DONE)
+}
+
+/// Says what is not in the export because it is not in the store any more.
+fn tell_left_out(context: &mut Context, memory: &Memory, view: &View) -> Result<()> {
+    let left_out = ingest::left_out(memory, view)?;
+    if left_out.objects > 0 {
+        let told = format!("left out: {}, erased since", counted(left_out.objects, "object"));
+        context.output.note("erased", told);
+    }
+    if left_out.contents > 0 {
+        let told = format!(
+            "written without content, which was erased: {}",
+            counted(left_out.contents, "object")
+        );
+        context.output.note("erased", told);
+    }
+    Ok(())
 }
 
 /// Refuses options that the form has no use for, rather than to ignore them.

@@ -11,7 +11,8 @@ use super::snapshots::revision_of;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure, NO};
 use crate::cli::human::{
-    Mark, ROWS_ALIGNED, Table, Timeline, change_lines, coloured, drawing, minor, number, plain, short_in,
+    Cell, Mark, ROWS_ALIGNED, Table, Timeline, change_lines, coloured, drawing, minor, number, plain,
+    short_in,
 };
 use crate::cli::json;
 use crate::cli::output::{Meaning, Output};
@@ -57,6 +58,7 @@ pub(super) fn log(context: &mut Context, verb: &Log) -> Done {
         .take(verb.limit.unwrap_or(usize::MAX));
     let (first, rest) = first_of(commits)?;
     let mut timeline = Timeline::new(first.iter().map(CommitInfo::lane));
+    let mut newer = None;
     for info in first.into_iter().map(Ok).chain(rest) {
         let info = info?;
         let counts = memory.commit_counts(&info)?;
@@ -65,6 +67,11 @@ pub(super) fn log(context: &mut Context, verb: &Log) -> Done {
             continue;
         }
         let commit = &info.commit;
+        let thinned = newer.map_or(0, |newer| memory.thinned_in(commit.seq..newer));
+        if thinned > 0 {
+            table.row(&mut context.output, gap_cells(thinned))?;
+        }
+        newer = Some(commit.seq);
         let target = target_of(&memory, commit)?;
         let is_rollback = commit.op.as_str() == "rollback";
         let marks = names
@@ -82,7 +89,7 @@ pub(super) fn log(context: &mut Context, verb: &Log) -> Done {
             Some(seq) => format!("{} of {seq}", commit.op.as_str()),
             None => commit.op.as_str().to_owned(),
         };
-        let reason = json::text(&memory, commit.reason)?;
+        let reason = json::told_text(&memory, commit.reason)?;
         let cells = vec![
             drawing(graph),
             number(commit.seq),
@@ -101,8 +108,21 @@ pub(super) fn log(context: &mut Context, verb: &Log) -> Done {
         ];
         table.row(&mut context.output, cells)?;
     }
+    // What lies before the oldest, unless there is more to list.
+    let left = newer.map_or(0, |newer| memory.thinned_in(0..newer));
+    if left > 0 && verb.limit.is_none() && !context.output.is_json() {
+        table.row(&mut context.output, gap_cells(left))?;
+    }
     table.finish(&mut context.output)?;
     Ok(DONE)
+}
+
+/// A row that stands for commits that are not there any more.
+fn gap_cells(thinned: u64) -> Vec<Cell> {
+    let mut cells: Vec<_> = LOG_HEADINGS.iter().map(|_| minor(plain(""))).collect();
+    cells[0] = drawing(":");
+    cells[3] = coloured(Meaning::Quiet, format!("... {thinned} thinned ..."));
+    cells
 }
 
 /// The first commits, which tell how many lanes there are to draw, and the others.

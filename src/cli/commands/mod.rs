@@ -14,6 +14,7 @@ mod proof;
 mod put;
 mod reference;
 mod restore;
+mod retention;
 mod snapshots;
 mod store;
 
@@ -52,7 +53,9 @@ pub(super) fn run(context: &mut Context, verb: Verb) -> Done {
         Verb::Contains(verb) => proof::contains(context, &verb),
         Verb::Verify(verb) => store::verify(context, &verb),
         Verb::Export(verb) => export::export(context, &verb),
-        Verb::Stats(_) => store::stats(context),
+        Verb::Gc(verb) => retention::gc(context, &verb),
+        Verb::Erase(verb) => retention::erase(context, &verb),
+        Verb::Stats(verb) => store::stats(context, &verb),
         Verb::Debug(verb) => debug::debug(context, &verb),
         Verb::Tour(verb) => tour::tour(context, verb.keep),
         Verb::Completions(verb) => reference::completions(context, &verb),

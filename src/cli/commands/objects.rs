@@ -97,6 +97,12 @@ fn show(context: &mut Context, view: &View, object: &Object) -> Result<(), Failu
             ))?;
         }
     }
+    if let Some(by) = object.erased_by() {
+        output.line(format_args!(
+            "  the content was erased by commit {}",
+            short(by.as_bytes())
+        ))?;
+    }
     if let Some(content) = object.content() {
         output.line("")?;
         output.line(printable(content.trim_end_matches('\n')))?;
@@ -130,7 +136,8 @@ pub(super) fn list(context: &mut Context, verb: &List) -> Done {
     };
     let mut left = verb.limit.unwrap_or(usize::MAX);
     let mut table = Table::new(&["id", "kind", "scope", "gist"]);
-    for object in view.query(&query)? {
+    let mut matches = view.query(&query)?;
+    for object in &mut matches {
         found = true;
         let object = object?;
         if left == 0 {
@@ -151,6 +158,11 @@ pub(super) fn list(context: &mut Context, verb: &List) -> Done {
             ];
             table.row(&mut context.output, cells)?;
         }
+    }
+    if matches.erased() > 0 {
+        let count = human::counted(matches.erased(), "object");
+        let note = format!("{count} of this state, erased since, cannot be listed");
+        context.output.note("erased", note);
     }
     let expired = !found && !query.include_expired && verb.limit != Some(0) && has_expired(&view, query)?;
     if expired {
@@ -224,6 +236,9 @@ pub(super) fn history(context: &mut Context, verb: &History) -> Done {
         }
         let commit = &entry.commit.commit;
         let version = match entry.digest {
+            Some(digest) if entry.erased => {
+                coloured(Meaning::Bad, format!("{} (erased)", short(digest.as_bytes())))
+            }
             Some(digest) => coloured(Meaning::Name, short(digest.as_bytes())),
             None => coloured(Meaning::Bad, "removed"),
         };

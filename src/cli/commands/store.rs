@@ -12,9 +12,9 @@ use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{self, bytes, counted, short, short_in};
 use crate::cli::json::{self, FORMAT};
 use crate::cli::output::{Meaning, Output};
-use crate::cli::verbs::{HashName, Init, Verify};
+use crate::cli::verbs::{HashName, Init, Stats, Verify};
 use crate::digest::{HashAlgorithm, to_hex};
-use crate::engine::{Finding, Memory, VerifyDepth, VerifyReport, View};
+use crate::engine::{Finding, Memory, Space, VerifyDepth, VerifyReport, View};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The files without which not even a degraded reader finds anything.
@@ -87,7 +87,7 @@ pub(super) fn head(context: &mut Context) -> Done {
     Ok(DONE)
 }
 
-pub(super) fn stats(context: &mut Context) -> Done {
+pub(super) fn stats(context: &mut Context, verb: &Stats) -> Done {
     let memory = context.open_to_read()?;
     let view = context.view(&memory)?;
     // Files and versions are those of the whole store; of a past state they say nothing.
@@ -95,29 +95,55 @@ pub(super) fn stats(context: &mut Context) -> Done {
         None => Some(memory.stats()?),
         Some(_) => None,
     };
+    let space = if verb.space { Some(memory.space()?) } else { None };
     let seq = view.commit().commit.seq;
     let commits = seq + 1;
     let snapshots = memory.snapshots().iter().filter(|info| info.seq <= seq).count();
     let hash = memory.hash().name();
     if context.output.is_json() {
-        context.output.document(&json!({
+        let mut document = json!({
             "objects": view.len(),
             "history": stats.map(|stats| stats.history),
             "commits": commits,
+            "thinned": stats.map(|stats| stats.thinned),
+            "gaps": stats.map(|stats| stats.gaps),
+            "erased": stats.map(|stats| stats.erased),
             "snapshots": snapshots,
             "segments": stats.map(|stats| stats.segments),
             "log_bytes": stats.map(|stats| stats.log_bytes),
+            "disk_bytes": stats.map(|stats| stats.disk_bytes),
+            "checkpoint_bytes": stats.map(|stats| stats.checkpoint_bytes),
             "live_bytes": stats.map(|stats| stats.live_bytes),
+            "dead_bytes": space.as_ref().map(|space| space.dead_bytes),
             "orphans": stats.map(|stats| stats.orphans),
             "hash": hash,
             "format": FORMAT,
             "store": memory.path().map(absolute),
-        }))?;
+        });
+        if let Some(space) = &space {
+            let kinds = space.kinds.iter();
+            document["space"] = kinds
+                .map(|kind| json!({ "kind": kind.kind, "records": kind.records, "bytes": kind.bytes }))
+                .collect();
+        }
+        context.output.document(&document)?;
         return Ok(DONE);
     }
     let output = &mut context.output;
     output.field(0, 11, "objects", format_args!("{}", view.len()))?;
-    output.field(0, 11, "commits", format_args!("{commits}"))?;
+    match stats.filter(|stats| stats.thinned > 0) {
+        Some(stats) => output.field(
+            0,
+            11,
+            "commits",
+            format_args!(
+                "{commits}, {} of them thinned in {}",
+                stats.thinned,
+                counted(stats.gaps, "gap")
+            ),
+        )?,
+        None => output.field(0, 11, "commits", format_args!("{commits}"))?,
+    }
     output.field(0, 11, "snapshots", format_args!("{snapshots}"))?;
     let Some(stats) = stats else {
         output.note(
@@ -132,6 +158,9 @@ pub(super) fn stats(context: &mut Context) -> Done {
         "history",
         format_args!("{}", counted(stats.history, "version")),
     )?;
+    if stats.erased > 0 {
+        output.field(0, 11, "erased", counted(stats.erased, "version"))?;
+    }
     output.field(
         0,
         11,
@@ -142,9 +171,29 @@ pub(super) fn stats(context: &mut Context) -> Done {
             counted(stats.segments, "segment")
         ),
     )?;
+    output.field(0, 11, "checkpoint", bytes(stats.checkpoint_bytes))?;
+    output.field(0, 11, "disk", bytes(stats.disk_bytes))?;
     output.field(0, 11, "live", format_args!("{}", bytes(stats.live_bytes)))?;
     output.field(0, 11, "orphans", format_args!("{}", stats.orphans))?;
     output.field(0, 11, "hash", format_args!("{hash}, format {FORMAT}"))?;
+    space.map_or(Ok(DONE), |space| tell_space(output, &space))
+}
+
+/// What takes the space of the log, and what would give it back.
+fn tell_space(output: &mut Output, space: &Space) -> Done {
+    let all: u64 = space.kinds.iter().map(|kind| kind.bytes).sum();
+    output.line("")?;
+    for kind in &space.kinds {
+        let percent = kind.bytes * 100 / all.max(1);
+        let told = format!(
+            "{} in {} ({percent} %)",
+            bytes(kind.bytes),
+            counted(kind.records, "record")
+        );
+        output.field(0, 11, kind.kind, told)?;
+    }
+    let note = format!("gc would free {}", bytes(space.dead_bytes));
+    output.note("gc", note);
     Ok(DONE)
 }
 

@@ -74,6 +74,13 @@ pub(super) const WRITING: &[Command] = &[
         .examples(&[("remove tea -m 'no longer true'", "take one out; history keeps it")])
         .completes(Completes::Id)
         .writes(),
+    Command::verb("gc")
+        .examples(&[("gc --dry-run", "what thinning history would keep and free")])
+        .writes(),
+    Command::verb("erase")
+        .examples(&[("erase facts/password --dry-run", "what would go for good")])
+        .completes(Completes::Id)
+        .writes(),
 ];
 
 fn changes(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {

@@ -12,12 +12,13 @@ use super::rows::{Rows, absent, count, marked, maybe, name, text};
 use super::shell::Shell;
 use crate::bytes::Bytes;
 use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::counted;
+use crate::cli::human::{counted, short};
 use crate::cli::output::{Meaning, Output};
 use crate::digest::{HashAlgorithm, HashSuite};
 use crate::error::{Error, Result};
 use crate::log::{self, Found, Frame, Inspection, Part, RecordKind, SegmentStanding, SegmentState};
 use crate::object::{Commit, Encoding, Object, Reference, encoded_fields};
+use crate::store::STATED_BYTES;
 
 /// The segment that holds a batch, as far as the manifest says; all of them if it does not.
 fn segments_of(inspection: &Inspection, batch: u64) -> Result<Vec<SegmentState>> {
@@ -167,6 +168,21 @@ fn gist(frame: &Frame) -> Option<String> {
         }
         kind if kind == RecordKind::Unlink as u8 => {
             counted((frame.body.len() / log::UNLINK_BYTES) as u64, "id") + " unlinked"
+        }
+        kind if kind == RecordKind::Gap as u8 => {
+            let (first, digests) = frame.body.split_first_chunk::<8>()?;
+            let count = counted((digests.len() / 32) as u64, "commit");
+            format!("{count} from seq:{} on, thinned", u64::from_le_bytes(*first))
+        }
+        kind if kind == RecordKind::Erased as u8 => {
+            let digests: Vec<_> = frame.body.as_chunks::<32>().0.iter().map(short).collect();
+            let [_, digest, by] = digests.as_slice() else {
+                return None;
+            };
+            format!("{digest} was here, erased by commit {by}")
+        }
+        kind if kind == RecordKind::Base as u8 || kind == RecordKind::Delta as u8 => {
+            counted((frame.body.len() / STATED_BYTES) as u64, "id") + " stated"
         }
         _ => String::from_utf8_lossy(&frame.body).chars().take(100).collect(),
     })

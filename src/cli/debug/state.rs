@@ -159,6 +159,7 @@ pub(super) fn version_of(shell: &Shell<'_>, digits: &str) -> Result<Object> {
         .with_hint("what DIGITS says what they may mean")
     };
     if let Ok(digest) = digits.parse::<ObjectDigest>() {
+        memory.check_kept(digest)?;
         return memory.version(digest)?.ok_or_else(unknown);
     }
     let meanings = memory.meanings(digits, &shell.view()?, MEANINGS)?;

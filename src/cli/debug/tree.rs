@@ -87,7 +87,7 @@ fn top_objects(view: &View, limit: usize) -> Result<Vec<Id>> {
     let mut found: BinaryHeap<Id> = BinaryHeap::new();
     for object in view.objects() {
         let object = object?;
-        if object.parent().is_none() {
+        if object.parent().is_none() && !object.is_placeholder() {
             found.push(Id::new(object.id())?);
             if found.len() > limit.saturating_add(1) {
                 found.pop();

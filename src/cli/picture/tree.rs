@@ -57,7 +57,7 @@ fn tops(view: &View) -> Result<Vec<Id>> {
     let mut tops = Vec::new();
     for object in view.objects() {
         let object = object?;
-        if object.parent().is_none() {
+        if object.parent().is_none() && !object.is_placeholder() {
             let position = object.position().map(str::to_owned);
             tops.push((position.is_none(), position, Id::new(object.id())?));
         }

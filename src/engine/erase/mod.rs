@@ -12,11 +12,11 @@
 
 mod survey;
 
-use crate::digest::{CommitDigest, DIGEST_LEN};
+use crate::digest::{CommitDigest, DIGEST_LEN, ObjectDigest};
 use crate::error::{Error, Result};
 use crate::log::{BatchBuilder, HeadMark, RecordKind};
 use crate::object::Id;
-use crate::store::{Erasure, Live, Plan, Store, erased_error};
+use crate::store::{self, Erasure, Live, Plan, Store, erased_error};
 use crate::trie::{Shape, Trie};
 
 use super::commit::{Note, Tip};
@@ -121,6 +121,21 @@ impl Memory {
         outcome
     }
 
+    /// Refuses a version that was erased and not written again.
+    ///
+    /// # Errors
+    /// `NotFound` with the code `erased`, which says who erased it; `Corrupt` or `Io` if a record cannot be read.
+    pub fn check_kept(&self, version: ObjectDigest) -> Result<()> {
+        let store = self.inner.store();
+        if store.records.find_place(version)?.is_some() {
+            return Ok(());
+        }
+        match store.records.erasure(version.as_bytes())? {
+            Some(by) => Err(erased_by(&store, &format!("version {version}"), Some(by))),
+            None => Ok(()),
+        }
+    }
+
     /// What [`Self::erase`] would erase. Changes nothing.
     ///
     /// # Errors
@@ -162,7 +177,10 @@ impl Inner {
         let rewritten = rewrite.finish()?;
         // INVARIANT ERA-1: the commit comes with the log that does without what it erased.
         writing.publish(rewritten)?;
+        store::remove_checkpoints(&*self.disk)?;
         self.load(writing)?;
+        self.begin(writing)?;
+        self.cover_if_due(writing, true);
         Ok(gone.into_report(Some(self.committed(mark)?)))
     }
 
@@ -239,7 +257,7 @@ pub(super) fn erased_by(store: &Store, what: &str, by: Option<CommitDigest>) -> 
     let reason = reason.map_or_else(String::new, |text| {
         format!(": {}", String::from_utf8_lossy(&text))
     });
-    let lane = crate::store::lane_of(commit.session.as_deref(), commit.actor.as_deref());
+    let lane = store::lane_of(commit.session.as_deref(), commit.actor.as_deref());
     let who = match commit.actor.as_deref() {
         Some(actor) if actor != lane => format!("{actor} in {lane}"),
         _ => lane.to_owned(),

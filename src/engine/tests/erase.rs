@@ -203,6 +203,7 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
     let report = memory.erase(&erasing, &Writer::new().actor("ada").reason("they were secrets"))?;
     assert_eq!(leaks(&disk), BTreeSet::new());
     assert_eq!(report.records, preview.records);
+    // INVARIANT ERA-2.
     assert_eq!(
         states(&memory),
         before,

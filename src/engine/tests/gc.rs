@@ -145,6 +145,7 @@ fn what_is_kept_is_exact_and_what_is_thinned_is_in_the_chain() -> Result<()> {
                 .iter()
                 .map(|(digest, seq, root, told)| (*digest, (*seq, *root, told)))
                 .collect();
+            // INVARIANT REW-1.
             for (digest, seq, root, now) in &after {
                 let (old_seq, old_root, then) = &old[digest];
                 assert_eq!(

@@ -6,6 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::super::format::Format;
+use super::lines::left_out;
 use super::markdown::Markdown;
 use super::org::Org;
 use super::render::{Shape, Syntax, is_document, render};
@@ -37,7 +38,8 @@ pub enum Piece {
 /// origin of an import. With `all_in_list` there are no documents.
 ///
 /// # Errors
-/// What `write` answers; `InvalidInput` for an object that cannot be written so that it comes back, and for JSON Lines,
+/// What `write` answers; `InvalidInput` for an object that cannot be written so that it comes back or is below one that
+/// was erased, and for JSON Lines,
 /// which have [`for_each_version`](super::for_each_version); `Corrupt` or `Io` if an object cannot be read.
 pub fn for_each_piece<E: From<Error>>(
     memory: &Memory,
@@ -49,7 +51,7 @@ pub fn for_each_piece<E: From<Error>>(
     let (mut roots, mut paths) = (Vec::new(), BTreeSet::new());
     for object in view.objects() {
         let object = object?;
-        if object.parent().is_none() {
+        if object.parent().is_none() && !object.is_placeholder() {
             if !all_in_list && is_document(&object, format) && is_plain_path(object.id()) {
                 paths.insert(object.id().to_owned());
             }
@@ -86,8 +88,12 @@ pub fn for_each_piece<E: From<Error>>(
             Piece::Objects(text)
         })?;
     }
-    if objects == view.len() {
+    let erased = left_out(memory, view)?.objects;
+    if objects + erased == view.len() {
         Ok(lowered.finish())
+    } else if erased > 0 {
+        let below = Error::invalid("there are objects below one that was erased: no document can hold them");
+        Err(below.with_hint("JSON Lines can: --format jsonl").into())
     } else {
         Err(Error::corrupt("some objects name a parent that is not there").into())
     }

@@ -35,6 +35,8 @@ pub struct Version {
 /// for the same state. No objects are held, but ids: which children each object of the state has (the view lists them
 /// once for all), those that are still to come, and, if anything is derived, the digest of each object.
 ///
+/// What was erased is left out ([`left_out`]). Objects below an erased one are written like the others.
+///
 /// # Errors
 /// What `write` answers; `Corrupt` or `Io` if an object cannot be read; `Corrupt` if the parent of one is not there.
 pub fn for_each_version<E: From<Error>>(
@@ -44,12 +46,19 @@ pub fn for_each_version<E: From<Error>>(
 ) -> Result<(), E> {
     let mut roots = Vec::new();
     let mut derived = false;
+    let erased = left_out(memory, view)?.objects;
     for object in view.objects() {
         let object = object?;
+        if object.is_placeholder() {
+            continue;
+        }
         derived |= object.derived_from().len() > 0;
         if object.parent().is_none() {
             roots.push(Id::new(object.id())?);
         }
+    }
+    if erased > 0 {
+        roots.extend(below_erased(view)?);
     }
     roots.sort_unstable_by(|one, two| two.cmp(one));
     let mut out = Out {
@@ -66,12 +75,57 @@ pub fn for_each_version<E: From<Error>>(
         out.put_in_turn(object)?;
         waiting.extend(view.children(&id, None)?.into_iter().rev());
     }
-    if out.objects == view.len() {
+    if out.objects + erased == view.len() {
         Ok(())
     } else {
         let orphans = Error::corrupt("some objects name a parent that is not there");
         Err(orphans.with_hint("see treering verify").into())
     }
+}
+
+/// How much an export leaves out because it was erased.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Objects.
+    pub objects: u64,
+    /// Contents of objects that are written without.
+    pub contents: u64,
+}
+
+/// How much of a state an export leaves out because it was erased.
+///
+/// # Errors
+/// `Corrupt` or `Io` if an object cannot be read.
+pub fn left_out(memory: &Memory, view: &View) -> Result<LeftOut, Error> {
+    let mut left_out = LeftOut::default();
+    // Most stores have nothing erased, and are not read once more for that.
+    if memory.erased_len() == 0 {
+        return Ok(left_out);
+    }
+    for object in view.objects() {
+        let object = object?;
+        left_out.objects += u64::from(object.is_placeholder());
+        left_out.contents += u64::from(!object.is_placeholder() && object.erased_by().is_some());
+    }
+    Ok(left_out)
+}
+
+/// The objects whose parent was erased.
+fn below_erased(view: &View) -> Result<Vec<Id>, Error> {
+    let mut below = Vec::new();
+    for object in view.objects() {
+        let object = object?;
+        if let Some(parent) = object.parent()
+            && is_erased(view, &Id::new(parent)?)
+        {
+            below.push(Id::new(object.id())?);
+        }
+    }
+    Ok(below)
+}
+
+fn is_erased(view: &View, id: &Id) -> bool {
+    view.get(id).is_err_and(|error| error.code() == "erased")
 }
 
 fn not_there() -> Error {
@@ -162,7 +216,7 @@ impl<E: From<Error>> Out<'_, E> {
     fn above(&mut self, object: &Object) -> Result<Option<Vec<Id>>> {
         let (mut ids, mut digests) = (Vec::new(), Vec::new());
         let mut parent = object.parent().map(Id::new).transpose()?;
-        while let Some(id) = parent {
+        while let Some(id) = parent.filter(|id| !is_erased(self.view, id)) {
             let above = self.view.get(&id)?.ok_or_else(not_there)?;
             digests.push(above.digest());
             match self.state(above.digest()) {

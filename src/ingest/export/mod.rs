@@ -11,4 +11,4 @@ mod render;
 mod tree;
 
 pub use self::documents::{Piece, for_each_piece};
-pub use self::lines::{Version, for_each_version};
+pub use self::lines::{LeftOut, Version, for_each_version, left_out};

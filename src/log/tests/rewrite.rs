@@ -1,4 +1,4 @@
-//! Rewriting: what it keeps, what it refuses and what it leaves behind.
+//! Rewriting: what it keeps, what it refuses, what it leaves behind, and who reads meanwhile.
 
 use super::*;
 use crate::disk::FileDisk;
@@ -22,7 +22,7 @@ fn store() -> (SimDisk, Log) {
 }
 
 /// Comes to the end of the log under a new lock.
-pub(super) fn at_end(log: &mut Log) -> Result<WriteLock> {
+fn at_end(log: &mut Log) -> Result<WriteLock> {
     let lock = log.lock(Duration::from_secs(20))?;
     match log.prepare(&lock, &mut |_| Ok(())) {
         Err(error) if error.code() == REWRITTEN => {
@@ -64,7 +64,7 @@ fn fill(log: &Log, rewrite: &mut Rewrite) -> Result<Vec<(Batch, Vec<NewPlace>)>>
     .collect()
 }
 
-pub(super) fn rewrite_all(log: &mut Log) -> Result<Published> {
+fn rewrite_all(log: &mut Log) -> Result<Published> {
     let mut rewrite = begin(log)?;
     fill(log, &mut rewrite)?;
     let rewritten = rewrite.finish()?;
@@ -393,39 +393,6 @@ fn a_group_that_waits_for_its_sync_is_durable_before_a_rewrite_begins_or_is_publ
 }
 
 #[test]
-fn a_head_that_a_rewrite_moves_counts_from_its_publication_on_and_only_if_nobody_came_first() {
-    let (disk, mut log) = store();
-    let moved = mark(1_000);
-    let moving = |log: &mut Log| {
-        let mut rewrite = begin(log).unwrap();
-        rewrite.push(batch("all of it"), mark(1).commit).unwrap();
-        rewrite.moves_head(moved);
-        rewrite.push(batch("what moves the head"), moved.commit).unwrap();
-        rewrite.finish().unwrap()
-    };
-    let mut other = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
-    let rewritten = moving(&mut log);
-    append(&mut other, &[&format!("batch {}", BATCHES + 1)]).unwrap();
-    let lock = at_end(&mut log).unwrap();
-    assert!(log.publish(&lock, rewritten).is_err());
-    drop(lock);
-    assert_eq!(texts(&disk), expected(BATCHES + 1));
-    let rewritten = moving(&mut log);
-    let lock = at_end(&mut log).unwrap();
-    assert_eq!(log.newest_commit(), mark(BATCHES as u64 + 1).commit);
-    log.publish(&lock, rewritten).unwrap();
-    log.prepare(&lock, &mut |_| Ok(())).unwrap();
-    assert_eq!(log.newest_commit(), moved.commit);
-    let live = log.read_live().unwrap().unwrap();
-    assert_eq!(
-        (live.commit, live.root, live.seq),
-        (moved.commit, moved.root, moved.seq)
-    );
-    let lost = disk.crash_image(CrashImage::Nothing);
-    assert_eq!(texts(&lost), ["all of it", "what moves the head"]);
-}
-
-#[test]
 fn a_lock_file_that_was_replaced_ends_a_rewrite() {
     for name in ["lock", "compact.lock"] {
         let folder = tempfile::tempdir().unwrap();
@@ -718,4 +685,96 @@ fn old_and_new_files_in_each_others_place_are_damage() {
         refused.is_corruption() && refused.message().contains("manifest"),
         "{refused}"
     );
+}
+
+#[test]
+fn readers_writers_and_checks_in_other_threads_never_take_a_rewrite_for_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let disk: Arc<dyn Disk> = Arc::new(FileDisk::create(&store).unwrap());
+    create(&disk, SMALL);
+    let done = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let spawn = |work: fn(&std::path::Path, &std::sync::atomic::AtomicBool)| {
+        let (store, done) = (store.clone(), Arc::clone(&done));
+        std::thread::spawn(move || work(&store, &done))
+    };
+    let threads = [spawn(open_again), spawn(follow), spawn(check_again)];
+    let writer = spawn(write_on);
+    let mut log = Log::open(Arc::clone(&disk), Mode::ReadWrite, SMALL).unwrap();
+    for _ in 0..40 {
+        rewrite_all(&mut log).unwrap();
+    }
+    done.store(true, Ordering::Release);
+    for thread in threads.into_iter().chain([writer]) {
+        thread.join().unwrap();
+    }
+    let (batches, _, epoch) = read_batches(&disk, Mode::ReadOnly, SMALL).unwrap();
+    let newest = batches.last().unwrap().number;
+    assert!(epoch == 40 && newest > 40, "rewrite {epoch}, batch {newest}");
+}
+
+fn disk_of(store: &std::path::Path) -> Arc<dyn Disk> {
+    Arc::new(FileDisk::open(store).unwrap())
+}
+
+/// Opens the store again and again; the numbers of what is handed out rise.
+fn open_again(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
+    while !done.load(Ordering::Acquire) {
+        let mut log = Log::open(disk_of(store), Mode::ReadOnly, SMALL).unwrap();
+        let mut newest = 0;
+        let read = log.catch_up(&mut |batch| {
+            assert!(batch.number > newest);
+            newest = batch.number;
+            Ok(())
+        });
+        assert!(
+            read.is_ok() || read.as_ref().is_err_and(|error| error.code() == REWRITTEN),
+            "{read:?}"
+        );
+    }
+}
+
+/// Follows the log, opened anew when it was rewritten; what was handed out stays readable.
+fn follow(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
+    let mut log = Log::open(disk_of(store), Mode::ReadOnly, SMALL).unwrap();
+    let mut batches: Vec<Batch> = Vec::new();
+    let mut rewrites = 0;
+    while !done.load(Ordering::Acquire) {
+        let caught_up = log.catch_up(&mut |batch| {
+            batches.push(batch);
+            Ok(())
+        });
+        for record in batches.iter().flat_map(|batch| &batch.records) {
+            assert_eq!(&log.reader().read(record.locator).unwrap(), record);
+        }
+        if let Err(error) = caught_up {
+            assert_eq!(error.code(), REWRITTEN, "{error:?}");
+            log.reopen().unwrap();
+            batches.clear();
+            rewrites += 1;
+        }
+    }
+    assert!(rewrites > 3, "{rewrites}");
+}
+
+fn check_again(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
+    while !done.load(Ordering::Acquire) {
+        Log::check(disk_of(store), SMALL, &mut |item| {
+            if let CheckItem::Finding(finding) = item {
+                assert_ne!(finding.severity, Severity::Damage, "{finding:?}");
+            }
+            Ok(std::ops::ControlFlow::Continue(()))
+        })
+        .unwrap();
+    }
+}
+
+fn write_on(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
+    let mut log = Log::open(disk_of(store), Mode::ReadWrite, SMALL).unwrap();
+    while !done.load(Ordering::Acquire) {
+        let lock = at_end(&mut log).unwrap();
+        let number = log.newest_batch() + 1;
+        let group = vec![(batch(&format!("batch {number}")), mark(number))];
+        log.append(&lock, group, Durability::Synced).unwrap();
+    }
 }

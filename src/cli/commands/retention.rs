@@ -1,0 +1,229 @@
+//! `gc`, `erase`: what of history goes, by a policy or for good.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use serde_json::{Value, json};
+
+use super::store::head_line;
+use crate::cli::context::Context;
+use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::human::{bytes, counted, one_line, short};
+use crate::cli::output::{Meaning, Output};
+use crate::cli::time;
+use crate::cli::verbs::{Erase, Gc};
+use crate::digest::to_hex;
+use crate::engine::{ErasedKind, ErasedReport, Erasing, GcReport, Retention};
+use crate::object::Id;
+
+/// Records that people see named.
+const RECORDS_SHOWN: usize = 20;
+
+pub(super) fn gc(context: &mut Context, verb: &Gc) -> Done {
+    let standard = Retention::default();
+    let retention = Retention {
+        all: verb.keep_all.unwrap_or(standard.all),
+        newest: verb.newest.unwrap_or(standard.newest),
+        hourly: verb.hourly.unwrap_or(standard.hourly),
+        daily: verb.daily.unwrap_or(standard.daily),
+        weekly: verb.weekly.unwrap_or(standard.weekly),
+    };
+    let memory = if verb.dry_run {
+        context.open_to_read()?
+    } else {
+        context.open_to_write()?
+    };
+    let now = match &verb.now {
+        Some(text) => Some(time::moment(text, memory.view().now())?),
+        None => None,
+    };
+    let report = if verb.dry_run {
+        memory.gc_preview(&retention, now)?
+    } else {
+        memory.gc(&retention, now)?
+    };
+    if context.output.is_json() {
+        context.output.document(&json!({
+            "kept": report.kept,
+            "thinned": report.thinned,
+            "versions_before": report.versions_before,
+            "versions": report.versions,
+            "bytes_before": report.bytes_before,
+            "bytes": report.bytes,
+            "dry_run": verb.dry_run,
+        }))?;
+    } else {
+        tell_gc(&mut context.output, &report, verb.dry_run)?;
+    }
+    if verb.dry_run {
+        context.output.note("dry_run", "nothing was changed");
+    } else {
+        memory.close()?;
+    }
+    Ok(DONE)
+}
+
+fn tell_gc(output: &mut Output, report: &GcReport, dry_run: bool) -> Result<(), Failure> {
+    let before = report.kept + report.thinned;
+    let (kept, thinned) = if dry_run {
+        ("would keep", "would be thinned")
+    } else {
+        ("kept", "thinned")
+    };
+    output.field(
+        0,
+        11,
+        kept,
+        format_args!(
+            "{} of {}: {} {thinned}",
+            report.kept,
+            counted(before, "commit"),
+            report.thinned
+        ),
+    )?;
+    output.field(
+        0,
+        11,
+        "versions",
+        format_args!("{} of {}", report.versions, report.versions_before),
+    )?;
+    let freed = report.bytes_before.saturating_sub(report.bytes);
+    // A log that had nothing to give can come out a little longer: what a batch changed may be said anew.
+    let told = if freed == 0 {
+        format!("{}, nothing freed", bytes(report.bytes))
+    } else {
+        let percent = freed * 100 / report.bytes_before.max(1);
+        format!(
+            "{} of {}: {} ({percent} %) freed",
+            bytes(report.bytes),
+            bytes(report.bytes_before),
+            bytes(freed)
+        )
+    };
+    output.field(0, 11, "log", told)
+}
+
+pub(super) fn erase(context: &mut Context, verb: &Erase) -> Done {
+    let erasing = Erasing {
+        targets: verb.targets.clone(),
+        everywhere: verb.everywhere,
+        derived: verb.derived,
+    };
+    if verb.yes {
+        let memory = context.open_to_write()?;
+        let report = memory.erase(&erasing, &context.writer())?;
+        let mut document = document(&report);
+        if let Some(info) = &report.commit {
+            document["commit"] = info.digest.to_hex().into();
+            document["seq"] = info.commit.seq.into();
+            document["root"] = info.commit.root.to_hex().into();
+        }
+        if context.output.is_json() {
+            context.output.document(&document)?;
+        } else {
+            tell_erased(&mut context.output, &report, "erased")?;
+            if let Some(info) = &report.commit {
+                let line = head_line(
+                    &context.output,
+                    &memory,
+                    info.commit.seq,
+                    info.commit.root.as_bytes(),
+                );
+                context.output.line(line)?;
+            }
+        }
+        let note = "nothing brings it back; backups of this folder still have it";
+        context.output.note("gone", note);
+        memory.close()?;
+        return Ok(DONE);
+    }
+    let memory = context.open_to_read()?;
+    let report = memory.erase_preview(&erasing)?;
+    if verb.dry_run && context.output.is_json() {
+        let mut document = document(&report);
+        document["dry_run"] = true.into();
+        context.output.document(&document)?;
+    } else if !context.output.is_json() {
+        tell_erased(&mut context.output, &report, "would erase")?;
+    }
+    if verb.dry_run {
+        context.output.note("dry_run", "nothing was changed");
+        return Ok(DONE);
+    }
+    Err(Failure::usage(
+        format!("nothing was erased: {} would go for good", sum(&report)),
+        "add --yes to do it",
+    ))
+}
+
+fn document(report: &ErasedReport) -> Value {
+    let ids = |ids: &[Id]| ids.iter().map(Id::as_str).collect::<Value>();
+    let digests = report.records.iter().map(|record| to_hex(&record.digest));
+    json!({
+        "erased": erased(report),
+        "bytes": report.bytes(),
+        "holders": ids(&report.holders),
+        "unlinked": ids(&report.unlinked),
+        "digests": digests.collect::<Value>(),
+    })
+}
+
+/// How many things: versions, or where none is erased the contents and texts that were named.
+fn erased(report: &ErasedReport) -> u64 {
+    match report.versions() {
+        0 => report.records.len() as u64,
+        versions => versions,
+    }
+}
+
+/// `3 versions and 1 content, 4.1 KiB`
+fn sum(report: &ErasedReport) -> String {
+    let kinds = [
+        (ErasedKind::Version, "version"),
+        (ErasedKind::Content, "content"),
+        (ErasedKind::Text, "text"),
+    ];
+    let counts = kinds.into_iter().filter_map(|(kind, name)| {
+        let count = report.records.iter().filter(|record| record.kind == kind).count();
+        (count > 0).then(|| counted(count as u64, name))
+    });
+    let counts: Vec<_> = counts.collect();
+    format!("{}, {}", counts.join(" and "), bytes(report.bytes()))
+}
+
+fn tell_erased(output: &mut Output, report: &ErasedReport, what: &str) -> Result<(), Failure> {
+    for record in report.records.iter().take(RECORDS_SHOWN) {
+        let what = match (record.kind, &record.id) {
+            (ErasedKind::Version, Some(id)) => one_line(id),
+            (ErasedKind::Content, _) => "a content".to_owned(),
+            _ => "a reason or source".to_owned(),
+        };
+        let digest = output.paint(Meaning::Name, short(&record.digest));
+        output.line(format_args!("  {digest}  {what}  {}", bytes(record.bytes)))?;
+    }
+    if report.records.len() > RECORDS_SHOWN {
+        output.line(format_args!(
+            "  and {} more",
+            report.records.len() - RECORDS_SHOWN
+        ))?;
+    }
+    let named = |ids: &[Id]| {
+        let mut named: Vec<_> = ids
+            .iter()
+            .take(RECORDS_SHOWN)
+            .map(|id| one_line(id.as_str()))
+            .collect();
+        if ids.len() > named.len() {
+            named.push(format!("{} more", ids.len() - named.len()));
+        }
+        named.join(", ")
+    };
+    if !report.unlinked.is_empty() {
+        output.line(format_args!("out of the state: {}", named(&report.unlinked)))?;
+    }
+    if !report.holders.is_empty() {
+        output.line(format_args!("also taken from: {}", named(&report.holders)))?;
+    }
+    let label = output.paint(Meaning::Bad, what);
+    output.line(format_args!("{label}: {}", sum(report)))
+}

@@ -1,0 +1,345 @@
+//! `gc` and `erase`: what goes, what stays, and what is said of it.
+
+use serde_json::Value;
+
+use crate::program::{Folder, check_fields};
+
+fn names(value: &Value) -> Vec<&str> {
+    value
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|name| name.as_str().unwrap())
+        .collect()
+}
+
+/// Whether a text stands in any file of the store.
+fn stands_in_files(folder: &Folder, text: &str) -> bool {
+    let mut folders = vec![folder.path(".treering")];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if std::fs::read(&path)
+                .unwrap()
+                .windows(text.len())
+                .any(|at| at == text.as_bytes())
+            {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+#[test]
+fn erase_asks_first_and_leaves_nothing() {
+    let folder = Folder::with_store();
+    folder.put("a", "the password is swordfish");
+    folder.put("b", "other");
+    folder.json(&["snapshot", "before"]);
+    folder.put("a", "the password is gone");
+    let root = folder.json(&["head"])["root"].clone();
+
+    let asked = folder.run(&["erase", "a"]);
+    assert_eq!(asked.code, 2, "{asked:?}");
+    assert!(asked.out.contains("would erase: 2 versions"), "{asked:?}");
+    assert!(asked.err.contains("--yes"), "{asked:?}");
+    let preview = folder.json(&["erase", "a", "--dry-run"]);
+    assert_eq!(
+        (preview["erased"].as_u64(), &preview["dry_run"]),
+        (Some(2), &Value::Bool(true))
+    );
+    assert!(stands_in_files(&folder, "swordfish"));
+
+    let erased = folder.json(&["erase", "a", "--yes", "-m", "it leaked", "--actor", "ada"]);
+    let fields = [
+        ("erased", "n"),
+        ("bytes", "n"),
+        ("commit", "d"),
+        ("seq", "n"),
+        ("root", "d"),
+    ];
+    check_fields(&erased, &fields);
+    assert_eq!(
+        (erased["erased"].as_u64(), names(&erased["unlinked"])),
+        (Some(2), vec!["a"])
+    );
+    assert_eq!(names(&erased["digests"]), names(&preview["digests"]));
+    assert!(!stands_in_files(&folder, "swordfish") && !stands_in_files(&folder, "the password"));
+
+    assert_eq!(folder.refused(1, &["get", "a"])["code"], "not_found");
+    let refused = folder.refused(1, &["get", "a", "--at", "before"]);
+    assert_eq!(refused["code"], "erased");
+    let hint = refused["hint"].as_str().unwrap();
+    assert!(
+        hint.contains("ada") && hint.contains("it leaked") && hint.contains("seq:"),
+        "{hint}"
+    );
+    let verified = folder.json(&["verify"]);
+    assert_eq!(
+        (&verified["ok"], verified["erased"].as_u64()),
+        (&Value::Bool(true), Some(2))
+    );
+    assert_eq!(folder.json(&["stats"])["erased"], 2);
+    let again = folder.refused(1, &["erase", "a", "--yes"]);
+    assert_eq!(again["code"], "not_found");
+
+    folder.put("b", "later");
+    folder.json(&[
+        "gc",
+        "--keep-all",
+        "0",
+        "--hourly",
+        "0",
+        "--daily",
+        "0",
+        "--weekly",
+        "0",
+    ]);
+    let refused = folder.refused(1, &["get", "a", "--at", "before"]);
+    assert_eq!(refused["hint"], hint, "the commit that tells stays");
+}
+
+#[test]
+fn every_verb_that_reads_the_past_says_that_something_was_erased() {
+    let folder = Folder::with_store();
+    folder.put("a", "the password is swordfish");
+    folder.put("b", "other");
+    folder.json(&["snapshot", "before"]);
+    folder.put("a", "the password is gone");
+    let root = folder.json(&["head"])["root"].clone();
+    let erased = folder.json(&["erase", "a", "--yes"]);
+    assert_eq!(folder.json(&["head", "--at", "@-1"])["root"], root);
+    let listed = folder.run(&["list", "--at", "before"]);
+    assert!(
+        listed.out.contains('b') && !listed.out.contains("erased:"),
+        "{listed:?}"
+    );
+    assert!(
+        listed.err.contains("1 object of this state, erased since"),
+        "{listed:?}"
+    );
+    let version = format!("version {}", names(&erased["digests"])[0]);
+    assert!(folder.run(&["debug", "-c", &version]).err.contains("was erased"));
+    let history = folder.stream(&["history", "a"]);
+    assert_eq!(
+        history
+            .iter()
+            .map(|line| line["erased"] == true)
+            .collect::<Vec<_>>(),
+        [false, true, true]
+    );
+    assert!(folder.run(&["history", "a"]).out.contains("(erased)"));
+    let exported = folder.run(&["export", "--at", "before"]);
+    assert_eq!(exported.out.lines().count(), 1);
+    assert!(exported.err.contains("left out: 1 object"), "{exported:?}");
+    for format in ["markdown", "org", "svg", "html"] {
+        let exported = folder.run(&["export", "--at", "before", "--format", format]);
+        assert!(
+            exported.code == 0 && !exported.out.contains("swordfish"),
+            "{exported:?}"
+        );
+    }
+    let diff = folder.stream(&["diff", "before"]);
+    assert_eq!(diff.len(), 1);
+    assert!(diff[0]["id"].as_str().unwrap().starts_with("erased:"));
+    assert_eq!(folder.run(&["diff", "before"]).code, 0);
+    assert_eq!(folder.refused(1, &["restore", "before", "a"])["code"], "erased");
+}
+
+#[test]
+fn a_reason_is_erased_by_the_digest_that_log_tells() {
+    let folder = Folder::with_store();
+    folder.json(&["put", "a", "--kind", "k", "-m", "because of swordfish"]);
+    let log = folder.stream(&["log", "--limit", "1"]);
+    let digest = log[0]["reason_digest"].as_str().unwrap();
+    assert!(log[0]["source_digest"].is_null());
+    let erased = folder.json(&["erase", &digest[..10], "--yes"]);
+    assert_eq!(
+        (erased["erased"].as_u64(), names(&erased["digests"])),
+        (Some(1), vec![digest])
+    );
+    assert!(!stands_in_files(&folder, "swordfish"));
+    let log = folder.stream(&["log"]);
+    assert!(log[1]["reason"].is_null() && log[1]["reason_digest"] == digest);
+    assert!(folder.run(&["log"]).out.contains("(erased)"));
+}
+
+#[test]
+fn what_others_hold_is_named() {
+    let folder = Folder::with_store();
+    let long = "swordfish ".repeat(1000);
+    folder.put("one", &long);
+    folder.put("two", &long);
+    let refused = folder.refused(1, &["erase", "one", "--yes"]);
+    assert_eq!(
+        (&refused["code"], names(&refused["ids"])),
+        (&Value::from("shared"), vec!["two"])
+    );
+    let erased = folder.json(&["erase", "one", "--everywhere", "--yes"]);
+    assert_eq!(names(&erased["holders"]), ["two"]);
+    let two = folder.json(&["get", "two"]);
+    assert!(two["content"].is_null() && two["content_erased_by"] == erased["commit"]);
+    assert!(folder.run(&["get", "two"]).out.contains("the content was erased"));
+    let exported = folder.run(&["export"]);
+    assert!(
+        exported.code == 0 && exported.err.contains("written without content"),
+        "{exported:?}"
+    );
+    assert!(!stands_in_files(&folder, "swordfish"));
+    assert_eq!(folder.json(&["verify"])["ok"], true);
+}
+
+#[test]
+fn gc_thins_by_the_policy_and_says_what_it_frees() {
+    let folder = Folder::with_store();
+    for number in 0..30 {
+        folder.put("a", &format!("text {number}"));
+    }
+    folder.json(&["snapshot", "kept"]);
+    folder.put("a", "after");
+    let thin = [
+        "--keep-all",
+        "0",
+        "--hourly",
+        "0",
+        "--daily",
+        "0",
+        "--weekly",
+        "0",
+    ];
+    let preview = folder.json(&[&["gc", "--dry-run"], &thin[..]].concat());
+    let told = folder.run(&[&["gc", "--dry-run"], &thin[..]].concat());
+    assert!(
+        told.out.contains("2 of 32 commits: 30 would be thinned"),
+        "{told:?}"
+    );
+    let report = folder.json(&[&["gc"], &thin[..]].concat());
+    let counts = |report: &Value| {
+        [
+            "kept",
+            "thinned",
+            "versions_before",
+            "versions",
+            "bytes_before",
+            "bytes",
+        ]
+        .map(|name| report[name].as_u64().unwrap())
+    };
+    assert_eq!(counts(&preview), counts(&report));
+    let [kept, thinned, versions_before, versions, bytes_before, bytes] = counts(&report);
+    assert_eq!((kept, thinned, versions_before, versions), (2, 30, 31, 2));
+    assert!(bytes < bytes_before);
+    let log = folder.run(&["log"]);
+    assert!(
+        log.out.contains("... 30 thinned ...") || log.out.contains("thinned"),
+        "{log:?}"
+    );
+    assert_eq!(folder.stream(&["log"]).len(), 2);
+    let stats = folder.json(&["stats", "--space"]);
+    assert_eq!(
+        (stats["thinned"].as_u64(), stats["gaps"].as_u64()),
+        (Some(30), Some(1))
+    );
+    assert!(stats["disk_bytes"].as_u64() > stats["log_bytes"].as_u64());
+    assert!(
+        stats["space"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|kind| kind["kind"] == "gap")
+    );
+    assert!(
+        folder
+            .run(&["stats", "--space"])
+            .out
+            .contains("30 of them thinned in 1 gap")
+    );
+    assert_eq!(
+        folder.refused(1, &["get", "a", "--at", "seq:3"])["code"],
+        "thinned"
+    );
+    assert_eq!(folder.json(&["verify"])["thinned"], 30);
+    assert_eq!(folder.json(&["gc"])["thinned"], 0);
+    folder.refused(2, &["gc", "--hourly", "soon"]);
+}
+
+#[test]
+fn a_shell_reads_a_store_with_gaps_and_erased_objects() {
+    let folder = Folder::with_store();
+    folder.put("top", "x");
+    folder.json(&[
+        "put",
+        "top/a",
+        "--kind",
+        "k",
+        "--parent",
+        "top",
+        "--content",
+        "swordfish",
+    ]);
+    folder.json(&["remove", "top/a"]);
+    for number in 0..5 {
+        folder.put("b", &format!("text {number}"));
+    }
+    folder.json(&["erase", "top/a", "--yes"]);
+    folder.json(&["rollback", "seq:2", "--all"]);
+    folder.json(&[
+        "gc",
+        "--keep-all",
+        "0",
+        "--hourly",
+        "0",
+        "--daily",
+        "0",
+        "--weekly",
+        "0",
+    ]);
+    for command in [
+        "about top",
+        "list",
+        "tree",
+        "find swordfish",
+        "recent",
+        "lineage top",
+        "count",
+        "inspect",
+        "orphans",
+        "log",
+        "history top/a",
+        "snapshots",
+        "lanes",
+        "references",
+        "changes",
+        "would undo",
+        "stats",
+        "roots",
+        "head",
+        "verify",
+        "path top",
+        "node",
+        "where top",
+        "files",
+        "segments",
+        "batches",
+        "frames",
+        "checkpoints",
+        "recovery",
+    ] {
+        let ran = folder.run(&["debug", "-c", command]);
+        assert!(ran.code < 2, "{command}: {ran:?}");
+        assert!(!ran.out.contains("swordfish"), "{command}: {ran:?}");
+    }
+    let ran = folder.run(&[
+        "debug",
+        "--write",
+        "-c",
+        "erase b --dry-run",
+        "-c",
+        "gc --dry-run",
+    ]);
+    assert!(ran.code == 0 && ran.out.contains("would erase"), "{ran:?}");
+    assert_ne!(folder.run(&["debug", "-c", "gc"]).code, 0);
+}
