@@ -128,6 +128,7 @@ fn a_damaged_checkpoint_costs_time_only() -> Result<()> {
         damaged[at] ^= 0x40;
         disk.put_file(&names[0], damaged);
         let reader = on_disk(&disk, options(1).read_only(true), false)?;
+        // BAS-1.
         same(&answers(&reader), &expected, &format!("byte {at}"));
         assert_eq!(kept(&reader), states, "byte {at}");
     }
