@@ -165,6 +165,14 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
     drop(memory);
     let memory = on_disk(&disk, options(HOUR / 60), false)?;
     put(&memory, "keep/after", "recovered");
+    memory.inner.cover(&mut memory.inner.writing.lock())?;
+    let checkpoints = |disk: &SimDisk| -> Vec<Vec<u8>> {
+        let files = disk.files().into_iter();
+        let found = files.filter(|(name, _)| name.starts_with("checkpoint/"));
+        found.map(|(_, bytes)| bytes).collect()
+    };
+    let covering = checkpoints(&disk);
+    assert!(!covering.is_empty());
     assert!(leaks(&disk).len() > 1000, "they are there before");
     assert!(
         disk.files()
@@ -202,6 +210,7 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
     let before = states(&memory);
     let report = memory.erase(&erasing, &Writer::new().actor("ada").reason("they were secrets"))?;
     assert_eq!(leaks(&disk), BTreeSet::new());
+    assert!(checkpoints(&disk).iter().all(|file| !covering.contains(file)));
     assert_eq!(report.records, preview.records);
     // INVARIANT ERA-2.
     assert_eq!(
