@@ -778,3 +778,22 @@ fn write_on(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
         log.append(&lock, group, Durability::Synced).unwrap();
     }
 }
+
+#[test]
+fn a_rewrite_that_moves_the_head_is_published_only_at_the_end_of_the_log() {
+    for overtaken in [false, true] {
+        let (disk, mut log) = store();
+        let mut rewrite = begin(&mut log).unwrap();
+        fill(&log, &mut rewrite).unwrap();
+        let head = mark(BATCHES as u64 + 1);
+        rewrite.moves_head(head);
+        rewrite.push(batch("moved"), head.commit).unwrap();
+        let (rewritten, lock) = (rewrite.finish().unwrap(), at_end(&mut log).unwrap());
+        if overtaken {
+            log.append(&lock, vec![(batch("x"), head)], Durability::Synced)
+                .unwrap();
+        }
+        assert_eq!(log.publish(&lock, rewritten).is_err(), overtaken);
+        assert_eq!(texts(&disk).last().unwrap() == "moved", !overtaken);
+    }
+}
