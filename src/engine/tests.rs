@@ -7,6 +7,7 @@ mod figures;
 mod gc;
 mod groups;
 mod latent_defects;
+mod moved;
 mod scan;
 mod staging;
 

@@ -6,6 +6,8 @@
 //! # Invariants
 //! - WRI-1: nothing is appended without the lock, and not before everything others committed is taken in.
 //! - WRI-2: the lock is let go after every write, unless the handle is exclusive or something is not synced yet.
+//! - WRI-3: what is in memory was read from the log as it is now: after a rewrite, and after a recovery that wrote again
+//!   what had been read before, it is read anew, at the next try if the first one fails.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,6 +37,8 @@ pub(super) struct Writing {
     proven: bool,
     /// Whether it is time to look for garbage.
     pub(super) collect: bool,
+    /// Whether the log was opened anew and not read to its end: then what was read before is of another log (WRI-3).
+    is_behind: bool,
 }
 
 impl Writing {
@@ -46,6 +50,7 @@ impl Writing {
             tail_bytes: 0,
             proven: false,
             collect: false,
+            is_behind: false,
         }
     }
 
@@ -146,8 +151,17 @@ impl Inner {
         if writing.lock.is_none() {
             writing.lock = Some(writing.log.lock(self.options.wait)?);
         }
-        let mut prepared = self.prepare(writing);
-        if prepared.as_ref().is_err_and(|error| error.code() == REWRITTEN) {
+        let mut prepared = if writing.is_behind {
+            self.load(writing).and_then(|()| self.prepare(writing))
+        } else {
+            self.prepare(writing)
+        };
+        // WRI-3: what was read from a place that recovery has left is read again from where it is now.
+        let is_elsewhere = match &prepared {
+            Ok(()) => writing.log.has_moved(),
+            Err(error) => error.code() == REWRITTEN,
+        };
+        if is_elsewhere {
             prepared = self.load(writing).and_then(|()| self.prepare(writing));
         }
         let prepared = prepared.and_then(|()| self.check_agreement(writing));
@@ -210,6 +224,9 @@ impl Inner {
 
     /// Reads what other processes committed, without lock and without writing.
     pub(super) fn catch_up(&self, writing: &mut Writing) -> Result<()> {
+        if writing.is_behind {
+            return self.load(writing);
+        }
         let store = self.store();
         match self.read_on(&mut writing.log, &mut |batch| self.take_in(&store, batch)) {
             Err(error) if error.code() == REWRITTEN => self.load(writing),
@@ -227,6 +244,7 @@ impl Inner {
     /// and when it was rewritten.
     pub(super) fn load(&self, writing: &mut Writing) -> Result<()> {
         let before = self.store().head().ok();
+        writing.is_behind = true;
         let log = &mut writing.log;
         (writing.tail_bytes, writing.proven) = (0, false);
         let mut result = Err(Error::internal("the log was not read"));
@@ -242,6 +260,7 @@ impl Inner {
                 Err(error) => return Err(error),
                 Ok((store, bytes)) => {
                     writing.tail_bytes = bytes;
+                    writing.is_behind = false;
                     self.indexes.clear();
                     self.subtrees.clear();
                     *self.newer.lock() = None;

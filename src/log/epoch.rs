@@ -28,6 +28,12 @@ impl Log {
         self.manifest.epoch
     }
 
+    /// Whether recovery wrote batches again that this handle had handed out before: their records can still be read where
+    /// they were, and are not part of the log there any more. [`Log::reopen`] hands them out from where they are now.
+    pub fn has_moved(&self) -> bool {
+        self.moved
+    }
+
     /// Makes this handle as one that was just opened, for a log that was rewritten: everything is handed out again,
     /// and [`Log::reader`] is another one; readers that were taken before keep reading what was handed out before.
     /// A lock that is held goes on to be valid, for writing after another [`Log::prepare`].
@@ -47,6 +53,7 @@ impl Log {
         self.unsynced = None;
         self.unlisted_checked = false;
         self.leftovers_removed = false;
+        self.moved = false;
         self.prepared = 0;
         Ok(())
     }

@@ -158,6 +158,8 @@ pub struct Log {
     unlisted_checked: bool,
     /// Whether this handle has removed what crashes left.
     leftovers_removed: bool,
+    /// Whether a batch that was handed out was written again elsewhere.
+    moved: bool,
     /// Generation of the manifest whose names this handle made durable; 0 for none.
     named_generation: u64,
     poisoned: bool,
@@ -207,6 +209,7 @@ impl Log {
             unsynced: None,
             unlisted_checked: false,
             leftovers_removed: false,
+            moved: false,
             named_generation: 0,
             poisoned: false,
             process,

@@ -175,7 +175,12 @@ fn go_on(
     let last = (submitted + AROUND).min(expected.events.len() - 1);
     for event in reached + 1..=last {
         let right = attempt(run, expected, event);
-        let right = right.unwrap_or_else(|error| panic!("{what}, then event {event}: {error:?}"));
+        let right = right.unwrap_or_else(|error| {
+            panic!(
+                "{what}, then event {event}, {:?}: {error:?}",
+                expected.operations.get(event.wrapping_sub(2))
+            )
+        });
         assert!(right, "{what}: then event {event} comes to something else");
     }
     let images = [

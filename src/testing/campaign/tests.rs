@@ -42,3 +42,11 @@ fn a_fault_at_any_call_loses_and_invents_nothing() {
     let sum = run(Kind::Fault, seeds(0..2), Settings::QUICK);
     assert!(sum.faults > 300, "{sum}");
 }
+
+#[test]
+#[ignore = "prints the operations of TREERING_SEED"]
+fn operations_of_a_seed() {
+    for (event, operation) in (2..).zip(super::workload::operations(seeds(0..1).start, 300)) {
+        eprintln!("{event} {operation:?}");
+    }
+}

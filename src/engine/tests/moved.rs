@@ -1,0 +1,60 @@
+//! Records whose place changed after they were read: by recovery, and by a rewrite that could not be read back.
+
+use std::sync::Arc;
+
+use super::{content, note, put};
+use crate::engine::{Memory, Options, Retention, VerifyDepth, Writer};
+use crate::error::{ErrorKind, Result};
+use crate::testing::sim_disk::{CrashImage, ReadFault, SimDisk};
+
+fn open(disk: &SimDisk, create: bool) -> Result<Memory> {
+    Memory::on_disk(Arc::new(disk.clone()), Options::new(), create, None)
+}
+
+#[test]
+fn what_recovery_moved_after_it_was_read_is_not_collected() -> Result<()> {
+    // WRI-3.
+    let disk = SimDisk::new(1);
+    let memory = open(&disk, true)?;
+    put(&memory, "a", "first");
+    put(&memory, "b", "second");
+    drop(memory);
+    // After a start of the machine the last batch is read as unproven; the next writer puts it elsewhere.
+    let disk = disk.crash_image(CrashImage::Everything);
+    let memory = open(&disk, false)?;
+    assert_eq!(content(&memory.view(), "b").as_deref(), Some("second"));
+    memory.gc(&Retention::everything(), None)?;
+    for memory in [memory, open(&disk, false)?] {
+        assert_eq!(content(&memory.view(), "b").as_deref(), Some("second"));
+        assert!(memory.verify(VerifyDepth::Full)?.ok);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_read_that_fails_after_a_rewrite_is_tried_again() -> Result<()> {
+    // WRI-3.
+    let mut failed = 0;
+    for read in 1..200 {
+        let disk = SimDisk::new(1);
+        let memory = open(&disk, true)?;
+        put(&memory, "a", "first");
+        disk.fail_read_at(disk.reads() + read, ReadFault::Device);
+        let collected = memory.gc(&Retention::everything(), None);
+        if !disk.heal() {
+            break;
+        }
+        failed += u64::from(collected.is_err());
+        if let Err(error) = memory.put(note("b", "second"), Writer::new()) {
+            assert_eq!(error.kind(), ErrorKind::Poisoned, "read {read}: {error:?}");
+        }
+        let memory = open(&disk, false)?;
+        assert_eq!(
+            content(&memory.view(), "a").as_deref(),
+            Some("first"),
+            "read {read}"
+        );
+    }
+    assert!(failed > 5, "{failed}");
+    Ok(())
+}
