@@ -12,12 +12,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use crate::disk::Disk;
-use crate::engine::{Clock, Memory, Options, Retention, Revision, VerifyDepth, Writer};
+use crate::engine::{Clock, Erasing, Memory, Options, Retention, Revision, VerifyDepth, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Kind, NewObject, Time};
 use crate::testing::model::{Model, ModelObject, Outcome};
 use crate::testing::random::SplitMix64;
-use crate::testing::sim_disk::SimDisk;
+use crate::testing::sim_disk::{CrashImage, SimDisk};
 
 const LANES: [&str; 3] = ["one", "two", "default"];
 const IDS: usize = 24;
@@ -66,6 +66,8 @@ pub(super) enum Operation {
     DeleteDraft { name: usize },
     /// Writes the log anew; with a number, only the newest so many commits and those that have names are kept.
     Gc { newest: Option<u64> },
+    /// Erases every version of an object, if it is there.
+    Erase { lane: usize, id: usize },
     /// Drops the handle and opens the store again.
     Reopen,
     /// Goes on with the other handle.
@@ -87,15 +89,27 @@ pub(super) fn operations(seed: u64, count: usize) -> Vec<Operation> {
             length: 100,
         },
         Operation::Undo { .. } | Operation::Redo { .. } if thins(seed) => Operation::OtherHandle,
+        // Nor does it know what an undo makes of what was erased.
+        Operation::Erase { lane, id } if !thins(seed) => Operation::Remove { lane, id },
+        Operation::Put { lane, id, length } if checkpoints(seed) && length < 500 => Operation::Put {
+            lane,
+            id,
+            length: 12 * length,
+        },
         Operation::Gc { .. } if !thins(seed) => Operation::Gc { newest: None },
         other => other,
     };
     (0..count).map(|_| of_seed(operation(random))).collect()
 }
 
-/// Whether history is thinned in the workload of a seed.
+/// Whether history is thinned, and objects are erased, in the workload of a seed.
 pub(super) fn thins(seed: u64) -> bool {
     seed % 2 == 1
+}
+
+/// Whether the workload of a seed writes as much as makes checkpoints worth their while.
+fn checkpoints(seed: u64) -> bool {
+    seed / 2 % 2 == 1
 }
 
 fn operation(random: &mut SplitMix64) -> Operation {
@@ -151,6 +165,7 @@ fn operation(random: &mut SplitMix64) -> Operation {
             newest: (!random.one_in(3)).then(|| 3 + random.next_u64() % 20),
         },
         98 if random.one_in(3) => Operation::Verify,
+        98 => Operation::Erase { lane, id },
         _ => Operation::Restart,
     }
 }
@@ -172,9 +187,9 @@ fn document_id(number: usize) -> String {
     format!("d/{number}")
 }
 
-/// A content of about `length` bytes that differs from step to step.
-fn content(step: usize, length: usize) -> String {
-    let mut text = format!("step {step} ");
+/// A content of about `length` bytes that no other step and no other object has.
+fn content(step: usize, id: usize, length: usize) -> String {
+    let mut text = format!("step {step} of {id}, ");
     while text.len() < length {
         text.push_str("abcdefghijklmnopqrstuvwxyz 0123456789 ");
     }
@@ -272,6 +287,11 @@ impl Run {
                 self.let_go();
                 self.disk.reboot();
             }
+            Operation::Erase { lane, id } => {
+                let memory = self.memory()?;
+                memory.refresh()?;
+                return settle(self.erase(&memory, LANES[*lane], &object_id(*id)));
+            }
             _ => {
                 let memory = self.memory()?;
                 memory.refresh()?;
@@ -281,6 +301,29 @@ impl Run {
         // What another handle wrote is taken in before it is looked at.
         self.memory()?.refresh()?;
         Ok(Outcome::Unchanged)
+    }
+}
+
+impl Run {
+    /// Erases an object; when that returned, no file holds its content, nor will one after a loss of power.
+    fn erase(&self, memory: &Memory, lane: &str, name: &str) -> Result<Outcome> {
+        let Some(object) = memory.view().get(&Id::new(name)?)? else {
+            return Ok(Outcome::Unchanged);
+        };
+        let secret = object.content().unwrap_or_default().as_bytes().to_vec();
+        let erasing = Erasing {
+            targets: vec![name.to_owned()],
+            ..Erasing::default()
+        };
+        memory.erase(&erasing, &Writer::new().session(lane))?;
+        // The first bytes tell one content from every other.
+        let start = &secret[..secret.len().min(24)];
+        let lost = self.disk.crash_image(CrashImage::Nothing);
+        for (name, content) in self.disk.contents().into_iter().chain(lost.contents()) {
+            let found = content.windows(start.len()).any(|bytes| bytes == start);
+            assert!(!found, "{name} holds what was erased");
+        }
+        Ok(Outcome::Committed)
     }
 }
 
@@ -309,16 +352,17 @@ pub(super) fn note(id: &str, parent: Option<&str>, content: String) -> Result<Ne
 fn change(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome> {
     let writer = |lane: &usize| Writer::new().session(LANES[*lane]);
     let committed = match operation {
-        Operation::Put { lane, id, length } => {
-            memory.put(note(&object_id(*id), None, content(step, *length))?, writer(lane))?
-        }
+        Operation::Put { lane, id, length } => memory.put(
+            note(&object_id(*id), None, content(step, *id, *length))?,
+            writer(lane),
+        )?,
         Operation::Remove { lane, id } => memory.remove(&Id::new(&object_id(*id))?, false, writer(lane))?,
         Operation::Draft { lane, changes } => {
             let mut draft = memory.draft(writer(lane));
             for (id, length) in changes {
                 let name = object_id(*id);
                 match length {
-                    Some(length) => drop(draft.put(note(&name, None, content(step, *length))?)?),
+                    Some(length) => drop(draft.put(note(&name, None, content(step, *id, *length))?)?),
                     None => drop(draft.remove(&Id::new(&name)?)?),
                 }
             }
@@ -380,7 +424,7 @@ fn refer(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome>
             length,
         } => {
             let mut draft = memory.draft(writer(lane));
-            draft.put(note(&object_id(*id), None, content(step, *length))?)?;
+            draft.put(note(&object_id(*id), None, content(step, *id, *length))?)?;
             memory.save_draft(&draft, &format!("draft-{name}"))?;
         }
         Operation::DeleteDraft { name } => {
@@ -421,19 +465,23 @@ pub(super) struct Specified {
 
 impl Specified {
     pub(super) fn apply(&mut self, step: usize, operation: &Operation) -> Outcome {
-        let object = |length: usize| ModelObject {
+        let object = |id: usize, length: usize| ModelObject {
             parent: None,
-            content: content(step, length),
+            content: content(step, id, length),
         };
         let model = &mut self.model;
         match operation {
-            Operation::Put { lane, id, length } => model.put(LANES[*lane], &object_id(*id), object(*length)),
+            Operation::Put { lane, id, length } => {
+                model.put(LANES[*lane], &object_id(*id), object(*id, *length))
+            }
             Operation::Remove { lane, id } => model.remove(LANES[*lane], &object_id(*id), false),
+            Operation::Erase { id, .. } if !model.head().contains_key(&object_id(*id)) => Outcome::Unchanged,
+            Operation::Erase { lane, id } => model.remove(LANES[*lane], &object_id(*id), false),
             Operation::Draft { lane, changes } => {
                 let mut state = model.head().clone();
                 for (id, length) in changes {
                     match length {
-                        Some(length) => drop(state.insert(object_id(*id), object(*length))),
+                        Some(length) => drop(state.insert(object_id(*id), object(*id, *length))),
                         None => drop(state.remove(&object_id(*id))),
                     }
                 }
