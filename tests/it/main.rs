@@ -38,6 +38,8 @@ mod format_page;
 mod golden;
 #[cfg(feature = "cli")]
 mod guide;
+mod mutants;
+mod peers_bugs;
 mod processes;
 #[cfg(feature = "cli")]
 mod program;

@@ -474,9 +474,10 @@ impl Specified {
             Operation::Put { lane, id, length } => {
                 model.put(LANES[*lane], &object_id(*id), object(*id, *length))
             }
-            Operation::Remove { lane, id } => model.remove(LANES[*lane], &object_id(*id), false),
             Operation::Erase { id, .. } if !model.head().contains_key(&object_id(*id)) => Outcome::Unchanged,
-            Operation::Erase { lane, id } => model.remove(LANES[*lane], &object_id(*id), false),
+            Operation::Remove { lane, id } | Operation::Erase { lane, id } => {
+                model.remove(LANES[*lane], &object_id(*id), false)
+            }
             Operation::Draft { lane, changes } => {
                 let mut state = model.head().clone();
                 for (id, length) in changes {

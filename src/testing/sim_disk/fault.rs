@@ -82,6 +82,8 @@ pub(super) struct Faults {
     call: Option<(u64, u64, Fault)>,
     read: Option<(u64, ReadFault)>,
     met: bool,
+    /// Whether a call failed on anything but checkpoints.
+    pub(super) met_primary: bool,
 }
 
 impl Faults {
@@ -98,13 +100,14 @@ impl Faults {
         std::mem::take(self).met
     }
 
-    pub(super) fn of_call(&mut self, call: u64, needs_space: bool) -> Outcome {
+    pub(super) fn of_call(&mut self, call: u64, needs_space: bool, name: &str) -> Outcome {
         match self.call {
             Some((first, lasting, fault)) if (first..=first.saturating_add(lasting)).contains(&call) => {
                 if call > first && fault.is_of_space() && !needs_space {
                     return Outcome::Done;
                 }
                 self.met = true;
+                self.met_primary |= !name.starts_with("checkpoint");
                 Outcome::Failed(fault)
             }
             _ => Outcome::Done,

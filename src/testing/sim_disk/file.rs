@@ -68,7 +68,7 @@ impl DiskFile for SimFile {
         );
         let start = offset as usize;
         let mut state = self.state.lock();
-        let outcome = state.count(true)?;
+        let outcome = state.count(true, &self.name)?;
         (state.last_write, state.is_writing) = (Some(self.inode), true);
         let relaxed = state.relaxed;
         let inode = &mut state.inodes[self.inode];
@@ -95,7 +95,7 @@ impl DiskFile for SimFile {
         state.is_writing = false;
         tell(state);
         let mut state = self.state.lock();
-        let outcome = state.count(false)?;
+        let outcome = state.count(false, &self.name)?;
         if outcome == Outcome::Crashed {
             return state.check_alive();
         }

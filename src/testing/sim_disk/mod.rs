@@ -137,6 +137,11 @@ impl SimDisk {
         self.state.lock().faults.set_read(read, fault);
     }
 
+    /// Whether a call failed on anything but checkpoints, which may fail unsaid.
+    pub fn has_failed(&self) -> bool {
+        self.state.lock().faults.met_primary
+    }
+
     /// Nothing fails any more: the device works and space came back. Says whether a fault was met.
     pub fn heal(&self) -> bool {
         self.state.lock().faults.heal()
@@ -317,7 +322,7 @@ impl Disk for SimDisk {
         state.is_writing = false;
         tell(state);
         let mut state = self.state.lock();
-        match state.count(false)? {
+        match state.count(false, folder)? {
             Outcome::Done => {}
             Outcome::Crashed => return state.check_alive(),
             Outcome::Failed(fault) => return Err(fault.error()),

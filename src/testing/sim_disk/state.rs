@@ -239,7 +239,7 @@ impl State {
         }
     }
 
-    pub(super) fn count(&mut self, needs_space: bool) -> io::Result<Outcome> {
+    pub(super) fn count(&mut self, needs_space: bool, name: &str) -> io::Result<Outcome> {
         self.check_alive()?;
         self.calls += 1;
         self.is_writing = false;
@@ -247,11 +247,11 @@ impl State {
             self.crashed = true;
             return Ok(Outcome::Crashed);
         }
-        Ok(self.faults.of_call(self.calls, needs_space))
+        Ok(self.faults.of_call(self.calls, needs_space, name))
     }
 
     pub(super) fn change_name(&mut self, change: NameChange) -> io::Result<()> {
-        match self.count(matches!(change, NameChange::Set(..)))? {
+        match self.count(matches!(change, NameChange::Set(..)), change.name())? {
             Outcome::Failed(fault) => return Err(fault.error()),
             Outcome::Crashed | Outcome::Done => {}
         }

@@ -1,0 +1,454 @@
+//! The tests of durability must be able to fail: changes of the source that break a promise, and the tests that see it.
+//!
+//! Every run checks that each change still fits the source. `cargo durability-mutants` applies all of them to a copy of
+//! the tree, each behind a switch so that one build serves for all, and runs the tests against each. Nothing of this is in
+//! the crate itself.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// A change of the source.
+struct Mutant {
+    what: &'static str,
+    file: &'static str,
+    /// What stands in the file once, and leads to the change; it holds `from`.
+    place: &'static str,
+    /// Whole statements, or a whole expression.
+    from: &'static str,
+    /// What would stand there, of the same type.
+    to: &'static str,
+    /// The tests of which one is to fail.
+    caught_by: &'static str,
+}
+
+const fn mutant(
+    what: &'static str,
+    file: &'static str,
+    [place, from, to]: [&'static str; 3],
+    caught_by: &'static str,
+) -> Mutant {
+    Mutant {
+        what,
+        file,
+        place,
+        from,
+        to,
+        caught_by,
+    }
+}
+
+const CRASH: &str = "log::tests::crash";
+const DAMAGE: &str = "log::tests::damage";
+const CAMPAIGN: &str = "campaign";
+
+/// The changes.
+const MUTANTS: [Mutant; 29] = [
+    mutant(
+        "skip fdatasync",
+        "src/log/append.rs",
+        [
+            "file.sync().map_err(writing)?;\n                self.mark_durable(head)?;",
+            "file.sync().map_err(writing)?;\n                self.mark_durable(head)?;",
+            "self.mark_durable(head)?;",
+        ],
+        CRASH,
+    ),
+    mutant(
+        "mark as durable before the sync",
+        "src/log/append.rs",
+        [
+            "file.sync().map_err(writing)?;\n                self.mark_durable(head)?;",
+            "file.sync().map_err(writing)?;\n                self.mark_durable(head)?;",
+            "self.mark_durable(head)?; file.sync().map_err(writing)?;",
+        ],
+        CRASH,
+    ),
+    mutant(
+        "sync again after a failed sync",
+        "src/log/append.rs",
+        [
+            "file.sync().map_err(writing)?;\n                self.mark_durable(head)?;",
+            "file.sync().map_err(writing)?;",
+            "file.sync().or_else(|_| file.sync()).map_err(writing)?;",
+        ],
+        CRASH,
+    ),
+    mutant(
+        "ignore a write that failed or fell short",
+        "src/log/append.rs",
+        [
+            "file.write_at(after.start, &bytes).map_err(writing)?;",
+            "file.write_at(after.start, &bytes).map_err(writing)?;",
+            "drop(file.write_at(after.start, &bytes));",
+        ],
+        CRASH,
+    ),
+    mutant(
+        "go on after a failure",
+        "src/log/append.rs",
+        ["self.poisoned = true;", "self.poisoned = true;", ""],
+        CRASH,
+    ),
+    mutant(
+        "a group that states itself as durable",
+        "src/log/append.rs",
+        [
+            "synced_upto: self.durable,",
+            "self.durable",
+            "self.cursor.offset.max(self.durable)",
+        ],
+        "log::",
+    ),
+    mutant(
+        "skip the sync of the folder of a new file",
+        "src/disk/mod.rs",
+        [
+            "disk.rename_new(&unfinished, name)?;\n    disk.sync_dir(folder_of(name))",
+            "disk.rename_new(&unfinished, name)?;\n    disk.sync_dir(folder_of(name))",
+            "disk.rename_new(&unfinished, name)",
+        ],
+        "log::",
+    ),
+    mutant(
+        "skip the sync of the folder of a replaced file",
+        "src/disk/mod.rs",
+        [
+            "disk.rename_over(&unfinished, name)?;\n    disk.sync_dir(folder_of(name))",
+            "disk.rename_over(&unfinished, name)?;\n    disk.sync_dir(folder_of(name))",
+            "disk.rename_over(&unfinished, name)",
+        ],
+        "log::",
+    ),
+    mutant(
+        "skip the sync of a whole file",
+        "src/disk/mod.rs",
+        [
+            "        at += count;\n    }\n    file.sync()",
+            "file.sync()",
+            "Ok(())",
+        ],
+        CRASH,
+    ),
+    mutant(
+        "leave names to the process that ended",
+        "src/log/recover.rs",
+        [
+            "if self.named_generation == generation {",
+            "self.named_generation == generation",
+            "true",
+        ],
+        CRASH,
+    ),
+    mutant(
+        "write on behind what a crash left",
+        "src/log/recover.rs",
+        [
+            "behind.iter().take(count).all(|byte| *byte == 0)",
+            "behind.iter().take(count).all(|byte| *byte == 0)",
+            "true",
+        ],
+        CRASH,
+    ),
+    mutant(
+        "go on without recovering",
+        "src/log/recover.rs",
+        [
+            "self.recover(live.as_ref(), &segment, visit)?;",
+            "self.recover(live.as_ref(), &segment, visit)?;",
+            "",
+        ],
+        CRASH,
+    ),
+    mutant(
+        "keep places that recovery has left",
+        "src/log/recover.rs",
+        [
+            "self.moved |= batch.number <= self.visited;",
+            "self.moved |= batch.number <= self.visited;",
+            "",
+        ],
+        "engine::tests::moved",
+    ),
+    mutant(
+        "no position in the checksum",
+        "src/log/frame.rs",
+        [
+            "crc32c::crc32c_append(self.0, &offset.to_le_bytes())",
+            "crc32c::crc32c_append(self.0, &offset.to_le_bytes())",
+            "self.0",
+        ],
+        "log::",
+    ),
+    mutant(
+        "no checksum of the body",
+        "src/log/frame.rs",
+        [
+            "if !header.matches(body, seed, offset) {",
+            "!header.matches(body, seed, offset)",
+            "false",
+        ],
+        "log::",
+    ),
+    mutant(
+        "no check of the chain",
+        "src/log/scan.rs",
+        [
+            "chain.digest.is_some_and(|previous| previous != seal.previous)",
+            "chain.digest.is_some_and(|previous| previous != seal.previous)",
+            "false",
+        ],
+        "log::",
+    ),
+    mutant(
+        "no check of a batch's digest",
+        "src/log/scan.rs",
+        [
+            "seal.digest(self.suite, frames) != digest",
+            "seal.digest(self.suite, frames) != digest",
+            "false",
+        ],
+        DAMAGE,
+    ),
+    mutant(
+        "no check of a batch's number",
+        "src/log/scan.rs",
+        ["header.batch != number", "header.batch != number", "false"],
+        "log::",
+    ),
+    mutant(
+        "trust `live` of another run of the machine",
+        "src/log/live.rs",
+        ["self.boot == boot", "self.boot == boot", "true"],
+        "log::",
+    ),
+    mutant(
+        "take damage below the durable mark for a torn tail",
+        "src/log/catch_up.rs",
+        ["if durable > end {", "durable > end", "false"],
+        DAMAGE,
+    ),
+    mutant(
+        "overlook segments that the manifest does not list",
+        "src/log/catch_up.rs",
+        ["if self.unlisted_checked {", "self.unlisted_checked", "true"],
+        DAMAGE,
+    ),
+    mutant(
+        "a failed load is an empty store",
+        "src/log/create.rs",
+        [
+            "    match leftovers(disk) {",
+            "leftovers(disk)",
+            "Ok::<Vec<String>, Error>(Vec::new())",
+        ],
+        DAMAGE,
+    ),
+    mutant(
+        "take a lock file that was replaced for the right one",
+        "src/log/append.rs",
+        [
+            "match guard.is_current() {",
+            "guard.is_current()",
+            "Ok::<bool, io::Error>(true)",
+        ],
+        "log::",
+    ),
+    mutant(
+        "acknowledge before the sync",
+        "src/engine/writing.rs",
+        [
+            "=> self.log.append(lock, group, log::Durability::Synced),",
+            "self.log.append(lock, group, log::Durability::Synced)",
+            "self.log.append(lock, group, log::Durability::Later)",
+        ],
+        CAMPAIGN,
+    ),
+    mutant(
+        "go on with what was read before a rewrite",
+        "src/engine/writing.rs",
+        ["writing.is_behind = true;", "writing.is_behind = true;", ""],
+        "engine::tests::moved",
+    ),
+    mutant(
+        "overlook what is committed while garbage is collected",
+        "src/engine/gc.rs",
+        [
+            "!self.carries(&cut, &kept, live)?",
+            "!self.carries(&cut, &kept, live)?",
+            "{ self.carries(&cut, &kept, live)?; false }",
+        ],
+        "engine::tests::gc",
+    ),
+    mutant(
+        "publish a rewrite that was not read back",
+        "src/log/rewrite.rs",
+        ["self.files.read_back()?;", "self.files.read_back()?;", ""],
+        "log::tests::rewrite",
+    ),
+    mutant(
+        "publish a rewrite that was not synced",
+        "src/log/rewrite.rs",
+        [
+            "            file.file\n                .sync()",
+            "file.file\n                .sync()",
+            "Ok::<(), std::io::Error>(())",
+        ],
+        "log::",
+    ),
+    mutant(
+        "remove what is replaced before the manifest is",
+        "src/log/publish.rs",
+        [
+            "// INVARIANT PUB-1.",
+            "// INVARIANT PUB-1.",
+            "for entry in self.manifest.sealed() { drop(self.disk.remove(&segment_name(entry.id))); }",
+        ],
+        "log::",
+    ),
+];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn every_mutant_fits_the_source() {
+    for mutant in &MUTANTS {
+        let text = fs::read_to_string(root().join(mutant.file)).unwrap();
+        let count = text.matches(mutant.place).count();
+        let what = mutant.what;
+        assert_eq!(
+            count, 1,
+            "{what}: {} has {:?} {count} times",
+            mutant.file, mutant.place
+        );
+        assert!(
+            mutant.place.contains(mutant.from) && mutant.from != mutant.to,
+            "{what}"
+        );
+    }
+}
+
+/// The tree with every mutant in it, each behind a switch.
+fn mutated(folder: &Path) {
+    for part in [
+        "src",
+        "tests",
+        "docs",
+        "fuzz",
+        "benches",
+        "Cargo.toml",
+        "Cargo.lock",
+        "README.md",
+        "rust-toolchain.toml",
+    ] {
+        let copied = Command::new("cp")
+            .arg("-r")
+            .arg(root().join(part))
+            .arg(folder)
+            .status()
+            .unwrap();
+        assert!(copied.success(), "{part}");
+    }
+    let mut files: BTreeMap<&str, String> = BTreeMap::new();
+    for (number, mutant) in MUTANTS.iter().enumerate() {
+        let text = files
+            .entry(mutant.file)
+            .or_insert_with(|| fs::read_to_string(root().join(mutant.file)).unwrap());
+        // A place that an earlier mutant changed still holds the source, in the branch behind its switch.
+        let Mutant { place, from, to, .. } = mutant;
+        let (open, close) = if from.ends_with(';') || from.starts_with("//") {
+            ("{", "}")
+        } else {
+            ("({", "})")
+        };
+        let switched =
+            format!("{open} if crate::is_mutant({number}) {{\n{to}\n}} else {{\n{from}\n}} {close}");
+        let at = text
+            .find(place)
+            .unwrap_or_else(|| panic!("{}: {place:?} is gone", mutant.what));
+        let at = at + place.find(from).unwrap();
+        text.replace_range(at..at + from.len(), &switched);
+    }
+    let switch = "
+/// Whether this mutant is switched on.
+pub(crate) fn is_mutant(number: usize) -> bool {
+    static NUMBER: std::sync::LazyLock<Option<usize>> =
+        std::sync::LazyLock::new(|| std::env::var(\"TREERING_MUTANT\").ok()?.parse().ok());
+    *NUMBER == Some(number)
+}
+";
+    let library = fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    files.insert("src/lib.rs", library + switch);
+    for (name, text) in files {
+        fs::write(folder.join(name), text).unwrap();
+    }
+}
+
+/// Builds the unit tests of a tree; returns the binary.
+fn build(folder: &Path) -> String {
+    let output = Command::new(env!("CARGO"))
+        .args(["test", "--release", "--lib", "--no-run", "--message-format=json"])
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", root().join("target/mutants"))
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let marker = "\"executable\":\"";
+    let at = text.rfind(marker).expect("cargo names the binary") + marker.len();
+    text[at..].split('"').next().unwrap().to_owned()
+}
+
+/// Whether these tests fail with a mutant.
+fn fails(binary: &str, folder: &Path, number: usize, tests: &str) -> bool {
+    let output = Command::new(binary)
+        .arg(tests)
+        .current_dir(folder)
+        .env("TREERING_MUTANT", number.to_string())
+        .env("RUST_BACKTRACE", "0")
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(!told.contains("running 0 tests"), "{tests} names no test");
+    !output.status.success()
+}
+
+#[test]
+#[ignore = "builds the crate once more and runs tests for each mutant: ten minutes and more"]
+fn every_mutant_is_caught() {
+    let folder = tempfile::tempdir().unwrap();
+    mutated(folder.path());
+    let binary = build(folder.path());
+    let mut left = Vec::new();
+    for (number, mutant) in MUTANTS.iter().enumerate() {
+        let started = std::time::Instant::now();
+        let caught = fails(&binary, folder.path(), number, mutant.caught_by);
+        let word = if caught { "caught" } else { "SURVIVES" };
+        eprintln!(
+            "{word}: {} ({}, {:.0} s)",
+            mutant.what,
+            mutant.caught_by,
+            started.elapsed().as_secs_f64()
+        );
+        if !caught {
+            left.push(mutant.what);
+        }
+    }
+    // Without a mutant, the same tests pass.
+    for tests in [
+        "log::tests",
+        "engine::tests::moved",
+        "engine::tests::gc",
+        "disk::tests",
+    ] {
+        assert!(
+            !fails(&binary, folder.path(), MUTANTS.len(), tests),
+            "{tests} fails without a mutant"
+        );
+    }
+    assert!(left.is_empty(), "{left:?}");
+}
