@@ -93,10 +93,7 @@ fn look(frozen: &SimDisk, watch: &mut Watch, expected: &Expected, settings: &Set
         let image = frozen.crash_image(choice);
         let position = allowed.read_once(&image, &mut watch.seen, &mut watch.random, &what);
         watch.tally.images += 1;
-        let behind = Allowed {
-            found: allowed.found[position..].to_vec(),
-            ..allowed
-        };
+        let behind = allowed.behind(position, choice);
         if watch.random.one_in(settings.whole_every) {
             go_on_whole(&image, &behind, &what);
             watch.tally.recoveries += 1;
@@ -251,10 +248,7 @@ fn crash_again(
             let again = point.crash_image(choice);
             let position = marked.read_once(&again, &mut watch.seen, &mut watch.random, &what);
             watch.tally.doubles += 1;
-            let behind = Allowed {
-                found: marked.found[position..].to_vec(),
-                ..marked
-            };
+            let behind = marked.behind(position, choice);
             if watch.random.one_in(settings.whole_every) {
                 go_on_whole(&again, &behind, &what);
                 watch.tally.recoveries += 1;

@@ -14,7 +14,7 @@ use crate::error::{ErrorKind, Result};
 use crate::object::Id;
 use crate::testing::model::{ModelState, Outcome};
 use crate::testing::random::SplitMix64;
-use crate::testing::sim_disk::SimDisk;
+use crate::testing::sim_disk::{CrashImage, SimDisk};
 
 /// All that can be seen of a store from outside. The digest of the head stands for every commit and state before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,6 +187,19 @@ impl Allowed<'_> {
         };
         assert!(before == disk.contents(), "{what}: reading changed the store");
         found
+    }
+
+    /// What may be found from now on. A loss of power leaves what is durable; what the readers of a process that was
+    /// killed see may still be lost.
+    pub(super) fn behind(&self, position: usize, image: CrashImage) -> Self {
+        let first = match image {
+            CrashImage::Killed | CrashImage::KilledInWrite(_) => 0,
+            _ => position,
+        };
+        Self {
+            found: self.found[first..].to_vec(),
+            ..*self
+        }
     }
 
     /// Which of the allowed states this is.
