@@ -115,6 +115,8 @@ impl Writing {
     /// Puts a rewrite in the place of the log; [`Inner::load`] is to follow.
     pub(super) fn publish(&mut self, rewritten: Rewritten) -> Result<()> {
         let lock = self.lock.as_ref().ok_or_else(without_lock)?;
+        // WRI-3: also if it fails half way.
+        self.is_behind = true;
         self.log.publish(lock, rewritten).map(drop)
     }
 

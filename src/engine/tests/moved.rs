@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{content, note, put};
 use crate::engine::{Memory, Options, Retention, VerifyDepth, Writer};
 use crate::error::{ErrorKind, Result};
-use crate::testing::sim_disk::{CrashImage, ReadFault, SimDisk};
+use crate::testing::sim_disk::{CrashImage, Fault, ReadFault, SimDisk};
 
 fn open(disk: &SimDisk, create: bool) -> Result<Memory> {
     Memory::on_disk(Arc::new(disk.clone()), Options::new(), create, None)
@@ -53,6 +53,30 @@ fn a_read_that_fails_after_a_rewrite_is_tried_again() -> Result<()> {
             content(&memory.view(), "a").as_deref(),
             Some("first"),
             "read {read}"
+        );
+    }
+    assert!(failed > 5, "{failed}");
+    Ok(())
+}
+
+#[test]
+fn a_rewrite_that_fails_half_way_leaves_a_handle_that_reads() -> Result<()> {
+    // WRI-3.
+    let mut failed = 0;
+    for call in 1..200 {
+        let disk = SimDisk::new(1);
+        let memory = open(&disk, true)?;
+        put(&memory, "a", "first");
+        disk.fail_at(disk.calls() + call, Fault::Device);
+        let collected = memory.gc(&Retention::everything(), None);
+        if !disk.heal() {
+            break;
+        }
+        failed += u64::from(collected.is_err());
+        assert_eq!(
+            content(&memory.refresh()?, "a").as_deref(),
+            Some("first"),
+            "call {call}"
         );
     }
     assert!(failed > 5, "{failed}");
