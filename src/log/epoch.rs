@@ -31,7 +31,7 @@ impl Log {
     /// Whether recovery wrote batches again that this handle had handed out before: their records can still be read where
     /// they were, and are not part of the log there any more. [`Log::reopen`] hands them out from where they are now.
     pub fn has_moved(&self) -> bool {
-        self.moved
+        self.moved > 0
     }
 
     /// Makes this handle as one that was just opened, for a log that was rewritten: everything is handed out again,
@@ -53,7 +53,7 @@ impl Log {
         self.unsynced = None;
         self.unlisted_checked = false;
         self.leftovers_removed = false;
-        self.moved = false;
+        self.moved = 0;
         self.prepared = 0;
         Ok(())
     }

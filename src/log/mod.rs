@@ -158,8 +158,8 @@ pub struct Log {
     unlisted_checked: bool,
     /// Whether this handle has removed what crashes left.
     leftovers_removed: bool,
-    /// Whether a batch that was handed out was written again elsewhere.
-    moved: bool,
+    /// The newest batch that was handed out and then written again elsewhere; 0 if there is none.
+    moved: u64,
     /// Generation of the manifest whose names this handle made durable; 0 for none.
     named_generation: u64,
     poisoned: bool,
@@ -209,7 +209,7 @@ impl Log {
             unsynced: None,
             unlisted_checked: false,
             leftovers_removed: false,
-            moved: false,
+            moved: 0,
             named_generation: 0,
             poisoned: false,
             process,
