@@ -148,6 +148,28 @@ fn get(memory: &Memory, size: usize) {
     );
 }
 
+/// Opens either store by its checkpoint and reads one object, which nothing has read before.
+fn open_and_get(middle: &Path, large: &Path, size: usize) {
+    let mut random = Random(5);
+    let mut open = |store: &Path, size: usize| {
+        let wanted = id(random.below(size));
+        let memory = Options::new().read_only(true).open(store).unwrap();
+        let found = memory.view().get(&wanted).unwrap();
+        black_box(found.unwrap().content().map(str::len));
+    };
+    // By turns, so that what disturbs one disturbs the other.
+    let (mut of_middle, mut of_large) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        of_middle.push(time(1, || open(middle, size.min(10_000))));
+        of_large.push(time(1, || open(large, size)));
+    }
+    let (of_middle, of_large) = (median(of_middle), median(of_large));
+    println!(
+        "open and first get: {of_large:.1?} of {size} objects, {of_middle:.1?} of 10,000: {:.2} times (promised: at most 2)",
+        ratio(of_large, of_middle)
+    );
+}
+
 /// Runs in a process of its own, so that nothing freed before is used again and passes unseen.
 fn memory_of_snapshots(store: &Path, size: usize) {
     // Small segments, so that the active one, which is held in memory, does not count for much.
@@ -205,15 +227,20 @@ fn main() {
         large as f64 / filled.as_secs_f64()
     );
     snapshot_and_rollback("durable,", &small, &big, (10, large));
-    drop(big);
+    drop((big, small));
+    let middle = folder.path().join("middle");
+    let memory = Memory::create(&middle).unwrap();
+    fill(&memory, &all[..large.min(10_000)], 0);
+    memory.close().unwrap();
+    open_and_get(&middle, &store, large);
     let start = Instant::now();
-    let big = Memory::open(&store).unwrap();
+    let big = Options::new().checkpoints(false).open(&store).unwrap();
     println!(
         "open of {large} objects without a checkpoint: {:.1?}",
         start.elapsed()
     );
     get(&big, large);
-    drop((big, small));
+    drop(big);
     let mut child = std::process::Command::new(std::env::current_exe().unwrap());
     assert!(
         child
