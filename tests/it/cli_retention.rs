@@ -40,7 +40,6 @@ fn erase_asks_first_and_leaves_nothing() {
     folder.put("b", "other");
     folder.json(&["snapshot", "before"]);
     folder.put("a", "the password is gone");
-    let root = folder.json(&["head"])["root"].clone();
 
     let asked = folder.run(&["erase", "a"]);
     assert_eq!(asked.code, 2, "{asked:?}");
