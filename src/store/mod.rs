@@ -49,6 +49,7 @@ pub(crate) use records::{Records, erased_error};
 pub(crate) use references::{RING, ReferenceEntry, References};
 pub(crate) use replay::StagedState;
 pub(crate) use rewrite::{Erasure, Live, Plan};
+#[cfg(feature = "cli")]
 pub(crate) use rewritten::STATED_BYTES;
 pub(crate) use states::BothStores;
 use states::Loaded;
