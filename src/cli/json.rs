@@ -183,7 +183,7 @@ pub(crate) fn verify_report(report: &VerifyReport) -> Value {
     })
 }
 
-fn findings(findings: &[Finding]) -> Value {
+pub(crate) fn findings(findings: &[Finding]) -> Value {
     findings
         .iter()
         .map(|finding| json!({ "file": finding.file, "offset": finding.offset, "what": finding.what }))

@@ -41,6 +41,8 @@ const VERBS: [(&str, &[(&str, &str)]); 6] = [
         "Trust",
         &[
             ("verify", "check every byte of the store"),
+            ("doctor", "each problem, and what mends it"),
+            ("salvage", "a new store of what is whole"),
             ("head", "the root that names the state"),
             ("prove", "a proof for one object"),
             ("contains", "whether a digest is in here"),

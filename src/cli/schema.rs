@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 /// A verb, when it answers so, and the fields: `name:type`, `?` behind the type where it may be null, `*`
 /// where the field may be missing. A verb with several answers stands here several times.
-const ANSWERS: [(&str, &str, &str); 40] = [
+const ANSWERS: [(&str, &str, &str); 42] = [
     ("init", "", "store:text hash:hash format:count"),
     (
         "ingest",
@@ -129,6 +129,13 @@ const ANSWERS: [(&str, &str, &str); 40] = [
         "ok:flag commits:count versions:count bytes:count erased:count thinned:count derived:findings damage:findings \
          at:state_at*",
     ),
+    ("doctor", "", "ok:flag problems:problems"),
+    (
+        "salvage",
+        "",
+        "commits:count versions:count objects:count lost:findings lost_ids:texts lost_commits:count lost_records:count lost_references:texts \
+         root:digest? store:text",
+    ),
     (
         "export",
         "a line each; what put --jsonl reads",
@@ -239,6 +246,11 @@ fn property(kind: &str) -> Value {
         "state" => one_of(&["kept", "thinned", "absent"]),
         "state_at" => object("the state that --at names", "seq:count root:digest objects:count"),
         "findings" => list(object("", "file:text offset:count? what:text")),
+        "problems" => list(object(
+            "command is null where nothing has to be done",
+            "severity:severity code:text file:text? offset:count? what:text command:text?",
+        )),
+        "severity" => one_of(&["damage", "warning", "notice"]),
         "skipped" => list(object(
             "a file left out by --skip-bad",
             "path:text code:text message:text",

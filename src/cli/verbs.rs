@@ -119,6 +119,20 @@ pub(crate) enum Verb {
                       Examples:\n  treering verify\n  treering verify --quick --json"
     )]
     Verify(Verify),
+    /// Name each problem of the store, with the command that mends it
+    #[command(
+        after_help = "Writes nothing, and works on a store that does not open. A derived file never has to be removed by hand.\n\
+                      Exit code 5: damage.\n\n\
+                      Examples:\n  treering doctor\n  treering doctor --json"
+    )]
+    Doctor(Doctor),
+    /// Write a new store with everything that still verifies in a damaged one
+    #[command(
+        after_help = "FROM is not changed, and needs neither its manifest nor its format file; TO must not be there. Exit code 0:\n\
+                      everything was saved. 5: something is lost; the rest is in TO, and the answer names what is not.\n\n\
+                      Examples:\n  treering salvage .treering saved\n  treering salvage /srv/agent /srv/agent-saved --json"
+    )]
+    Salvage(Salvage),
     /// Write out every object, one a line, as `put --jsonl` reads it, or draw a picture
     #[command(
         after_help = "The page of --format html needs no network and no other file; open it in a browser.\n\n\
@@ -524,6 +538,26 @@ pub(crate) struct Verify {
     options: ReadOptions,
 }
 
+/// `doctor`
+#[derive(Args, Debug)]
+pub(crate) struct Doctor {
+    #[command(flatten)]
+    options: PlainOptions,
+}
+
+/// `salvage`
+#[derive(Args, Debug)]
+pub(crate) struct Salvage {
+    /// The folder of the damaged store
+    #[arg(value_name = "FROM")]
+    pub(crate) from: PathBuf,
+    /// The folder of the new store
+    #[arg(value_name = "TO")]
+    pub(crate) to: PathBuf,
+    #[command(flatten)]
+    options: PlainOptions,
+}
+
 /// `export`
 #[derive(Args, Debug)]
 pub(crate) struct Export {
@@ -706,6 +740,8 @@ impl Verb {
             Self::CheckProof(_) => "check-proof",
             Self::Contains(_) => "contains",
             Self::Verify(_) => "verify",
+            Self::Doctor(_) => "doctor",
+            Self::Salvage(_) => "salvage",
             Self::Export(_) => "export",
             Self::Gc(_) => "gc",
             Self::Erase(_) => "erase",
@@ -742,6 +778,8 @@ impl Verb {
             Self::CheckProof(verb) => VerbOptions::Plain(&verb.options),
             Self::Contains(verb) => VerbOptions::Read(&verb.options),
             Self::Verify(verb) => VerbOptions::Read(&verb.options),
+            Self::Doctor(verb) => VerbOptions::Plain(&verb.options),
+            Self::Salvage(verb) => VerbOptions::Plain(&verb.options),
             Self::Export(verb) => VerbOptions::Read(&verb.options),
             Self::Gc(verb) => VerbOptions::Write(&verb.options),
             Self::Erase(verb) => VerbOptions::Write(&verb.options),

@@ -91,6 +91,75 @@ impl FileDisk {
         Self::open(path)
     }
 
+    /// Gives a folder its name, under which there must be nothing.
+    ///
+    /// # Errors
+    /// `Io`; nothing is changed then.
+    ///
+    /// # Durability
+    /// When this returns, it has its name for good.
+    pub fn rename_folder(from: &Path, to: &Path) -> Result<()> {
+        let doing = |error: io::Error| Error::io(format!("cannot name {}", to.display()), error);
+        let here = rustix::fs::CWD;
+        rustix::fs::renameat_with(here, from, here, to, RenameFlags::NOREPLACE)
+            .map_err(|error| doing(error.into()))?;
+        let above = to.parent().filter(|above| !above.as_os_str().is_empty());
+        File::open(above.unwrap_or(Path::new(".")))
+            .and_then(|above| above.sync_all())
+            .map_err(doing)
+    }
+
+    /// Removes a folder with all that is in it, if it is there.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn remove_folder(path: &Path) -> Result<()> {
+        match std::fs::remove_dir_all(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Error::io(format!("cannot remove {}", path.display()), error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What other users may read or change, by name, `.` for the folder itself; the flag says that it is a folder. Files in
+    /// a folder that is closed to others are closed too.
+    pub fn open_to_others(&self) -> Vec<(String, bool)> {
+        let Some(folder) = mode_of(&self.folder) else {
+            return Vec::new();
+        };
+        if folder & 0o077 == 0 {
+            return Vec::new();
+        }
+        let mut found = vec![(".".to_owned(), true)];
+        for name in self.list("").unwrap_or_default() {
+            let file = rustix::fs::openat(
+                &self.folder,
+                &name,
+                OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW,
+                Mode::empty(),
+            );
+            if let Some(mode) = file.ok().and_then(mode_of)
+                && mode & 0o077 != 0
+            {
+                found.push((name, mode & 0o170_000 == 0o040_000));
+            }
+        }
+        found
+    }
+
+    /// Bytes that are free for this user on the disk, if the system says.
+    pub fn free_bytes(&self) -> Option<u64> {
+        let found = rustix::fs::fstatvfs(&self.folder).ok()?;
+        found.f_bavail.checked_mul(found.f_frsize)
+    }
+
+    /// Whether a process holds a lock. To know, it is shared for a moment; nothing is created or written.
+    pub fn is_locked(&self, name: &str) -> bool {
+        let file = self.open_with(name, OFlags::RDONLY);
+        file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
     /// The folder's path, without symbolic links.
     pub fn path(&self) -> &Path {
         &self.path
@@ -126,6 +195,10 @@ impl FileDisk {
             Mode::RUSR | Mode::WUSR,
         )?))
     }
+}
+
+fn mode_of(file: impl std::os::fd::AsFd) -> Option<u32> {
+    Some(rustix::fs::fstat(file).ok()?.st_mode)
 }
 
 fn not_regular() -> io::Error {

@@ -10,6 +10,7 @@
 //! 4. Rotation to a new segment.
 //! 5. Making a checkpoint, after a commit or when a handle is closed.
 //! 6. Writing the log anew: garbage collection and erasure.
+//! 7. Salvage, which writes a store of its own.
 //!
 //! All of it is the log's work; what a crash leaves after each step is in docs/durability.md. Reading, refreshing
 //! and verifying change nothing.
@@ -21,6 +22,7 @@ mod attempt;
 mod children;
 mod commit;
 mod covering;
+mod doctor;
 mod draft;
 mod erase;
 mod gc;
@@ -37,6 +39,7 @@ mod restore;
 mod retention;
 mod revision;
 mod rollback;
+mod salvage;
 mod snapshot;
 mod staging;
 mod state;
@@ -54,6 +57,7 @@ mod tests;
 
 pub use attempt::{Attempted, Check};
 pub use commit::Committed;
+pub use doctor::{Problem, ProblemSeverity, Remedy};
 pub use draft::{Draft, Staged};
 pub use erase::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
 pub use gc::GcReport;
@@ -66,6 +70,7 @@ pub use query::{Matches, Query};
 pub use retention::Retention;
 pub use revision::Revision;
 pub use rollback::Reversing;
+pub use salvage::SalvageReport;
 pub use snapshot::{ReferenceInfo, SnapshotInfo};
 pub use stats::{Containment, KindSpace, Space, Stats};
 pub use verify::{Finding, VerifyDepth, VerifyReport};

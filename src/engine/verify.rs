@@ -170,9 +170,11 @@ pub(super) fn examine(
     Ok(report)
 }
 
-/// Checks every checkpoint whole; what is wrong with one costs nothing.
+/// Checks every checkpoint whole; what is wrong with one costs nothing. A log that does not hold what a whole one was made
+/// of is older, cut or emptied.
 fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut VerifyReport) -> Result<()> {
-    let log = match Log::open(Arc::clone(disk), Mode::ReadOnly, LogOptions::default()) {
+    let open = || Log::open(Arc::clone(disk), Mode::ReadOnly, LogOptions::default());
+    let log = match open() {
         Ok(log) => LogId::of(&log),
         // Its damage is in the report already.
         Err(error) if error.is_corruption() => return Ok(()),
@@ -186,7 +188,36 @@ fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut Verif
             what: found.message,
         });
     }
-    Ok(())
+    let (newest, _) = store::open_newest(&**disk, log, options.map)?;
+    let Some(newest) = newest.filter(|_| report.damage.is_empty()) else {
+        return Ok(());
+    };
+    match open().and_then(|mut log| log.start_at(&newest.position())) {
+        Err(error) if error.is_corruption() => {
+            let message = error.message();
+            let (file, offset) = place_in(message);
+            report.damage.push(Finding {
+                file,
+                offset,
+                what: format!("the log is older than a checkpoint of it: {message}"),
+            });
+            Ok(())
+        }
+        // Rewritten meanwhile.
+        Err(error) if error.code() == crate::log::REWRITTEN => Ok(()),
+        other => other,
+    }
+}
+
+/// The file and the offset that an error about damage names first.
+fn place_in(message: &str) -> (String, Option<u64>) {
+    match message.split_once(" is damaged at byte ") {
+        Some((file, rest)) => {
+            let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            (file.to_owned(), digits.parse().ok())
+        }
+        None => ("log".to_owned(), None),
+    }
 }
 
 /// The bytes of the records of a batch.

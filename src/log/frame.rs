@@ -118,6 +118,37 @@ impl FrameSeed {
     fn at(self, offset: u64) -> u32 {
         crc32c::crc32c_append(self.0, &offset.to_le_bytes())
     }
+
+    /// The seed under which the frame header at the front of `bytes` has the checksum that it states; every header has one,
+    /// so the body has to confirm it.
+    pub(super) fn of_frame(bytes: &[u8], offset: u64) -> Option<Self> {
+        let header = bytes.first_chunk::<FRAME_HEADER_BYTES>()?;
+        let (covered, rest) = header.split_at(24);
+        let stated = u32::from_le_bytes(*rest.first_chunk::<4>()?);
+        let at = crc_before(stated, covered);
+        header
+            .starts_with(MAGIC)
+            .then(|| Self(crc_before(at, &offset.to_le_bytes())))
+    }
+}
+
+/// The crc32c that becomes `crc` when `bytes` are appended: each step of the checksum can be taken back.
+fn crc_before(crc: u32, bytes: &[u8]) -> u32 {
+    /// The polynomial, its bits reversed.
+    const POLYNOMIAL: u32 = 0x82f6_3b78;
+    let mut state = !crc;
+    for byte in bytes.iter().rev() {
+        for _ in 0..8 {
+            // The highest bit is set only where the polynomial came in.
+            state = if state >> 31 == 1 {
+                (state ^ POLYNOMIAL) << 1 | 1
+            } else {
+                state << 1
+            };
+        }
+        state ^= u32::from(*byte);
+    }
+    !state
 }
 
 /// Why bytes are not a frame.

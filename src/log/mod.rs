@@ -43,6 +43,7 @@ mod publish;
 mod reader;
 mod recover;
 mod rewrite;
+mod salvage;
 mod scan;
 mod seal;
 mod segment;
@@ -67,6 +68,7 @@ pub use publish::Published;
 pub use reader::LogReader;
 pub use recover::NextWriter;
 pub use rewrite::{CompactionLock, NewPlace, Rewrite, Rewritten};
+pub use salvage::{Piece, Wreck};
 pub use segment::segment_name;
 
 use crate::digest::{CommitDigest, HashSuite};

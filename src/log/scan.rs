@@ -70,7 +70,7 @@ impl Window {
         self.base + self.bytes.len() as u64
     }
 
-    fn from(&self, offset: u64) -> &[u8] {
+    pub(super) fn rest(&self, offset: u64) -> &[u8] {
         let skip = usize::try_from(offset.saturating_sub(self.base)).unwrap_or(usize::MAX);
         self.bytes.get(skip..).unwrap_or_default()
     }
@@ -82,7 +82,7 @@ impl Window {
         let mut ignorable = Vec::new();
         let mut at = offset;
         loop {
-            let rest = self.from(at);
+            let rest = self.rest(at);
             let stop = |reason| Stop { offset: at, reason };
             let header = parse_frame(rest, self.seed, at).map_err(stop)?;
             if header.batch != number {
@@ -103,7 +103,7 @@ impl Window {
                     )));
                 }
                 let length = at - offset;
-                let frames = self.from(offset).get(..length as usize).unwrap_or_default();
+                let frames = self.rest(offset).get(..length as usize).unwrap_or_default();
                 if seal.digest(self.suite, frames) != digest {
                     return Err(stop(FrameError::Invalid("the digest of a batch does not match")));
                 }
@@ -147,7 +147,7 @@ impl Window {
         let first = offset.next_multiple_of(FRAME_ALIGNMENT as u64);
         let places = (first..self.end()).step_by(FRAME_ALIGNMENT);
         places.filter_map(|at| {
-            let rest = self.from(at);
+            let rest = self.rest(at);
             // Most places are no seal: look at the kind before anything is computed.
             if rest.get(4) != Some(&(RecordKind::Seal as u8)) {
                 return None;
@@ -164,7 +164,7 @@ impl Window {
         let mut frames = Vec::new();
         let mut at = scanned.start;
         while at < scanned.start + scanned.length {
-            let rest = self.from(at);
+            let rest = self.rest(at);
             let Ok(header) = parse_frame(rest, self.seed, at) else {
                 break;
             };
@@ -181,7 +181,7 @@ impl Window {
 
     /// Bytes from `offset` to the last one that is not zero.
     pub(super) fn used_bytes_from(&self, offset: u64) -> u64 {
-        self.from(offset)
+        self.rest(offset)
             .iter()
             .rposition(|byte| *byte != 0)
             .map_or(0, |last| last as u64 + 1)

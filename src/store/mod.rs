@@ -21,6 +21,7 @@ mod references;
 mod replay;
 mod rewrite;
 mod rewritten;
+mod salvage;
 mod states;
 mod versions;
 
@@ -51,6 +52,7 @@ pub(crate) use replay::StagedState;
 pub(crate) use rewrite::{Erasure, Live, Plan};
 #[cfg(feature = "cli")]
 pub(crate) use rewritten::STATED_BYTES;
+pub(crate) use salvage::{Salvaged, salvage};
 pub(crate) use states::BothStores;
 use states::Loaded;
 

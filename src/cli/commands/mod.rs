@@ -15,6 +15,7 @@ mod put;
 mod reference;
 mod restore;
 mod retention;
+mod salvage;
 mod snapshots;
 mod store;
 
@@ -52,6 +53,8 @@ pub(super) fn run(context: &mut Context, verb: Verb) -> Done {
         Verb::CheckProof(verb) => proof::check_proof(context, &verb),
         Verb::Contains(verb) => proof::contains(context, &verb),
         Verb::Verify(verb) => store::verify(context, &verb),
+        Verb::Doctor(_) => salvage::doctor(context),
+        Verb::Salvage(verb) => salvage::salvage(context, &verb),
         Verb::Export(verb) => export::export(context, &verb),
         Verb::Gc(verb) => retention::gc(context, &verb),
         Verb::Erase(verb) => retention::erase(context, &verb),

@@ -8,7 +8,7 @@ use crate::engine::{Memory, VerifyDepth, Writer};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::SimDisk;
 
-fn cover(memory: &Memory) {
+pub(super) fn cover(memory: &Memory) {
     let mut writing = memory.inner.writing.lock();
     memory.inner.begin(&mut writing).unwrap();
     memory.inner.cover(&mut writing).unwrap();

@@ -27,6 +27,7 @@ mod writer;
 
 use std::io;
 
+use crate::digest::HashAlgorithm;
 use crate::disk::{Access, Disk};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{Finding, Severity};
@@ -141,6 +142,22 @@ pub(crate) fn open_newest(
         }
     }
     Ok((None, findings))
+}
+
+/// Opens every checkpoint of a store that can be opened, of whatever epoch, the newest first: their states and the digests
+/// of their commits hold in all of them, while places do not.
+///
+/// # Errors
+/// `Io` if the folder cannot be listed.
+pub(crate) fn open_any(
+    disk: &dyn Disk,
+    instance: Option<[u8; 16]>,
+    hash: HashAlgorithm,
+) -> Result<Vec<Checkpoint>> {
+    let files = list(disk)?.into_iter().rev().filter(|file| file.is_finished);
+    let opened = files.filter_map(|file| Checkpoint::open(disk, &file.name, false).ok());
+    let is_of = |found: LogId| found.hash == hash && instance.is_none_or(|known| known == found.instance);
+    Ok(opened.filter(|checkpoint| is_of(checkpoint.log())).collect())
 }
 
 /// Removes all checkpoints, and what is left of unfinished ones: how many files.

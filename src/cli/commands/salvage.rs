@@ -1,0 +1,190 @@
+//! `salvage` and `doctor`: what to do with a store that is damaged.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::cli::context::{Context, explain, shown};
+use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::human::{self, counted};
+use crate::cli::json;
+use crate::cli::output::Meaning;
+use crate::cli::verbs::Salvage;
+use crate::engine::{Memory, Problem, ProblemSeverity, Remedy, SalvageReport};
+use crate::error::{Error, ErrorKind};
+
+/// Exit code: not all could be saved, or the store is damaged.
+const DAMAGED: u8 = 5;
+
+pub(super) fn salvage(context: &mut Context, verb: &Salvage) -> Done {
+    let report = Memory::salvage_store(&verb.from, &verb.to, &context.engine_options())
+        .map_err(|error| of_no_store(error, &verb.from))?;
+    if context.output.is_json() {
+        context.output.document(&json!({
+            "commits": report.commits,
+            "versions": report.versions,
+            "objects": report.objects,
+            "lost": json::findings(&report.lost),
+            "lost_ids": report.lost_ids,
+            "lost_commits": report.lost_commits,
+            "lost_records": report.lost_records,
+            "lost_references": report.lost_references,
+            "root": report.root.map(|root| root.to_hex()),
+            "store": shown(&verb.to),
+        }))?;
+    } else {
+        tell_saved(context, verb, &report)?;
+    }
+    Ok(if report.is_whole() { DONE } else { DAMAGED })
+}
+
+fn tell_saved(context: &mut Context, verb: &Salvage, report: &SalvageReport) -> Result<(), Failure> {
+    let output = &mut context.output;
+    output.line(format_args!(
+        "saved {}, {}, {} into {}",
+        counted(report.objects, "object"),
+        counted(report.versions, "version"),
+        counted(report.commits, "commit"),
+        shown(&verb.to),
+    ))?;
+    let lost = output.paint(Meaning::Bad, "lost");
+    for found in &report.lost {
+        let offset = found
+            .offset
+            .map_or_else(String::new, |offset| format!(" at {offset}"));
+        output.line(format_args!(
+            "{lost}  {}{offset}: {}",
+            found.file,
+            human::one_line(&found.what)
+        ))?;
+    }
+    if report.lost_commits > 0 {
+        output.line(format_args!(
+            "{lost}  {}: what they changed may be as it was before them",
+            counted(report.lost_commits, "commit")
+        ))?;
+    }
+    if report.lost_records > 0 {
+        output.line(format_args!(
+            "{lost}  {} of earlier states, contents and reasons among them",
+            counted(report.lost_records, "record")
+        ))?;
+    }
+    for id in &report.lost_ids {
+        output.line(format_args!("{lost}  object {}", human::one_line(id)))?;
+    }
+    for name in &report.lost_references {
+        output.line(format_args!("{lost}  {}", human::one_line(name)))?;
+    }
+    if report.is_whole() {
+        output.line("nothing is lost")?;
+    }
+    let to = quoted(&verb.to);
+    output.note(
+        "next",
+        format!("next: treering verify --store {to}; keep the damaged folder until you have looked"),
+    );
+    Ok(())
+}
+
+pub(super) fn doctor(context: &mut Context) -> Done {
+    let path = context.store()?;
+    let problems = Memory::examine_store(&path, &context.reading_options())
+        .map_err(|error| of_no_store(error, &path))?;
+    let is_damaged = problems
+        .iter()
+        .any(|problem| problem.severity == ProblemSeverity::Damage);
+    if context.output.is_json() {
+        let told: Vec<Value> = problems
+            .iter()
+            .map(|problem| of_problem(problem, &path))
+            .collect();
+        context
+            .output
+            .document(&json!({ "ok": !is_damaged, "problems": told }))?;
+    } else {
+        for problem in &problems {
+            tell_problem(context, problem, &path)?;
+        }
+        if problems.is_empty() {
+            context.output.line(format_args!(
+                "nothing is wrong with the store in {}",
+                shown(&path)
+            ))?;
+        }
+    }
+    Ok(if is_damaged { DAMAGED } else { DONE })
+}
+
+fn of_problem(problem: &Problem, path: &Path) -> Value {
+    json!({
+        "severity": problem.severity.name(),
+        "code": problem.code,
+        "file": problem.file,
+        "offset": problem.offset,
+        "what": problem.what,
+        "command": command(problem, path),
+    })
+}
+
+fn tell_problem(context: &mut Context, problem: &Problem, path: &Path) -> Result<(), Failure> {
+    let meaning = match problem.severity {
+        ProblemSeverity::Damage => Meaning::Bad,
+        _ => Meaning::Changed,
+    };
+    let label = context.output.paint(meaning, problem.severity.name());
+    let offset = problem
+        .offset
+        .map_or_else(String::new, |offset| format!(" at {offset}"));
+    let place = problem
+        .file
+        .as_ref()
+        .map_or_else(String::new, |file| format!("{file}{offset}: "));
+    let what = human::one_line(&problem.what);
+    let mend =
+        command(problem, path).map_or_else(String::new, |command| format!("; mend it with: {command}"));
+    context.output.line(format_args!("{label}  {place}{what}{mend}"))
+}
+
+/// The command that mends a problem; `None` where nothing has to be done, or no command can do it.
+fn command(problem: &Problem, path: &Path) -> Option<String> {
+    let store = quoted(path);
+    let file = |name: &str| quoted(&path.join(name));
+    let name = problem.file.as_deref().unwrap_or(".");
+    match problem.remedy {
+        Remedy::Salvage => Some(format!("treering salvage {store} {}", quoted(&salvaged(path)))),
+        Remedy::Gc => Some(format!("treering gc --store {store}")),
+        Remedy::FolderMode if name == "." => Some(format!("chmod 700 {store}")),
+        Remedy::FolderMode => Some(format!("chmod 700 {}", file(name))),
+        Remedy::FileMode => Some(format!("chmod 600 {}", file(name))),
+        Remedy::Upgrade => Some("cargo install treering".to_owned()),
+        _ => None,
+    }
+}
+
+/// Where the new store would be.
+fn salvaged(path: &Path) -> std::path::PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-salvaged");
+    name.into()
+}
+
+/// The path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.into_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+fn of_no_store(error: Error, path: &Path) -> Error {
+    if error.kind() == ErrorKind::NotFound {
+        return explain(error.with_code("no_store"), path);
+    }
+    error
+}

@@ -1,0 +1,223 @@
+//! Naming each problem of a store with the command that mends it.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - DOC-1: looking changes nothing, also where the store does not open.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::disk::{Disk, FileDisk, lock_holder};
+use crate::error::{Error, ErrorKind, Result};
+
+use super::memory::Memory;
+use super::options::Options;
+use super::verify::{Finding, VerifyDepth, examine};
+
+/// Free bytes below which a store may soon not be able to grow: room for a segment and a checkpoint.
+const LOW_BYTES: u64 = 256 << 20;
+
+/// How much a problem matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum ProblemSeverity {
+    /// Stored memory is damaged, or cannot be read.
+    Damage,
+    /// Something should be done.
+    Warning,
+    /// Nothing need be done.
+    Notice,
+}
+
+impl ProblemSeverity {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Damage => "damage",
+            Self::Warning => "warning",
+            Self::Notice => "notice",
+        }
+    }
+}
+
+/// What mends a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Remedy {
+    /// Nothing has to be done: it heals by itself, or is harmless.
+    Nothing,
+    /// `treering salvage` into a new folder.
+    Salvage,
+    /// `treering gc`.
+    Gc,
+    /// The folder is made its owner's alone.
+    FolderMode,
+    /// A file is made its owner's alone.
+    FileMode,
+    /// A newer version of the program.
+    Upgrade,
+    /// Whoever holds the lock has to end.
+    Wait,
+    /// The folder has to be moved to a local disk with room.
+    Move,
+    /// The clock of the machine has to be set.
+    Clock,
+}
+
+/// One thing that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// How much it matters.
+    pub severity: ProblemSeverity,
+    /// A word for it that does not change.
+    pub code: &'static str,
+    /// The file, relative to the store, if it is in one.
+    pub file: Option<String>,
+    /// Where in the file.
+    pub offset: Option<u64>,
+    /// What it is and what it means.
+    pub what: String,
+    /// What mends it.
+    pub remedy: Remedy,
+}
+
+impl Memory {
+    /// Looks for everything that is wrong with the store in the folder `path`, the worst first. Writes nothing.
+    ///
+    /// # Errors
+    /// `NotFound` (code `no_store`) if there is no store; `Io` if it cannot be looked at.
+    pub fn examine_store(path: impl AsRef<Path>, options: &Options) -> Result<Vec<Problem>> {
+        let disk = match FileDisk::open(path) {
+            Err(error) if error.code() == "network_file_system" => {
+                return Ok(vec![of_error("network_file_system", &error, Remedy::Move)]);
+            }
+            other => other?,
+        };
+        let mut problems = Vec::new();
+        look_at_folder(&disk, &mut problems);
+        look_at_lock(&disk, &mut problems);
+        examine_disk(Arc::new(disk), options, &mut problems)?;
+        problems.sort_by_key(|problem| problem.severity);
+        Ok(problems)
+    }
+}
+
+pub(super) fn examine_disk(
+    disk: Arc<dyn Disk>,
+    options: &Options,
+    problems: &mut Vec<Problem>,
+) -> Result<()> {
+    let report = match examine(&disk, options, VerifyDepth::Full, None) {
+        Err(error) if error.kind() == ErrorKind::UnsupportedFormat => {
+            problems.push(of_error("newer_format", &error, Remedy::Upgrade));
+            return Ok(());
+        }
+        other => other?,
+    };
+    for found in &report.damage {
+        problems.push(of_finding(
+            found,
+            ProblemSeverity::Damage,
+            "damaged",
+            Remedy::Salvage,
+        ));
+    }
+    for found in &report.derived {
+        let code = if found.file.starts_with("checkpoint/") || found.file == "live" {
+            "derived_damaged"
+        } else if found.what.contains("behind the last batch") {
+            "torn_tail"
+        } else {
+            "left_over"
+        };
+        let mut problem = of_finding(found, ProblemSeverity::Notice, code, Remedy::Nothing);
+        problem
+            .what
+            .push_str("; nothing is lost, and nothing need be removed");
+        problems.push(problem);
+    }
+    if report.ok {
+        look_inside(disk, options, problems)?;
+    }
+    Ok(())
+}
+
+/// What only shows once the store is opened.
+fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut Vec<Problem>) -> Result<()> {
+    let options = options.clone().read_only(true);
+    let memory = match Memory::on_disk(disk, options, false, None) {
+        Err(error) if error.is_corruption() => {
+            problems.push(of_error("log_older", &error, Remedy::Salvage));
+            return Ok(());
+        }
+        other => other?,
+    };
+    let newest = memory.view().commit().commit.time;
+    if newest.as_micros() > memory.view().now().as_micros().saturating_add(super::DAY_MICROS) {
+        let what =
+            "the newest commit is more than a day ahead of this machine's clock; expiry goes by the clock";
+        problems.push(plain(ProblemSeverity::Warning, "clock", what, Remedy::Clock));
+    }
+    let stats = memory.stats()?;
+    if stats.log_bytes > LOW_BYTES / 16 && stats.live_bytes < stats.log_bytes / 2 {
+        let (log, live) = (stats.log_bytes, stats.live_bytes);
+        let what = format!("of {log} bytes of log, the present state needs {live}; the rest is history");
+        problems.push(plain(ProblemSeverity::Notice, "history_large", &what, Remedy::Gc));
+    }
+    Ok(())
+}
+
+fn look_at_lock(disk: &FileDisk, problems: &mut Vec<Problem>) {
+    if disk.is_locked("lock") {
+        let holder = lock_holder(disk, "lock");
+        let holder = holder.unwrap_or_else(|| "a process that does not say which".to_owned());
+        let what = format!("another process is writing: {holder}; it lets go when it is done, or ends");
+        problems.push(plain(ProblemSeverity::Notice, "locked", &what, Remedy::Wait));
+    }
+}
+
+fn look_at_folder(disk: &FileDisk, problems: &mut Vec<Problem>) {
+    for (name, is_folder) in disk.open_to_others() {
+        let (remedy, kind) = if is_folder {
+            (Remedy::FolderMode, "folder")
+        } else {
+            (Remedy::FileMode, "file")
+        };
+        let what = format!("other users of this machine may read or change this {kind}");
+        let mut problem = plain(ProblemSeverity::Warning, "permissions", &what, remedy);
+        problem.file = Some(name);
+        problems.push(problem);
+    }
+    if let Some(free) = disk.free_bytes().filter(|free| *free < LOW_BYTES) {
+        let what = format!("only {free} bytes are free on its disk: a write may soon be refused");
+        problems.push(plain(ProblemSeverity::Warning, "disk_full", &what, Remedy::Move));
+    }
+}
+
+fn of_finding(found: &Finding, severity: ProblemSeverity, code: &'static str, remedy: Remedy) -> Problem {
+    Problem {
+        severity,
+        code,
+        file: Some(found.file.clone()),
+        offset: found.offset,
+        what: found.what.clone(),
+        remedy,
+    }
+}
+
+fn of_error(code: &'static str, error: &Error, remedy: Remedy) -> Problem {
+    plain(ProblemSeverity::Damage, code, error.message(), remedy)
+}
+
+fn plain(severity: ProblemSeverity, code: &'static str, what: &str, remedy: Remedy) -> Problem {
+    Problem {
+        severity,
+        code,
+        file: None,
+        offset: None,
+        what: what.to_owned(),
+        remedy,
+    }
+}

@@ -1,0 +1,205 @@
+//! Salvage: a new store with everything that still verifies in a damaged one.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - SLV-1: the damaged store is only read; the new one has its name only once it verifies.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::digest::Root;
+use crate::disk::{Disk, FileDisk};
+use crate::error::{Error, Result};
+use crate::log::{BatchBuilder, Durability, HeadMark, Log, LogOptions, Severity, Wreck, WriteLock};
+use crate::store::{self, Salvaged};
+
+use super::memory::Memory;
+use super::options::{Options, Progress};
+use super::verify::{Finding, VerifyDepth, examine};
+
+/// Bytes that are written between two syncs.
+const SYNC_BYTES: u64 = 32 << 20;
+
+/// What salvage saved, and what is lost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SalvageReport {
+    /// Commits that are kept, with their digests.
+    pub commits: u64,
+    /// Versions of objects that are kept.
+    pub versions: u64,
+    /// Objects in the newest state.
+    pub objects: u64,
+    /// Where in the damaged store something is lost.
+    pub lost: Vec<Finding>,
+    /// What else was wrong with it, and costs nothing.
+    pub derived: Vec<Finding>,
+    /// Ids that left the state because their newest version is lost; a key path where no version says the id.
+    pub lost_ids: Vec<String>,
+    /// Commits that are not kept, besides those that had been thinned.
+    pub lost_commits: u64,
+    /// Snapshots and other references whose commit is not kept.
+    pub lost_references: Vec<String>,
+    /// Records that a kept commit or version names and that are lost: versions of past states, contents, reasons.
+    pub lost_records: u64,
+    /// The root of the newest state.
+    pub root: Option<Root>,
+}
+
+impl SalvageReport {
+    /// Whether everything was saved.
+    pub fn is_whole(&self) -> bool {
+        self.lost.is_empty()
+            && self.lost_ids.is_empty()
+            && self.lost_references.is_empty()
+            && self.lost_commits + self.lost_records == 0
+    }
+}
+
+impl Memory {
+    /// Reads the damaged store in the folder `from` and writes a new one, in the folder `to`, with everything that still
+    /// verifies. `from` is not changed. Neither its manifest nor its format file is needed.
+    ///
+    /// Commits keep their digests where their state can still be told; what is left of the others is in a last commit,
+    /// `salvage`. An id that a lost commit changed may have an earlier version there.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `exists`) if there is something at `to`; `NotFound` if there is no store at `from`; `Corrupt` if
+    /// nothing can be had from it; `Io`. Nothing is at `to` then.
+    ///
+    /// # Durability
+    /// After a crash the new store is there whole, or not at all.
+    pub fn salvage_store(
+        from: impl AsRef<Path>,
+        to: impl AsRef<Path>,
+        options: &Options,
+    ) -> Result<SalvageReport> {
+        let (from, to) = (from.as_ref(), to.as_ref());
+        if to.symlink_metadata().is_ok() {
+            let message = format!("there is something at {} already", to.display());
+            return Err(Error::invalid(message).with_code("exists"));
+        }
+        let wreck = Wreck::open(Arc::new(FileDisk::open(from)?))?;
+        let unfinished = unfinished(to)?;
+        // What an earlier salvage left that was cut off.
+        FileDisk::remove_folder(&unfinished)?;
+        let written = write(&wreck, Arc::new(FileDisk::create(&unfinished)?), options)
+            .and_then(|report| FileDisk::rename_folder(&unfinished, to).map(|()| report));
+        if written.is_err() {
+            drop(FileDisk::remove_folder(&unfinished));
+        }
+        written
+    }
+}
+
+/// The name of the new store while it is written.
+fn unfinished(to: &Path) -> Result<PathBuf> {
+    let name = to.file_name();
+    let name = name.ok_or_else(|| Error::invalid(format!("{} is no name for a folder", to.display())))?;
+    let mut unfinished = name.to_owned();
+    unfinished.push(".salvage");
+    Ok(to.with_file_name(unfinished))
+}
+
+/// Writes the new store and verifies it.
+pub(super) fn write(wreck: &Wreck, disk: Arc<dyn Disk>, options: &Options) -> Result<SalvageReport> {
+    let total = wreck.bytes();
+    let mut step = |doing: &'static str, done: u64| {
+        options.check_stop()?;
+        if let Some(progress) = &options.progress {
+            progress(Progress {
+                doing,
+                done: done.min(total),
+                total,
+            });
+        }
+        Ok(())
+    };
+    let mut target = Target {
+        disk: Arc::clone(&disk),
+        wreck,
+        options: LogOptions {
+            segment_bytes_max: u64::from(options.segment_bytes_max),
+            ..LogOptions::default()
+        },
+        log: None,
+        unsynced: 0,
+    };
+    let now = options.clock.now();
+    let saved = store::salvage(wreck, now, &mut |batch, head| target.put(batch, head), &mut step)?;
+    target.finish()?;
+    // INVARIANT SLV-1.
+    let verified = examine(&disk, options, VerifyDepth::Full, None)?;
+    match verified.damage.first() {
+        None => Ok(report(saved)),
+        Some(found) => Err(Error::internal(format!(
+            "the salvaged store does not verify: {}",
+            found.what
+        ))),
+    }
+}
+
+fn report(saved: Salvaged) -> SalvageReport {
+    let findings = |found: Vec<crate::log::Finding>| {
+        let told = found
+            .into_iter()
+            .filter(|found| found.severity != Severity::Harmless);
+        told.map(|found| Finding {
+            file: found.file,
+            offset: Some(found.offset),
+            what: found.message,
+        })
+        .collect()
+    };
+    SalvageReport {
+        commits: saved.commits,
+        versions: saved.versions,
+        objects: saved.objects,
+        lost: findings(saved.lost),
+        derived: findings(saved.derived),
+        lost_ids: saved.lost_ids.into_iter().collect(),
+        lost_commits: saved.lost_commits,
+        lost_references: saved.lost_references.iter().map(ToString::to_string).collect(),
+        lost_records: saved.lost_records,
+        root: saved.root,
+    }
+}
+
+/// The store that is written.
+struct Target<'a> {
+    disk: Arc<dyn Disk>,
+    wreck: &'a Wreck,
+    options: LogOptions,
+    log: Option<(Log, WriteLock)>,
+    unsynced: u64,
+}
+
+impl Target<'_> {
+    fn put(&mut self, batch: BatchBuilder, head: HeadMark) -> Result<()> {
+        let Some((log, lock)) = &mut self.log else {
+            let hash = self.wreck.suite().algorithm();
+            let mut log = Log::create(Arc::clone(&self.disk), hash, batch, head, self.options)?;
+            let lock = log.lock(Duration::ZERO)?;
+            log.prepare(&lock, &mut |_| Ok(()))?;
+            self.log = Some((log, lock));
+            return Ok(());
+        };
+        self.unsynced += batch.encoded_bytes();
+        log.append(lock, vec![(batch, head)], Durability::Later)?;
+        if self.unsynced >= SYNC_BYTES {
+            log.sync(lock)?;
+            self.unsynced = 0;
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<()> {
+        match self.log {
+            Some((mut log, lock)) => log.sync(&lock),
+            None => Err(Error::internal("salvage wrote nothing")),
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Salvage: of a store that is damaged in any way, a new one holds everything that was whole, and nothing that was not so.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::covering::cover;
+use super::gc::{HOUR, kept, on_disk, options, tight};
+use super::{id, put};
+use crate::digest::{CommitDigest, ObjectDigest};
+use crate::disk::{Disk, MemDisk};
+use crate::engine::salvage::write;
+use crate::engine::{Erasing, Memory, Options, SalvageReport, VerifyDepth, Writer};
+use crate::log::Wreck;
+use crate::testing::sim_disk::SimDisk;
+use crate::{ErrorKind, Result};
+
+/// A store of several segments with a gap, something erased, snapshots, and a checkpoint somewhere in it.
+fn store() -> SimDisk {
+    let disk = SimDisk::new(3);
+    let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    for number in 0..40 {
+        put(
+            &memory,
+            &format!("old/{}", number % 9),
+            &format!("old {number} ").repeat(200),
+        );
+        if number % 10 == 3 {
+            memory
+                .snapshot(Some(&format!("old-{number}")), &Writer::new())
+                .unwrap();
+            memory.snapshot(None, &Writer::new()).unwrap();
+        }
+    }
+    put(&memory, "secret", "never to be seen again");
+    let erasing = Erasing {
+        targets: vec!["secret".to_owned()],
+        ..Erasing::default()
+    };
+    memory.erase(&erasing, &Writer::new()).unwrap();
+    memory.gc(&tight(), None).unwrap();
+    for number in 0..60 {
+        put(
+            &memory,
+            &format!("new/{}", number % 13),
+            &format!("new {number} ").repeat(300),
+        );
+        if number == 20 {
+            memory
+                .rollback(&"old-33".parse().unwrap(), false, &Writer::new())
+                .unwrap();
+        }
+        if number == 30 {
+            memory.remove(&id("new/3"), false, Writer::new()).unwrap();
+            cover(&memory);
+        }
+        if number == 45 {
+            memory.snapshot(Some("late"), &Writer::new()).unwrap();
+        }
+    }
+    drop(memory);
+    disk
+}
+
+/// Removes the checkpoints, so that only the log is left.
+fn without_checkpoints(disk: &SimDisk) {
+    for name in disk
+        .files()
+        .into_keys()
+        .filter(|name| name.starts_with("checkpoint/"))
+    {
+        disk.remove_file(&name);
+    }
+}
+
+/// What is true of a store: its commits with their states, and all of its versions.
+struct Truth {
+    commits: BTreeMap<CommitDigest, BTreeMap<String, ObjectDigest>>,
+    versions: BTreeSet<ObjectDigest>,
+    head: CommitDigest,
+}
+
+fn truth(memory: &Memory) -> Truth {
+    let mut truth = Truth {
+        commits: BTreeMap::new(),
+        versions: BTreeSet::new(),
+        head: memory.view().commit().digest,
+    };
+    for info in memory.commits() {
+        let info = info.unwrap();
+        let view = memory
+            .view_at(&info.digest.to_hex().parse().unwrap(), "")
+            .unwrap();
+        let mut state = BTreeMap::new();
+        for object in view.objects() {
+            let object = object.unwrap();
+            state.insert(object.id().to_owned(), object.digest());
+            if !object.is_placeholder() {
+                truth.versions.insert(object.digest());
+            }
+        }
+        truth.commits.insert(info.digest, state);
+    }
+    truth
+}
+
+fn rescue(disk: &SimDisk) -> Result<(Memory, SalvageReport)> {
+    let wreck = Wreck::open(Arc::new(disk.copy()))?;
+    let target: Arc<dyn Disk> = Arc::new(MemDisk::new());
+    let report = write(&wreck, Arc::clone(&target), &Options::new())?;
+    let memory = Memory::on_disk(target, Options::new(), false, None)?;
+    Ok((memory, report))
+}
+
+/// What was saved is true: each commit was one with that state, or is the one that salvage made.
+fn check(memory: &Memory, report: &SalvageReport, truth: &Truth, what: &str) {
+    assert!(memory.verify(VerifyDepth::Full).unwrap().ok, "{what}");
+    let found = self::truth(memory);
+    let mut kept = 0;
+    for (digest, state) in &found.commits {
+        if *digest == found.head && memory.view().commit().commit.op.as_str() == "salvage" {
+            for version in state.values() {
+                assert!(
+                    truth.versions.contains(version),
+                    "{what}: a version that never was"
+                );
+            }
+            continue;
+        }
+        kept += 1;
+        let known = truth.commits.get(digest);
+        let known = known.unwrap_or_else(|| panic!("{what}: a commit that never was"));
+        // Of a version that is lost, the digest is left, and not the id.
+        let digests = |state: &BTreeMap<_, ObjectDigest>| state.values().copied().collect::<BTreeSet<_>>();
+        assert_eq!(digests(known), digests(state), "{what}");
+    }
+    assert_eq!(kept, report.commits, "{what}");
+    assert!(found.versions.is_subset(&truth.versions), "{what}");
+    assert!(memory.view().get(&id("secret")).unwrap().is_none(), "{what}");
+    let is_same = found.head == truth.head && found.commits == truth.commits;
+    assert!(is_same || !report.is_whole(), "{what}: {report:?}");
+}
+
+#[test]
+fn a_whole_store_comes_out_as_it_was() {
+    let disk = store();
+    let memory = on_disk(&disk, options(HOUR), false).unwrap();
+    let before = kept(&memory);
+    let snapshots = memory.snapshots().len();
+    for lost in [
+        &[][..],
+        &["manifest"],
+        &["format"],
+        &["live"],
+        &["manifest", "format", "live"],
+    ] {
+        let copy = disk.copy();
+        lost.iter().for_each(|name| copy.remove_file(name));
+        let (saved, report) = rescue(&copy).unwrap();
+        assert!(report.is_whole(), "{lost:?}: {report:?}");
+        assert!(kept(&saved) == before, "{lost:?}");
+        assert_eq!(saved.snapshots().len(), snapshots);
+        check(&saved, &report, &truth(&memory), &format!("without {lost:?}"));
+    }
+}
+
+#[test]
+fn whatever_bit_is_flipped_the_rest_is_saved() {
+    let disk = store();
+    let truth = truth(&on_disk(&disk, options(HOUR), false).unwrap());
+    for bare in [false, true] {
+        let disk = disk.copy();
+        if bare {
+            without_checkpoints(&disk);
+        }
+        for (file, content) in disk.files() {
+            if !file.starts_with("log/") {
+                continue;
+            }
+            let used = content.iter().rposition(|byte| *byte != 0).unwrap() + 1;
+            for at in (7..used).step_by(used / 12) {
+                let copy = disk.copy();
+                copy.overwrite(&file, |bytes| bytes[at] ^= 4);
+                let what = format!("{file} at {at}, bare {bare}");
+                let (saved, report) = rescue(&copy).unwrap();
+                check(&saved, &report, &truth, &what);
+                // One bit is one record, or one seal, at the most; a content may be shared.
+                assert!(report.lost_ids.len() <= 1, "{what}: {report:?}");
+                assert!(
+                    report.versions + 2 >= truth.versions.len() as u64,
+                    "{what}: {report:?}"
+                );
+                assert!(
+                    saved.view().len() + 1 >= truth.commits[&truth.head].len() as u64,
+                    "{what}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn files_that_are_lost_cut_emptied_zeroed_or_foreign() {
+    let (disk, other) = (store(), store());
+    let truth = truth(&on_disk(&disk, options(HOUR), false).unwrap());
+    let segments: Vec<_> = disk
+        .files()
+        .into_keys()
+        .filter(|name| name.starts_with("log/"))
+        .collect();
+    assert!(segments.len() > 3, "{segments:?}");
+    type Damage = (&'static str, Box<dyn Fn(&SimDisk, &str)>);
+    let damages: Vec<Damage> = vec![
+        ("missing", Box::new(|disk, file| disk.remove_file(file))),
+        ("emptied", Box::new(|disk, file| disk.overwrite(file, Vec::clear))),
+        (
+            "cut",
+            Box::new(|disk, file| disk.overwrite(file, |bytes| bytes.truncate(20_000))),
+        ),
+        (
+            "first page zeroed",
+            Box::new(|disk, file| disk.overwrite(file, |bytes| bytes[..4096].fill(0))),
+        ),
+        (
+            "a page zeroed",
+            Box::new(|disk, file| {
+                disk.overwrite(file, |bytes| {
+                    bytes
+                        .iter_mut()
+                        .skip(12_288)
+                        .take(4_096)
+                        .for_each(|byte| *byte = 0)
+                })
+            }),
+        ),
+        (
+            "foreign",
+            Box::new(move |disk, file| {
+                let foreign = other.files().remove(file).unwrap_or_default();
+                disk.overwrite(file, |bytes| *bytes = foreign);
+            }),
+        ),
+    ];
+    for (name, damage) in &damages {
+        for file in &segments {
+            let copy = disk.copy();
+            damage(&copy, file);
+            let what = format!("{file} {name}");
+            let (saved, report) = rescue(&copy).unwrap();
+            check(&saved, &report, &truth, &what);
+            if *name == "first page zeroed" {
+                assert!(report.is_whole(), "{what}: {report:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_saves_the_state_of_a_log_that_is_gone() {
+    let disk = store();
+    let memory = on_disk(&disk, options(HOUR), false).unwrap();
+    cover(&memory);
+    let truth = truth(&memory);
+    drop(memory);
+    // All but the newest segment.
+    let mut segments: Vec<_> = disk
+        .files()
+        .into_keys()
+        .filter(|name| name.starts_with("log/"))
+        .collect();
+    segments.pop();
+    segments.iter().for_each(|name| disk.remove_file(name));
+    let (saved, report) = rescue(&disk).unwrap();
+    check(&saved, &report, &truth, "one segment left");
+    assert!(
+        !report.lost_ids.is_empty() && report.lost_commits > 0,
+        "{report:?}"
+    );
+    assert!(saved.view().len() > 0);
+}
+
+#[test]
+fn nothing_comes_of_nothing() {
+    let disk = store();
+    without_checkpoints(&disk);
+    for name in disk.files().into_keys().filter(|name| name.starts_with("log/")) {
+        disk.overwrite(&name, Vec::clear);
+    }
+    assert_eq!(rescue(&disk).err().unwrap().kind(), ErrorKind::Corrupt);
+    disk.remove_file("format");
+    assert_eq!(rescue(&disk).err().unwrap().kind(), ErrorKind::Corrupt);
+    let empty = SimDisk::new(1);
+    assert_eq!(rescue(&empty).err().unwrap().kind(), ErrorKind::NotFound);
+}

@@ -1,0 +1,529 @@
+//! Finding what is whole in the files of a damaged log, also without its manifest and its format file.
+//!
+//! Every segment file is read by itself. What does not check out is left out and said; reading goes on behind it. A
+//! segment whose header is damaged still tells what its checksums start from: a checksum can be computed backwards.
+//!
+//! # Layer
+//! L2. Does not know what a body means.
+//!
+//! # Invariants
+//! - SAL-1: nothing is written, and nothing is handed out whose checksums do not match.
+//! - SAL-2: what a rewrite did away with is not brought back where the manifest says so.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::batch::{Locator, Record};
+use super::catch_up::FIRST_OFFSET;
+use super::check::{Finding, Severity};
+use super::format_file::FORMAT_NAME;
+use super::frame::{
+    FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameError, FrameHeader, FrameSeed, RecordKind, parse_frame,
+};
+use super::live::{LIVE_BYTES, LIVE_NAME, Live};
+use super::manifest::{MANIFEST_NAME, MANIFEST_SEGMENTS_MAX, Manifest};
+use super::scan::{Chain, Window};
+use super::segment::{LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name};
+use super::{Mode, read_format, read_small};
+use crate::bytes::Bytes;
+use crate::digest::{CommitDigest, HashAlgorithm, HashSuite};
+use crate::disk::{Access, Disk, DiskFile, read_full};
+use crate::error::{Error, Result};
+
+/// The records of one batch, or what is whole of it.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// The number of the batch.
+    pub number: u64,
+    /// Whether all of it is there, under its digest.
+    pub whole: bool,
+    /// The number of its segment.
+    pub segment: u64,
+    /// Its records, in order. Their places count for [`Wreck::read`] only.
+    pub records: Vec<Record>,
+}
+
+/// What is left of a log.
+pub struct Wreck {
+    disk: Arc<dyn Disk>,
+    suite: HashSuite,
+    files: Vec<WreckFile>,
+    live: Option<Live>,
+    found: Vec<Finding>,
+}
+
+/// A file that holds batches.
+struct WreckFile {
+    name: String,
+    /// The number in its name.
+    id: u64,
+    file: Arc<dyn DiskFile>,
+    length: u64,
+    seed: FrameSeed,
+    header: Option<SegmentHeader>,
+    /// Where it was sealed, with the number of its last batch, as far as that is known.
+    sealed: Option<(u64, u64)>,
+}
+
+impl Wreck {
+    /// Looks for the segments of a log. Takes no lock and writes nothing.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no log; `UnsupportedFormat` if a newer version wrote it; `Corrupt` if no batch of it is whole,
+    /// so that not even its hash is known; `Io`.
+    pub fn open(disk: Arc<dyn Disk>) -> Result<Self> {
+        let mut found = Vec::new();
+        let format = match read_format(&*disk, Mode::ReadOnly) {
+            Ok(format) => format,
+            Err(error) if error.is_corruption() => None,
+            Err(error) => return Err(error),
+        };
+        let manifest = read_small(&*disk, MANIFEST_NAME, 64 * MANIFEST_SEGMENTS_MAX)?;
+        let manifest = manifest.and_then(|bytes| Manifest::decode(&bytes).ok());
+        let manifest =
+            manifest.filter(|manifest| format.is_none_or(|format| format.instance == manifest.instance));
+        let mut files = list_files(&*disk)?;
+        if files.is_empty() && format.is_none() && manifest.is_none() {
+            return Err(Error::not_found(format!("{} is not a store", disk.describe())).with_code("no_store"));
+        }
+        for (name, is_there) in [
+            (FORMAT_NAME, format.is_some()),
+            (MANIFEST_NAME, manifest.is_some()),
+        ] {
+            if !is_there {
+                let what = "it is missing or damaged; the segments were read without it";
+                found.push(finding(Severity::Derived, name, 0, what));
+            }
+        }
+        let instance = format
+            .map(|format| format.instance)
+            .or_else(|| manifest.as_ref().map(|manifest| manifest.instance))
+            .or_else(|| most_common_instance(&files));
+        if let Some(instance) = instance {
+            leave_out(&mut files, instance, manifest.as_ref(), &mut found);
+        }
+        if let Some(manifest) = &manifest {
+            use_manifest(&mut files, manifest, &mut found);
+        } else {
+            use_headers(&mut files);
+        }
+        let live = read_small(&*disk, LIVE_NAME, LIVE_BYTES + 1)?;
+        let live = live.and_then(|bytes| Live::decode(&bytes));
+        let live = live.filter(|live| instance.is_none_or(|instance| live.instance == instance));
+        let mut wreck = Self {
+            disk,
+            suite: HashSuite::new(format.map_or(HashAlgorithm::Blake3, |format| format.hash)),
+            files,
+            live,
+            found,
+        };
+        if format.is_none() {
+            wreck.suite = HashSuite::new(wreck.find_hash()?);
+        }
+        Ok(wreck)
+    }
+
+    /// What computes the digests of the store.
+    pub fn suite(&self) -> HashSuite {
+        self.suite
+    }
+
+    /// The store's instance, if a segment says it.
+    pub fn instance(&self) -> Option<[u8; 16]> {
+        self.files.iter().find_map(|file| Some(file.header?.instance))
+    }
+
+    /// The files that it is read from.
+    pub fn disk(&self) -> &dyn Disk {
+        &*self.disk
+    }
+
+    /// The head that the last writer noted, with its number.
+    pub fn noted_head(&self) -> Option<(CommitDigest, u64)> {
+        self.live.map(|live| (live.commit, live.seq))
+    }
+
+    /// Bytes of all segment files.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.length).sum()
+    }
+
+    /// Hands every batch, or what is whole of it, to `visit`, with the bytes read so far: segment by segment, so numbers may
+    /// fall and be there twice. Returns what is not as it should be.
+    ///
+    /// # Errors
+    /// `Io`; what `visit` returns.
+    pub fn pieces(&self, visit: &mut dyn FnMut(Piece, u64) -> Result<()>) -> Result<Vec<Finding>> {
+        let mut found = self.found.clone();
+        let mut done = 0;
+        for index in 0..self.files.len() {
+            self.pieces_of(index, &mut found, &mut |piece| visit(piece, done))?;
+            done += self.files.get(index).map_or(0, |file| file.length);
+        }
+        Ok(found)
+    }
+
+    /// The record at a place that a [`Piece`] gave.
+    ///
+    /// # Errors
+    /// `Corrupt` if the file changed meanwhile; `Io`.
+    pub fn read(&self, place: Locator) -> Result<Record> {
+        let file = usize::try_from(place.segment())
+            .ok()
+            .and_then(|index| self.files.get(index));
+        let file = file.ok_or_else(|| Error::internal("a record of another log was asked for"))?;
+        let changed = || super::damage(&file.name, place.offset(), "it changed while it was read");
+        let head = file.bytes(place.offset(), FRAME_HEADER_BYTES)?;
+        let header = FrameHeader::parse(&head, file.seed, place.offset()).map_err(|_| changed())?;
+        let body = file.bytes(place.offset() + FRAME_HEADER_BYTES as u64, header.body_length)?;
+        let kind = RecordKind::from_tag(header.kind).ok_or_else(changed)?;
+        if body.len() != header.body_length || !header.matches(&body, file.seed, place.offset()) {
+            return Err(changed());
+        }
+        Ok(Record {
+            kind,
+            flags: header.flags,
+            locator: place,
+            batch: header.batch,
+            body: Bytes::from(body),
+        })
+    }
+
+    fn window(&self, index: usize) -> Result<Option<Window>> {
+        let Some(file) = self.files.get(index) else {
+            return Ok(None);
+        };
+        let end = file
+            .sealed
+            .map_or(file.length, |(length, _)| length.min(file.length));
+        let length = usize::try_from(end.saturating_sub(FIRST_OFFSET)).unwrap_or_default();
+        let bytes = file.bytes(FIRST_OFFSET, length)?;
+        Ok(Some(Window {
+            bytes: Bytes::from(bytes),
+            base: FIRST_OFFSET,
+            // Records are read again by the place of their file, whatever its header says.
+            segment: index as u64,
+            seed: file.seed,
+            suite: self.suite,
+        }))
+    }
+
+    /// The hash under which a batch has the digest that its seal states.
+    fn find_hash(&self) -> Result<HashAlgorithm> {
+        for index in 0..self.files.len() {
+            let Some(mut window) = self.window(index)? else {
+                continue;
+            };
+            let seals: Vec<_> = window.seals_from(FIRST_OFFSET).map(|(_, seal)| seal).collect();
+            for seal in seals {
+                for hash in [HashAlgorithm::Blake3, HashAlgorithm::Sha256] {
+                    window.suite = HashSuite::new(hash);
+                    if window.batch_at(seal.start, before(seal.batch)).is_ok() {
+                        return Ok(hash);
+                    }
+                }
+            }
+        }
+        Err(Error::corrupt(
+            "no batch of the log is whole, and the format file is lost: nothing can be had from it",
+        ))
+    }
+
+    /// Offset below which every byte of a file must be right.
+    fn durable(&self, file: &WreckFile, window: &Window) -> u64 {
+        if let Some((length, _)) = file.sealed {
+            return length;
+        }
+        let live = self
+            .live
+            .filter(|live| live.segment == file.id)
+            .map_or(0, |live| live.offset);
+        let sealed = window
+            .seals_from(FIRST_OFFSET)
+            .map(|(_, seal)| seal.synced_upto)
+            .max();
+        sealed.unwrap_or(FIRST_OFFSET).max(live)
+    }
+
+    fn pieces_of(
+        &self,
+        index: usize,
+        found: &mut Vec<Finding>,
+        visit: &mut dyn FnMut(Piece) -> Result<()>,
+    ) -> Result<()> {
+        let (Some(file), Some(window)) = (self.files.get(index), self.window(index)?) else {
+            return Ok(());
+        };
+        let durable = self.durable(file, &window);
+        let mut at = FIRST_OFFSET;
+        let mut newest = 0;
+        loop {
+            if window.used_bytes_from(at) == 0 {
+                break;
+            }
+            let scanned = batch_here(&window, at);
+            match scanned {
+                Ok(scanned) => {
+                    at = scanned.end;
+                    newest = scanned.batch.number;
+                    visit(Piece {
+                        number: scanned.batch.number,
+                        whole: true,
+                        segment: file.id,
+                        records: scanned.batch.records,
+                    })?;
+                }
+                // A torn tail: it was never acknowledged.
+                Err(_) if at >= durable => return Ok(()),
+                Err((offset, reason)) => {
+                    found.push(finding(Severity::Damage, &file.name, offset, &reason));
+                    let (piece, next) = broken_piece(&window, at, file.id);
+                    at = next;
+                    if let Some(piece) = piece {
+                        newest = piece.number.max(newest);
+                        visit(piece)?;
+                    }
+                }
+            }
+        }
+        let last = file.sealed.map_or(0, |(_, last)| last);
+        if at < durable && newest < last || at < durable && file.sealed.is_none() {
+            let what = "its end is lost: batches that were durable are not there";
+            found.push(finding(Severity::Damage, &file.name, at, what));
+        }
+        Ok(())
+    }
+}
+
+impl WreckFile {
+    /// The bytes there; fewer if the file ends before.
+    fn bytes(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
+        let left = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; length.min(left)];
+        let count = read_full(&*self.file, offset, &mut bytes)
+            .map_err(|error| Error::io(format!("cannot read {}", self.name), error))?;
+        bytes.truncate(count);
+        Ok(bytes)
+    }
+}
+
+fn finding(severity: Severity, file: &str, offset: u64, message: &str) -> Finding {
+    Finding {
+        severity,
+        file: file.to_owned(),
+        offset,
+        message: message.to_owned(),
+    }
+}
+
+/// What a batch of this number continues, whatever the one before it is.
+fn before(number: u64) -> Chain {
+    Chain {
+        batch: number.wrapping_sub(1),
+        digest: None,
+    }
+}
+
+/// The batch that starts at `at`, whatever its number.
+fn batch_here(window: &Window, at: u64) -> std::result::Result<super::scan::Scanned, (u64, String)> {
+    let said = |reason: FrameError| match reason {
+        FrameError::Invalid(what) => what.to_owned(),
+        FrameError::Unsupported(what) => what,
+    };
+    let header = FrameHeader::parse(window.rest(at), window.seed, at).map_err(|reason| (at, said(reason)))?;
+    window
+        .batch_at(at, before(header.batch))
+        .map_err(|stop| (stop.offset, said(stop.reason)))
+}
+
+/// The records that are whole of a damaged batch that starts at or behind `start`, and where to go on.
+fn broken_piece(window: &Window, start: u64, segment: u64) -> (Option<Piece>, u64) {
+    let mut piece: Option<Piece> = None;
+    let mut at = start;
+    while at < window.end() {
+        let rest = window.rest(at);
+        let Ok(header) = FrameHeader::parse(rest, window.seed, at) else {
+            at += FRAME_ALIGNMENT as u64;
+            continue;
+        };
+        let is_next = match &piece {
+            Some(piece) => piece.number != header.batch,
+            None => at > start && window.batch_at(at, before(header.batch)).is_ok(),
+        };
+        if is_next {
+            break;
+        }
+        let piece = piece.get_or_insert_with(|| Piece {
+            number: header.batch,
+            whole: false,
+            segment,
+            records: Vec::new(),
+        });
+        let place = at;
+        at += header.framed_bytes() as u64;
+        if parse_frame(rest, window.seed, place).is_err() {
+            continue;
+        }
+        match RecordKind::from_tag(header.kind) {
+            Some(RecordKind::Seal) => break,
+            Some(kind) => {
+                let body = (place - window.base) as usize + header.body_range().start;
+                piece
+                    .records
+                    .extend(
+                        window
+                            .bytes
+                            .slice(body..body + header.body_length)
+                            .map(|body| Record {
+                                kind,
+                                flags: header.flags,
+                                locator: Locator::new(window.segment, place),
+                                batch: header.batch,
+                                body,
+                            }),
+                    );
+            }
+            None => {}
+        }
+    }
+    (piece, at.max(start + FRAME_ALIGNMENT as u64))
+}
+
+/// Opens every file of the folder that may hold batches.
+fn list_files(disk: &dyn Disk) -> Result<Vec<WreckFile>> {
+    let names = match disk.list(LOG_FOLDER) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(|error| Error::io("cannot list the log", error))?,
+    };
+    let mut files: Vec<WreckFile> = Vec::new();
+    for (file, id) in names
+        .iter()
+        .filter_map(|file| Some((file, parse_segment_name(file)?.0)))
+    {
+        let name = format!("{LOG_FOLDER}/{file}");
+        let opening = |error| Error::io(format!("cannot open {name}"), error);
+        let opened = disk.open(&name, Access::Read).map_err(opening)?;
+        let mut file = WreckFile {
+            length: opened.length().map_err(opening)?,
+            name,
+            id,
+            file: opened,
+            seed: FrameSeed::new(&[0; 16], &[0; 16]),
+            header: None,
+            sealed: None,
+        };
+        file.header = SegmentHeader::decode(&file.bytes(0, SEGMENT_HEADER_BYTES)?).ok();
+        file.seed = match &file.header {
+            Some(header) => header.seed(),
+            None => find_seed(&file)?.unwrap_or(file.seed),
+        };
+        files.push(file);
+    }
+    files.sort_by_key(|file| file.id);
+    Ok(files)
+}
+
+/// What the checksums of a file start from, by its frames alone.
+fn find_seed(file: &WreckFile) -> Result<Option<FrameSeed>> {
+    let length = usize::try_from(file.length.saturating_sub(FIRST_OFFSET)).unwrap_or_default();
+    let bytes = file.bytes(FIRST_OFFSET, length)?;
+    for place in (0..bytes.len()).step_by(FRAME_ALIGNMENT) {
+        let rest = bytes.get(place..).unwrap_or_default();
+        let offset = FIRST_OFFSET + place as u64;
+        // The body's checksum confirms what the header's gives.
+        if let Some(seed) = FrameSeed::of_frame(rest, offset)
+            && parse_frame(rest, seed, offset).is_ok()
+        {
+            return Ok(Some(seed));
+        }
+    }
+    Ok(None)
+}
+
+/// The instance of most bytes of segments.
+fn most_common_instance(files: &[WreckFile]) -> Option<[u8; 16]> {
+    let mut bytes: HashMap<[u8; 16], u64> = HashMap::new();
+    for file in files {
+        if let Some(header) = file.header {
+            *bytes.entry(header.instance).or_default() += file.length;
+        }
+    }
+    bytes
+        .into_iter()
+        .max_by_key(|(instance, bytes)| (*bytes, *instance))
+        .map(|(instance, _)| instance)
+}
+
+/// Leaves out files of other stores.
+fn leave_out(
+    files: &mut Vec<WreckFile>,
+    instance: [u8; 16],
+    manifest: Option<&Manifest>,
+    found: &mut Vec<Finding>,
+) {
+    files.retain(|file| {
+        let is_listed = manifest.is_none_or(|manifest| manifest.lists(file.id));
+        match &file.header {
+            None if is_listed => {
+                let what = "its header is damaged; its batches were read without it";
+                found.push(finding(Severity::Derived, &file.name, 0, what));
+                true
+            }
+            None => false,
+            Some(header) if header.instance == instance => true,
+            Some(_) => {
+                let severity = if is_listed {
+                    Severity::Damage
+                } else {
+                    Severity::Harmless
+                };
+                found.push(finding(severity, &file.name, 0, "it belongs to another store"));
+                false
+            }
+        }
+    });
+}
+
+/// Leaves out what a rewrite did away with (SAL-2), names what is missing and notes where segments were sealed.
+fn use_manifest(files: &mut Vec<WreckFile>, manifest: &Manifest, found: &mut Vec<Finding>) {
+    files.retain(|file| manifest.lists(file.id) || file.id > manifest.highest_id());
+    for entry in manifest.entries() {
+        let file = files.iter_mut().find(|file| file.id == entry.id);
+        match file {
+            Some(file) if !entry.is_active() => file.sealed = Some((entry.length, entry.last_batch)),
+            Some(_) => {}
+            None => {
+                let name = super::segment::segment_name(entry.id);
+                let severity = if found.iter().any(|found| found.file == name) {
+                    continue;
+                } else {
+                    Severity::Damage
+                };
+                found.push(finding(
+                    severity,
+                    &name,
+                    0,
+                    "the manifest lists it and it is missing",
+                ));
+            }
+        }
+    }
+    // The manifest may be older than the segments.
+    use_headers(files);
+}
+
+/// A segment says where the one before it was sealed.
+fn use_headers(files: &mut [WreckFile]) {
+    let ends: Vec<_> = files
+        .iter()
+        .filter_map(|file| file.header)
+        .map(|header| header.previous)
+        .collect();
+    for end in ends {
+        if let Some(file) = files.iter_mut().find(|file| file.id == end.id)
+            && file.sealed.is_none()
+        {
+            file.sealed = Some((end.length, end.last_batch));
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Everything in a damaged log that checks out, found by digest.
+//!
+//! # Layer
+//! L4. Part of salvage/. Bodies stay in their files.
+//!
+//! # Invariants
+//! - SVI-1: of what was erased, no record counts that is older than the erasure.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::codec::{self, DecodeError};
+use crate::digest::{CommitDigest, DIGEST_LEN, Domain, HashSuite, KeyPath, ObjectDigest};
+use crate::error::Result;
+use crate::log::{Finding, LINK_BYTES, Locator, Piece, Record, RecordKind, UNLINK_BYTES, UNLINKED, Wreck};
+use crate::object::{Commit, Object, Reference};
+use crate::store::rewritten::{Erased, Stated, gap_digests};
+
+/// Where a record is, and the number of its segment: a higher one is newer.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) locator: Locator,
+    segment: u64,
+}
+
+/// The records of one batch that are whole.
+pub(super) struct PieceEntry {
+    pub(super) number: u64,
+    whole: bool,
+    segment: u64,
+    pub(super) commit: Option<CommitDigest>,
+    pub(super) records: Vec<Locator>,
+}
+
+/// All pieces of a log, and what is in them.
+#[derive(Default)]
+pub(super) struct Index {
+    /// By rising number, one of each.
+    pub(super) pieces: Vec<PieceEntry>,
+    pub(super) objects: HashMap<[u8; DIGEST_LEN], Place>,
+    /// Contents and texts.
+    pub(super) texts: HashMap<[u8; DIGEST_LEN], Place>,
+    /// What was erased, with the commit that did it.
+    pub(super) erased: HashMap<[u8; DIGEST_LEN], (CommitDigest, u64)>,
+    pub(super) commits: HashMap<CommitDigest, Commit>,
+    /// Commits that were thinned, by number.
+    pub(super) thinned: BTreeMap<u64, CommitDigest>,
+    pub(super) findings: Vec<Finding>,
+}
+
+impl Index {
+    pub(super) fn read(wreck: &Wreck, step: &mut dyn FnMut(u64) -> Result<()>) -> Result<Self> {
+        let mut index = Self::default();
+        let findings = wreck.pieces(&mut |piece, done| {
+            index.add(&piece, wreck.suite());
+            step(done)
+        })?;
+        index.findings = findings;
+        let order = |piece: &PieceEntry| (piece.number, piece.whole, piece.segment);
+        index.pieces.sort_by_key(|piece| std::cmp::Reverse(order(piece)));
+        index.pieces.dedup_by_key(|piece| piece.number);
+        index.pieces.reverse();
+        // INVARIANT SVI-1.
+        let erased = &index.erased;
+        let is_left = |digest: &[u8; DIGEST_LEN], place: &mut Place| {
+            erased
+                .get(digest)
+                .is_none_or(|(_, segment)| *segment <= place.segment)
+        };
+        index.objects.retain(is_left);
+        index.texts.retain(is_left);
+        Ok(index)
+    }
+
+    fn add(&mut self, piece: &Piece, suite: HashSuite) {
+        let mut entry = PieceEntry {
+            number: piece.number,
+            whole: piece.whole,
+            segment: piece.segment,
+            commit: None,
+            records: Vec::with_capacity(piece.records.len()),
+        };
+        for record in &piece.records {
+            let place = Place {
+                locator: record.locator,
+                segment: piece.segment,
+            };
+            if self.add_record(record, place, suite, &mut entry.commit).is_ok() {
+                entry.records.push(record.locator);
+            }
+        }
+        self.pieces.push(entry);
+    }
+
+    fn add_record(
+        &mut self,
+        record: &Record,
+        place: Place,
+        suite: HashSuite,
+        commit: &mut Option<CommitDigest>,
+    ) -> std::result::Result<(), DecodeError> {
+        let newest = |map: &mut HashMap<[u8; DIGEST_LEN], Place>, digest| {
+            let known = map.entry(digest).or_insert(place);
+            if known.segment < place.segment {
+                *known = place;
+            }
+        };
+        match record.kind {
+            RecordKind::Object => {
+                let object = Object::decode(record.body.clone(), suite)?;
+                newest(&mut self.objects, *object.digest().as_bytes());
+            }
+            RecordKind::Content | RecordKind::Text => {
+                newest(&mut self.texts, text_digest(record, suite));
+            }
+            RecordKind::Commit => {
+                let decoded = Commit::decode(&record.body)?;
+                let digest = Commit::hash(&record.body, suite);
+                self.commits.insert(digest, decoded);
+                *commit = Some(digest);
+            }
+            RecordKind::Gap => {
+                let (first, digests) = gap_digests(&record.body)?;
+                let digests = digests.iter().copied().map(CommitDigest::from_bytes);
+                self.thinned.extend((first..).zip(digests));
+            }
+            RecordKind::Erased => {
+                let erased = Erased::decode(&record.body)?;
+                if erased.by.as_bytes() != &[0; DIGEST_LEN] {
+                    let known = self
+                        .erased
+                        .entry(erased.digest)
+                        .or_insert((erased.by, place.segment));
+                    known.1 = known.1.min(place.segment);
+                }
+            }
+            RecordKind::Reference => drop(Reference::decode(&record.body)?),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// When the commit was made whose batch holds the object, if that is known.
+    pub(super) fn written(&self, batch: u64) -> Option<i64> {
+        let index = self
+            .pieces
+            .binary_search_by_key(&batch, |piece| piece.number)
+            .ok()?;
+        let commit = self.pieces.get(index)?.commit?;
+        Some(self.commits.get(&commit)?.time.as_micros())
+    }
+}
+
+/// The digest of a content or a text.
+pub(super) fn text_digest(record: &Record, suite: HashSuite) -> [u8; DIGEST_LEN] {
+    let domain = if record.kind == RecordKind::Content {
+        Domain::Content
+    } else {
+        Domain::Text
+    };
+    suite.hash_bytes(domain, &record.body)
+}
+
+/// What a piece says of the state.
+#[derive(Default)]
+pub(super) struct Changes {
+    pub(super) links: Vec<(KeyPath, ObjectDigest)>,
+    pub(super) unlinks: Vec<KeyPath>,
+    pub(super) stated: Option<Stated>,
+    /// How many commits before it were thinned.
+    pub(super) thinned: u64,
+}
+
+impl Changes {
+    pub(super) fn is_empty(&self) -> bool {
+        self.links.is_empty() && self.unlinks.is_empty() && self.stated.is_none()
+    }
+
+    /// Reads the records of a piece, objects first, as a state is made of them. What cannot be read says nothing.
+    pub(super) fn of(records: &[Record], suite: HashSuite) -> Self {
+        let mut changes = Self::default();
+        for record in records {
+            // Nothing is built on it that a root does not confirm.
+            drop(changes.add_object(record, suite));
+        }
+        for record in records {
+            drop(changes.add(record));
+        }
+        changes
+    }
+
+    fn add_object(&mut self, record: &Record, suite: HashSuite) -> std::result::Result<(), DecodeError> {
+        if record.flags & UNLINKED != 0 {
+            return Ok(());
+        }
+        match record.kind {
+            RecordKind::Object => {
+                let object = Object::decode(record.body.clone(), suite)?;
+                self.links.push((suite.key_path(object.id()), object.digest()));
+            }
+            RecordKind::Erased => {
+                let erased = Erased::decode(&record.body)?;
+                let digest = ObjectDigest::from_bytes(erased.digest);
+                self.links.extend(erased.key.map(|key| (key, digest)));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, record: &Record) -> std::result::Result<(), DecodeError> {
+        match record.kind {
+            RecordKind::Link => {
+                for pair in codec::as_arrays::<LINK_BYTES>(&record.body)? {
+                    let (key, digest) = pair.split_at(DIGEST_LEN);
+                    let key = KeyPath::from_bytes(codec::as_array(key)?);
+                    self.links
+                        .push((key, ObjectDigest::from_bytes(codec::as_array(digest)?)));
+                }
+            }
+            RecordKind::Unlink => {
+                let keys = codec::as_arrays::<UNLINK_BYTES>(&record.body)?;
+                self.unlinks.extend(keys.into_iter().map(KeyPath::from_bytes));
+            }
+            RecordKind::Base | RecordKind::Delta => Stated::add(&mut self.stated, record)?,
+            RecordKind::Gap => self.thinned += gap_digests(&record.body)?.1.len() as u64,
+            _ => {}
+        }
+        Ok(())
+    }
+}

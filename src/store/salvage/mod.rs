@@ -1,0 +1,562 @@
+//! Salvage: the commits, states and records of a damaged log, as the batches of a new store.
+//!
+//! The batches are gone through in order. A commit is kept if its place in the chain of commits can be told and its state
+//! has its root: by its own changes, or because a checkpoint or an older commit has that state. In front of it
+//! stands a gap with the digests of those that are not kept. What is left of the others is put together to the
+//! newest state that can be told, which a last commit says.
+//!
+//! # Layer
+//! L4. Knows what records mean; does not know where the new store is.
+//!
+//! # Invariants
+//! - SVG-1: every kept commit has its own digest, its own number and a state with its root.
+//!
+//! # Format
+//! docs/format.md, "Rewritten logs".
+
+mod index;
+mod output;
+mod state;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::digest::{CommitDigest, DIGEST_LEN, Domain, KeyPath, ObjectDigest, Root, TextDigest};
+use crate::error::{Error, Result};
+use crate::log::{BODY_BYTES_MAX, BatchBuilder, Finding, HeadMark, Record, RecordKind, Severity, Wreck};
+use crate::object::{Commit, HistoryTree, Object, Op, Origin, Reference, ReferenceName, Time};
+use crate::trie::{Entry, NoSource, Trie};
+
+use super::References;
+use super::checkpoint::{self, Checkpoint};
+use super::rewritten::{STATED_BYTES, StatedEntry, encode_gap};
+use index::{Changes, Index};
+use output::Output;
+pub(crate) use output::Sink;
+use state::States;
+
+/// The name of the commit that states what was put together.
+pub(crate) const SALVAGE_OP: Op = Op::constant("salvage");
+
+/// What was saved and what not.
+#[derive(Default)]
+pub(crate) struct Salvaged {
+    /// Commits that are kept.
+    pub(crate) commits: u64,
+    /// Versions of objects.
+    pub(crate) versions: u64,
+    /// Ids in the newest state.
+    pub(crate) objects: u64,
+    /// Places where something is lost.
+    pub(crate) lost: Vec<Finding>,
+    /// What else is not as it should be.
+    pub(crate) derived: Vec<Finding>,
+    /// Ids whose newest version is lost, or the key path where no version says the id.
+    pub(crate) lost_ids: BTreeSet<String>,
+    /// Commits that cannot be kept, besides those that had been thinned.
+    pub(crate) lost_commits: u64,
+    /// References that name none that is kept.
+    pub(crate) lost_references: Vec<ReferenceName>,
+    /// Versions, contents and texts that some kept commit or version names and that are not there.
+    pub(crate) lost_records: u64,
+    pub(crate) root: Option<Root>,
+}
+
+/// The newest commit that came out.
+struct Head {
+    digest: CommitDigest,
+    seq: u64,
+    root: Root,
+    time: Time,
+    trie: Trie,
+}
+
+struct Salvager<'a> {
+    wreck: &'a Wreck,
+    index: &'a Index,
+    states: States<'a>,
+    output: Output<'a>,
+    /// Digests of commits by number, kept or not.
+    line: BTreeMap<u64, CommitDigest>,
+    history: HistoryTree,
+    head: Option<Head>,
+    /// The newest state that can be told, proven or not, and the number of its commit.
+    guess: Trie,
+    guess_seq: Option<u64>,
+    kept: HashSet<CommitDigest>,
+    references: References,
+}
+
+/// Hands the batches of a new store to `sink`, with everything that checks out in a log.
+///
+/// # Errors
+/// `Corrupt` if nothing can be had; `Io`; what `sink` and `step` return.
+pub(crate) fn salvage(
+    wreck: &Wreck,
+    now: Time,
+    sink: &mut Sink<'_>,
+    step: &mut dyn FnMut(&'static str, u64) -> Result<()>,
+) -> Result<Salvaged> {
+    let index = Index::read(wreck, &mut |done| step("search", done))?;
+    let checkpoints = checkpoint::open_any(wreck.disk(), wreck.instance(), wreck.suite().algorithm())?;
+    run(wreck, &index, &checkpoints, now, sink, step)
+}
+
+fn run(
+    wreck: &Wreck,
+    index: &Index,
+    checkpoints: &[Checkpoint],
+    now: Time,
+    sink: &mut Sink<'_>,
+    step: &mut dyn FnMut(&'static str, u64) -> Result<()>,
+) -> Result<Salvaged> {
+    let mut forward = |batch: BatchBuilder, head: HeadMark| sink(batch, head);
+    let mut salvager = Salvager {
+        wreck,
+        index,
+        states: States::new(wreck.suite(), checkpoints),
+        output: Output::new(wreck, index, &mut forward),
+        line: line(wreck, index, checkpoints),
+        history: HistoryTree::new(wreck.suite()),
+        head: None,
+        guess: Trie::new(),
+        guess_seq: None,
+        kept: HashSet::new(),
+        references: References::default(),
+    };
+    let mut done = 0;
+    for piece in &index.pieces {
+        let records: Vec<Record> = piece
+            .records
+            .iter()
+            .map(|place| wreck.read(*place))
+            .collect::<Result<_>>()?;
+        done += records.iter().map(|record| record.body.len() as u64).sum::<u64>();
+        step("write", done)?;
+        salvager.take(piece.number, piece.commit, &records)?;
+    }
+    salvager.finish(now)
+}
+
+/// The digest of each commit whose number is known.
+fn line(wreck: &Wreck, index: &Index, checkpoints: &[Checkpoint]) -> BTreeMap<u64, CommitDigest> {
+    let mut line = BTreeMap::new();
+    for row in checkpoints
+        .iter()
+        .flat_map(|one| one.commits().iter())
+        .map_while(Result::ok)
+    {
+        line.insert(row.seq, row.digest);
+    }
+    if let Some((digest, seq)) = wreck.noted_head().filter(|(_, seq)| *seq > 0) {
+        line.insert(seq, digest);
+    }
+    line.extend(index.thinned.iter().map(|(seq, digest)| (*seq, *digest)));
+    let mut newest: Option<(CommitDigest, &Commit)> = None;
+    for (digest, commit) in &index.commits {
+        line.insert(commit.seq, *digest);
+        if newest.is_none_or(|(_, newest)| newest.seq < commit.seq) {
+            newest = Some((*digest, commit));
+        }
+    }
+    // What the newest one descends from counts.
+    while let Some((digest, commit)) = newest {
+        line.insert(commit.seq, digest);
+        newest = commit.parents.first().and_then(|parent| {
+            line.insert(commit.seq.saturating_sub(1), *parent);
+            Some((*parent, index.commits.get(parent)?))
+        });
+    }
+    for commit in index.commits.values() {
+        let (Some(parent), Some(before)) = (commit.parents.first(), commit.seq.checked_sub(1)) else {
+            continue;
+        };
+        if line
+            .get(&commit.seq)
+            .is_some_and(|digest| index.commits.get(digest) == Some(commit))
+        {
+            line.insert(before, *parent);
+        }
+    }
+    line
+}
+
+impl Salvager<'_> {
+    /// Takes in what is left of one batch.
+    fn take(&mut self, number: u64, commit: Option<CommitDigest>, records: &[Record]) -> Result<()> {
+        for record in records
+            .iter()
+            .filter(|record| record.kind == RecordKind::Reference)
+        {
+            if let Ok(reference) = Reference::decode(&record.body) {
+                self.references.push(reference, number);
+            }
+        }
+        let index = self.index;
+        let known = commit.and_then(|digest| Some((digest, index.commits.get(&digest)?)));
+        // Of the line, or of one that was given up.
+        let known = known.filter(|(digest, commit)| self.line.get(&commit.seq) == Some(digest));
+        let changes = Changes::of(records, self.wreck.suite());
+        let Some((digest, commit)) = known.filter(|(_, commit)| commit.seq >= self.history.size()) else {
+            if commit.is_none() && !changes.is_empty() {
+                self.guess = self.states.changed(&self.guess.clone(), &changes, None)?;
+            }
+            return self.output.add_contents(records);
+        };
+        let missed = self.guess_seq.map_or(0, |seq| seq + 1);
+        if let Some((_, stored)) = self.states.stored_between(missed, commit.seq) {
+            self.guess = stored;
+        }
+        self.guess_seq = Some(commit.seq);
+        let chain = self.chain(commit);
+        let thinned = commit.seq.saturating_sub(self.history.size());
+        if chain.is_some() && thinned == changes.thinned {
+            let before = self
+                .head
+                .as_ref()
+                .map_or_else(Trie::new, |head| head.trie.clone());
+            let trie = self.states.changed(&before, &changes, Some(commit))?;
+            if self.states.root(&trie)? == commit.root {
+                return self.keep(digest, commit, trie, records, Some(&changes));
+            }
+        }
+        let mut trie = self.states.changed(&self.guess.clone(), &changes, Some(commit))?;
+        let mut is_proven = self.states.root(&trie)? == commit.root;
+        if !is_proven && let Some(known) = self.states.known(commit) {
+            (trie, is_proven) = (known, true);
+        }
+        if is_proven && chain.is_some() {
+            return self.keep(digest, commit, trie, records, None);
+        }
+        self.guess = trie;
+        self.output.add_contents(records)
+    }
+
+    /// The digests between the newest commit that came out and this one, if its chain can be told.
+    fn chain(&self, commit: &Commit) -> Option<Vec<CommitDigest>> {
+        let mut tree = self.history.clone();
+        let missed = self.digests(commit.seq)?;
+        missed.iter().for_each(|digest| tree.append(digest));
+        let last = missed
+            .last()
+            .copied()
+            .or_else(|| self.head.as_ref().map(|head| head.digest));
+        let fits = commit.parents.first().copied() == last
+            && commit.history_root == tree.root()
+            && self.head.as_ref().is_none_or(|head| head.time < commit.time);
+        fits.then_some(missed)
+    }
+
+    /// The digests from the end of the chain up to commit `seq`, if all are known.
+    fn digests(&self, seq: u64) -> Option<Vec<CommitDigest>> {
+        let first = self.history.size();
+        let known: Vec<_> = self
+            .line
+            .range(first..seq.max(first))
+            .map(|(_, digest)| *digest)
+            .collect();
+        (known.len() as u64 == seq.checked_sub(first)?).then_some(known)
+    }
+
+    /// Lets a commit come out: as it was if its own `changes` make its state, else with its state said anew.
+    fn keep(
+        &mut self,
+        digest: CommitDigest,
+        commit: &Commit,
+        trie: Trie,
+        records: &[Record],
+        as_it_was: Option<&Changes>,
+    ) -> Result<()> {
+        self.output
+            .need_texts(commit.reason.into_iter().chain(commit.source))?;
+        let mut batch = BatchBuilder::new();
+        if as_it_was.is_none() {
+            self.add_gap(commit.seq, &mut batch);
+        }
+        match as_it_was {
+            Some(changes) => self.add_as_it_was(changes, records, &mut batch)?,
+            None => {
+                self.output.add_contents(records)?;
+                self.state(&trie, commit.time, &mut batch)?;
+                batch.add(RecordKind::Commit, 0, &commit.encode()?);
+            }
+        }
+        for missed in self.digests(commit.seq).unwrap_or_default() {
+            self.history.append(&missed);
+        }
+        self.put_commit(digest, commit, trie, batch)
+    }
+
+    fn put_commit(
+        &mut self,
+        digest: CommitDigest,
+        commit: &Commit,
+        trie: Trie,
+        batch: BatchBuilder,
+    ) -> Result<()> {
+        self.history.append(&digest);
+        self.states.keep(commit.root, &trie);
+        self.guess = trie.clone();
+        self.kept.insert(digest);
+        self.head = Some(Head {
+            digest,
+            seq: commit.seq,
+            root: commit.root,
+            time: commit.time,
+            trie,
+        });
+        let mark = HeadMark {
+            commit: digest,
+            root: commit.root,
+            seq: commit.seq,
+        };
+        self.output.put(batch, Some(mark))
+    }
+
+    fn add_as_it_was(
+        &mut self,
+        changes: &Changes,
+        records: &[Record],
+        batch: &mut BatchBuilder,
+    ) -> Result<()> {
+        let stated = changes.stated.iter().flat_map(|stated| &stated.entries);
+        let stated = stated.filter_map(|entry| Some((entry.key, entry.digest?)));
+        self.output.add_own(records, batch)?;
+        for (key, digest) in changes.links.iter().copied().chain(stated) {
+            self.output.need_version(key, digest)?;
+        }
+        Ok(())
+    }
+
+    fn add_gap(&self, seq: u64, batch: &mut BatchBuilder) {
+        let mut first = self.history.size();
+        let digests = self.digests(seq).unwrap_or_default();
+        for part in digests.chunks(BODY_BYTES_MAX / DIGEST_LEN - 1) {
+            batch.add(RecordKind::Gap, 0, &encode_gap(first, part));
+            first += part.len() as u64;
+        }
+    }
+
+    /// States a map: all of it if nothing came out before, else what changed since the head.
+    fn state(&mut self, trie: &Trie, time: Time, batch: &mut BatchBuilder) -> Result<()> {
+        let mut bytes = Vec::new();
+        let kind = match &self.head {
+            None => {
+                for entry in trie.iter(NoSource) {
+                    let entry = entry?;
+                    self.output
+                        .need_version(entry.key, ObjectDigest::from_bytes(entry.digest))?;
+                    self.stated(&entry, time)?.encode(&mut bytes);
+                }
+                RecordKind::Base
+            }
+            Some(head) => {
+                for change in head.trie.diff(trie, &NoSource) {
+                    let change = change?;
+                    let stated = if let Some(new) = change.new {
+                        self.output
+                            .need_version(new.key, ObjectDigest::from_bytes(new.digest))?;
+                        self.stated(&new, time)?
+                    } else {
+                        StatedEntry {
+                            key: change.key,
+                            digest: None,
+                            created: change.old.map_or(0, |old| old.created),
+                            updated: time.as_micros(),
+                        }
+                    };
+                    stated.encode(&mut bytes);
+                }
+                RecordKind::Delta
+            }
+        };
+        for part in bytes.chunks(BODY_BYTES_MAX / STATED_BYTES * STATED_BYTES) {
+            batch.add(kind, 0, part);
+        }
+        if bytes.is_empty() {
+            // Said even so: without it the state would be looked for by its root.
+            batch.add(kind, 0, &[]);
+        }
+        Ok(())
+    }
+
+    fn stated(&self, entry: &Entry, time: Time) -> Result<StatedEntry> {
+        let place = self.index.objects.get(&entry.digest);
+        let batch = place.map(|place| self.wreck.read(place.locator)).transpose()?;
+        let written = batch.and_then(|record| self.index.written(record.batch));
+        Ok(StatedEntry {
+            key: entry.key,
+            digest: Some(ObjectDigest::from_bytes(entry.digest)),
+            created: entry.created,
+            updated: written
+                .unwrap_or(entry.created)
+                .clamp(entry.created, time.as_micros().max(entry.created)),
+        })
+    }
+
+    /// The last commit if one is needed, the references, and the report.
+    fn finish(mut self, now: Time) -> Result<Salvaged> {
+        let newest = self.line.last_key_value().map(|(seq, _)| *seq);
+        let missed = self.guess_seq.map_or(0, |seq| seq + 1);
+        if let Some((_, stored)) = self.states.stored_between(missed, u64::MAX) {
+            self.guess = stored;
+        }
+        let (target, lost_keys) = self.without_lost()?;
+        let kept = self.kept.len() as u64;
+        let root = self.states.root(&target)?;
+        let is_newest = self
+            .head
+            .as_ref()
+            .is_some_and(|head| head.root == root && newest == Some(head.seq));
+        if self.head.is_none() && target.is_empty() && self.output.versions == 0 {
+            return Err(Error::corrupt(
+                "no commit and no object of the store is whole: nothing can be had from it",
+            ));
+        }
+        if !is_newest {
+            self.put_last(target.clone(), root, newest, now)?;
+        }
+        let lost_references = self.put_references()?;
+        let thinned = self
+            .index
+            .thinned
+            .values()
+            .filter(|digest| !self.kept.contains(digest));
+        let thinned = thinned.count() as u64;
+        let in_all = newest.map_or(0, |newest| newest + 1);
+        let (derived, lost): (Vec<_>, Vec<_>) = self
+            .index
+            .findings
+            .iter()
+            .cloned()
+            .partition(|found| found.severity != Severity::Damage);
+        Ok(Salvaged {
+            commits: kept,
+            versions: self.output.versions,
+            objects: target.len(),
+            lost,
+            derived,
+            lost_ids: self.names(lost_keys)?,
+            lost_commits: in_all.saturating_sub(kept).saturating_sub(thinned),
+            lost_references,
+            lost_records: self.output.lost,
+            root: Some(root),
+        })
+    }
+
+    /// The newest state without the ids whose version is lost, and these.
+    fn without_lost(&self) -> Result<(Trie, BTreeSet<KeyPath>)> {
+        let mut target = self.guess.clone();
+        let mut lost = BTreeSet::new();
+        for entry in self.guess.iter(NoSource) {
+            let entry = entry?;
+            if !self.index.objects.contains_key(&entry.digest) {
+                target.remove(&entry.key, &NoSource)?;
+                lost.insert(entry.key);
+            }
+        }
+        Ok((target, lost))
+    }
+
+    /// Says the newest state in a commit of its own.
+    fn put_last(&mut self, trie: Trie, root: Root, newest: Option<u64>, now: Time) -> Result<()> {
+        let seq = newest.map(|newest| newest + 1);
+        let (seq, missed) = match seq.and_then(|seq| Some((seq, self.digests(seq)?))) {
+            Some((seq, missed)) => (seq, missed),
+            None => (self.history.size(), Vec::new()),
+        };
+        let parent = missed
+            .last()
+            .copied()
+            .or_else(|| self.head.as_ref().map(|head| head.digest));
+        let times = self
+            .index
+            .commits
+            .values()
+            .map(|commit| commit.time.as_micros().saturating_add(1));
+        let after = times
+            .chain(
+                self.head
+                    .as_ref()
+                    .map(|head| head.time.as_micros().saturating_add(1)),
+            )
+            .max();
+        let time = now.max(Time::from_micros(after.unwrap_or_default()));
+        let reason = "everything that still verified in a damaged store; what could not be read is left out";
+        let digest = self.wreck.suite().hash_bytes(Domain::Text, reason.as_bytes());
+        let mut batch = BatchBuilder::new();
+        batch.add(RecordKind::Text, 0, reason.as_bytes());
+        self.add_gap(seq, &mut batch);
+        self.state(&trie, time, &mut batch)?;
+        missed.iter().for_each(|digest| self.history.append(digest));
+        let commit = Commit {
+            parents: parent.into_iter().collect(),
+            root,
+            seq,
+            history_root: self.history.root(),
+            time,
+            op: SALVAGE_OP,
+            target: None,
+            actor: None,
+            session: None,
+            source: None,
+            trust: Origin::DirectUser,
+            reason: Some(TextDigest::from_bytes(digest)),
+            reserved: BTreeMap::new(),
+        };
+        let bytes = commit.encode()?;
+        batch.add(RecordKind::Commit, 0, &bytes);
+        self.put_commit(Commit::hash(&bytes, self.wreck.suite()), &commit, trie, batch)
+    }
+
+    /// Lets the references come out whose commit is kept and whose versions are there; returns the others.
+    fn put_references(&mut self) -> Result<Vec<ReferenceName>> {
+        self.output.put(BatchBuilder::new(), None)?;
+        let references = std::mem::take(&mut self.references);
+        let mut newest: Vec<_> = references.iter().collect();
+        newest.sort_by_key(|entry| entry.batch);
+        let mut lost = Vec::new();
+        for entry in newest {
+            let mut reference = entry.reference.clone();
+            let is_kept = reference.commit.is_none_or(|commit| self.kept.contains(&commit));
+            let mut versions = reference.changes.iter().filter_map(|change| change.digest);
+            if !is_kept || !versions.all(|digest| self.index.objects.contains_key(digest.as_bytes())) {
+                lost.push(reference.name);
+                continue;
+            }
+            for change in &reference.changes {
+                if let Some(digest) = change.digest {
+                    self.output.need_version(change.key, digest)?;
+                }
+            }
+            self.output.need_texts(reference.reason)?;
+            if reference.lane.is_some() {
+                // Named by its batch, so that none that is made later has the same name.
+                reference.name = ReferenceName::of_ring(self.output.batches + 1);
+            }
+            let mut batch = BatchBuilder::new();
+            batch.add(RecordKind::Reference, 0, &reference.encode()?);
+            self.output.put(batch, None)?;
+        }
+        Ok(lost)
+    }
+
+    /// The ids at these key paths, as far as some version says them.
+    fn names(&self, keys: BTreeSet<KeyPath>) -> Result<BTreeSet<String>> {
+        let mut names: HashMap<KeyPath, String> = HashMap::new();
+        if !keys.is_empty() {
+            for (digest, place) in &self.index.objects {
+                let body = self.wreck.read(place.locator)?.body;
+                let object = Object::from_verified(body, ObjectDigest::from_bytes(*digest));
+                let key = self.wreck.suite().key_path(object.id());
+                if keys.contains(&key) {
+                    names.insert(key, object.id().to_owned());
+                }
+            }
+        }
+        let name = |key: KeyPath| {
+            let unknown = || crate::digest::to_hex(key.as_bytes());
+            names.get(&key).cloned().unwrap_or_else(unknown)
+        };
+        Ok(keys.into_iter().map(name).collect())
+    }
+}

@@ -1,0 +1,203 @@
+//! Writing what was saved: each record once, before anything needs it.
+//!
+//! # Layer
+//! L4. Part of salvage/.
+//!
+//! # Invariants
+//! - SVO-1: every version that a commit links, and every content that a version names, comes out no later than that
+//!   commit: as it was, or as a marker that says that it is lost or was erased.
+
+use std::collections::HashSet;
+
+use crate::bytes::Bytes;
+use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, ObjectDigest, Root, TextDigest};
+use crate::error::Result;
+use crate::log::{BatchBuilder, HeadMark, Record, RecordKind, UNLINKED, Wreck};
+use crate::object::Object;
+use crate::store::rewritten::Erased;
+
+use super::index::{Index, Place, text_digest};
+
+/// Bytes of records from which on they become a batch of their own.
+const BATCH_BYTES: u64 = 4 << 20;
+
+/// Takes the batches of the new store, each with the head after it.
+pub(crate) type Sink<'a> = dyn FnMut(BatchBuilder, HeadMark) -> Result<()> + 'a;
+
+pub(super) struct Output<'a> {
+    wreck: &'a Wreck,
+    index: &'a Index,
+    sink: &'a mut Sink<'a>,
+    head: HeadMark,
+    /// How many batches came out.
+    pub(super) batches: u64,
+    waiting: BatchBuilder,
+    /// Versions, contents and texts that came out, or their markers.
+    done: HashSet<[u8; DIGEST_LEN]>,
+    /// How many versions came out.
+    pub(super) versions: u64,
+    /// Versions, contents and texts that are named and lost.
+    pub(super) lost: u64,
+}
+
+impl<'a> Output<'a> {
+    pub(super) fn new(wreck: &'a Wreck, index: &'a Index, sink: &'a mut Sink<'a>) -> Self {
+        Self {
+            wreck,
+            index,
+            sink,
+            head: HeadMark {
+                commit: nobody(),
+                root: Root::from_bytes([0; DIGEST_LEN]),
+                seq: 0,
+            },
+            batches: 0,
+            waiting: BatchBuilder::new(),
+            done: HashSet::new(),
+            versions: 0,
+            lost: 0,
+        }
+    }
+
+    /// Hands out what waits, and `batch` behind it, in one batch whose head is `head`.
+    pub(super) fn put(&mut self, batch: BatchBuilder, head: Option<HeadMark>) -> Result<()> {
+        self.head = head.unwrap_or(self.head);
+        let batch = std::mem::take(&mut self.waiting).followed_by(batch);
+        if batch.is_empty() {
+            return Ok(());
+        }
+        self.batches += 1;
+        (self.sink)(batch, self.head)
+    }
+
+    /// Adds objects, contents and texts of a piece, which link nothing.
+    pub(super) fn add_contents(&mut self, records: &[Record]) -> Result<()> {
+        for record in records {
+            self.add_content(record)?;
+            if self.waiting.encoded_bytes() >= BATCH_BYTES {
+                self.put(BatchBuilder::new(), None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_content(&mut self, record: &Record) -> Result<()> {
+        match record.kind {
+            RecordKind::Object => {
+                let digest = Object::hash(&record.body, self.wreck.suite());
+                let object = Object::from_verified(record.body.clone(), digest);
+                let key = self.wreck.suite().key_path(object.id());
+                self.need_version(key, digest)
+            }
+            RecordKind::Content | RecordKind::Text => self.need_text(text_digest(record, self.wreck.suite())),
+            RecordKind::Erased => {
+                let Ok(erased) = Erased::decode(&record.body) else {
+                    return Ok(());
+                };
+                match erased.key {
+                    Some(key) => self.need_version(key, ObjectDigest::from_bytes(erased.digest)),
+                    None => self.need_text(erased.digest),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds the records of a kept commit to its batch, as they are; what is not whole any more is marked.
+    pub(super) fn add_own(&mut self, records: &[Record], batch: &mut BatchBuilder) -> Result<()> {
+        for record in records {
+            match record.kind {
+                RecordKind::Object => {
+                    let digest = Object::hash(&record.body, self.wreck.suite());
+                    let object = Object::from_verified(record.body.clone(), digest);
+                    let key = self.wreck.suite().key_path(object.id());
+                    if let Some((content, _)) = object.content_digest() {
+                        self.need_text(*content.as_bytes())?;
+                    }
+                    if self.index.objects.contains_key(digest.as_bytes()) {
+                        self.versions += u64::from(self.done.insert(*digest.as_bytes()));
+                        batch.add(record.kind, record.flags, &record.body);
+                    } else {
+                        let by = self.index.erased.get(digest.as_bytes()).map(|(by, _)| *by);
+                        self.done.insert(*digest.as_bytes());
+                        let erased = Erased {
+                            key: Some(key),
+                            digest: *digest.as_bytes(),
+                            by: by.unwrap_or_else(nobody),
+                        };
+                        batch.add(RecordKind::Erased, record.flags, &erased.encode());
+                    }
+                }
+                RecordKind::Content | RecordKind::Text => self.add_content(record)?,
+                RecordKind::Erased => {
+                    if let Ok(erased) = Erased::decode(&record.body) {
+                        self.done.insert(erased.digest);
+                    }
+                    batch.add(record.kind, record.flags, &record.body);
+                }
+                RecordKind::Reference | RecordKind::Seal => {}
+                _ => batch.add(record.kind, record.flags, &record.body),
+            }
+        }
+        Ok(())
+    }
+
+    /// Sees to it that a version, or its marker, is there before what comes next (SVO-1).
+    pub(super) fn need_version(&mut self, key: KeyPath, digest: ObjectDigest) -> Result<()> {
+        if !self.done.insert(*digest.as_bytes()) {
+            return Ok(());
+        }
+        let Some(place) = self.index.objects.get(digest.as_bytes()) else {
+            self.mark(Some(key), *digest.as_bytes());
+            return Ok(());
+        };
+        let body = self.body(*place)?;
+        let object = Object::from_verified(body.clone(), digest);
+        if let Some((content, _)) = object.content_digest() {
+            self.need_text(*content.as_bytes())?;
+        }
+        self.waiting.add(RecordKind::Object, UNLINKED, &body);
+        self.versions += 1;
+        Ok(())
+    }
+
+    /// The same for a content or a text.
+    pub(super) fn need_text(&mut self, digest: [u8; DIGEST_LEN]) -> Result<()> {
+        if !self.done.insert(digest) {
+            return Ok(());
+        }
+        match self.index.texts.get(&digest) {
+            Some(place) => {
+                let record = self.wreck.read(place.locator)?;
+                self.waiting.add(record.kind, 0, &record.body);
+            }
+            None => self.mark(None, digest),
+        }
+        Ok(())
+    }
+
+    pub(super) fn need_texts(&mut self, texts: impl IntoIterator<Item = TextDigest>) -> Result<()> {
+        texts
+            .into_iter()
+            .try_for_each(|text| self.need_text(*text.as_bytes()))
+    }
+
+    fn mark(&mut self, key: Option<KeyPath>, digest: [u8; DIGEST_LEN]) {
+        let by = self.index.erased.get(&digest).map(|(by, _)| *by);
+        if by.is_none() {
+            self.lost += 1;
+        }
+        let by = by.unwrap_or_else(nobody);
+        let erased = Erased { key, digest, by };
+        self.waiting.add(RecordKind::Erased, UNLINKED, &erased.encode());
+    }
+
+    fn body(&self, place: Place) -> Result<Bytes> {
+        Ok(self.wreck.read(place.locator)?.body)
+    }
+}
+
+/// Stands for the commit that erased something where it is lost.
+fn nobody() -> CommitDigest {
+    CommitDigest::from_bytes([0; DIGEST_LEN])
+}

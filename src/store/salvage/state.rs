@@ -1,0 +1,149 @@
+//! The state after each commit, as far as it can be told: proven by a root, or put together from what is left.
+//!
+//! # Layer
+//! L4. Part of salvage/.
+//!
+//! # Invariants
+//! - SVS-1: a state counts as proven only if its root is the one that its commit names.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::digest::{HashSuite, KeyPath, Root};
+use crate::error::Result;
+use crate::object::Commit;
+use crate::store::checkpoint::{Checkpoint, StateRow};
+use crate::trie::{Entry, NoSource, Shape, Trie};
+
+use super::index::Changes;
+
+/// States that are known, and what is needed to make the next one.
+pub(super) struct States<'a> {
+    suite: HashSuite,
+    by_root: HashMap<Root, Trie>,
+    /// When ids were first written that left the state.
+    first_written: HashMap<KeyPath, i64>,
+    /// States in checkpoints, by the number of their commit.
+    stored: BTreeMap<u64, Vec<(&'a Checkpoint, StateRow)>>,
+}
+
+impl<'a> States<'a> {
+    pub(super) fn new(suite: HashSuite, checkpoints: &'a [Checkpoint]) -> Self {
+        let mut stored: BTreeMap<u64, Vec<_>> = BTreeMap::new();
+        let mut first_written = HashMap::new();
+        for checkpoint in checkpoints {
+            for row in checkpoint.states().iter().map_while(Result::ok) {
+                stored.entry(row.seq).or_default().push((checkpoint, row));
+            }
+            for row in checkpoint.first_written_rows().iter().map_while(Result::ok) {
+                first_written.entry(row.key).or_insert(row.created);
+            }
+        }
+        Self {
+            suite,
+            by_root: HashMap::new(),
+            first_written,
+            stored,
+        }
+    }
+
+    pub(super) fn root(&self, trie: &Trie) -> Result<Root> {
+        trie.root(self.suite, Shape::State, &NoSource)
+    }
+
+    pub(super) fn keep(&mut self, root: Root, trie: &Trie) {
+        self.by_root.insert(root, trie.clone());
+    }
+
+    /// The state behind `before` with the changes of a piece, whatever its root.
+    pub(super) fn changed(
+        &mut self,
+        before: &Trie,
+        changes: &Changes,
+        commit: Option<&Commit>,
+    ) -> Result<Trie> {
+        let Some(stated) = &changes.stated else {
+            if changes.is_empty() {
+                let known = commit.and_then(|commit| self.by_root.get(&commit.root));
+                let first = commit.is_some_and(|commit| commit.seq == 0);
+                return Ok(known
+                    .cloned()
+                    .unwrap_or_else(|| if first { Trie::new() } else { before.clone() }));
+            }
+            return self.linked(before, changes, commit);
+        };
+        let mut trie = if stated.whole { Trie::new() } else { before.clone() };
+        let mut entries = Vec::new();
+        for change in &stated.entries {
+            let Some(digest) = change.digest else {
+                trie.remove(&change.key, &NoSource)?;
+                self.first_written.insert(change.key, change.created);
+                continue;
+            };
+            let entry = Entry {
+                key: change.key,
+                digest: *digest.as_bytes(),
+                place: 0,
+                created: change.created,
+            };
+            if stated.whole {
+                entries.push(entry);
+            } else {
+                trie.insert(entry, &NoSource)?;
+            }
+        }
+        Ok(if stated.whole {
+            Trie::from_entries(entries)
+        } else {
+            trie
+        })
+    }
+
+    fn linked(&mut self, before: &Trie, changes: &Changes, commit: Option<&Commit>) -> Result<Trie> {
+        let mut trie = before.clone();
+        let time = commit.map_or(0, |commit| commit.time.as_micros());
+        for (key, digest) in &changes.links {
+            let old = before.get(key, &NoSource)?.map(|old| old.created);
+            let created = old
+                .or_else(|| self.first_written.get(key).copied())
+                .unwrap_or(time);
+            let entry = Entry {
+                key: *key,
+                digest: *digest.as_bytes(),
+                place: 0,
+                created,
+            };
+            trie.insert(entry, &NoSource)?;
+        }
+        for key in &changes.unlinks {
+            if let Some(old) = trie.remove(key, &NoSource)? {
+                self.first_written.insert(*key, old.created);
+            }
+        }
+        Ok(trie)
+    }
+
+    /// A state that is known to have the root of a commit, other than by its changes (SVS-1).
+    pub(super) fn known(&self, commit: &Commit) -> Option<Trie> {
+        let by_root = self.by_root.get(&commit.root).cloned();
+        by_root.or_else(|| self.stored_at(commit.seq, Some(commit.root)))
+    }
+
+    /// The newest stored state of a commit numbered between the two, with its number.
+    pub(super) fn stored_between(&self, from: u64, to: u64) -> Option<(u64, Trie)> {
+        let mut seqs = self.stored.range(from..to.max(from)).rev().map(|(seq, _)| *seq);
+        seqs.find_map(|seq| Some((seq, self.stored_at(seq, None)?)))
+    }
+
+    /// The state in a checkpoint, read whole; one that is damaged is none.
+    fn stored_at(&self, seq: u64, root: Option<Root>) -> Option<Trie> {
+        let rows = self.stored.get(&seq)?;
+        rows.iter()
+            .filter(|(_, row)| root.is_none_or(|root| root == row.root))
+            .find_map(|(checkpoint, row)| {
+                let stored = checkpoint.trie(row).ok()?;
+                let entries = stored.iter(*checkpoint).collect::<Result<Vec<Entry>>>().ok()?;
+                let trie = Trie::from_entries(entries);
+                (self.root(&trie).ok()? == row.root).then_some(trie)
+            })
+    }
+}
