@@ -128,7 +128,7 @@ impl FileDisk {
         let Some(folder) = mode_of(&self.folder) else {
             return Vec::new();
         };
-        if folder & 0o077 == 0 {
+        if !is_open_to_others(folder) {
             return Vec::new();
         }
         let mut found = vec![(".".to_owned(), true)];
@@ -140,7 +140,7 @@ impl FileDisk {
                 Mode::empty(),
             );
             if let Some(mode) = file.ok().and_then(mode_of)
-                && mode & 0o077 != 0
+                && is_open_to_others(mode)
             {
                 found.push((name, mode & 0o170_000 == 0o040_000));
             }
@@ -195,6 +195,11 @@ impl FileDisk {
             Mode::RUSR | Mode::WUSR,
         )?))
     }
+}
+
+/// Whether the group or all others may do anything.
+fn is_open_to_others(mode: u32) -> bool {
+    !mode.is_multiple_of(0o100)
 }
 
 fn mode_of(file: impl std::os::fd::AsFd) -> Option<u32> {

@@ -86,7 +86,8 @@ impl Memory {
         let unfinished = unfinished(to)?;
         // What an earlier salvage left that was cut off.
         FileDisk::remove_folder(&unfinished)?;
-        let written = write(&wreck, Arc::new(FileDisk::create(&unfinished)?), options)
+        let written = FileDisk::create(&unfinished)
+            .and_then(|disk| write(&wreck, &(Arc::new(disk) as Arc<dyn Disk>), options))
             .and_then(|report| FileDisk::rename_folder(&unfinished, to).map(|()| report));
         if written.is_err() {
             drop(FileDisk::remove_folder(&unfinished));
@@ -105,7 +106,7 @@ fn unfinished(to: &Path) -> Result<PathBuf> {
 }
 
 /// Writes the new store and verifies it.
-pub(super) fn write(wreck: &Wreck, disk: Arc<dyn Disk>, options: &Options) -> Result<SalvageReport> {
+pub(super) fn write(wreck: &Wreck, disk: &Arc<dyn Disk>, options: &Options) -> Result<SalvageReport> {
     let total = wreck.bytes();
     let mut step = |doing: &'static str, done: u64| {
         options.check_stop()?;
@@ -119,7 +120,7 @@ pub(super) fn write(wreck: &Wreck, disk: Arc<dyn Disk>, options: &Options) -> Re
         Ok(())
     };
     let mut target = Target {
-        disk: Arc::clone(&disk),
+        disk: Arc::clone(disk),
         wreck,
         options: LogOptions {
             segment_bytes_max: u64::from(options.segment_bytes_max),
@@ -132,7 +133,7 @@ pub(super) fn write(wreck: &Wreck, disk: Arc<dyn Disk>, options: &Options) -> Re
     let saved = store::salvage(wreck, now, &mut |batch, head| target.put(batch, head), &mut step)?;
     target.finish()?;
     // INVARIANT SLV-1.
-    let verified = examine(&disk, options, VerifyDepth::Full, None)?;
+    let verified = examine(disk, options, VerifyDepth::Full, None)?;
     match verified.damage.first() {
         None => Ok(report(saved)),
         Some(found) => Err(Error::internal(format!(

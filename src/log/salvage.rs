@@ -287,7 +287,7 @@ impl Wreck {
             }
         }
         let last = file.sealed.map_or(0, |(_, last)| last);
-        if at < durable && newest < last || at < durable && file.sealed.is_none() {
+        if at < durable && (file.sealed.is_none() || newest < last) {
             let what = "its end is lost: batches that were durable are not there";
             found.push(finding(Severity::Damage, &file.name, at, what));
         }

@@ -32,7 +32,7 @@ pub(super) fn salvage(context: &mut Context, verb: &Salvage) -> Done {
             "lost_commits": report.lost_commits,
             "lost_records": report.lost_records,
             "lost_references": report.lost_references,
-            "root": report.root.map(|root| root.to_hex()),
+            "root": report.root.map(crate::digest::Root::to_hex),
             "store": shown(&verb.to),
         }))?;
     } else {

@@ -106,7 +106,7 @@ fn truth(memory: &Memory) -> Truth {
 fn rescue(disk: &SimDisk) -> Result<(Memory, SalvageReport)> {
     let wreck = Wreck::open(Arc::new(disk.copy()))?;
     let target: Arc<dyn Disk> = Arc::new(MemDisk::new());
-    let report = write(&wreck, Arc::clone(&target), &Options::new())?;
+    let report = write(&wreck, &target, &Options::new())?;
     let memory = Memory::on_disk(target, Options::new(), false, None)?;
     Ok((memory, report))
 }
@@ -154,7 +154,9 @@ fn a_whole_store_comes_out_as_it_was() {
         &["manifest", "format", "live"],
     ] {
         let copy = disk.copy();
-        lost.iter().for_each(|name| copy.remove_file(name));
+        for name in lost {
+            copy.remove_file(name);
+        }
         let (saved, report) = rescue(&copy).unwrap();
         assert!(report.is_whole(), "{lost:?}: {report:?}");
         assert!(kept(&saved) == before, "{lost:?}");
@@ -198,6 +200,8 @@ fn whatever_bit_is_flipped_the_rest_is_saved() {
     }
 }
 
+type Damage = (&'static str, Box<dyn Fn(&SimDisk, &str)>);
+
 #[test]
 fn files_that_are_lost_cut_emptied_zeroed_or_foreign() {
     let (disk, other) = (store(), store());
@@ -208,9 +212,8 @@ fn files_that_are_lost_cut_emptied_zeroed_or_foreign() {
         .filter(|name| name.starts_with("log/"))
         .collect();
     assert!(segments.len() > 3, "{segments:?}");
-    type Damage = (&'static str, Box<dyn Fn(&SimDisk, &str)>);
     let damages: Vec<Damage> = vec![
-        ("missing", Box::new(|disk, file| disk.remove_file(file))),
+        ("missing", Box::new(SimDisk::remove_file)),
         ("emptied", Box::new(|disk, file| disk.overwrite(file, Vec::clear))),
         (
             "cut",
@@ -228,8 +231,8 @@ fn files_that_are_lost_cut_emptied_zeroed_or_foreign() {
                         .iter_mut()
                         .skip(12_288)
                         .take(4_096)
-                        .for_each(|byte| *byte = 0)
-                })
+                        .for_each(|byte| *byte = 0);
+                });
             }),
         ),
         (
@@ -268,14 +271,16 @@ fn a_checkpoint_saves_the_state_of_a_log_that_is_gone() {
         .filter(|name| name.starts_with("log/"))
         .collect();
     segments.pop();
-    segments.iter().for_each(|name| disk.remove_file(name));
+    for name in &segments {
+        disk.remove_file(name);
+    }
     let (saved, report) = rescue(&disk).unwrap();
     check(&saved, &report, &truth, "one segment left");
     assert!(
         !report.lost_ids.is_empty() && report.lost_commits > 0,
         "{report:?}"
     );
-    assert!(saved.view().len() > 0);
+    assert!(!saved.view().is_empty());
 }
 
 #[test]

@@ -235,7 +235,9 @@ impl Salvager<'_> {
     fn chain(&self, commit: &Commit) -> Option<Vec<CommitDigest>> {
         let mut tree = self.history.clone();
         let missed = self.digests(commit.seq)?;
-        missed.iter().for_each(|digest| tree.append(digest));
+        for digest in &missed {
+            tree.append(digest);
+        }
         let last = missed
             .last()
             .copied()
@@ -487,7 +489,9 @@ impl Salvager<'_> {
         batch.add(RecordKind::Text, 0, reason.as_bytes());
         self.add_gap(seq, &mut batch);
         self.state(&trie, time, &mut batch)?;
-        missed.iter().for_each(|digest| self.history.append(digest));
+        for digest in &missed {
+            self.history.append(digest);
+        }
         let commit = Commit {
             parents: parent.into_iter().collect(),
             root,
