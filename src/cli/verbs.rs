@@ -120,17 +120,11 @@ pub(crate) enum Verb {
     )]
     Verify(Verify),
     /// Name each problem of the store, with the command that mends it
-    #[command(
-        after_help = "Writes nothing, and works on a store that does not open. A derived file never has to be removed by hand.\n\
-                      Exit code 5: damage.\n\n\
-                      Examples:\n  treering doctor\n  treering doctor --json"
-    )]
+    #[command(after_help = "Exit code 5: damage.\n\nExamples:\n  treering doctor\n  treering doctor --json")]
     Doctor(Doctor),
     /// Write a new store with everything that still verifies in a damaged one
     #[command(
-        after_help = "FROM is not changed, and needs neither its manifest nor its format file; TO must not be there. Exit code 0:\n\
-                      everything was saved. 5: something is lost; the rest is in TO, and the answer names what is not.\n\n\
-                      Examples:\n  treering salvage .treering saved\n  treering salvage /srv/agent /srv/agent-saved --json"
+        after_help = "Exit code 5: something is lost.\n\nExamples:\n  treering salvage .treering saved"
     )]
     Salvage(Salvage),
     /// Write out every object, one a line, as `put --jsonl` reads it, or draw a picture
@@ -549,10 +543,8 @@ pub(crate) struct Doctor {
 #[derive(Args, Debug)]
 pub(crate) struct Salvage {
     /// The folder of the damaged store
-    #[arg(value_name = "FROM")]
     pub(crate) from: PathBuf,
     /// The folder of the new store
-    #[arg(value_name = "TO")]
     pub(crate) to: PathBuf,
     #[command(flatten)]
     options: PlainOptions,

@@ -98,18 +98,19 @@ impl Memory {
         let mut problems = Vec::new();
         look_at_folder(&disk, &mut problems);
         look_at_lock(&disk, &mut problems);
-        examine_disk(Arc::new(disk), options, &mut problems)?;
+        let disk: Arc<dyn Disk> = Arc::new(disk);
+        examine_disk(&disk, options, &mut problems)?;
         problems.sort_by_key(|problem| problem.severity);
         Ok(problems)
     }
 }
 
 pub(super) fn examine_disk(
-    disk: Arc<dyn Disk>,
+    disk: &Arc<dyn Disk>,
     options: &Options,
     problems: &mut Vec<Problem>,
 ) -> Result<()> {
-    let report = match examine(&disk, options, VerifyDepth::Full, None) {
+    let report = match examine(disk, options, VerifyDepth::Full, None) {
         Err(error) if error.kind() == ErrorKind::UnsupportedFormat => {
             problems.push(of_error("newer_format", &error, Remedy::Upgrade));
             return Ok(());
@@ -139,7 +140,7 @@ pub(super) fn examine_disk(
         problems.push(problem);
     }
     if report.ok {
-        look_inside(disk, options, problems)?;
+        look_inside(Arc::clone(disk), options, problems)?;
     }
     Ok(())
 }

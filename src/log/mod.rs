@@ -383,9 +383,9 @@ fn read_small(disk: &dyn Disk, name: &str, limit: usize) -> Result<Option<Vec<u8
 fn damage(file: &str, offset: u64, what: &str) -> Error {
     // Without these two no segment can be found or read, so nothing can be served (docs/decisions/0006).
     let hint = if matches!(file, format_file::FORMAT_NAME | MANIFEST_NAME) {
-        "nothing can be read without this file: put it back from a copy of this store"
+        "`treering salvage` reads the log without this file and writes a new store"
     } else {
-        "see the extent with `treering verify`; `--degraded` reads the newest state before the damage"
+        "`treering doctor` names all of it; `--degraded` reads the newest state before the damage, `treering salvage` saves the rest"
     };
     Error::corrupt(format!("{file} is damaged at byte {offset}: {what}")).with_hint(hint)
 }

@@ -173,6 +173,11 @@ fn keeping_it_small() {
 }
 
 #[test]
+fn when_a_store_is_damaged() {
+    check("when-a-store-is-damaged.md");
+}
+
+#[test]
 fn only_what_changes_from_run_to_run_is_masked() {
     assert_eq!(
         masked("put: seq 3, root 6c091edf (2026-03-01T10:00:00.123456Z) in session tuesday"),

@@ -316,14 +316,12 @@ fn damaged(path: &Path, report: &VerifyReport) -> Error {
         .find(|finding| NEEDED_TO_READ.contains(&finding.file.as_str()));
     let hint = match needed {
         Some(finding) => format!(
-            "nothing can be read without the file {}: put it back from a copy of this store",
+            "nothing can be read without the file {}; treering salvage writes a new store without it",
             finding.file
         ),
-        None => {
-            "--degraded reads the newest state before the damage, nothing after it: export that, and keep \
-                 the damaged folder"
-                .to_owned()
-        }
+        None => "treering doctor names what mends it; --degraded reads the newest state before the damage, \
+             nothing after it"
+            .to_owned(),
     };
     Error::corrupt(format!("the store in {} is damaged in {places}", shown(path)))
         .with_code("damaged")

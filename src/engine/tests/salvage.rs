@@ -8,8 +8,9 @@ use super::gc::{HOUR, kept, on_disk, options, tight};
 use super::{id, put};
 use crate::digest::{CommitDigest, ObjectDigest};
 use crate::disk::{Disk, MemDisk};
+use crate::engine::doctor::examine_disk;
 use crate::engine::salvage::write;
-use crate::engine::{Erasing, Memory, Options, SalvageReport, VerifyDepth, Writer};
+use crate::engine::{Erasing, Memory, Options, Remedy, SalvageReport, VerifyDepth, Writer};
 use crate::log::Wreck;
 use crate::testing::sim_disk::SimDisk;
 use crate::{ErrorKind, Result};
@@ -111,7 +112,20 @@ fn rescue(disk: &SimDisk) -> Result<(Memory, SalvageReport)> {
     Ok((memory, report))
 }
 
-/// What was saved is true: each commit was one with that state, or is the one that salvage made.
+/// What the doctor names, with what mends it; looking changes nothing (DOC-1).
+fn named(disk: &SimDisk, what: &str) -> Vec<(String, Remedy)> {
+    let before = disk.files();
+    let mut problems = Vec::new();
+    let looked_at: Arc<dyn Disk> = Arc::new(disk.clone());
+    examine_disk(&looked_at, &Options::new(), &mut problems).unwrap();
+    assert_eq!(disk.files(), before, "{what}");
+    let named = problems.into_iter();
+    named
+        .map(|problem| (problem.file.unwrap_or_default(), problem.remedy))
+        .collect()
+}
+
+/// What was saved is true (SVG-1): each commit was one with that state, or is the one that salvage made.
 fn check(memory: &Memory, report: &SalvageReport, truth: &Truth, what: &str) {
     assert!(memory.verify(VerifyDepth::Full).unwrap().ok, "{what}");
     let found = self::truth(memory);
@@ -200,6 +214,14 @@ fn whatever_bit_is_flipped_the_rest_is_saved() {
     }
 }
 
+/// The bytes up to the last that is not zero.
+fn used(bytes: &[u8]) -> usize {
+    bytes
+        .iter()
+        .rposition(|byte| *byte != 0)
+        .map_or(0, |last| last + 1)
+}
+
 type Damage = (&'static str, Box<dyn Fn(&SimDisk, &str)>);
 
 #[test]
@@ -217,7 +239,7 @@ fn files_that_are_lost_cut_emptied_zeroed_or_foreign() {
         ("emptied", Box::new(|disk, file| disk.overwrite(file, Vec::clear))),
         (
             "cut",
-            Box::new(|disk, file| disk.overwrite(file, |bytes| bytes.truncate(20_000))),
+            Box::new(|disk, file| disk.overwrite(file, |bytes| bytes.truncate(used(bytes) * 2 / 3))),
         ),
         (
             "first page zeroed",
@@ -248,7 +270,17 @@ fn files_that_are_lost_cut_emptied_zeroed_or_foreign() {
             let copy = disk.copy();
             damage(&copy, file);
             let what = format!("{file} {name}");
+            let found = named(&copy, &what);
+            assert!(
+                found
+                    .iter()
+                    .any(|(at, remedy)| at == file && *remedy == Remedy::Salvage),
+                "{what}: {found:?}"
+            );
+            let before = copy.files();
             let (saved, report) = rescue(&copy).unwrap();
+            // SAL-1.
+            assert_eq!(copy.files(), before, "{what}");
             check(&saved, &report, &truth, &what);
             if *name == "first page zeroed" {
                 assert!(report.is_whole(), "{what}: {report:?}");
@@ -281,6 +313,38 @@ fn a_checkpoint_saves_the_state_of_a_log_that_is_gone() {
         "{report:?}"
     );
     assert!(!saved.view().is_empty());
+}
+
+#[test]
+fn a_log_that_was_emptied_or_is_older_than_its_checkpoint_is_noticed() {
+    let disk = store();
+    let older = disk.files();
+    let memory = on_disk(&disk, options(HOUR), false).unwrap();
+    put(&memory, "late", "behind the copy");
+    cover(&memory);
+    drop(memory);
+    assert!(
+        named(&disk, "whole")
+            .iter()
+            .all(|(_, remedy)| *remedy == Remedy::Nothing)
+    );
+    // Everything but the checkpoint is what it was before.
+    for (name, content) in older.iter().filter(|(name, _)| !name.starts_with("checkpoint/")) {
+        disk.overwrite(name, |bytes| bytes.clone_from(content));
+    }
+    let found = named(&disk, "older");
+    assert!(
+        found
+            .iter()
+            .any(|(file, remedy)| file.starts_with("log/") && *remedy == Remedy::Salvage),
+        "{found:?}"
+    );
+    for lost in ["manifest", "format"] {
+        let copy = disk.copy();
+        copy.remove_file(lost);
+        let found = named(&copy, lost);
+        assert!(found.contains(&(lost.to_owned(), Remedy::Salvage)), "{found:?}");
+    }
 }
 
 #[test]
