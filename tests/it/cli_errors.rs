@@ -223,7 +223,7 @@ fn a_hint_promises_only_what_degraded_reading_can_do() {
             let error = folder.refused(5, arguments);
             let hint = error["hint"].as_str().unwrap();
             assert!(
-                hint.contains("a copy of this store") && !hint.contains("--degraded"),
+                hint.contains("treering salvage") && !hint.contains("--degraded"),
                 "{error}"
             );
         }

@@ -22,6 +22,7 @@ mod cli_pictures;
 mod cli_proof;
 #[cfg(feature = "cli")]
 mod cli_retention;
+mod cli_salvage;
 mod cli_schema;
 #[cfg(feature = "cli")]
 mod cli_store;

@@ -1,0 +1,133 @@
+//! `doctor` and `salvage`: each damage is named with a command, and that command gives a store that verifies.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::program::Folder;
+
+/// A store with ten objects and a snapshot.
+fn store() -> Folder {
+    let folder = Folder::with_store();
+    for number in 0..10 {
+        folder.put(&format!("o/{number}"), &format!("the text of number {number}"));
+    }
+    folder.json(&["snapshot", "good"]);
+    folder
+}
+
+fn change(store: &Path, file: &str, change: impl FnOnce(&mut Vec<u8>)) {
+    let mut bytes = fs::read(store.join(file)).unwrap();
+    change(&mut bytes);
+    fs::write(store.join(file), bytes).unwrap();
+}
+
+/// Runs the command that `doctor` names for damage; the folder of the new store, and its report.
+fn mended(folder: &Folder) -> (String, i32, Value) {
+    let doctor = folder.run(&["doctor", "--json"]);
+    assert_eq!(doctor.code, 5, "{doctor:?}");
+    let found = doctor.documents();
+    assert_eq!(found[0]["ok"], false);
+    let problems = found[0]["problems"].as_array().unwrap().clone();
+    let damage = problems
+        .iter()
+        .find(|problem| problem["severity"] == "damage")
+        .unwrap();
+    let command = damage["command"].as_str().unwrap();
+    let words: Vec<&str> = command.split(' ').skip(1).chain(["--json"]).collect();
+    let ran = folder.run(&words);
+    (words[2].to_owned(), ran.code, ran.documents()[0].clone())
+}
+
+type Damage = fn(&Path);
+
+#[test]
+fn the_command_that_doctor_names_saves_what_is_whole() {
+    let segment = "log/00000001.seg";
+    let damages: [(&str, Damage); 6] = [
+        ("bit", |store| {
+            change(store, "log/00000001.seg", |bytes| {
+                let text = b"the text of number 4";
+                let at = bytes.windows(text.len()).position(|found| found == text).unwrap();
+                bytes[at] ^= 1;
+            });
+        }),
+        ("cut", |store| {
+            change(store, "log/00000001.seg", |bytes| bytes.truncate(8_000));
+        }),
+        ("header", |store| {
+            change(store, "log/00000001.seg", |bytes| bytes[..4_096].fill(0));
+        }),
+        ("manifest", |store| {
+            fs::remove_file(store.join("manifest")).unwrap();
+        }),
+        ("format", |store| fs::remove_file(store.join("format")).unwrap()),
+        ("both", |store| {
+            fs::remove_file(store.join("manifest")).unwrap();
+            fs::remove_file(store.join("format")).unwrap();
+        }),
+    ];
+    for (name, damage) in damages {
+        let folder = store();
+        let root = folder.json(&["head"])["root"].clone();
+        damage(&folder.store());
+        let before = fs::read(folder.store().join(segment)).unwrap();
+        let (new, code, report) = mended(&folder);
+        assert_eq!(fs::read(folder.store().join(segment)).unwrap(), before, "{name}");
+        let verified = folder.json(&["verify", "--store", &new]);
+        assert_eq!(verified["ok"], true, "{name}");
+        let saved = folder.stream(&["list", "--store", &new]);
+        assert_eq!(saved.len() as u64, report["objects"].as_u64().unwrap(), "{name}");
+        match name {
+            "bit" => {
+                assert_eq!(code, 5, "{report}");
+                assert_eq!(saved.len(), 9, "{report}");
+                assert_eq!(report["lost"][0]["file"], segment);
+                assert_eq!(report["lost_references"][0], "snapshots/good");
+            }
+            "cut" => assert!(code == 5 && !saved.is_empty() && saved.len() < 10, "{report}"),
+            _ => {
+                assert_eq!(code, 0, "{name}: {report}");
+                assert_eq!(report["root"], root, "{name}");
+                assert_eq!(folder.stream(&["snapshots", "--store", &new]).len(), 1, "{name}");
+            }
+        }
+        // A second time there is something there.
+        folder.refused(1, &["salvage", folder.store().to_str().unwrap(), &new]);
+    }
+}
+
+#[test]
+fn nothing_is_left_where_nothing_can_be_had() {
+    let folder = store();
+    change(&folder.store(), "log/00000001.seg", Vec::clear);
+    let from = folder.store();
+    let to = from.with_extension("new");
+    folder.refused(5, &["salvage", from.to_str().unwrap(), to.to_str().unwrap()]);
+    assert!(!to.exists() && !to.with_extension("new.salvage").exists());
+    folder.refused(1, &["salvage", "nowhere", to.to_str().unwrap()]);
+    assert!(!to.exists());
+}
+
+#[test]
+fn doctor_names_what_is_no_damage() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = store();
+    assert_eq!(folder.json(&["doctor"])["problems"], serde_json::json!([]));
+    fs::set_permissions(folder.store(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::remove_file(folder.store().join("live")).unwrap();
+    let found = folder.json(&["doctor"]);
+    assert_eq!(found["ok"], true);
+    let told = |code: &str| {
+        let problems = found["problems"].as_array().unwrap().iter();
+        problems
+            .into_iter()
+            .find(|problem| problem["code"] == code)
+            .unwrap()
+            .clone()
+    };
+    let command = told("permissions")["command"].as_str().unwrap().to_owned();
+    assert!(command.starts_with("chmod 700 /"), "{command}");
+    assert_eq!(told("derived_damaged")["command"], Value::Null);
+}
