@@ -348,6 +348,37 @@ fn a_log_that_was_emptied_or_is_older_than_its_checkpoint_is_noticed() {
 }
 
 #[test]
+fn damage_below_a_checkpoint_costs_the_object_that_it_hit() {
+    let disk = store();
+    let memory = on_disk(&disk, options(HOUR), false).unwrap();
+    cover(&memory);
+    let all = memory.view().len();
+    drop(memory);
+    let text = b"old 31 old 31";
+    let files = disk.files();
+    let mut segments = files.iter().filter(|(name, _)| name.starts_with("log/"));
+    let (file, at) = segments
+        .find_map(|(file, bytes)| Some((file, bytes.windows(text.len()).position(|found| found == text)?)))
+        .unwrap();
+    disk.overwrite(file, |bytes| bytes[at] ^= 1);
+    for degraded in [false, true] {
+        let options = options(HOUR).read_only(true).degraded(degraded);
+        let memory = on_disk(&disk, options, false).unwrap();
+        let view = memory.view();
+        assert_eq!(view.len(), all);
+        for number in 0..9 {
+            let name = format!("old/{number}");
+            let found = view.get(&id(&name));
+            if number == 31 % 9 {
+                assert_eq!(found.err().unwrap().kind(), ErrorKind::Corrupt);
+            } else {
+                assert!(found.unwrap().unwrap().content().is_some(), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
 fn nothing_comes_of_nothing() {
     let disk = store();
     without_checkpoints(&disk);
