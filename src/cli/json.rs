@@ -186,6 +186,6 @@ pub(crate) fn verify_report(report: &VerifyReport) -> Value {
 pub(crate) fn findings(findings: &[Finding]) -> Value {
     findings
         .iter()
-        .map(|finding| json!({ "file": finding.file, "offset": finding.offset, "what": finding.what }))
+        .map(|finding| json!({ "kind": finding.kind.name(), "file": finding.file, "offset": finding.offset, "what": finding.what }))
         .collect()
 }

@@ -245,11 +245,12 @@ fn property(kind: &str) -> Value {
         "change" => one_of(&["added", "changed", "removed"]),
         "state" => one_of(&["kept", "thinned", "absent"]),
         "state_at" => object("the state that --at names", "seq:count root:digest objects:count"),
-        "findings" => list(object("", "file:text offset:count? what:text")),
+        "findings" => list(object("", "kind:damage file:text offset:count? what:text")),
         "problems" => list(object(
             "command is null where nothing has to be done",
             "severity:severity code:text file:text? offset:count? what:text command:text?",
         )),
+        "damage" => one_of(&["corrupt", "missing", "cut", "older", "foreign"]),
         "severity" => one_of(&["damage", "warning", "notice"]),
         "skipped" => list(object(
             "a file left out by --skip-bad",

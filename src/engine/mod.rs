@@ -73,7 +73,7 @@ pub use rollback::Reversing;
 pub use salvage::SalvageReport;
 pub use snapshot::{ReferenceInfo, SnapshotInfo};
 pub use stats::{Containment, KindSpace, Space, Stats};
-pub use verify::{Finding, VerifyDepth, VerifyReport};
+pub use verify::{Finding, FindingKind, VerifyDepth, VerifyReport};
 pub use view::{CommitInfo, Objects, View};
 pub use watch::HeadMoved;
 pub use writer::Writer;

@@ -18,7 +18,7 @@ use crate::store::{self, Salvaged};
 
 use super::memory::Memory;
 use super::options::{Options, Progress};
-use super::verify::{Finding, VerifyDepth, examine};
+use super::verify::{Finding, FindingKind, VerifyDepth, examine};
 
 /// Bytes that are written between two syncs.
 const SYNC_BYTES: u64 = 32 << 20;
@@ -135,7 +135,7 @@ pub(super) fn write(wreck: &Wreck, disk: &Arc<dyn Disk>, options: &Options) -> R
     // INVARIANT SLV-1.
     let verified = examine(disk, options, VerifyDepth::Full, None)?;
     match verified.damage.first() {
-        None => Ok(report(saved)),
+        None => Ok(report(wreck.disk(), saved)),
         Some(found) => Err(Error::internal(format!(
             "the salvaged store does not verify: {}",
             found.what
@@ -143,12 +143,13 @@ pub(super) fn write(wreck: &Wreck, disk: &Arc<dyn Disk>, options: &Options) -> R
     }
 }
 
-fn report(saved: Salvaged) -> SalvageReport {
+fn report(disk: &dyn Disk, saved: Salvaged) -> SalvageReport {
     let findings = |found: Vec<crate::log::Finding>| {
         let told = found
             .into_iter()
             .filter(|found| found.severity != Severity::Harmless);
         told.map(|found| Finding {
+            kind: FindingKind::of(disk, &found),
             file: found.file,
             offset: Some(found.offset),
             what: found.message,

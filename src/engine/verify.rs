@@ -11,9 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::digest::HashSuite;
-use crate::disk::{Disk, FileDisk};
+use crate::disk::{Access, Disk, FileDisk};
 use crate::error::{Error, Result};
-use crate::log::{Batch, CheckItem, Log, LogOptions, Mode, RecordKind, Severity};
+use crate::log::{self, Batch, CheckItem, Log, LogOptions, Mode, RecordKind, Severity};
 use crate::object::Object;
 use crate::store::{self, CommitEntry, LogId, Store};
 
@@ -30,9 +30,56 @@ pub enum VerifyDepth {
     Full,
 }
 
+/// In which way something is not as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FindingKind {
+    /// The bytes are not what was written, or are left over.
+    Corrupt,
+    /// The file is not there.
+    Missing,
+    /// The file ends before.
+    Cut,
+    /// The log is an older one than was there before.
+    Older,
+    /// The file is another store's, or has another file's name.
+    Foreign,
+}
+
+impl FindingKind {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Corrupt => "corrupt",
+            Self::Missing => "missing",
+            Self::Cut => "cut",
+            Self::Older => "older",
+            Self::Foreign => "foreign",
+        }
+    }
+
+    /// Looks at the file that a finding is about.
+    pub(super) fn of(disk: &dyn Disk, found: &log::Finding) -> Self {
+        let length = match disk.open(&found.file, Access::Read) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Self::Missing,
+            Err(_) => None,
+            Ok(file) => file.length().ok(),
+        };
+        if found.message == log::CUT_OFF || length.is_some_and(|length| length <= found.offset) {
+            Self::Cut
+        } else if found.message.contains(log::FOREIGN) {
+            Self::Foreign
+        } else {
+            Self::Corrupt
+        }
+    }
+}
+
 /// Something that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
+    /// In which way.
+    pub kind: FindingKind,
     /// The file, relative to the store.
     pub file: String,
     /// Where in the file.
@@ -129,6 +176,7 @@ pub(super) fn examine(
                     &mut report.derived
                 };
                 list.push(Finding {
+                    kind: FindingKind::of(&**disk, &found),
                     file: found.file,
                     offset: Some(found.offset),
                     what: found.message,
@@ -158,6 +206,7 @@ pub(super) fn examine(
                 // The files' damage stops the rebuild too; once said is enough.
                 if report.damage.is_empty() || !error.is_corruption() {
                     report.damage.push(Finding {
+                        kind: FindingKind::Corrupt,
                         file: "log".to_owned(),
                         offset: None,
                         what,
@@ -174,21 +223,22 @@ pub(super) fn examine(
 /// of is older, cut or emptied.
 fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut VerifyReport) -> Result<()> {
     let open = || Log::open(Arc::clone(disk), Mode::ReadOnly, LogOptions::default());
-    let log = match open() {
+    let known = match open() {
         Ok(log) => LogId::of(&log),
         // Its damage is in the report already.
         Err(error) if error.is_corruption() => return Ok(()),
         Err(error) => return Err(error),
     };
     let mut step = |_| options.check_stop();
-    for found in store::check_checkpoints(&**disk, log, &mut step)? {
+    for found in store::check_checkpoints(&**disk, known, &mut step)? {
         report.derived.push(Finding {
+            kind: FindingKind::of(&**disk, &found),
             file: found.file,
             offset: Some(found.offset),
             what: found.message,
         });
     }
-    let (newest, _) = store::open_newest(&**disk, log, options.map)?;
+    let (newest, _) = store::open_newest(&**disk, known, options.map)?;
     let Some(newest) = newest.filter(|_| report.damage.is_empty()) else {
         return Ok(());
     };
@@ -197,6 +247,7 @@ fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut Verif
             let message = error.message();
             let (file, offset) = place_in(message);
             report.damage.push(Finding {
+                kind: FindingKind::Older,
                 file,
                 offset,
                 what: format!("the log is older than a checkpoint of it: {message}"),
@@ -204,7 +255,7 @@ fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut Verif
             Ok(())
         }
         // Rewritten meanwhile.
-        Err(error) if error.code() == crate::log::REWRITTEN => Ok(()),
+        Err(error) if error.code() == log::REWRITTEN => Ok(()),
         other => other,
     }
 }

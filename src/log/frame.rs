@@ -26,6 +26,9 @@ pub const BODY_BYTES_MAX: usize = 64 << 20;
 pub(super) const IGNORABLE_KIND: u8 = 0x80;
 
 const MAGIC: &[u8; 4] = b"TRf1";
+/// What is said of a frame whose file ends before it does.
+pub const CUT_OFF: &str = "a frame is cut off";
+
 /// Flag of an object record that does not link its id.
 pub const UNLINKED: u8 = 4;
 
@@ -180,7 +183,7 @@ impl FrameHeader {
     pub(super) fn parse(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<Self, FrameError> {
         let header = bytes
             .first_chunk::<FRAME_HEADER_BYTES>()
-            .ok_or(FrameError::Invalid("a frame is cut off"))?;
+            .ok_or(FrameError::Invalid(CUT_OFF))?;
         let word =
             |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         if !header.starts_with(MAGIC) {
@@ -237,10 +240,10 @@ pub(super) fn parse_frame(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<
     let header = FrameHeader::parse(bytes, seed, offset)?;
     let frame = bytes
         .get(..header.framed_bytes())
-        .ok_or(FrameError::Invalid("a frame is cut off"))?;
+        .ok_or(FrameError::Invalid(CUT_OFF))?;
     let body = frame
         .get(header.body_range())
-        .ok_or(FrameError::Invalid("a frame is cut off"))?;
+        .ok_or(FrameError::Invalid(CUT_OFF))?;
     if !header.matches(body, seed, offset) {
         return Err(FrameError::Invalid("the checksum of a body does not match"));
     }

@@ -58,7 +58,7 @@ pub use batch::{Batch, BatchBuilder, HeadMark, Ignorable, Locator, Record};
 pub use check::{CheckItem, CheckSummary, Finding, Severity};
 pub use epoch::REWRITTEN;
 pub use format_file::{FORMAT, Format};
-pub use frame::{BODY_BYTES_MAX, LINK_BYTES, RecordKind, UNLINK_BYTES, UNLINKED};
+pub use frame::{BODY_BYTES_MAX, CUT_OFF, LINK_BYTES, RecordKind, UNLINK_BYTES, UNLINKED};
 pub use inspect::{
     Found, Frame, Frames, Inspection, Layout, Part, SegmentStanding, SegmentState, StoreFile, kind_name,
     link_parts, seal_parts, unlink_parts,
@@ -77,6 +77,9 @@ use crate::error::{Error, ErrorKind, Result};
 use live::{LIVE_NAME, Live};
 use manifest::{MANIFEST_NAME, MANIFEST_SEGMENTS_MAX, Manifest};
 use reader::{SegmentFile, Segments};
+
+/// What is said of a segment that another store or another segment has written.
+pub const FOREIGN: &str = "it belongs to another store or another place in the log";
 
 /// Name of the lock file.
 const LOCK_NAME: &str = "lock";

@@ -192,11 +192,7 @@ impl SegmentFile {
         })?;
         let segment = Self::with_file(file, unfinished, &name)?;
         if segment.header.instance != instance || segment.header.id != id {
-            return Err(super::damage(
-                &name,
-                0,
-                "it belongs to another store or another place in the log",
-            ));
+            return Err(super::damage(&name, 0, super::FOREIGN));
         }
         Ok(segment)
     }

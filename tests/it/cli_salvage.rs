@@ -73,6 +73,13 @@ fn the_command_that_doctor_names_saves_what_is_whole() {
         let root = folder.json(&["head"])["root"].clone();
         damage(&folder.store());
         let before = fs::read(folder.store().join(segment)).unwrap();
+        let verified = folder.run(&["verify", "--json"]).documents();
+        let kind = match name {
+            "bit" | "header" => "corrupt",
+            "cut" => "cut",
+            _ => "missing",
+        };
+        assert_eq!(verified[0]["damage"][0]["kind"], kind, "{name}: {verified:?}");
         let (new, code, report) = mended(&folder);
         assert_eq!(fs::read(folder.store().join(segment)).unwrap(), before, "{name}");
         let verified = folder.json(&["verify", "--store", &new]);
