@@ -17,7 +17,12 @@ use crate::{ErrorKind, Result};
 
 /// A store of several segments with a gap, something erased, snapshots, and a checkpoint somewhere in it.
 fn store() -> SimDisk {
-    let disk = SimDisk::new(3);
+    store_of(3)
+}
+
+/// The same with other random numbers: another store.
+fn store_of(seed: u64) -> SimDisk {
+    let disk = SimDisk::new(seed);
     let memory = on_disk(&disk, options(HOUR), true).unwrap();
     for number in 0..40 {
         put(
@@ -226,7 +231,7 @@ type Damage = (&'static str, Box<dyn Fn(&SimDisk, &str)>);
 
 #[test]
 fn files_that_are_lost_cut_emptied_zeroed_or_foreign() {
-    let (disk, other) = (store(), store());
+    let (disk, other) = (store(), store_of(4));
     let truth = truth(&on_disk(&disk, options(HOUR), false).unwrap());
     let segments: Vec<_> = disk
         .files()
