@@ -106,12 +106,13 @@ impl Log {
         }
     }
 
-    /// Opens every listed segment and maps the sealed ones: what is open stays readable when a rewrite unlinks it.
+    /// Opens every listed segment: what is open stays readable when a rewrite unlinks it. Sealed ones are mapped when they
+    /// are first read.
     pub(super) fn open_listed(&self) -> Result<()> {
         for entry in self.manifest.entries() {
             let segment = self.segment(entry.id)?;
-            if !entry.is_active() {
-                segment.seal(entry.length, self.options.map)?;
+            if !entry.is_active() && self.options.map {
+                segment.map_later(entry.length);
             }
         }
         Ok(())

@@ -172,6 +172,8 @@ pub(super) struct SegmentFile {
     /// Whether the file still had its unfinished name when it was opened.
     pub(super) unfinished: bool,
     mapped: OnceLock<Bytes>,
+    /// The sealed length, where it is to be mapped when it is first read.
+    to_map: OnceLock<u64>,
     /// By rising start, without overlap.
     spans: RwLock<Vec<Span>>,
 }
@@ -208,6 +210,7 @@ impl SegmentFile {
             file,
             unfinished,
             mapped: OnceLock::new(),
+            to_map: OnceLock::new(),
             spans: RwLock::default(),
         })
     }
@@ -242,6 +245,25 @@ impl SegmentFile {
 
     fn cannot_read(&self, error: io::Error) -> Error {
         Error::io(format!("cannot read {}", self.name()), error)
+    }
+
+    /// Lets the segment, which is sealed at `length`, be mapped when it is first read: opening a store is not to take longer
+    /// for every segment that it has.
+    pub(super) fn map_later(&self, length: u64) {
+        // Whoever came first said the same.
+        drop(self.to_map.set(length));
+    }
+
+    /// The bytes that count, if they are mapped.
+    fn mapped(&self) -> Option<&Bytes> {
+        if self.mapped.get().is_none()
+            && let Some(&length) = self.to_map.get()
+            && let Ok(Some(bytes)) = self.file.map(length)
+        {
+            // Without a map, every read goes to the file, and says what is wrong with it.
+            drop(self.mapped.set(Bytes::new(bytes)));
+        }
+        self.mapped.get()
     }
 
     /// Maps the bytes that count, once the segment is sealed at `length`, and lets go of buffers that hold the same.
@@ -355,7 +377,7 @@ impl SegmentFile {
 
     pub(super) fn read(&self, locator: Locator) -> Result<Record> {
         let offset = locator.offset();
-        if let Some(mapped) = self.mapped.get()
+        if let Some(mapped) = self.mapped()
             && offset < mapped.len() as u64
         {
             return self.record_in(mapped, 0, locator);
