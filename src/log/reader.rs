@@ -251,7 +251,7 @@ impl SegmentFile {
     /// for every segment that it has.
     pub(super) fn map_later(&self, length: u64) {
         // Whoever came first said the same.
-        drop(self.to_map.set(length));
+        let _ = self.to_map.set(length);
     }
 
     /// The bytes that count, if they are mapped.
