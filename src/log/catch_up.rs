@@ -377,6 +377,8 @@ impl Log {
                 None => number < self.visited || batch.commit == self.visited_commit,
             };
             if same {
+                // It is met again only where recovery, this handle's or another's, has written it since.
+                self.moved = number;
                 return Ok(());
             }
             let message = format!("batch {number}, which was read before it was durable, is gone");

@@ -253,9 +253,6 @@ impl Log {
         let head = self.head_mark(live, beyond.last().map(|scanned| scanned.batch.commit));
         let batches = self.poison_on_error(|log| log.write_recovered(group, head))?;
         for batch in batches {
-            if batch.number <= self.visited {
-                self.moved = batch.number;
-            }
             self.hand_out(batch, true, visit)?;
         }
         self.unproven.clear();

@@ -163,8 +163,8 @@ const MUTANTS: [Mutant; 29] = [
     ),
     mutant(
         "keep places that recovery has left",
-        "src/log/recover.rs",
-        ["self.moved = batch.number;", "self.moved = batch.number;", ""],
+        "src/log/catch_up.rs",
+        ["self.moved = number;", "self.moved = number;", ""],
         "engine::tests::moved",
     ),
     mutant(

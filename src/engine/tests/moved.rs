@@ -20,13 +20,20 @@ fn what_recovery_moved_after_it_was_read_is_not_collected() -> Result<()> {
     put(&memory, "b", "second");
     drop(memory);
     // After a start of the machine the last batch is read as unproven; the next writer puts it elsewhere.
-    let disk = disk.crash_image(CrashImage::Everything);
-    let memory = open(&disk, false)?;
-    assert_eq!(content(&memory.view(), "b").as_deref(), Some("second"));
-    memory.gc(&Retention::everything(), None)?;
-    for memory in [memory, open(&disk, false)?] {
+    let crashed = disk.crash_image(CrashImage::Everything);
+    crashed.remove_file("live");
+    for by_another in [false, true] {
+        let disk = crashed.crash_image(CrashImage::Everything);
+        let memory = open(&disk, false)?;
         assert_eq!(content(&memory.view(), "b").as_deref(), Some("second"));
-        assert!(memory.verify(VerifyDepth::Full)?.ok);
+        if by_another {
+            put(&open(&disk, false)?, "c", "third");
+        }
+        memory.gc(&Retention::everything(), None)?;
+        for memory in [memory, open(&disk, false)?] {
+            assert_eq!(content(&memory.view(), "b").as_deref(), Some("second"));
+            assert!(memory.verify(VerifyDepth::Full)?.ok);
+        }
     }
     Ok(())
 }
