@@ -145,7 +145,7 @@ fn every_verb_knows_its_own_name() {
             "ingest" | "get" | "remove" | "rollback" | "history" | "diff" | "prove" | "check-proof"
             | "contains" | "erase" => &["x"],
             "put" => &["x", "--kind", "k"],
-            "restore" => &["x", "y"],
+            "restore" | "salvage" => &["x", "y"],
             "completions" => &["bash"],
             _ => &[],
         };
