@@ -99,7 +99,7 @@ const MUTANTS: [Mutant; 29] = [
             "self.durable",
             "self.cursor.offset.max(self.durable)",
         ],
-        "log::",
+        CRASH,
     ),
     mutant(
         "skip the sync of the folder of a new file",
@@ -211,7 +211,7 @@ const MUTANTS: [Mutant; 29] = [
         "no check of a batch's number",
         "src/log/scan.rs",
         ["header.batch != number", "header.batch != number", "false"],
-        "log::",
+        "log::tests::layout",
     ),
     mutant(
         "trust `live` of another run of the machine",

@@ -89,3 +89,35 @@ fn a_rewrite_that_fails_half_way_leaves_a_handle_that_reads() -> Result<()> {
     assert!(failed > 5, "{failed}");
     Ok(())
 }
+
+#[test]
+fn a_read_that_fails_after_another_handles_rewrite_is_tried_again() -> Result<()> {
+    // WRI-3.
+    let mut failed = 0;
+    for read in 1..200 {
+        let disk = SimDisk::new(1);
+        let memory = open(&disk, true)?;
+        put(&memory, "a", "first");
+        put(&memory, "b", "second");
+        put(&open(&disk, false)?, "a", "third");
+        open(&disk, false)?.gc(&Retention::everything(), None)?;
+        disk.fail_read_at(disk.reads() + read, ReadFault::Device);
+        let refused = memory.put(note("c", "fourth"), Writer::new()).is_err();
+        if !disk.heal() {
+            break;
+        }
+        failed += u64::from(refused);
+        if refused {
+            put(&memory, "c", "fourth");
+        }
+        for memory in [memory, open(&disk, false)?] {
+            for (id, text) in [("a", "third"), ("b", "second"), ("c", "fourth")] {
+                let found = content(&memory.view(), id);
+                assert_eq!(found.as_deref(), Some(text), "read {read}: {id}");
+            }
+            assert!(memory.verify(VerifyDepth::Full)?.ok, "read {read}");
+        }
+    }
+    assert!(failed > 5, "{failed}");
+    Ok(())
+}

@@ -539,3 +539,37 @@ fn a_group_left_waiting_is_recovered_by_the_next_writer_and_known_again_by_its_o
     let (found, _) = read_all(&shared(&disk), Mode::ReadOnly, SMALL).unwrap();
     assert_eq!(found[1..], texts(4)[1..]);
 }
+
+#[test]
+fn of_groups_that_wait_for_one_sync_any_part_may_be_left() {
+    // LOG-2: the later ones do not say that the earlier ones were durable.
+    let disk = SimDisk::new(1);
+    disk.relax();
+    // One segment takes them all: whoever goes on in another one syncs first.
+    let options = LogOptions {
+        segment_bytes_min: 1 << 16,
+        ..SMALL
+    };
+    let first = batch(&text(1));
+    let created = Log::create(shared(&disk), HashAlgorithm::Blake3, first, mark(1), options);
+    let mut log = created.unwrap();
+    let lock = log.lock(NO_WAIT).unwrap();
+    log.prepare(&lock, &mut |_| Ok(())).unwrap();
+    for number in 2..=4 {
+        let group = vec![(batch(&text(number)), mark(number as u64))];
+        log.append(&lock, group, Durability::Later).unwrap();
+    }
+    let ledger = Ledger {
+        acked: 1,
+        submitted: 4,
+        ..ANY
+    };
+    let mut found = std::collections::BTreeSet::new();
+    for choice in (0..100).map(CrashImage::Sectors) {
+        let image = disk.crash_image(choice);
+        let count = verify_read(&image, ledger, &format!("{choice:?}"));
+        verify_whole(&image, choice, &format!("{choice:?}"));
+        found.insert(count);
+    }
+    assert!(found.len() > 2, "{found:?}");
+}

@@ -239,3 +239,39 @@ fn a_record_over_the_limit_is_refused_before_anything_is_written() {
     log.append(&lock, vec![(batch("batch 2"), mark(2))], Durability::Synced)
         .unwrap();
 }
+
+#[test]
+fn a_batch_with_a_frame_of_another_number_is_none() {
+    for number in [2, 7] {
+        let disk = SimDisk::new(5);
+        let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+        let log = create(&shared, SMALL);
+        let segment = log.segment(1).unwrap();
+        let after = batch::Continue {
+            segment: 1,
+            seed: segment.header.seed(),
+            start: log.cursor.offset,
+            synced_upto: log.cursor.offset,
+            last_batch: 1,
+            last_digest: log.cursor.digest,
+        };
+        let group = vec![(batch("batch 2"), mark(2).commit)];
+        let (bytes, _) = batch::encode_group(group, log.suite, after).unwrap();
+        let mut bytes = bytes.to_vec();
+        frame::finish_frame(&mut bytes, after.seed, after.start, number);
+        // Everything else is as it has to be: checksums, seal and digest.
+        let seal_at = bytes.len() - frame::framed_bytes(seal::SEAL_BYTES);
+        let (frames, sealing) = bytes.split_at_mut(seal_at);
+        let body = &mut sealing[frame::FRAME_HEADER_BYTES..][..seal::SEAL_BYTES];
+        let (seal, _) = seal::Seal::decode(body).unwrap();
+        body.copy_from_slice(&seal.encode(seal.digest(log.suite, frames)));
+        frame::finish_frame(sealing, after.seed, after.start + seal_at as u64, 2);
+        let start = after.start as usize;
+        disk.overwrite(&segment.name(), |content| {
+            content[start..start + bytes.len()].copy_from_slice(&bytes);
+        });
+        disk.remove_file("live");
+        let (texts, _) = read_all(&shared, Mode::ReadOnly, SMALL).unwrap();
+        assert_eq!(texts, expected(if number == 2 { 2 } else { 1 }));
+    }
+}
