@@ -23,13 +23,21 @@ use super::output::{Mode, Output};
 use super::revision;
 use crate::digest::HashAlgorithm;
 use crate::engine::{CommitInfo, Memory, Options, Revision, View, Writer};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The folder of a store that belongs to a project.
 pub(crate) const PROJECT_FOLDER: &str = ".treering";
 
 /// The names at the top of a store, for telling one from any other folder.
-const STORE_NAMES: [&str; 5] = ["format", "lock", "live", "manifest", "log"];
+const STORE_NAMES: [&str; 7] = [
+    "format",
+    "lock",
+    "live",
+    "manifest",
+    "log",
+    "checkpoint",
+    "compact.lock",
+];
 
 /// What a run works with: the options and the output.
 pub(crate) struct Context {
@@ -169,16 +177,28 @@ impl Context {
 
     /// Makes a store; there must be none.
     pub(crate) fn create(&mut self, path: &Path, hash: HashAlgorithm) -> Result<Memory> {
+        let exists = |hint: String| {
+            Error::invalid(format!("{} already is a store", shown(path)))
+                .with_code("store_exists")
+                .with_hint(hint)
+        };
+        match self.engine_options().read_only(true).open(path) {
+            Ok(_) => return Err(exists("it is ready to use: see treering head".to_owned())),
+            Err(why) if why.is_corruption() && looks_like_store(path) => {
+                let store = quoted(path);
+                return Err(exists(format!(
+                    "it is damaged: {why}; treering doctor --store {store} names what mends it"
+                )));
+            }
+            Err(why) if why.kind() == ErrorKind::UnsupportedFormat => {
+                return Err(exists(format!("it does not open: {why}")));
+            }
+            // Nothing is there yet, or what creating it fails for as well.
+            Err(_) => {}
+        }
         refuse_other_folder(path)?;
-        self.engine_options().hash(hash).create(path).map_err(|error| {
-            if error.code() != "store_exists" {
-                return explain(error, path);
-            }
-            match self.engine_options().read_only(true).open(path) {
-                Ok(_) => error.with_hint("it is ready to use: see treering head"),
-                Err(why) => error.with_hint(format!("it does not open: {why}; see treering verify")),
-            }
-        })
+        let created = self.engine_options().hash(hash).create(path);
+        created.map_err(|error| explain(error, path))
     }
 
     /// Gives every verb from now on this memory instead of opening the store anew.
@@ -300,6 +320,16 @@ pub(crate) fn explain(error: Error, path: &Path) -> Error {
         return error.with_hint(format!("did you mean --store {}?", shown(&inside)));
     }
     error.with_hint("make one with treering init, or name it with --store DIR or TREERING_STORE")
+}
+
+/// The path as a shell takes it.
+pub(crate) fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.into_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// A path in a message.

@@ -320,6 +320,27 @@ impl Disk for FileDisk {
         Ok(Some(Box::new(guard)))
     }
 
+    fn is_locked_by(&self, name: &str, process: u32) -> bool {
+        let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+        let file = self
+            .open_with(name, OFlags::RDONLY)
+            .and_then(|file| file.metadata());
+        let files = std::fs::read_dir(format!("/proc/{process}/fd"));
+        let (Ok(file), Ok(files)) = (file.map(identity), files) else {
+            // It has ended, is another user's, or the system does not say.
+            return false;
+        };
+        files.flatten().any(|entry| {
+            let is_open = std::fs::metadata(entry.path()).is_ok_and(|found| identity(found) == file);
+            let number = entry.file_name();
+            let about = format!("/proc/{process}/fdinfo/{}", number.to_string_lossy());
+            // That a process has the file open does not say that it holds the lock.
+            is_open
+                && std::fs::read_to_string(about)
+                    .is_ok_and(|about| about.lines().any(|line| line.starts_with("lock:")))
+        })
+    }
+
     fn announce_waiting(&self, name: &str) {
         let mut note = [0; 8];
         // A note that cannot be left costs fairness and nothing else.

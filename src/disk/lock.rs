@@ -15,6 +15,9 @@ use crate::error::{Error, ErrorKind, Result};
 /// Bytes of the holder's text in a lock file.
 pub(super) const HOLDER_BYTES: usize = 256;
 
+/// What stands in front of the number of a process in a lock file.
+const HOLDER_PREFIX: &str = "process ";
+
 /// How long a writer that others wait for stays away: about as long as they pause.
 const LET_OTHERS_TRY: Duration = Duration::from_micros(800);
 
@@ -56,8 +59,8 @@ pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dy
     }
 }
 
-/// What the holder of a lock wrote into it; `None` if nothing readable is there. For messages only: the number of
-/// a process says nothing once that process has ended.
+/// The process that holds a lock, as it named itself in the file; `None` if it did not, or if the name there is that of one
+/// that does not hold it any more, as far as can be told. For messages only.
 pub fn lock_holder(disk: &dyn Disk, name: &str) -> Option<String> {
     let file = disk.open(name, Access::Read).ok()?;
     let mut bytes = [0; HOLDER_BYTES];
@@ -67,7 +70,9 @@ pub fn lock_holder(disk: &dyn Disk, name: &str) -> Option<String> {
         .chars()
         .filter(|c| !c.is_control())
         .collect();
-    (!text.is_empty()).then_some(text)
+    let process = text.strip_prefix(HOLDER_PREFIX)?.split(' ').next()?;
+    let is_holder = disk.is_locked_by(name, process.parse().ok()?);
+    is_holder.then_some(text)
 }
 
 fn busy(disk: &dyn Disk, name: &str, waited: Duration) -> Error {
@@ -101,7 +106,7 @@ fn holder_text(process: u32) -> String {
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
-    let mut text = format!("process {process} ({program})");
+    let mut text = format!("{HOLDER_PREFIX}{process} ({program})");
     while text.len() > HOLDER_BYTES {
         text.pop();
     }

@@ -79,6 +79,12 @@ pub trait Disk: Send + Sync {
     /// is written into it for messages only. The lock ends with the guard, or with the process.
     fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn LockGuard>>>;
 
+    /// Whether a process holds the lock, as far as can be told from here.
+    fn is_locked_by(&self, name: &str, process: u32) -> bool {
+        let _ = name;
+        process == self.process()
+    }
+
     /// Leaves a note for the holder of the lock that somebody waits for it. A disk may have no place for notes.
     fn announce_waiting(&self, name: &str) {
         let _ = name;

@@ -173,8 +173,8 @@ fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut Vec<Proble
 fn look_at_lock(disk: &FileDisk, problems: &mut Vec<Problem>) {
     if disk.is_locked("lock") {
         let holder = lock_holder(disk, "lock");
-        let holder = holder.unwrap_or_else(|| "a process that does not say which".to_owned());
-        let what = format!("another process is writing: {holder}; it lets go when it is done, or ends");
+        let holder = holder.unwrap_or_else(|| "another process".to_owned());
+        let what = format!("{holder} is writing; it lets go when it is done, or ends");
         problems.push(plain(ProblemSeverity::Notice, "locked", &what, Remedy::Wait));
     }
 }

@@ -4,12 +4,15 @@
 //! L5. Reads only.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest, Root, to_hex};
+use crate::disk::{Disk, FileDisk};
 use crate::error::{Error, Result};
-use crate::log::{Locator, RecordKind};
+use crate::log::{Locator, Log, LogOptions, Mode, RecordKind};
 use crate::object::{Id, Object};
+use crate::store::{self, LogId};
 use crate::trie::{Entry, NodeKind};
 
 use super::memory::Memory;
@@ -29,6 +32,22 @@ pub struct Place {
     pub bytes: u64,
     /// The batch it was written in.
     pub batch: u64,
+}
+
+/// A checkpoint, as its header tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CheckpointInfo {
+    /// Its file, relative to the store.
+    pub file: String,
+    /// The length of the file.
+    pub bytes: u64,
+    /// The last batch of the log that it covers; `None` if the header cannot be read.
+    pub batch: Option<u64>,
+    /// How many commits it holds; `None` if the header cannot be read.
+    pub commits: Option<u64>,
+    /// Why opening the store does not read it, if it does not.
+    pub unusable: Option<String>,
 }
 
 /// One thing that digits may stand for.
@@ -51,6 +70,26 @@ pub enum Meaning {
 const NODE_LEVELS: usize = 3;
 
 impl Memory {
+    /// The checkpoints of the store in the folder `path`, the newest first, also of one that does not open. Opening reads the
+    /// first that can be used.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such folder; `Io` if it cannot be listed.
+    pub fn checkpoints_in(path: impl AsRef<Path>) -> Result<Vec<CheckpointInfo>> {
+        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
+        // Of a log that does not open nothing is known to compare with.
+        let log = Log::open(Arc::clone(&disk), Mode::ReadOnly, LogOptions::default()).ok();
+        let found = store::checkpoint_standings(&*disk, log.as_ref().map(LogId::of))?;
+        let told = found.into_iter().map(|found| CheckpointInfo {
+            file: found.file.name,
+            bytes: found.file.bytes,
+            batch: found.covers.map(|(position, _)| position.batch),
+            commits: found.covers.map(|(_, commits)| commits),
+            unusable: found.unusable,
+        });
+        Ok(told.collect())
+    }
+
     /// Where the bytes of a version are: its record, and that of its content if it is one of its own.
     ///
     /// # Errors

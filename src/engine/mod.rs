@@ -62,7 +62,7 @@ pub use draft::{Draft, Staged};
 pub use erase::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
 pub use gc::GcReport;
 pub use history::{Change, ChangeKind, Commits, HistoryEntry};
-pub use inspect::{Meaning, Place};
+pub use inspect::{CheckpointInfo, Meaning, Place};
 pub use memory::Memory;
 pub use options::{Clock, Durability, Options, Progress, ProgressListener, SystemClock};
 pub use policy::{Limits, Verdict, WritePolicy};

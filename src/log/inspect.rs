@@ -137,19 +137,21 @@ impl Inspection {
     /// # Errors
     /// `Io` if a folder cannot be listed.
     pub fn files(&self) -> Result<Vec<(String, u64)>> {
+        let listed = self.disk.list("");
+        let names = listed.map_err(|error| Error::io("listing the files of the store", error))?;
         let mut files = Vec::new();
-        for folder in ["", LOG_FOLDER] {
-            let names = match self.disk.list(folder) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                names => names.map_err(|error| Error::io("listing the files of the store", error))?,
-            };
-            for name in names {
-                let path = if folder.is_empty() {
-                    name
-                } else {
-                    format!("{folder}/{name}")
-                };
-                if let Some(length) = self.open(&path)?.and_then(|file| file.length().ok()) {
+        for name in names {
+            // What can be listed is a folder; there are none within these.
+            let inside = self.disk.list(&name).unwrap_or_default();
+            let inside = inside.into_iter().map(|file| format!("{name}/{file}"));
+            for path in std::iter::once(name.clone()).chain(inside) {
+                // A pipe, or what others made in here, has no length.
+                if let Some(length) = self
+                    .disk
+                    .open(&path, Access::Read)
+                    .ok()
+                    .and_then(|file| file.length().ok())
+                {
                     files.push((path, length));
                 }
             }
@@ -169,8 +171,6 @@ impl Inspection {
             {
                 Ok(None)
             }
-            // Not every system has a kind of its own for what is no plain file.
-            Err(error) if name == LOG_FOLDER && error.kind() != io::ErrorKind::PermissionDenied => Ok(None),
             Err(error) => Err(Error::io(format!("cannot open {name}"), error)),
         }
     }

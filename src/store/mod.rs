@@ -43,6 +43,7 @@ use catalog::Catalog;
 use checkpoint::Checkpoint;
 pub(crate) use checkpoint::{
     LogId, check as check_checkpoints, open_newest, remove_all as remove_checkpoints,
+    standings as checkpoint_standings,
 };
 pub use commits::ChangeCounts;
 pub(crate) use commits::{CommitEntry, Gap, lane_of};

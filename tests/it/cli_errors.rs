@@ -126,9 +126,12 @@ fn a_held_lock_is_busy_for_writers_and_nothing_for_readers() {
         println!("skipped: there is no flock program here");
         return;
     };
-    assert_eq!(
-        folder.refused(3, &["put", "b", "--kind", "k", "--wait", "50ms"])["code"],
-        "busy"
+    let refused = folder.refused(3, &["put", "b", "--kind", "k", "--wait", "50ms"]);
+    assert_eq!(refused["code"], "busy");
+    let message = text(&refused["message"]);
+    assert!(
+        message.contains("written by another process;"),
+        "the file names one that has ended: {message}"
     );
     assert_eq!(folder.refused(3, &["--wait", "0", "undo"])["code"], "busy");
     assert_eq!(folder.json(&["get", "a"])["content"], "x");

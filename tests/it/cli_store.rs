@@ -25,6 +25,72 @@ fn init_makes_a_store_once() {
     assert!(folder.path("other/place/format").exists());
 }
 
+/// A store that everything which makes files has passed over: writers, a checkpoint, a collection, an erasure.
+fn store_with_all_its_files() -> Folder {
+    let folder = Folder::with_store();
+    let line = |number| {
+        format!(
+            "{{\"id\":\"o/{number}\",\"kind\":\"k\",\"content\":\"{}\"}}\n",
+            "x".repeat(3_000)
+        )
+    };
+    let lines: String = (0..400).map(line).collect();
+    assert_eq!(folder.feed(&["put", "--jsonl", "-"], lines).code, 0);
+    folder.json(&["gc"]);
+    folder.json(&["erase", "o/1", "--yes"]);
+    assert!(folder.store().join("checkpoint").is_dir() && folder.store().join("compact.lock").exists());
+    folder
+}
+
+#[test]
+fn init_knows_a_store_whatever_files_it_has_and_whatever_is_wrong_with_it() {
+    let folder = store_with_all_its_files();
+    let hint = |refused: &serde_json::Value| {
+        assert_eq!(refused["code"], "store_exists", "{refused}");
+        text(&refused["hint"])
+    };
+    assert!(hint(&folder.refused(1, &["init"])).contains("treering head"));
+    folder.write(".treering/.DS_Store", "");
+    assert!(hint(&folder.refused(1, &["init"])).contains("treering head"));
+    for file in ["manifest", "format"] {
+        fs::remove_file(folder.store().join(file)).unwrap();
+        let before = bytes_below(&folder.store());
+        let hint = hint(&folder.refused(1, &["init"]));
+        assert!(
+            hint.contains("treering doctor --store") && hint.contains(file),
+            "{hint}"
+        );
+        assert_eq!(bytes_below(&folder.store()), before);
+    }
+}
+
+#[test]
+fn the_shell_lists_every_file_and_every_checkpoint() {
+    let folder = store_with_all_its_files();
+    let listed = folder.stream(&["debug", "-c", "files"]);
+    let bytes: u64 = listed.iter().map(|file| file["bytes"].as_u64().unwrap()).sum();
+    let on_disk: usize = bytes_below(&folder.store())
+        .iter()
+        .map(|(_, bytes)| bytes.len())
+        .sum();
+    assert_eq!(bytes, on_disk as u64, "{listed:?}");
+    let checkpoints = || folder.stream(&["debug", "-c", "checkpoints"]);
+    let found = checkpoints();
+    assert_eq!(found[0]["commits"], 3, "{found:?}");
+    assert_eq!(found[0]["state"], "read by who opens the store");
+    let file = folder.store().join(text(&found[0]["checkpoint"]));
+    let mut damaged = fs::read(&file).unwrap();
+    damaged[20] ^= 1;
+    fs::write(&file, damaged).unwrap();
+    let found = checkpoints();
+    assert!(
+        found[0]["commits"].is_null() && text(&found[0]["state"]).contains("damaged"),
+        "{found:?}"
+    );
+    fs::remove_dir_all(folder.store().join("checkpoint")).unwrap();
+    assert!(checkpoints().is_empty());
+}
+
 #[test]
 fn help_of_a_verb_does_not_run_it() {
     let folder = Folder::new();

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::cli::context::{Context, explain, shown};
+use crate::cli::context::{Context, explain, quoted, shown};
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{self, counted};
 use crate::cli::json;
@@ -170,16 +170,6 @@ fn salvaged(path: &Path) -> std::path::PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-salvaged");
     name.into()
-}
-
-/// The path as a shell takes it.
-fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.into_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 fn of_no_store(error: Error, path: &Path) -> Error {

@@ -22,6 +22,7 @@ use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{self, counted};
 use crate::cli::output::{Meaning, Output};
 use crate::disk::FileDisk;
+use crate::engine::Memory;
 use crate::error::{Error, Result};
 use crate::log::{self, Inspection, Layout, SegmentStanding, StoreFile};
 use crate::object::Id;
@@ -92,8 +93,10 @@ pub(super) const COMMANDS: &[Command] = &[
         layout(shell, StoreFile::Live)
     })
     .examples(&[("live", "how far the log is durable, as the last writer left it")]),
-    Command::own("checkpoints", "", "The checkpoints of the store", checkpoints)
-        .examples(&[("checkpoints", "whether there are any")]),
+    Command::own("checkpoints", "", "The checkpoints of the store", checkpoints).examples(&[(
+        "checkpoints",
+        "how far each covers the log, and which one is read",
+    )]),
     Command::own(
         "recovery",
         "",
@@ -260,12 +263,27 @@ fn batches(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     Ok(DONE)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "every command has this form")]
 fn checkpoints(shell: &mut Shell<'_>, _: &Arguments) -> Done {
+    let found = Memory::checkpoints_in(&shell.path)?;
     let output = &mut shell.context.output;
-    output.note(
-        "checkpoints",
-        "format 1 has no checkpoints: opening a store reads its log",
-    );
+    let mut table = Rows::new(&["checkpoint", "bytes", "up to batch", "commits", "state"]);
+    let mut is_read = false;
+    for checkpoint in found {
+        let state = match &checkpoint.unusable {
+            Some(why) => marked(Meaning::Changed, human::one_line(why)),
+            None if is_read => text("kept for the case that the newer one is damaged"),
+            None => text("read by who opens the store"),
+        };
+        is_read |= checkpoint.unusable.is_none();
+        let fields = vec![
+            name(&checkpoint.file),
+            bytes(checkpoint.bytes),
+            checkpoint.batch.map_or_else(absent, count),
+            checkpoint.commits.map_or_else(absent, count),
+            state,
+        ];
+        table.row(output, fields)?;
+    }
+    table.finish(output)?;
     Ok(DONE)
 }

@@ -14,6 +14,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::log::{Finding, Severity};
 use crate::trie::{Saver, Trie};
 
+/// What is said of a file without its final name.
+pub(super) const UNFINISHED: &str = "an unfinished checkpoint, left by a crash or still being written";
+
 /// Verifies every checkpoint of a store, and names what is left over.
 ///
 /// # Errors
@@ -22,8 +25,7 @@ pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) ->
     let mut findings = Vec::new();
     for file in list(disk)? {
         if !file.is_finished {
-            let message = "an unfinished checkpoint, left by a crash or still being written";
-            findings.push(finding(Severity::Harmless, &file.name, 0, message));
+            findings.push(finding(Severity::Harmless, &file.name, 0, UNFINISHED));
             continue;
         }
         match Checkpoint::open(disk, &file.name, true) {

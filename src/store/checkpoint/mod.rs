@@ -30,7 +30,7 @@ use std::io;
 use crate::digest::HashAlgorithm;
 use crate::disk::{Access, Disk};
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::{Finding, Severity};
+use crate::log::{Finding, Position, Severity};
 use crate::trie::NODE_DAMAGED;
 
 pub(crate) use check::check;
@@ -109,6 +109,46 @@ pub(crate) fn list(disk: &dyn Disk) -> Result<Vec<CheckpointFile>> {
     }
     files.sort_by_key(|file| file.number);
     Ok(files)
+}
+
+/// What the header of a checkpoint says, or why it cannot be used.
+pub(crate) struct Standing {
+    pub(crate) file: CheckpointFile,
+    /// How far it covers the log, and how many commits of it it holds; `None` if the header cannot be read.
+    pub(crate) covers: Option<(Position, u64)>,
+    /// Why nobody reads it.
+    pub(crate) unusable: Option<String>,
+}
+
+/// Looks at the header of every checkpoint, the newest first. `log` is the log that one is to be of, if it can be told.
+///
+/// # Errors
+/// `Io` if the folder cannot be listed.
+pub(crate) fn standings(disk: &dyn Disk, log: Option<LogId>) -> Result<Vec<Standing>> {
+    let look = |file: CheckpointFile| {
+        if !file.is_finished {
+            let unusable = Some(check::UNFINISHED.to_owned());
+            return Standing {
+                file,
+                covers: None,
+                unusable,
+            };
+        }
+        let (covers, unusable) = match Checkpoint::open(disk, &file.name, false) {
+            Ok(found) => {
+                let other = log.and_then(|log| check::other_log(&found, log));
+                let covers = (found.position(), found.commits().len());
+                (Some(covers), other.map(|finding| finding.message))
+            }
+            Err(error) => (None, Some(error.message().to_owned())),
+        };
+        Standing {
+            file,
+            covers,
+            unusable,
+        }
+    };
+    Ok(list(disk)?.into_iter().rev().map(look).collect())
 }
 
 fn next_number(files: &[CheckpointFile]) -> Result<u64> {
