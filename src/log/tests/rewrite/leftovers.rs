@@ -1,0 +1,267 @@
+//! What a rewrite that was cut off leaves behind, and who removes it; old and new files in each other's place.
+
+use super::*;
+use crate::testing::sim_disk::Fault;
+
+#[test]
+fn a_rewrite_that_was_cut_off_before_its_manifest_is_a_leftover_for_readers_checks_and_the_next_rewrite() {
+    let (disk, mut log) = store();
+    rewrite_all(&mut log).unwrap();
+    // The second one has more batches than the first left, and no more than it replaces.
+    let mut rewrite = begin(&mut log).unwrap();
+    for number in 1..=80 {
+        let text = format!("batch {number} again");
+        rewrite.push(batch(&text), mark(BATCHES as u64).commit).unwrap();
+    }
+    let rewritten = rewrite.finish().unwrap();
+    let lock = at_end(&mut log).unwrap();
+    let seen = segments(&disk).len();
+    let crashed = disk.clone();
+    disk.observe(Arc::new(move |now| {
+        if now.files().keys().any(|name| name == "manifest.tmp") {
+            crashed.observe_no_more();
+            crashed.crash_at(crashed.calls() + 1);
+        }
+    }));
+    log.publish(&lock, rewritten).unwrap_err();
+    drop((lock, log));
+    let left = disk.crash_image(CrashImage::Everything);
+    assert!(segments(&left).len() > seen, "{:?}", segments(&left));
+    let before = texts(&left);
+    assert_eq!(before.len(), BATCHES / 2 + 1);
+    let found = findings(&left);
+    assert!(found.len() > 2);
+    assert!(
+        found.iter().all(|(severity, _)| *severity == Severity::Harmless),
+        "{found:?}"
+    );
+    left.put_file("log/rewrite-1.tmp", vec![7; 9000]);
+    let mut log = Log::open(shared(&left), Mode::ReadWrite, SMALL).unwrap();
+    rewrite_all(&mut log).unwrap();
+    assert_eq!((texts(&left).len(), log.epoch()), (before.len() / 2 + 1, 2));
+    assert_eq!(findings(&left), []);
+}
+
+#[test]
+fn a_full_disk_leaves_no_file_of_a_rewrite_and_the_log_as_it_was() {
+    let (disk, mut log) = store();
+    // What begins the rewrite is not what fails here.
+    let calls = {
+        let copy = disk.copy();
+        let mut log = Log::open(shared(&copy), Mode::ReadWrite, SMALL).unwrap();
+        let mut rewrite = begin(&mut log).unwrap();
+        let first = copy.calls();
+        fill(&log, &mut rewrite).unwrap();
+        rewrite.finish().unwrap();
+        copy.calls() - first
+    };
+    assert!(calls > 5);
+    log.catch_up(&mut |_| Ok(())).unwrap();
+    for fault in [Fault::Full, Fault::Device, Fault::ShortWrite] {
+        let mut failed = 0;
+        for call in 1..=calls {
+            let disk = disk.copy();
+            let mut log = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
+            let mut rewrite = begin(&mut log).unwrap();
+            disk.fail_at(disk.calls() + call, fault);
+            let filled = fill(&log, &mut rewrite);
+            if filled.is_err() {
+                let poisoned = rewrite.push(batch("more"), mark(1).commit).unwrap_err();
+                assert_eq!(poisoned.kind(), ErrorKind::Poisoned);
+            }
+            let finished = filled.and_then(|_| rewrite.finish().map(|_| ()));
+            let Err(error) = finished else { continue };
+            failed += 1;
+            assert_eq!(error.kind(), ErrorKind::Io, "{fault:?} at {call}");
+            assert_eq!(texts(&disk), expected(BATCHES));
+            let left: Vec<_> = segments(&disk)
+                .into_iter()
+                .filter(|name| name.contains("rewrite"))
+                .collect();
+            assert_eq!(left, [""; 0], "RWR-4: {fault:?} at {call}");
+            append(&mut log, &["goes on"]).unwrap();
+        }
+        assert!(failed > 4, "{failed}");
+    }
+}
+
+#[test]
+fn what_crashes_left_is_named_harmless_and_removed_by_the_next_writer() {
+    let (disk, mut log) = store();
+    let old = disk.files();
+    rewrite_all(&mut log).unwrap();
+    append(&mut log, &["behind"]).unwrap();
+    drop(log);
+    let before = texts(&disk);
+    // As if the machine had stopped before the old segments were gone; one of them ends in a torn batch whose seal has
+    // a number that the log did not come to.
+    for (name, content) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
+        disk.put_file(name, content.clone());
+    }
+    let torn = torn_tail(&disk);
+    disk.put_file("log/00000002.seg", torn);
+    disk.put_file("log/00000077.seg.tmp", vec![7; 5000]);
+    disk.put_file("log/rewrite-3.tmp", vec![7; 5000]);
+    disk.put_file("log/notes.txt", vec![7; 10]);
+    assert_eq!(texts(&disk), before);
+    let found = findings(&disk);
+    assert_eq!(
+        found.len(),
+        segments(&disk).len() - manifest_of(&disk).entries().count()
+    );
+    assert!(
+        found.iter().all(|(severity, _)| *severity == Severity::Harmless),
+        "{found:?}"
+    );
+    let mut log = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
+    append(&mut log, &["after"]).unwrap();
+    let listed = manifest_of(&disk).entries().count();
+    let left = findings(&disk);
+    assert_eq!(left, [(Severity::Harmless, "log/notes.txt".to_owned())]);
+    assert_eq!(segments(&disk).len(), listed + 1);
+    let lost = disk.crash_image(CrashImage::Nothing);
+    assert_eq!(segments(&lost), segments(&disk), "the names are gone for good");
+}
+
+fn manifest_of(disk: &SimDisk) -> Manifest {
+    Manifest::decode(&disk.files()["manifest"]).unwrap()
+}
+
+/// Segment 2 as it was, with a whole batch of number 10,000 behind its end.
+fn torn_tail(disk: &SimDisk) -> Vec<u8> {
+    let mut bytes = disk.files()["log/00000002.seg"].clone();
+    let end = bytes.iter().rposition(|byte| *byte != 0).unwrap() as u64 + 1;
+    let start = end.next_multiple_of(16);
+    let header = segment::SegmentHeader::decode(&bytes).unwrap();
+    let after = batch::Continue {
+        segment: 2,
+        seed: header.seed(),
+        start,
+        synced_upto: start,
+        last_batch: 9_999,
+        last_digest: [0; 32],
+    };
+    let group = vec![(batch("torn"), mark(1).commit)];
+    let (torn, _) = batch::encode_group(group, HashSuite::new(HashAlgorithm::Blake3), after).unwrap();
+    bytes.truncate(start as usize);
+    bytes.extend_from_slice(&torn);
+    bytes
+}
+
+#[test]
+fn lef_2_a_rewrite_under_way_keeps_its_files_whoever_writes() {
+    let (disk, mut log) = store();
+    let mut rewrite = begin(&mut log).unwrap();
+    fill(&log, &mut rewrite).unwrap();
+    let mut other = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
+    append(&mut other, &["meanwhile"]).unwrap();
+    assert!(segments(&disk).contains(&"log/rewrite-1.tmp".to_owned()));
+    let rewritten = rewrite.finish().unwrap();
+    let lock = at_end(&mut log).unwrap();
+    log.publish(&lock, rewritten).unwrap();
+    assert_eq!(texts(&disk).last().unwrap(), "meanwhile");
+}
+
+#[test]
+fn lef_1_a_segment_with_newer_batches_is_damage_and_stays() {
+    let (disk, mut log) = store();
+    rewrite_all(&mut log).unwrap();
+    let old_manifest = disk.files()["manifest"].clone();
+    let live = disk.files()["live"].clone();
+    while manifest_of(&disk).sealed().len() < 5 {
+        append(&mut log, &["newer"]).unwrap();
+    }
+    for keep_live in [true, false] {
+        let disk = disk.copy();
+        disk.put_file("manifest", old_manifest.clone());
+        disk.put_file("live", live.clone());
+        if !keep_live {
+            disk.remove_file("live");
+        }
+        let before = disk.files();
+        let mut log = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
+        let refused = append(&mut log, &["on"]).unwrap_err();
+        assert!(refused.is_corruption(), "{refused:?}");
+        assert_eq!(disk.files(), before);
+        assert!(
+            findings(&disk)
+                .iter()
+                .any(|(severity, _)| *severity == Severity::Damage)
+        );
+    }
+}
+
+#[test]
+fn old_and_new_files_in_each_others_place_are_damage() {
+    let (disk, mut log) = store();
+    let old = disk.files();
+    rewrite_all(&mut log).unwrap();
+    append(&mut log, &["behind"]).unwrap();
+    drop(log);
+    let new = disk.files();
+    let entries: Vec<u64> = manifest_of(&disk).entries().map(|entry| entry.id).collect();
+    let refuses = |disk: &SimDisk, name: &str, what: &str| {
+        for mode in [Mode::ReadOnly, Mode::ReadWrite] {
+            let refused = read_all(&shared(disk), mode, SMALL).unwrap_err();
+            assert!(refused.is_corruption(), "{what}: {refused:?}");
+            assert!(refused.message().contains(name), "{what}: {refused}");
+        }
+        let before = disk.files();
+        let mut log = Log::open(shared(disk), Mode::ReadWrite, SMALL).unwrap();
+        assert!(append(&mut log, &["on"]).unwrap_err().is_corruption(), "{what}");
+        assert_eq!(disk.files(), before, "{what}: nothing was changed");
+        assert!(
+            findings(disk)
+                .iter()
+                .any(|(severity, _)| *severity == Severity::Damage),
+            "{what}"
+        );
+    };
+    // An old segment under the name of a new one.
+    for id in &entries {
+        let changed = disk.copy();
+        changed.put_file(&segment_name(*id), old["log/00000001.seg"].clone());
+        refuses(&changed, &segment_name(*id), "an old segment");
+    }
+    // Two new ones swapped.
+    let changed = disk.copy();
+    let (first, second) = (segment_name(entries[0]), segment_name(entries[1]));
+    changed.put_file(&first, new[&second].clone());
+    changed.put_file(&second, new[&first].clone());
+    refuses(&changed, &first, "two new segments swapped");
+    // The manifest of before, with the new segments.
+    for keep_live in [true, false] {
+        let changed = disk.copy();
+        changed.put_file("manifest", old["manifest"].clone());
+        if !keep_live {
+            changed.remove_file("live");
+        }
+        let what = if keep_live { "manifest" } else { "log/0000000" };
+        refuses(&changed, what, "an old manifest");
+        // Also if the old segments are there again.
+        for (name, content) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
+            changed.put_file(name, content.clone());
+        }
+        refuses(&changed, "manifest", "an old manifest and all segments");
+    }
+    // An older `live` is as good as none.
+    let changed = disk.copy();
+    changed.put_file("live", old["live"].clone());
+    assert_eq!(texts(&changed), texts(&disk));
+    let mut log = Log::open(shared(&changed), Mode::ReadWrite, SMALL).unwrap();
+    append(&mut log, &["on"]).unwrap();
+    assert_eq!(texts(&changed).last().unwrap(), "on");
+    // One that names a segment which was dropped, with more than the rewrite took over, is not.
+    let changed = disk.copy();
+    changed.overwrite("live", |bytes| {
+        bytes[56..64].copy_from_slice(&1_u64.to_le_bytes());
+        bytes[72..80].copy_from_slice(&(BATCHES as u64 + 1).to_le_bytes());
+        let checksum = crc32c::crc32c(&bytes[..252]).to_le_bytes();
+        bytes[252..].copy_from_slice(&checksum);
+    });
+    let refused = read_all(&shared(&changed), Mode::ReadOnly, SMALL).unwrap_err();
+    assert!(
+        refused.is_corruption() && refused.message().contains("manifest"),
+        "{refused}"
+    );
+}
