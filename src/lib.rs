@@ -15,6 +15,7 @@ pub mod object;
 pub(crate) mod store;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub(crate) mod threads;
 pub mod trie;
 
 // The examples of the README are compiled and run.

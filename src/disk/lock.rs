@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::{Access, Disk, read_full};
 use crate::error::{Error, ErrorKind, Result};
+use crate::threads::sleep;
 
 /// Bytes of the holder's text in a lock file.
 pub(super) const HOLDER_BYTES: usize = 256;
@@ -42,7 +43,7 @@ pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dy
     let holder = holder_text(disk.process());
     let started = Instant::now();
     if !wait.is_zero() && disk.somebody_waits(name) {
-        std::thread::sleep(LET_OTHERS_TRY.min(wait));
+        sleep(LET_OTHERS_TRY.min(wait));
     }
     loop {
         match disk.try_lock(name, &holder) {
@@ -55,7 +56,7 @@ pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dy
             return Err(busy(disk, name, waited));
         }
         disk.announce_waiting(name);
-        std::thread::sleep(pause(disk, waited).min(wait.saturating_sub(waited)));
+        sleep(pause(disk, waited).min(wait.saturating_sub(waited)));
     }
 }
 

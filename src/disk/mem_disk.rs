@@ -11,10 +11,9 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use parking_lot::{Mutex, RwLock};
-
 use super::{Access, Disk, DiskFile, LockGuard, check_name, folder_of};
 use crate::bytes::Buffer;
+use crate::threads::{Mutex, RwLock};
 
 /// A folder in memory. Clones are the same folder.
 #[derive(Clone)]

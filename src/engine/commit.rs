@@ -15,13 +15,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest, Root, TextDigest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{BatchBuilder, HeadMark, RecordKind};
 use crate::object::{Commit, HistoryTree, Id, Op, ReferenceName, Time, hash_text};
 use crate::store::{ChangeCounts, CommitEntry, StagedState, Store};
+use crate::threads::Mutex;
 use crate::trie::{Shape, Trie};
 
 use super::draft::{Draft, StagedChange};

@@ -14,13 +14,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use imbl::OrdSet;
-use parking_lot::Mutex;
 
 use crate::codec;
 use crate::digest::Root;
 use crate::error::Result;
 use crate::object::{Id, Object, Value};
 use crate::store::RING;
+use crate::threads::Mutex;
 
 use super::memory::Inner;
 use super::options::Options;

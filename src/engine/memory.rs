@@ -6,15 +6,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use arc_swap::ArcSwap;
 use crossbeam_channel::Receiver;
-use parking_lot::Mutex;
 
 use crate::digest::{HashAlgorithm, HashSuite, ObjectDigest, TextDigest};
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::object::{Id, NewObject, Object};
 use crate::store::Store;
+use crate::threads::{ArcSwap, Mutex};
 use crate::trie;
 
 use super::children::Newer;

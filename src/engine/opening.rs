@@ -10,15 +10,13 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, OnceLock, Weak};
 
-use arc_swap::ArcSwap;
-use parking_lot::Mutex;
-
 use crate::digest::{HashAlgorithm, HashSuite, HistoryRoot, Root};
 use crate::disk::{Disk, FileDisk, MemDisk};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{BatchBuilder, HeadMark, Log, LogOptions, Mode, RecordKind};
 use crate::object::{Commit, HistoryTree, Op, Origin};
 use crate::store::Store;
+use crate::threads::{ArcSwap, Mutex};
 use crate::trie::{NoSource, Shape, Trie};
 
 use super::index::IndexCache;

@@ -12,11 +12,10 @@
 //! # Format
 //! docs/format.md, "Digests" (subtree contexts).
 
-use parking_lot::Mutex;
-
 use crate::digest::{KeyPath, SubtreeDigest};
 use crate::error::{Error, Result};
 use crate::object::Id;
+use crate::threads::Mutex;
 use crate::trie::{Entry, NoSource, Trie};
 
 use super::children::Children;

@@ -4,9 +4,9 @@
 //! L5.
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
-use parking_lot::Mutex;
 
 use crate::digest::{CommitDigest, Root};
+use crate::threads::Mutex;
 
 /// Moves that wait in a channel before newer ones are dropped.
 const WAITING_MAX: usize = 256;

@@ -17,6 +17,7 @@ use crate::log::{
     self, Batch, BatchBuilder, CompactionLock, HeadMark, Log, REWRITTEN, Rewrite, Rewritten, WriteLock,
 };
 use crate::store::{CommitEntry, Store};
+use crate::threads::{Builder, sleep};
 
 use super::memory::Inner;
 use super::options::{Durability, Progress};
@@ -326,7 +327,7 @@ pub(super) fn sync_every(inner: &Arc<Inner>, interval: Duration) -> Result<()> {
     let inner = Arc::downgrade(inner);
     let work = move || {
         loop {
-            std::thread::sleep(interval);
+            sleep(interval);
             let Some(inner) = inner.upgrade() else { return };
             let mut writing = inner.writing.lock();
             if writing.unsynced.is_some() {
@@ -336,9 +337,7 @@ pub(super) fn sync_every(inner: &Arc<Inner>, interval: Duration) -> Result<()> {
             }
         }
     };
-    let started = std::thread::Builder::new()
-        .name("treering-sync".to_owned())
-        .spawn(work);
+    let started = Builder::new().name("treering-sync".to_owned()).spawn(work);
     started
         .map(drop)
         .map_err(|error| Error::io("cannot start the thread that syncs", error))

@@ -19,6 +19,7 @@ use crate::codec::Reader;
 use crate::digest::{CommitDigest, Root};
 use crate::disk::{DiskFile, read_full};
 use crate::error::{Error, Result};
+use crate::threads::sleep;
 
 /// Bytes of the file.
 pub(super) const LIVE_BYTES: usize = 256;
@@ -103,7 +104,7 @@ const READ_TRIES: u32 = 4;
 pub(super) fn read_live(file: &dyn DiskFile, format: &Format) -> Result<Option<Live>> {
     for attempt in 0..READ_TRIES {
         if attempt > 0 {
-            std::thread::sleep(Duration::from_micros(200));
+            sleep(Duration::from_micros(200));
         }
         // One byte more, to see a file that is too long.
         let mut bytes = [0; LIVE_BYTES + 1];

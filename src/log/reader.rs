@@ -13,9 +13,6 @@
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use arc_swap::ArcSwap;
-use parking_lot::RwLock;
-
 use super::batch::{Batch, Locator, Record};
 use super::catch_up::stop_error;
 use super::frame::{FRAME_HEADER_BYTES, FrameError, FrameHeader, RecordKind};
@@ -27,6 +24,7 @@ use crate::bytes::Bytes;
 use crate::digest::HashSuite;
 use crate::disk::{Access, Disk, DiskFile, read_full, unfinished_name};
 use crate::error::{Error, Result};
+use crate::threads::{ArcSwap, RwLock};
 
 /// Reads records of a log. Clones share everything; reads take no lock of the store and never wait for a writer.
 #[derive(Clone)]

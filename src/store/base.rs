@@ -13,12 +13,11 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use parking_lot::Mutex;
-
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, Root};
 use crate::error::{Error, Result};
 use crate::log::{Locator, Position};
 use crate::object::{Commit, HistoryTree, Reference};
+use crate::threads::Mutex;
 use crate::trie::{NodeSource, Saver, StoredNode, Trie, stored_digest};
 
 use super::Store;

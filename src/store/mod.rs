@@ -28,13 +28,11 @@ mod versions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arc_swap::ArcSwapOption;
-use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
-
 use crate::digest::{CommitDigest, HashSuite, KeyPath, Root};
 use crate::error::{Error, Result};
 use crate::log::{Batch, LogReader};
 use crate::object::{HistoryTree, Time};
+use crate::threads::{ArcSwapOption, MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
 use crate::trie::Entry;
 
 use base::Base;

@@ -11,13 +11,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use parking_lot::RwLock;
-
 use crate::bytes::Bytes;
 use crate::digest::{CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashSuite, ObjectDigest, TextDigest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{Locator, LogReader, Record, RecordKind};
 use crate::object::Object;
+use crate::threads::RwLock;
 
 use super::base::Base;
 use super::checkpoint::DigestRow;

@@ -6,8 +6,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
 use super::expected::{Allowed, Expected, Fingerprint, Seen, open};
 use super::workload::{Run, note, options};
 use super::{Settings, Tally};
@@ -16,6 +14,7 @@ use crate::engine::{Memory, VerifyDepth, Writer};
 use crate::error::{ErrorKind, Result};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
+use crate::threads::Mutex;
 
 /// What the client knows, and what was counted.
 struct Watch {

@@ -6,13 +6,12 @@
 use std::io;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
 use super::fault::{Outcome, ReadFault};
 use super::state::{Inode, State, put};
 use super::tell;
 use crate::bytes::Buffer;
 use crate::disk::{Access, DiskFile, LockGuard};
+use crate::threads::Mutex;
 
 pub(super) struct SimFile {
     pub(super) state: Arc<Mutex<State>>,

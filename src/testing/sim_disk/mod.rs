@@ -25,9 +25,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use parking_lot::{Mutex, MutexGuard};
-
 use crate::disk::{Access, Disk, DiskFile, LockGuard, folder_of};
+use crate::threads::{Mutex, MutexGuard};
 use fault::Outcome;
 pub use fault::{Fault, ReadFault};
 use file::{SimFile, SimLock};

@@ -49,6 +49,14 @@ fn hash_crates(files: &[Source]) -> Vec<String> {
     misplaced(files, &["blake3::", "sha2::"], |path| path == "src/digest.rs")
 }
 
+/// Locks and threads outside the one file that has stand-ins for them; the program has its own.
+fn thread_crates(files: &[Source]) -> Vec<String> {
+    let wanted = ["parking_lot::", "arc_swap::", "thread::sleep", "thread::Builder"];
+    misplaced(files, &wanted, |path| {
+        path == "src/threads.rs" || path.starts_with("src/cli/")
+    })
+}
+
 /// Code that is not finished.
 fn unfinished_code(files: &[Source]) -> Vec<String> {
     misplaced(files, &["todo!", "unimplemented!", "dbg!"], |_| false)
@@ -122,6 +130,7 @@ fn misplaced_words_are_seen() {
         "SystemTime",
     );
     expect_one(&outside_world(&file("getrandom::fill(&mut x);")), "getrandom");
+    expect_one(&thread_crates(&file("use parking_lot::Mutex;")), "parking_lot");
     expect_one(&unfinished_code(&file("fn a() { todo!() }")), "todo!");
     expect_none(&unfinished_code(&file("fn a() { todo() }")));
     expect_one(&postponing_comments(&file("let x = 1; // FIXME: later")), "FIXME");
@@ -155,6 +164,11 @@ fn files_clock_and_random_bytes_have_their_places() {
 #[test]
 fn only_digest_names_the_crates_of_the_hashes() {
     expect_none(&hash_crates(&sources("src")));
+}
+
+#[test]
+fn only_threads_names_what_threads_wait_by() {
+    expect_none(&thread_crates(&sources("src")));
 }
 
 #[test]

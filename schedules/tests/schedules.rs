@@ -1,0 +1,237 @@
+//! Threads of one memory, and handles of several on one disk, in orders that a scheduler draws: `cargo schedules`.
+//!
+//! The whole crate runs on the stand-ins of `src/threads.rs`, one thread at a time; which goes on is chosen anew at every lock,
+//! every swapped pointer and every call of the simulated disk. What is checked is the protocol of publication: nobody
+//! sees what a loss of power would take, an acknowledged commit is seen by all from then on, and no commit is lost or done twice.
+//!
+//! `TREERING_SCHEDULES` is how many schedules each test runs (default 5,000), `TREERING_SEED` where they start from: the same
+//! seed gives the same schedules.
+#![expect(clippy::unwrap_used, reason = "a program of tests; a panic is the failure")]
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use shuttle::scheduler::{PctScheduler, RandomScheduler};
+use shuttle::thread;
+use shuttle::{Config, FailurePersistence, Runner};
+use treering::testing::opening::memory_on;
+use treering::testing::sim_disk::{CrashImage, SimDisk};
+use treering::{
+    CommitDigest, Durability, Id, Kind, Memory, NewObject, Options, Retention, VerifyDepth, View, Writer,
+};
+
+/// Runs `scenario` under half as many random schedules as asked for, and as many with few, well placed changes of the thread.
+fn under_schedules(scenario: fn()) {
+    let asked = |name, otherwise: u64| match std::env::var(name) {
+        Ok(number) => number.parse().unwrap(),
+        Err(_) => otherwise,
+    };
+    let count = asked("TREERING_SCHEDULES", 5000).div_ceil(2) as usize;
+    let seed = asked("TREERING_SEED", 1);
+    let mut config = Config::new();
+    // A commit needs more than the 32 KiB that a thread has otherwise.
+    config.stack_size = 256 << 10;
+    // The seed says as much in one line.
+    config.failure_persistence = FailurePersistence::None;
+    Runner::new(RandomScheduler::new_from_seed(seed, count), config.clone()).run(scenario);
+    Runner::new(PctScheduler::new_from_seed(seed, 3, count), config).run(scenario);
+}
+
+/// A disk, and what was seen of its memory by whoever looked.
+#[derive(Clone)]
+struct Witness {
+    disk: SimDisk,
+    /// The commits that were seen, by their number.
+    seen: Arc<Mutex<BTreeMap<u64, CommitDigest>>>,
+}
+
+impl Witness {
+    fn new() -> (Self, Memory) {
+        let disk = SimDisk::new(1);
+        let memory = memory_on(Arc::new(disk.clone()), Options::new(), true).unwrap();
+        let seen = Arc::default();
+        (Self { disk, seen }, memory)
+    }
+
+    fn open(&self, options: Options) -> Memory {
+        memory_on(Arc::new(self.disk.clone()), options, false).unwrap()
+    }
+
+    /// What a loss of power at this moment would leave.
+    fn left(&self) -> Memory {
+        let left = self.disk.crash_image(CrashImage::Nothing);
+        memory_on(Arc::new(left), Options::new().read_only(true), false).unwrap()
+    }
+
+    /// Looks at a state: it is durable, and of the one history. Returns its number.
+    fn look(&self, view: &View) -> u64 {
+        let (commit, digest) = (view.commit().commit, view.commit().digest);
+        let left = self.left().view().commit();
+        assert!(
+            left.commit.seq >= commit.seq,
+            "commit {} was seen, and {} is durable",
+            commit.seq,
+            left.commit.seq
+        );
+        for (seq, digest) in [(commit.seq, digest), (left.commit.seq, left.digest)] {
+            let before = self.seen.lock().unwrap().insert(seq, digest);
+            assert!(before.is_none_or(|before| before == digest), "two commits {seq}");
+        }
+        commit.seq
+    }
+
+    /// Puts an object and checks what the acknowledgement promises.
+    fn put(&self, memory: &Memory, name: &str) {
+        let acknowledged = memory.put(note(name), Writer::new()).unwrap();
+        assert!(acknowledged.changed, "{name} was put once");
+        assert!(
+            has(&self.left().view(), name),
+            "{name} is acknowledged and not durable"
+        );
+        let view = memory.view();
+        assert!(has(&view, name), "{name} is acknowledged and not to be seen");
+        assert!(self.look(&view) >= acknowledged.commit.commit.seq);
+    }
+
+    /// Follows the head: it never goes back.
+    fn follow(&self, memory: &Memory, times: usize) {
+        let mut newest = 0;
+        for _ in 0..times {
+            let seq = self.look(&memory.refresh().unwrap());
+            assert!(seq >= newest, "the head went back from {newest} to {seq}");
+            newest = seq;
+            thread::yield_now();
+        }
+    }
+
+    /// At the end everything is there once, whoever looks.
+    fn end(&self, memories: Vec<Memory>, names: &[&str], commits: u64) {
+        let mut left = vec![self.left()];
+        left.extend(memories);
+        for memory in left {
+            // A refresh waits for nobody, and the thread that syncs may be looking just now.
+            while memory.refresh().unwrap().commit().commit.seq < commits {
+                thread::yield_now();
+            }
+            let view = memory.view();
+            assert_eq!(view.commit().commit.seq, commits);
+            assert_eq!(view.len(), names.len() as u64);
+            assert!(names.iter().all(|name| has(&view, name)));
+            for (seq, digest) in self.seen.lock().unwrap().iter() {
+                let found = memory.resolve(&digest.to_string().parse().unwrap(), "").unwrap();
+                assert_eq!(
+                    found.commit.seq, *seq,
+                    "a commit was seen that is not of this history"
+                );
+            }
+            assert!(memory.verify(VerifyDepth::Full).unwrap().ok);
+        }
+    }
+}
+
+fn note(name: &str) -> NewObject {
+    let mut object = NewObject::new(Id::new(name).unwrap(), Kind::new("note").unwrap());
+    object.content = Some(format!("of {name}"));
+    object
+}
+
+fn has(view: &View, name: &str) -> bool {
+    let found = view.get(&Id::new(name).unwrap()).unwrap();
+    found.is_some_and(|object| object.content() == Some(&format!("of {name}")))
+}
+
+fn join(threads: Vec<thread::JoinHandle<()>>) {
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn commits_of_several_threads_share_their_syncs_and_are_seen_when_durable() {
+    under_schedules(|| {
+        let (witness, memory) = Witness::new();
+        let mut threads = Vec::new();
+        for name in ["a", "b", "c"] {
+            let (witness, memory) = (witness.clone(), memory.clone());
+            threads.push(thread::spawn(move || witness.put(&memory, name)));
+        }
+        let follower = (witness.clone(), memory.clone());
+        threads.push(thread::spawn(move || follower.0.follow(&follower.1, 3)));
+        join(threads);
+        witness.end(vec![memory], &["a", "b", "c"], 3);
+    });
+}
+
+#[test]
+fn handles_take_turns_and_readers_follow_what_is_durable() {
+    under_schedules(|| {
+        let (witness, memory) = Witness::new();
+        let other = witness.open(Options::new());
+        let reader = witness.open(Options::new().read_only(true));
+        let mut threads = Vec::new();
+        for (memory, name) in [(&memory, "a"), (&other, "b"), (&other, "c")] {
+            let (witness, memory) = (witness.clone(), memory.clone());
+            threads.push(thread::spawn(move || witness.put(&memory, name)));
+        }
+        let follower = (witness.clone(), reader.clone());
+        threads.push(thread::spawn(move || follower.0.follow(&follower.1, 3)));
+        join(threads);
+        witness.end(vec![memory, other, reader], &["a", "b", "c"], 3);
+    });
+}
+
+#[test]
+fn a_collection_takes_the_place_of_the_log_under_writers_and_readers() {
+    under_schedules(|| {
+        let (witness, memory) = Witness::new();
+        witness.put(&memory, "a");
+        let other = witness.open(Options::new());
+        let reader = witness.open(Options::new().read_only(true));
+        let mut threads = Vec::new();
+        for (memory, name) in [(&memory, "b"), (&other, "c")] {
+            let (witness, memory) = (witness.clone(), memory.clone());
+            threads.push(thread::spawn(move || witness.put(&memory, name)));
+        }
+        let collecting = memory.clone();
+        threads.push(thread::spawn(move || {
+            collecting.gc(&Retention::everything(), None).unwrap();
+        }));
+        let follower = (witness.clone(), reader.clone());
+        threads.push(thread::spawn(move || follower.0.follow(&follower.1, 2)));
+        join(threads);
+        witness.end(vec![memory, other, reader], &["a", "b", "c"], 3);
+    });
+}
+
+#[test]
+fn what_waits_for_its_sync_is_seen_by_nobody_else() {
+    under_schedules(|| {
+        let (witness, memory) = Witness::new();
+        drop(memory);
+        witness.disk.relax();
+        let relaxed = Options::new().durability(Durability::Interval(Duration::from_millis(1)));
+        let memory = witness.open(relaxed);
+        let other = witness.open(Options::new());
+        let reader = witness.open(Options::new().read_only(true));
+        let mut threads = Vec::new();
+        for name in ["a", "b"] {
+            let (witness, memory) = (witness.clone(), memory.clone());
+            threads.push(thread::spawn(move || {
+                assert!(memory.put(note(name), Writer::new()).unwrap().changed);
+                assert!(has(&memory.view(), name));
+                memory.sync().unwrap();
+                assert!(
+                    has(&witness.left().view(), name),
+                    "{name} is synced and not durable"
+                );
+            }));
+        }
+        let strict = (witness.clone(), other.clone());
+        threads.push(thread::spawn(move || strict.0.put(&strict.1, "c")));
+        let follower = (witness.clone(), reader.clone());
+        threads.push(thread::spawn(move || follower.0.follow(&follower.1, 2)));
+        join(threads);
+        witness.end(vec![memory, other, reader], &["a", "b", "c"], 3);
+    });
+}
