@@ -5,7 +5,7 @@
 //!
 //! # Invariants
 //! - CAT-1: a batch is handed out once, in order, and only whole.
-//! - CAT-2: in the boot that `live` was written in, nothing beyond it is handed out.
+//! - CAT-2: in the boot that `live` was written in, nothing beyond it is handed out, unless the log shows that it went back.
 //! - CAT-3: a batch handed out before it was known to be durable is compared when it is met again elsewhere.
 
 use std::io;
@@ -31,6 +31,9 @@ pub(super) const TRIES: u32 = 3;
 /// Offset of the first batch of a segment.
 pub(super) const FIRST_OFFSET: u64 = SEGMENT_HEADER_BYTES as u64;
 
+/// Bytes behind `live` that are looked at first; as many again as long as they are used to the end.
+const BEHIND_BYTES: u64 = 4096;
+
 /// What the active segment holds from a given offset on.
 pub(super) struct ActiveScan {
     pub(super) window: Window,
@@ -47,8 +50,9 @@ pub(super) struct ActiveScan {
 impl Log {
     /// Hands every whole batch that was not handed out yet to `visit`, in order.
     ///
-    /// If `live` was written in this run of the machine, reading stops there; otherwise at the last whole batch, and
-    /// the tail says that it is not proven. May be called again and again to follow a log that others write.
+    /// If `live` was written in this run of the machine, reading stops there; otherwise, and if the log proves that `live`
+    /// is older than it was, at the last whole batch, and the tail says that it is not proven. May be called again and
+    /// again to follow a log that others write.
     ///
     /// # Errors
     /// `Corrupt`, naming file and offset, if a byte below the durable mark is not what was written;
@@ -80,7 +84,13 @@ impl Log {
 
     fn catch_up_once(&mut self, visit: &mut Visit<'_>) -> Result<Tail> {
         let live = self.look(visit)?;
-        let limit = live.as_ref().and_then(|live| self.live_limit(live));
+        let mut limit = live.as_ref().and_then(|live| self.live_limit(live));
+        if let Some(mark) = limit
+            && self.is_overtaken(mark)?
+            && self.read_live()? == live
+        {
+            limit = None;
+        }
         let tail = self.read_active(live.as_ref(), limit, visit)?;
         self.check_unlisted(self.cursor.batch)?;
         Ok(tail)
@@ -142,6 +152,27 @@ impl Log {
         }
         let before = self.manifest.before_active();
         (live.segment == before.id && live.offset == before.length).then_some(FIRST_OFFSET)
+    }
+
+    /// Whether a seal behind `limit`, where `live` ends, states more as durable. A writer writes `live` before such a seal, so
+    /// either it has moved on since `live` was read, or `live` has gone back: to what was last synced, when a file system
+    /// was shut down without the machine.
+    fn is_overtaken(&self, limit: u64) -> Result<bool> {
+        let segment = self.segment(self.manifest.active().id)?;
+        let mut count = BEHIND_BYTES;
+        loop {
+            let window = segment.window(limit, limit.saturating_add(count), self.suite)?;
+            if window.bytes.is_empty() {
+                return Ok(false);
+            }
+            if window.seals_from(limit).any(|(_, seal)| seal.synced_upto > limit) {
+                return Ok(true);
+            }
+            if (window.bytes.len() as u64) < count {
+                return Ok(false);
+            }
+            count *= 2;
+        }
     }
 
     /// Hands out what is new in sealed segments and places the cursor in the active one.

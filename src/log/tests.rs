@@ -4,6 +4,7 @@ mod crash;
 mod damage;
 mod epoch;
 mod layout;
+mod live;
 mod rewrite;
 mod turns;
 

@@ -44,7 +44,7 @@ const DAMAGE: &str = "log::tests::damage";
 const CAMPAIGN: &str = "campaign";
 
 /// The changes.
-const MUTANTS: [Mutant; 29] = [
+const MUTANTS: [Mutant; 31] = [
     mutant(
         "skip fdatasync",
         "src/log/append.rs",
@@ -218,6 +218,26 @@ const MUTANTS: [Mutant; 29] = [
         "src/log/live.rs",
         ["self.boot == boot", "self.boot == boot", "true"],
         "log::",
+    ),
+    mutant(
+        "believe `live` when it went back",
+        "src/log/catch_up.rs",
+        [
+            "&& self.is_overtaken(mark)?",
+            "self.is_overtaken(mark)?",
+            "{ self.is_overtaken(mark)?; false }",
+        ],
+        "log::tests::live",
+    ),
+    mutant(
+        "take a group that is being written for a sign that `live` went back",
+        "src/log/catch_up.rs",
+        [
+            "seal.synced_upto > limit)",
+            "seal.synced_upto > limit",
+            "seal.synced_upto >= limit",
+        ],
+        "log::tests::live",
     ),
     mutant(
         "take damage below the durable mark for a torn tail",

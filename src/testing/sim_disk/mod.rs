@@ -41,6 +41,8 @@ pub enum CrashImage {
     KilledInWrite(usize),
     /// Power was lost; nothing of it survived.
     Nothing,
+    /// As `Nothing`, and the machine runs on: the file system alone was shut down.
+    ShutDown,
     /// Power was lost; all of it survived.
     Everything,
     /// Power was lost; all of it survived but for the last write, of which these first bytes did.

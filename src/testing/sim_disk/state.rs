@@ -92,7 +92,7 @@ impl Inode {
     ) {
         let end = offset + bytes.len();
         match image {
-            CrashImage::Nothing | CrashImage::NamesWithoutContents => {}
+            CrashImage::Nothing | CrashImage::ShutDown | CrashImage::NamesWithoutContents => {}
             CrashImage::LastWritePrefix(count) if is_last => {
                 put(&mut self.durable, offset, &bytes[..count.min(bytes.len())]);
             }
@@ -194,7 +194,7 @@ impl State {
         let prefix = random.below(changes.len() + 1);
         for (index, change) in changes.iter().enumerate() {
             let survives = match image {
-                CrashImage::Nothing | CrashImage::ContentsWithoutNames => false,
+                CrashImage::Nothing | CrashImage::ShutDown | CrashImage::ContentsWithoutNames => false,
                 CrashImage::Sectors(_) if keep_order => index < prefix,
                 CrashImage::Sectors(_) => random.one_in(2),
                 _ => true,
@@ -204,7 +204,9 @@ impl State {
             }
         }
         self.names = self.durable_names.clone();
-        self.next_boot();
+        if image != CrashImage::ShutDown {
+            self.next_boot();
+        }
     }
 
     pub(super) fn next_boot(&mut self) {
