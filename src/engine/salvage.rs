@@ -39,6 +39,8 @@ pub struct SalvageReport {
     pub derived: Vec<Finding>,
     /// Ids that left the state because their newest version is lost; a key path where no version says the id.
     pub lost_ids: Vec<String>,
+    /// Ids whose newest version is lost and that have an earlier one now, that of the newest commit that is kept.
+    pub older_ids: Vec<String>,
     /// Commits that are not kept, besides those that had been thinned.
     pub lost_commits: u64,
     /// Snapshots and other references whose commit is not kept.
@@ -54,6 +56,7 @@ impl SalvageReport {
     pub fn is_whole(&self) -> bool {
         self.lost.is_empty()
             && self.lost_ids.is_empty()
+            && self.older_ids.is_empty()
             && self.lost_references.is_empty()
             && self.lost_commits + self.lost_records == 0
     }
@@ -163,6 +166,7 @@ fn report(disk: &dyn Disk, saved: Salvaged) -> SalvageReport {
         lost: findings(saved.lost),
         derived: findings(saved.derived),
         lost_ids: saved.lost_ids.into_iter().collect(),
+        older_ids: saved.older_ids.into_iter().collect(),
         lost_commits: saved.lost_commits,
         lost_references: saved.lost_references.iter().map(ToString::to_string).collect(),
         lost_records: saved.lost_records,

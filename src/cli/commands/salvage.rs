@@ -29,6 +29,7 @@ pub(super) fn salvage(context: &mut Context, verb: &Salvage) -> Done {
             "objects": report.objects,
             "lost": json::findings(&report.lost),
             "lost_ids": report.lost_ids,
+            "older_ids": report.older_ids,
             "lost_commits": report.lost_commits,
             "lost_records": report.lost_records,
             "lost_references": report.lost_references,
@@ -71,6 +72,13 @@ fn tell_saved(context: &mut Context, verb: &Salvage, report: &SalvageReport) -> 
         output.line(format_args!(
             "{lost}  {} of earlier states, contents and reasons among them",
             counted(report.lost_records, "record")
+        ))?;
+    }
+    let older = output.paint(Meaning::Changed, "older");
+    for id in &report.older_ids {
+        output.line(format_args!(
+            "{older}  object {}: its newest version is lost, it has an earlier one now",
+            human::one_line(id)
         ))?;
     }
     for id in &report.lost_ids {

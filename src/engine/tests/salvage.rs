@@ -321,6 +321,53 @@ fn a_checkpoint_saves_the_state_of_a_log_that_is_gone() {
 }
 
 #[test]
+fn an_id_whose_newest_version_is_lost_has_that_of_the_newest_kept_commit() {
+    let disk = store();
+    let memory = on_disk(&disk, options(HOUR), false).unwrap();
+    put(&memory, "again", "the first");
+    put(&memory, "again", "taken back");
+    memory
+        .rollback(&"@-1".parse().unwrap(), false, &Writer::new())
+        .unwrap();
+    let segments = |disk: &SimDisk| {
+        disk.files()
+            .into_keys()
+            .filter(|name| name.starts_with("log/"))
+            .count()
+    };
+    let before = segments(&disk);
+    while segments(&disk) == before {
+        put(
+            &memory,
+            "filler",
+            &memory.view().commit().commit.seq.to_string().repeat(500),
+        );
+    }
+    // In the newest segment alone.
+    put(&memory, "again", "the last");
+    put(&memory, "late", "only here");
+    cover(&memory);
+    drop(memory);
+    let newest = disk
+        .files()
+        .into_keys()
+        .rfind(|name| name.starts_with("log/"))
+        .unwrap();
+    disk.remove_file(&newest);
+    let (saved, report) = rescue(&disk).unwrap();
+    assert!(report.older_ids.contains(&"again".to_owned()), "{report:?}");
+    assert_eq!(report.lost_ids.len(), 1, "{report:?}");
+    let view = saved.view();
+    let again = view.get(&id("again")).unwrap().unwrap();
+    assert_eq!(again.content(), Some("the first"));
+    assert!(view.get(&id("late")).unwrap().is_none());
+    // Without the checkpoint nobody knows that there was a newer one; what is there is the same.
+    without_checkpoints(&disk);
+    let (plain, _) = rescue(&disk).unwrap();
+    assert_eq!(plain.view().root(), view.root());
+}
+
+#[test]
 fn a_log_that_was_emptied_or_is_older_than_its_checkpoint_is_noticed() {
     let disk = store();
     let older = disk.files();

@@ -50,8 +50,10 @@ pub(crate) struct Salvaged {
     pub(crate) lost: Vec<Finding>,
     /// What else is not as it should be.
     pub(crate) derived: Vec<Finding>,
-    /// Ids whose newest version is lost, or the key path where no version says the id.
+    /// Ids that left the state because their version is lost, or the key path where no version says the id.
     pub(crate) lost_ids: BTreeSet<String>,
+    /// Ids whose version is lost, and that have the one of the newest kept commit instead.
+    pub(crate) older_ids: BTreeSet<String>,
     /// Commits that cannot be kept, besides those that had been thinned.
     pub(crate) lost_commits: u64,
     /// References that name none that is kept.
@@ -402,7 +404,7 @@ impl Salvager<'_> {
         if let Some((_, stored)) = self.states.stored_between(missed, u64::MAX) {
             self.guess = stored;
         }
-        let (target, lost_keys) = self.without_lost()?;
+        let (target, lost_keys, older_keys) = self.without_lost()?;
         let kept = self.kept.len() as u64;
         let root = self.states.root(&target)?;
         let is_newest = self
@@ -438,6 +440,7 @@ impl Salvager<'_> {
             lost,
             derived,
             lost_ids: self.names(lost_keys)?,
+            older_ids: self.names(older_keys)?,
             lost_commits: in_all.saturating_sub(kept).saturating_sub(thinned),
             lost_references,
             lost_records: self.output.lost,
@@ -445,18 +448,32 @@ impl Salvager<'_> {
         })
     }
 
-    /// The newest state without the ids whose version is lost, and these.
-    fn without_lost(&self) -> Result<(Trie, BTreeSet<KeyPath>)> {
+    /// The newest state without the versions that are lost: the ids that left it, and those that have the version of the
+    /// newest kept commit instead. No other version will do: it may be one that was taken back.
+    fn without_lost(&self) -> Result<(Trie, BTreeSet<KeyPath>, BTreeSet<KeyPath>)> {
         let mut target = self.guess.clone();
-        let mut lost = BTreeSet::new();
+        let (mut lost, mut older) = (BTreeSet::new(), BTreeSet::new());
         for entry in self.guess.iter(NoSource) {
             let entry = entry?;
-            if !self.index.objects.contains_key(&entry.digest) {
-                target.remove(&entry.key, &NoSource)?;
-                lost.insert(entry.key);
+            if self.index.objects.contains_key(&entry.digest) {
+                continue;
+            }
+            let kept = self
+                .head
+                .as_ref()
+                .map(|head| head.trie.get(&entry.key, &NoSource));
+            match kept.transpose()?.flatten() {
+                Some(kept) if self.index.objects.contains_key(&kept.digest) => {
+                    target.insert(kept, &NoSource)?;
+                    older.insert(entry.key);
+                }
+                _ => {
+                    target.remove(&entry.key, &NoSource)?;
+                    lost.insert(entry.key);
+                }
             }
         }
-        Ok((target, lost))
+        Ok((target, lost, older))
     }
 
     /// Says the newest state in a commit of its own.
