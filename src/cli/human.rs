@@ -15,7 +15,7 @@ use super::errors::Failure;
 use super::json;
 use super::output::{Meaning, Mode, Output, printable};
 use crate::digest::to_hex;
-use crate::engine::{CommitInfo, Memory, Revision};
+use crate::engine::{CommitInfo, HistoryEntry, Memory, Revision};
 use crate::object::{Object, Value};
 
 /// Digits of a digest that are enough to type it back, where they are unique.
@@ -96,6 +96,23 @@ pub(crate) fn coloured(meaning: Meaning, text: impl AsRef<str>) -> Cell {
 /// A number, aligned to the right.
 pub(crate) fn number(number: u64) -> Cell {
     right(number.to_string())
+}
+
+/// The number of the commit that made a change; of a thinned one, that of the first kept one behind it.
+pub(crate) fn made_at(entry: &HistoryEntry) -> Cell {
+    let seq = entry.commit.commit.seq;
+    right(if entry.thinned {
+        format!("<={seq}")
+    } else {
+        seq.to_string()
+    })
+}
+
+/// What made a change, and in which lane; both unknown of a commit that was thinned.
+pub(crate) fn made_by(entry: &HistoryEntry) -> [&str; 2] {
+    entry
+        .maker()
+        .map_or(["thinned", "-"], |made| [made.commit.op.as_str(), made.lane()])
 }
 
 /// A cell that is aligned to the right.

@@ -132,8 +132,9 @@ pub(crate) fn history_entry(entry: &HistoryEntry) -> Value {
         "erased": entry.erased,
         "commit": entry.commit.digest.to_hex(),
         "seq": entry.commit.commit.seq,
-        "time": entry.commit.commit.time.to_string(),
-        "op": entry.commit.commit.op.as_str(),
+        "time": entry.time.to_string(),
+        "op": entry.maker().map(|made| made.commit.op.as_str()),
+        "thinned": entry.thinned,
     })
 }
 

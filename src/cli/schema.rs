@@ -104,7 +104,7 @@ const ANSWERS: [(&str, &str, &str); 42] = [
     (
         "history",
         "a line each",
-        "digest:digest? erased:flag commit:digest seq:count time:time op:text",
+        "digest:digest? erased:flag commit:digest seq:count time:time op:text? thinned:flag",
     ),
     (
         "diff",

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::digest::ObjectDigest;
 use crate::error::{Error, Result};
-use crate::object::Id;
+use crate::object::{Id, Time};
 use crate::store::{ChangeCounts, Store};
 
 use super::commit::Committed;
@@ -66,8 +66,19 @@ pub struct HistoryEntry {
     pub digest: Option<ObjectDigest>,
     /// Whether that version was erased since.
     pub erased: bool,
-    /// The commit.
+    /// The first kept commit that has it so.
     pub commit: CommitInfo,
+    /// Whether a commit made the change, or may have, that was thinned since: then who made it and why is not known.
+    pub thinned: bool,
+    /// When the change was made; of a removal by a thinned commit, when the first kept commit was that has it so.
+    pub time: Time,
+}
+
+impl HistoryEntry {
+    /// The commit that made the change, if that is known: it was not thinned.
+    pub fn maker(&self) -> Option<&CommitInfo> {
+        (!self.thinned).then_some(&self.commit)
+    }
 }
 
 /// The kept commits, newest first; see [`Memory::commits`]. Stops for good after an error.
@@ -123,12 +134,15 @@ impl Memory {
         let store = self.inner.store();
         let mut entries = Vec::new();
         let mut before = None;
+        let mut next = 0;
         let total = store.kept() as u64;
         for index in 0..store.kept() {
             self.inner.options.step("commits", index as u64 + 1, total)?;
             let Some(commit) = store.commit_at(index)? else {
                 break;
             };
+            let is_behind_gap = commit.seq() > next;
+            next = commit.seq() + 1;
             let entry = store.state(&commit)?.get(&key, &*store)?;
             let now = entry.map(|entry| ObjectDigest::from_bytes(entry.digest));
             if now != before {
@@ -136,9 +150,16 @@ impl Memory {
                     Some(digest) => store.records.find_place(digest)?.is_none(),
                     None => false,
                 };
+                let made = match entry.filter(|_| is_behind_gap) {
+                    Some(entry) => store.updated(&entry)?,
+                    None => None,
+                };
+                let time = made.unwrap_or(commit.commit.time);
                 entries.push(HistoryEntry {
                     digest: now,
                     erased,
+                    thinned: is_behind_gap && (now.is_none() || time != commit.commit.time),
+                    time,
                     commit: CommitInfo::of(&commit),
                 });
                 before = now;

@@ -16,7 +16,7 @@ use crate::digest::{KeyPath, ObjectDigest};
 use crate::error::{Error, Result};
 use crate::log::BatchBuilder;
 use crate::object::Id;
-use crate::store::{ChangeCounts, CommitEntry, Store};
+use crate::store::{ChangeCounts, CommitEntry, Gap, Store};
 use crate::trie::{Entry, Shape, Trie};
 
 use super::commit::{Committed, Note, Ready, Tip, changed_meanwhile};
@@ -61,8 +61,8 @@ impl Memory {
     /// Brings back the whole state of the commit that `revision` names, as a new commit. Costs one sync.
     ///
     /// # Errors
-    /// `NotFound` if there is no such commit; `Conflict` listing them if other lanes committed since, unless
-    /// `all`; `Conflict` if the head moved while this was called; as [`Self::commit`].
+    /// `NotFound` if there is no such commit; `Conflict` listing them if other lanes committed since, or if commits since
+    /// were thinned so that nobody knows, unless `all`; `Conflict` if the head moved while this was called; as [`Self::commit`].
     ///
     /// # Durability
     /// As a commit.
@@ -173,18 +173,19 @@ impl Inner {
                 *lanes.entry(commit.lane().to_owned()).or_default() += 1;
             }
         }
-        if all || lanes.is_empty() {
+        // Nobody knows whose commits were thinned.
+        let thinned = |gap: &Gap| (gap.first + gap.count).saturating_sub(gap.first.max(target.seq() + 1));
+        let thinned: u64 = store.gaps().iter().map(thinned).sum();
+        if all || (lanes.is_empty() && thinned == 0) {
             return Ok(());
         }
-        let named: Vec<_> = lanes
-            .iter()
-            .map(|(lane, commits)| {
-                format!(
-                    "{lane} ({commits} commit{})",
-                    if *commits == 1 { "" } else { "s" }
-                )
-            })
-            .collect();
+        let counted = |(what, commits): (&str, u64)| {
+            let commits = format!("{commits} commit{}", if commits == 1 { "" } else { "s" });
+            format!("{what} ({commits})")
+        };
+        let named = lanes.iter().map(|(lane, commits)| (lane.as_str(), *commits));
+        let unknown = (thinned > 0).then_some(("whoever made those that were thinned", thinned));
+        let named: Vec<_> = named.chain(unknown).map(counted).collect();
         Err(Error::conflict(format!(
             "other lanes committed since seq:{}: {}",
             target.seq(),

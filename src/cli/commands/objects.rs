@@ -9,7 +9,7 @@ use super::store::head_line;
 use super::undo_command;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::{self, Table, coloured, number, plain, short};
+use crate::cli::human::{self, Table, coloured, plain, short};
 use crate::cli::json;
 use crate::cli::output::{Meaning, printable};
 use crate::cli::time;
@@ -234,7 +234,7 @@ pub(super) fn history(context: &mut Context, verb: &History) -> Done {
             context.output.document(&json::history_entry(entry))?;
             continue;
         }
-        let commit = &entry.commit.commit;
+        let [op, lane] = human::made_by(entry);
         let version = match entry.digest {
             Some(digest) if entry.erased => {
                 coloured(Meaning::Bad, format!("{} (erased)", short(digest.as_bytes())))
@@ -243,13 +243,13 @@ pub(super) fn history(context: &mut Context, verb: &History) -> Done {
             None => coloured(Meaning::Bad, "removed"),
         };
         let cells = vec![
-            number(commit.seq),
+            human::made_at(entry),
             version,
-            plain(commit.op.as_str()),
-            plain(entry.commit.lane()),
+            plain(op),
+            plain(lane),
             coloured(
                 Meaning::Quiet,
-                time::told(commit.time, now, context.output.style()),
+                time::told(entry.time, now, context.output.style()),
             ),
         ];
         table.row(&mut context.output, cells)?;
@@ -300,6 +300,7 @@ fn no_object(memory: &Memory, id: &Id, view: &View, other: Option<&HistoryEntry>
         },
         Some((when, other)) => {
             let what = match (other.digest, other.commit.commit.op.as_str()) {
+                _ if other.thinned => "has it otherwise",
                 (Some(_), "put" | "ingest") => "put it",
                 (Some(_), _) => "brought it back",
                 (None, _) => "removed it",

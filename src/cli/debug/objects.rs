@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::arguments::Arguments;
 use super::lineage::lineage;
-use super::rows::{Rows, count, digest, marked, maybe, moment, name, text};
+use super::rows::{Rows, digest, made_at, marked, maybe, moment, name, text};
 use super::shell::Shell;
 use super::table::{Command, Completes};
 use super::tallies::{inspect, orphans, tally};
@@ -141,17 +141,18 @@ fn about(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
             .map(|digest| memory.version(digest))
             .transpose()?
             .flatten();
-        let commit = &entry.commit.commit;
+        let made = entry.maker().map(|made| &made.commit);
         versions.push(json!({
-            "seq": commit.seq,
+            "seq": entry.commit.commit.seq,
             "digest": entry.digest.map(ObjectDigest::to_hex),
             "origin": object.as_ref().map(|object| object.origin().name()),
-            "op": commit.op.as_str(),
-            "actor": commit.actor,
-            "session": commit.session,
-            "source": json::text(&memory, commit.source)?,
-            "reason": json::text(&memory, commit.reason)?,
-            "time": commit.time.to_string(),
+            "op": made.map(|commit| commit.op.as_str()),
+            "actor": made.and_then(|commit| commit.actor.as_deref()),
+            "session": made.and_then(|commit| commit.session.as_deref()),
+            "source": json::text(&memory, made.and_then(|commit| commit.source))?,
+            "reason": json::text(&memory, made.and_then(|commit| commit.reason))?,
+            "time": entry.time.to_string(),
+            "thinned": entry.thinned,
         }));
     }
     let sources = match &current {
@@ -183,17 +184,20 @@ fn about(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
         ),
         None => format!("{heading}: not in this state"),
     })?;
-    let first = entries.last().map(|entry| &entry.commit);
-    if let Some(first) = first {
-        let commit = &first.commit;
-        let line = format!(
-            "known since {}, seq:{} {} by {}",
-            commit.time,
-            commit.seq,
-            commit.op.as_str(),
-            first.lane()
-        );
-        output.line(line)?;
+    if let Some(first) = entries.last() {
+        let by = match first.maker() {
+            Some(made) => format!(
+                "seq:{} {} by {}",
+                made.commit.seq,
+                made.commit.op.as_str(),
+                made.lane()
+            ),
+            None => format!(
+                "by a commit before seq:{} that was thinned",
+                first.commit.commit.seq
+            ),
+        };
+        output.line(format!("known since {}, {by}", first.time))?;
     }
     for (digest, id) in &sources {
         let id = id.as_deref().unwrap_or("a version that is not kept");
@@ -207,17 +211,18 @@ fn about(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
         "seq", "version", "op", "lane", "origin", "source", "when", "reason",
     ]);
     for (entry, version) in entries.iter().zip(&versions) {
+        let [op, lane] = human::made_by(entry);
         let fields = vec![
-            count(entry.commit.commit.seq),
+            made_at(entry),
             entry.digest.map_or_else(
                 || marked(Meaning::Bad, "removed"),
                 |version| digest(version.as_bytes()),
             ),
-            text(entry.commit.commit.op.as_str()),
-            text(entry.commit.lane()),
+            text(op),
+            text(lane),
             maybe(version["origin"].as_str()),
             maybe(version["source"].as_str()),
-            moment(output, entry.commit.commit.time, now),
+            moment(output, entry.time, now),
             maybe(version["reason"].as_str()),
         ];
         table.row(output, fields)?;

@@ -10,6 +10,7 @@ use crate::cli::human::{self, Cell, Table, coloured, number, plain, short};
 use crate::cli::output::{Meaning, Output};
 use crate::cli::time;
 use crate::digest::to_hex;
+use crate::engine::HistoryEntry;
 use crate::object::Time;
 
 /// One value: as programs read it and as people do.
@@ -44,6 +45,14 @@ pub(super) fn count(count: u64) -> Field {
     Field {
         value: count.into(),
         cell: number(count),
+    }
+}
+
+/// The number of the first kept commit that has a change.
+pub(super) fn made_at(entry: &HistoryEntry) -> Field {
+    Field {
+        value: entry.commit.commit.seq.into(),
+        cell: human::made_at(entry),
     }
 }
 

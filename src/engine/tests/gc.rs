@@ -305,3 +305,56 @@ fn garbage_is_collected_without_being_asked_once_half_of_the_log_would_go() -> R
 fn options_of_reader() -> Options {
     options(1).read_only(true)
 }
+
+#[test]
+fn what_a_thinned_commit_did_is_told_of_nobody_else() {
+    let disk = SimDisk::new(11);
+    let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    let by = |lane: &str| Writer::new().session(lane).reason(format!("of {lane}"));
+    memory.put(note("first", "1"), by("vera")).unwrap();
+    memory.snapshot(Some("one"), &by("vera")).unwrap();
+    memory
+        .put(note("claim", "office in Frankfurt"), by("crawler"))
+        .unwrap();
+    let claimed = memory.view().commit().commit.time;
+    memory.remove(&id("first"), false, by("crawler")).unwrap();
+    memory.put(note("tea", "green"), by("vera")).unwrap();
+    // Before, the guard knows the other lane.
+    let refused = memory
+        .rollback(&"one".parse().unwrap(), false, &by("vera"))
+        .err()
+        .unwrap();
+    assert_eq!(
+        (refused.code(), refused.ids()),
+        ("other_lanes", &["crawler".to_owned()][..])
+    );
+    let none = std::time::Duration::ZERO;
+    let least = Retention {
+        newest: 1,
+        all: none,
+        hourly: none,
+        daily: none,
+        weekly: none,
+    };
+    memory.gc(&least, None).unwrap();
+    let newest = |name: &str| memory.history(&id(name)).unwrap().swap_remove(0);
+    let claim = newest("claim");
+    assert!(claim.maker().is_none() && claim.time == claimed, "{claim:?}");
+    let first = newest("first");
+    assert!(first.digest.is_none() && first.maker().is_none(), "{first:?}");
+    // The kept commit's own work is told as its own.
+    assert_eq!(newest("tea").maker().unwrap().lane(), "vera");
+    // Whose work a rollback would take back is not known any more: that needs to be asked for.
+    let refused = memory
+        .rollback(&"one".parse().unwrap(), false, &by("vera"))
+        .err()
+        .unwrap();
+    assert_eq!(refused.code(), "other_lanes");
+    assert!(refused.to_string().contains("2 commits"), "{refused}");
+    assert!(
+        memory
+            .rollback(&"one".parse().unwrap(), true, &by("vera"))
+            .unwrap()
+            .changed
+    );
+}
