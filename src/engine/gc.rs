@@ -116,15 +116,15 @@ impl Inner {
             inner: Arc::clone(self),
         };
         let store = self.store();
-        let now = self.retention_time(&store, None)?;
+        let now = self.proven_time(&store)?;
         // What is young stays, however much of it there is; without anything old there is nothing to look for.
         let oldest = store.commit_at(0)?;
         if oldest.is_none_or(|oldest| retention.keeps_young(oldest.commit.time, now)) {
             return Ok(());
         }
-        let preview = memory.gc_preview(retention, None)?;
+        let preview = memory.gc_preview(retention, Some(now))?;
         if preview.bytes < preview.bytes_before / 2 {
-            memory.gc(retention, None)?;
+            memory.gc(retention, Some(now))?;
         }
         Ok(())
     }
@@ -151,6 +151,34 @@ impl Inner {
         }
         let newest = store.head()?.commit.time.as_micros().saturating_add(DAY_MICROS);
         Ok(self.options.clock.now().min(Time::from_micros(newest)))
+    }
+
+    /// The moment that nobody is asked about: where the commits of the last day come more than a day behind all others,
+    /// one wrong clock may have made them, and they prove no more than a day since those others.
+    fn proven_time(&self, store: &Store) -> Result<Time> {
+        let time_of = |index: usize| -> Result<i64> {
+            let commit = store.commit_at(index)?;
+            Ok(commit.map_or(i64::MIN, |commit| commit.commit.time.as_micros()))
+        };
+        let newest = store.head()?.commit.time.as_micros();
+        // The first of the last day; times rise.
+        let (mut low, mut high) = (0, store.kept());
+        while low < high {
+            let middle = low.midpoint(high);
+            if time_of(middle)? > newest.saturating_sub(DAY_MICROS) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        let now = self.retention_time(store, None)?;
+        let Some(before) = low.checked_sub(1).map(time_of).transpose()? else {
+            return Ok(now);
+        };
+        if time_of(low)?.saturating_sub(before) <= DAY_MICROS {
+            return Ok(now);
+        }
+        Ok(now.min(Time::from_micros(before.saturating_add(DAY_MICROS))))
     }
 
     pub(super) fn cut(&self, writing: &Writing) -> Cut {

@@ -265,6 +265,12 @@ impl Inner {
         writer: &Writer,
     ) -> Result<Plan> {
         let (target, before) = to_reverse(store, op, writer)?;
+        if target.commit.op.as_str() == "erase" {
+            let message = format!("seq:{} erased for good: that cannot be undone", target.seq());
+            return Err(Error::not_found(message)
+                .with_code("erased")
+                .with_hint("`rollback REV` brings back a whole earlier state, without what was erased"));
+        }
         // Undo goes from the commit's state to its parent's, redo the other way.
         let (from, to) = if op == "undo" {
             (&target, &before)
@@ -286,7 +292,11 @@ impl Inner {
                     },
                 );
             } else if let Some(entry) = change.old.or(change.new) {
-                conflicts.push(head.load(&entry)?.id().to_owned());
+                let object = head.load(&entry)?;
+                if object.is_placeholder() {
+                    return Err(erased_by(store, "what this brings back", object.erased_by()));
+                }
+                conflicts.push(object.id().to_owned());
             }
         }
         // ROL-2: all of them or none.

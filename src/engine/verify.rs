@@ -242,7 +242,12 @@ fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut Verif
     let Some(newest) = newest.filter(|_| report.damage.is_empty()) else {
         return Ok(());
     };
-    match open().and_then(|mut log| log.start_at(&newest.position())) {
+    let mut log = open()?;
+    if LogId::of(&log) != known {
+        // Rewritten meanwhile: the checkpoint is of the log before.
+        return Ok(());
+    }
+    match log.start_at(&newest.position()) {
         Err(error) if error.is_corruption() => {
             let message = error.message();
             let (file, offset) = place_in(message);

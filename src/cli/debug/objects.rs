@@ -120,7 +120,7 @@ pub(super) fn versions(shell: &Shell<'_>, id: &Id) -> Result<Vec<crate::engine::
     entries.retain(|entry| entry.commit.commit.seq <= newest);
     if entries.is_empty() {
         let error = Error::not_found(format!(
-            "there is no object '{id}', and never was up to seq:{newest}"
+            "there is no object '{id}' in any kept state up to seq:{newest}"
         ));
         return Err(error.with_hint("find TEXT looks for it; Tab completes ids"));
     }

@@ -568,3 +568,18 @@ fn a_crash_at_any_call_leaves_all_of_an_erasure_or_nothing() -> Result<()> {
     assert!(undone > 20 && done > 5, "{undone} undone, {done} done");
     Ok(())
 }
+
+#[test]
+fn an_erasure_cannot_be_undone_and_nobody_is_blamed() {
+    let disk = SimDisk::new(5);
+    let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    put(&memory, "secret", "never to be seen again");
+    memory.erase(&of(&["secret"]), &Writer::new()).unwrap();
+    let refused = memory.undo(&Writer::new()).unwrap_err();
+    assert_eq!((refused.kind(), refused.code()), (ErrorKind::NotFound, "erased"));
+    assert!(!refused.to_string().contains("erased:"), "{refused}");
+    // What came after it can.
+    put(&memory, "other", "text");
+    memory.undo(&Writer::new()).unwrap();
+    assert!(memory.view().is_empty());
+}

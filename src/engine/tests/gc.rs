@@ -302,6 +302,36 @@ fn garbage_is_collected_without_being_asked_once_half_of_the_log_would_go() -> R
     Ok(())
 }
 
+#[test]
+fn one_process_with_a_wrong_clock_does_not_make_a_young_history_old() -> Result<()> {
+    let disk = SimDisk::new(2);
+    let write = |days: i64, create: bool| -> Result<usize> {
+        let now = AtomicI64::new(1_700_000_000_000_000 + days * 24 * HOUR);
+        let options = Options::new()
+            .clock(Arc::new(Ticking {
+                now,
+                step: HOUR / 600,
+            }))
+            .segment_bytes_max(4 << 20)
+            .automatic_gc(Some(Retention::automatic()));
+        let memory = on_disk(&disk, options, create)?;
+        // Twelve megabytes, so that the second process crosses a doubling of the log with most of it from the first.
+        for number in 0..900 {
+            put(&memory, "o/1", &format!("{days:02} {number:03} ").repeat(2_000));
+        }
+        memory.close()?;
+        Ok(on_disk(&disk, options_of_reader(), false)?.commits().count())
+    };
+    assert_eq!(write(0, true)?, 901);
+    assert_eq!(write(30, false)?, 1_801, "a month ahead, for two hours");
+    assert_eq!(
+        write(0, false)?,
+        2_701,
+        "the clock is right again, time stands still"
+    );
+    Ok(())
+}
+
 fn options_of_reader() -> Options {
     options(1).read_only(true)
 }

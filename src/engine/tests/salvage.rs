@@ -52,7 +52,7 @@ fn store_of(seed: u64) -> SimDisk {
         );
         if number == 20 {
             memory
-                .rollback(&"old-33".parse().unwrap(), false, &Writer::new())
+                .rollback(&"old-33".parse().unwrap(), true, &Writer::new())
                 .unwrap();
         }
         if number == 30 {
