@@ -8,7 +8,7 @@
 
 use std::collections::BinaryHeap;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::arguments::Arguments;
 use super::lineage::lineage;
@@ -22,7 +22,7 @@ use crate::cli::human;
 use crate::cli::json;
 use crate::cli::output::Meaning;
 use crate::digest::ObjectDigest;
-use crate::engine::{Memory, View};
+use crate::engine::{HistoryEntry, Memory, View};
 use crate::error::{Error, Result};
 use crate::object::{Id, Object, Time};
 
@@ -114,7 +114,7 @@ pub(super) const COMMANDS: &[Command] = &[
 ];
 
 /// The versions of an id up to the state that is looked at, newest first; refused if there never was one.
-pub(super) fn versions(shell: &Shell<'_>, id: &Id) -> Result<Vec<crate::engine::HistoryEntry>> {
+pub(super) fn versions(shell: &Shell<'_>, id: &Id) -> Result<Vec<HistoryEntry>> {
     let newest = shell.view()?.commit().commit.seq;
     let mut entries = shell.memory()?.history(id)?;
     entries.retain(|entry| entry.commit.commit.seq <= newest);
@@ -134,27 +134,7 @@ fn about(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     let current = view.get(&id)?;
     let now = view.now();
     let output = &mut shell.context.output;
-    let mut versions = Vec::new();
-    for entry in &entries {
-        let object = entry
-            .digest
-            .map(|digest| memory.version(digest))
-            .transpose()?
-            .flatten();
-        let made = entry.maker().map(|made| &made.commit);
-        versions.push(json!({
-            "seq": entry.commit.commit.seq,
-            "digest": entry.digest.map(ObjectDigest::to_hex),
-            "origin": object.as_ref().map(|object| object.origin().name()),
-            "op": made.map(|commit| commit.op.as_str()),
-            "actor": made.and_then(|commit| commit.actor.as_deref()),
-            "session": made.and_then(|commit| commit.session.as_deref()),
-            "source": json::text(&memory, made.and_then(|commit| commit.source))?,
-            "reason": json::text(&memory, made.and_then(|commit| commit.reason))?,
-            "time": entry.time.to_string(),
-            "thinned": entry.thinned,
-        }));
-    }
+    let versions = told_versions(&memory, &entries)?;
     let sources = match &current {
         Some(object) => sources(&memory, object)?,
         None => Vec::new(),
@@ -229,6 +209,32 @@ fn about(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     }
     table.finish(output)?;
     Ok(DONE)
+}
+
+/// The versions of an id with what their commits say, as JSON has them.
+fn told_versions(memory: &Memory, entries: &[HistoryEntry]) -> Result<Vec<Value>> {
+    let mut versions = Vec::new();
+    for entry in entries {
+        let object = entry
+            .digest
+            .map(|digest| memory.version(digest))
+            .transpose()?
+            .flatten();
+        let made = entry.maker().map(|made| &made.commit);
+        versions.push(json!({
+            "seq": entry.commit.commit.seq,
+            "digest": entry.digest.map(ObjectDigest::to_hex),
+            "origin": object.as_ref().map(|object| object.origin().name()),
+            "op": made.map(|commit| commit.op.as_str()),
+            "actor": made.and_then(|commit| commit.actor.as_deref()),
+            "session": made.and_then(|commit| commit.session.as_deref()),
+            "source": json::text(memory, made.and_then(|commit| commit.source))?,
+            "reason": json::text(memory, made.and_then(|commit| commit.reason))?,
+            "time": entry.time.to_string(),
+            "thinned": entry.thinned,
+        }));
+    }
+    Ok(versions)
 }
 
 /// The versions that an object is derived from, with their ids where they are kept.
