@@ -20,6 +20,7 @@ use super::overview::overview;
 use super::time;
 use super::verbs::Verb;
 use crate::engine::Writer;
+use crate::error::Error;
 use crate::object::Origin;
 
 pub(crate) const HEADING: &str = "Options that may also stand before the verb";
@@ -139,6 +140,16 @@ pub(crate) struct WriteOptions {
     commit: CommitOptions,
 }
 
+/// The options of a verb that keeps the store in order and makes no commit.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct UpkeepOptions {
+    #[command(flatten)]
+    plain: PlainOptions,
+    /// How long to wait for another writer: 30s, 500ms, 0 [default: 30s]
+    #[arg(long, value_name = "DURATION", value_parser = time::duration, help_heading = HEADING)]
+    wait: Option<Duration>,
+}
+
 /// The options of the shell, which reads and, if it is told so, writes.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ShellOptions {
@@ -166,6 +177,7 @@ pub(crate) struct PlainOptions {
 pub(crate) enum VerbOptions<'a> {
     Read(&'a ReadOptions),
     Write(&'a WriteOptions),
+    Upkeep(&'a UpkeepOptions),
     Plain(&'a PlainOptions),
     Shell(&'a ShellOptions),
 }
@@ -196,14 +208,16 @@ impl Cli {
                     commit: write.commit.clone(),
                 }
             }
+            VerbOptions::Upkeep(upkeep) => {
+                let named = [before.reading_named(), before.commit.said_of_a_commit()].concat();
+                refuse(&verb, "a verb that makes no commit", &named)?;
+                let mut options = upkeep.plain.as_any();
+                options.commit.wait = upkeep.wait;
+                options
+            }
             VerbOptions::Plain(plain) => {
                 refuse(&verb, "a verb that opens no store", &before.reading_named())?;
-                AnyOptions {
-                    store: plain.store.clone(),
-                    json: plain.json,
-                    agent: plain.agent,
-                    ..AnyOptions::default()
-                }
+                plain.as_any()
             }
         };
         let options = before.overlaid_by(after);
@@ -245,6 +259,20 @@ pub(crate) fn in_our_words(error: &clap::Error, arguments: &[OsString]) -> Optio
     if error.kind() == clap::error::ErrorKind::MissingSubcommand {
         return Some(Failure::usage("the verb is missing", "see treering --help"));
     }
+    let definition = <Cli as clap::CommandFactory>::command();
+    let verb = arguments
+        .iter()
+        .filter_map(|argument| argument.to_str())
+        .find(|argument| definition.find_subcommand(argument).is_some());
+    let help = match verb {
+        Some(verb) => format!("see treering {verb} --help"),
+        None => "see treering --help".to_owned(),
+    };
+    if error.kind() == clap::error::ErrorKind::ValueValidation {
+        let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>());
+        let hint = source.and_then(Error::hint).unwrap_or(&help);
+        return Some(Failure::of_clap(error, hint));
+    }
     let option = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(option)) if error.kind() == clap::error::ErrorKind::UnknownArgument => {
             option
@@ -253,18 +281,14 @@ pub(crate) fn in_our_words(error: &clap::Error, arguments: &[OsString]) -> Optio
     };
     let who = match option.as_str() {
         "--at" | "--degraded" => "only verbs that read a store take it",
-        "--source" | "--trust" | "--wait" | "--reason" | "-m" => "only verbs that write take it",
-        "--actor" | "--session" => "only verbs that open a store take it",
+        "--source" | "--trust" | "--reason" | "-m" => "only verbs that commit take it",
+        "--wait" => "only verbs that write take it",
+        "--actor" | "--session" => "only verbs that ask who is at work take it",
         _ => return None,
     };
-    let definition = <Cli as clap::CommandFactory>::command();
-    let verb = arguments
-        .iter()
-        .filter_map(|argument| argument.to_str())
-        .find(|argument| definition.find_subcommand(argument).is_some())?;
     Some(Failure::usage(
-        format!("{option} has no meaning for '{verb}': {who}"),
-        format!("see treering {verb} --help"),
+        format!("{option} has no meaning for '{}': {who}", verb?),
+        help,
     ))
 }
 
@@ -295,6 +319,17 @@ fn refuse(verb: &Verb, what: &str, named: &[&str]) -> Result<(), Failure> {
             format!("{option} has no meaning for '{}', {what}", verb.name()),
             format!("see treering {} --help", verb.name()),
         )),
+    }
+}
+
+impl PlainOptions {
+    fn as_any(&self) -> AnyOptions {
+        AnyOptions {
+            store: self.store.clone(),
+            json: self.json,
+            agent: self.agent,
+            ..AnyOptions::default()
+        }
     }
 }
 
@@ -375,10 +410,15 @@ impl AnyOptions {
 
 impl CommitOptions {
     fn named(&self) -> Vec<&'static str> {
+        let mut named = self.said_of_a_commit();
+        named.extend(self.wait.map(|_| "--wait"));
+        named
+    }
+
+    fn said_of_a_commit(&self) -> Vec<&'static str> {
         let given = [
             (self.source.is_some(), "--source"),
             (self.trust.is_some(), "--trust"),
-            (self.wait.is_some(), "--wait"),
             (self.reason.is_some(), "-m"),
         ];
         given

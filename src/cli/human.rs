@@ -7,7 +7,7 @@ mod diff;
 mod style;
 mod timeline;
 
-pub(crate) use self::diff::change_lines;
+pub(crate) use self::diff::{change_lines, erased_line, without_id};
 pub(crate) use self::style::{Style, wrapped};
 pub(crate) use self::timeline::{Mark, Timeline};
 

@@ -78,6 +78,7 @@ pub(crate) fn object(view: &View, object: &Object) -> Result<Value> {
 /// A commit, as a line of `log`.
 pub(crate) fn commit(memory: &Memory, info: &CommitInfo, counts: ChangeCounts) -> Result<Value> {
     let commit = &info.commit;
+    let (source, reason) = (text(memory, commit.source)?, text(memory, commit.reason)?);
     let parents: Vec<String> = commit.parents.iter().map(|parent| parent.to_hex()).collect();
     Ok(json!({
         "commit": info.digest.to_hex(),
@@ -89,11 +90,13 @@ pub(crate) fn commit(memory: &Memory, info: &CommitInfo, counts: ChangeCounts) -
         "target": commit.target.map(CommitDigest::to_hex),
         "actor": commit.actor,
         "session": commit.session,
-        "source": text(memory, commit.source)?,
+        "source": source,
         "source_digest": commit.source.map(TextDigest::to_hex),
+        "source_erased": commit.source.is_some() && source.is_none(),
         "trust": commit.trust.name(),
-        "reason": text(memory, commit.reason)?,
+        "reason": reason,
         "reason_digest": commit.reason.map(TextDigest::to_hex),
+        "reason_erased": commit.reason.is_some() && reason.is_none(),
         "added": counts.added,
         "changed": counts.changed,
         "removed": counts.removed,
@@ -119,10 +122,14 @@ pub(crate) fn text(memory: &Memory, digest: Option<TextDigest>) -> Result<Option
     }
 }
 
-/// A reason or source for people, who are told if it was erased.
+/// A reason or source for people, who are told if it was erased or lost.
 pub(crate) fn told_text(memory: &Memory, digest: Option<TextDigest>) -> Result<Option<String>> {
-    let text = text(memory, digest)?;
-    Ok(text.or_else(|| digest.map(|_| "(erased)".to_owned())))
+    let Some(digest) = digest else { return Ok(None) };
+    match memory.text(&digest) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Some(format!("({})", error.code()))),
+        Err(error) => Err(error),
+    }
 }
 
 /// A change of one object, as a line of `history`.
@@ -130,6 +137,7 @@ pub(crate) fn history_entry(entry: &HistoryEntry) -> Value {
     json!({
         "digest": entry.digest.map(ObjectDigest::to_hex),
         "erased": entry.erased,
+        "lost": entry.lost,
         "commit": entry.commit.digest.to_hex(),
         "seq": entry.commit.commit.seq,
         "time": entry.time.to_string(),
@@ -178,6 +186,7 @@ pub(crate) fn verify_report(report: &VerifyReport) -> Value {
         "versions": report.versions,
         "bytes": report.bytes,
         "erased": report.erased,
+        "lost": report.lost,
         "thinned": report.thinned,
         "derived": findings(&report.derived),
         "damage": findings(&report.damage),

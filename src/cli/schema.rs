@@ -67,12 +67,13 @@ const ANSWERS: [(&str, &str, &str); 42] = [
     (
         "erase",
         "",
-        "erased:count bytes:count commit:digest seq:count root:digest holders:texts unlinked:texts digests:texts",
+        "erased:count bytes:count commit:digest seq:count root:digest holders:texts unlinked:texts digests:texts \
+         records:erased",
     ),
     (
         "erase",
-        "with --dry-run",
-        "erased:count bytes:count holders:texts unlinked:texts digests:texts dry_run:flag",
+        "without --yes, or with --dry-run; needs is null, or says which option this would need",
+        "erased:count bytes:count holders:texts unlinked:texts digests:texts records:erased dry_run:flag needs:text?",
     ),
     ("rollback", "", MOVED),
     ("restore", "", MOVED),
@@ -93,8 +94,8 @@ const ANSWERS: [(&str, &str, &str); 42] = [
         "log",
         "a line each",
         "commit:digest seq:count parents:texts root:digest time:time op:text target:digest? actor:text? session:text? \
-         source:text? source_digest:digest? trust:text reason:text? reason_digest:digest? added:count changed:count \
-         removed:count",
+         source:text? source_digest:digest? source_erased:flag trust:text reason:text? reason_digest:digest? \
+         reason_erased:flag added:count changed:count removed:count",
     ),
     (
         "log",
@@ -104,12 +105,12 @@ const ANSWERS: [(&str, &str, &str); 42] = [
     (
         "history",
         "a line each",
-        "digest:digest? erased:flag commit:digest seq:count time:time op:text? thinned:flag",
+        "digest:digest? erased:flag lost:flag commit:digest seq:count time:time op:text? thinned:flag",
     ),
     (
         "diff",
         "a line each",
-        "id:text change:change old:digest? new:digest?",
+        "id:text change:change old:digest? new:digest? erased:flag",
     ),
     (
         "prove",
@@ -126,7 +127,7 @@ const ANSWERS: [(&str, &str, &str); 42] = [
     (
         "verify",
         "",
-        "ok:flag commits:count versions:count bytes:count erased:count thinned:count derived:findings damage:findings \
+        "ok:flag commits:count versions:count bytes:count erased:count lost:count thinned:count derived:findings damage:findings \
          at:state_at*",
     ),
     ("doctor", "", "ok:flag problems:problems"),
@@ -260,6 +261,11 @@ fn property(kind: &str) -> Value {
             "what records of a kind take",
             "kind:text records:count bytes:count",
         )),
+        "erased" => list(object(
+            "what goes; `erased` counts the versions among them, or where there are none all",
+            "kind:erased_kind digest:digest id:text? bytes:count",
+        )),
+        "erased_kind" => one_of(&["version", "content", "text"]),
         "levels" => list(object("", "bitmap:count count:count siblings:texts")),
         "error" => object("", "code:text message:text hint:text? ids:texts*"),
         "note" => object("", "code:text message:text"),

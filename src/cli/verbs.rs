@@ -1,16 +1,24 @@
-//! The verbs and their own arguments.
+//! The verbs, and which of the shared options each takes. Their own arguments are in the files below.
 //!
 //! # Layer
 //! L9, part of cli.
 
+mod history;
+mod objects;
+mod program;
+mod store;
+
 use std::path::PathBuf;
-use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::Subcommand;
 
-use super::args::{PlainOptions, ReadOptions, ShellOptions, VerbOptions, WriteOptions};
-use super::output::Mode;
-use super::time;
+use super::args::VerbOptions;
+pub(crate) use history::{
+    CheckProof, Contains, Diff, Head, History, Log, Prove, Redo, Restore, Rollback, Snapshot, Snapshots, Undo,
+};
+pub(crate) use objects::{DocumentFormat, Export, ExportFormat, Get, Ingest, List, PictureOf, Put, Remove};
+pub(crate) use program::{Completions, Debug, Man, Schema, Tour, TourWriter};
+pub(crate) use store::{Doctor, Erase, Gc, HashName, Init, Salvage, Stats, Verify};
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -20,8 +28,8 @@ pub(crate) enum Verb {
     Init(Init),
     /// Turn Org, Markdown and JSON Lines documents into objects
     #[command(
-        after_help = "A folder gives every .org, .md and .jsonl file below it. Ingesting again updates what changed\n\
-                      and removes what left the document; unchanged input makes no commit. All of it is one\n\
+        after_help = "A folder gives every .org, .md and .jsonl file below it. Ingesting again updates what changed \
+                      and removes what left the document; unchanged input makes no commit. All of it is one \
                       commit, and a snapshot of the state before goes into the ring of your lane (snap:0).\n\n\
                       Examples:\n  treering ingest notes/ README.md\n  treering ingest --scope work journal.org\n  \
                       treering ingest notes/ --prune notes/old.org"
@@ -53,7 +61,7 @@ pub(crate) enum Verb {
     Head(Head),
     /// Take a snapshot of the present state
     #[command(
-        after_help = "Without a name it goes into the ring of your lane, which keeps the newest 20 (snap:0 is the\n\
+        after_help = "Without a name it goes into the ring of your lane, which keeps the newest 20 (snap:0 is the \
                       newest). A named one stays until it is deleted.\n\n\
                       Examples:\n  treering snapshot -m 'before the refactoring'\n  treering snapshot release-1\n  \
                       treering snapshot --delete release-1"
@@ -137,17 +145,20 @@ pub(crate) enum Verb {
     Export(Export),
     /// Thin history by a policy, and give back the space of what nobody needs
     #[command(
-        after_help = "Snapshots, drafts and what a rollback went back to keep their commits, whatever the policy. A thinned\n\
-                      commit's digest stays in the chain; its state cannot be read any more. Others may read and write\n\
-                      meanwhile. A duration is 12h, 30d, 8w, 2y, 0 or forever.\n\n\
-                      Examples:\n  treering gc --dry-run\n  treering gc\n  treering gc --keep-all 2d --hourly 0 --weekly 2y"
+        after_help = "Snapshots, drafts, erasures, and what a rollback, undo or redo went back to keep their commits, whatever \
+                      the policy. A thinned commit's digest stays in the chain; its state is gone for good, so a policy that \
+                      keeps less than the standard one, or another moment than now, asks for --yes. It holds for this run: a \
+                      writer collects by itself with the standard policy, but nothing younger than 7 days. Ages are judged by \
+                      the newest commit where the clock is more than a day ahead of it. Others may read and write meanwhile. \
+                      A duration is 12h, 30d, 8w, 2y, 0 or forever.\n\n\
+                      Examples:\n  treering gc --dry-run\n  treering gc\n  treering gc --keep-all 2d --hourly 0 --weekly 2y --yes"
     )]
     Gc(Gc),
     /// Take objects, versions, contents or reasons out of every file, for good
     #[command(
-        after_help = "An ID leaves the state, and every version of it goes, wherever history, drafts or snapshots keep it. A\n\
-                      DIGEST (8 digits or more) is one earlier version, a content, a reason or a source. Roots and digests of\n\
-                      commits stay, and the history still verifies; who asks for what is gone is told who erased it, and why.\n\
+        after_help = "An ID leaves the state, and every version of it goes, wherever history, drafts or snapshots keep it. A \
+                      DIGEST (8 digits or more) is one earlier version, a content, a reason or a source. Roots and digests of \
+                      commits stay, and the history still verifies; who asks for what is gone is told who erased it, and why. \
                       Backups, and blocks that the file system or the device still holds, are beyond its reach.\n\n\
                       Examples:\n  treering erase facts/password --dry-run\n  treering erase facts/password -m 'a secret' --yes\n  \
                       treering erase 5f0c81d2 --yes"
@@ -158,8 +169,8 @@ pub(crate) enum Verb {
     Stats(Stats),
     /// Ask the store anything, in a shell that writes nothing
     #[command(
-        after_help = "At a terminal it reads commands with completion and history; otherwise it runs the commands of -f and\n\
-                      -c, or those on standard input, a line each, and stops at the first that fails. Opens damaged\n\
+        after_help = "At a terminal it reads commands with completion and history; otherwise it runs the commands of -f and \
+                      -c, or those on standard input, a line each, and stops at the first that fails. Opens damaged \
                       stores too, and says what of them is served.\n\n\
                       Examples:\n  treering debug\n  treering debug -c 'changes' -c 'would rollback snap:0'\n  \
                       treering debug --mode markdown -f questions.txt\n  echo 'where tea' | treering debug --json"
@@ -187,525 +198,6 @@ pub(crate) enum Verb {
     /// Write objects until killed, saying after each commit what is acknowledged (for the tour)
     #[command(hide = true)]
     TourWriter(TourWriter),
-}
-
-/// The hash of a new store.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum HashName {
-    #[default]
-    Blake3,
-    Sha256,
-}
-
-/// The form of a document to read; `auto` goes by the ending of the file's name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DocumentFormat {
-    #[default]
-    Auto,
-    Org,
-    Markdown,
-    Jsonl,
-}
-
-/// The form to export in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExportFormat {
-    #[default]
-    Jsonl,
-    Org,
-    Markdown,
-    /// A picture, for Graphviz
-    Dot,
-    /// A picture
-    Svg,
-    /// A page with all pictures, to look around in
-    Html,
-}
-
-/// What a picture shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PictureOf {
-    /// The tree of objects
-    Tree,
-    /// Commits, snapshots and ways back
-    History,
-    /// The trie nodes that two states share and do not share
-    Trie,
-}
-
-/// `init`
-#[derive(Args, Debug)]
-pub(crate) struct Init {
-    /// The hash that names everything in the store
-    #[arg(long, value_name = "HASH", default_value = "blake3")]
-    pub(crate) hash: HashName,
-    #[command(flatten)]
-    options: WriteOptions,
-}
-
-/// `ingest`
-#[derive(Args, Debug)]
-pub(crate) struct Ingest {
-    /// Files and folders
-    #[arg(required = true, value_name = "PATH")]
-    pub(crate) paths: Vec<PathBuf>,
-    /// The form of the documents
-    #[arg(long, value_name = "FORMAT", default_value = "auto")]
-    pub(crate) format: DocumentFormat,
-    /// Leave out, and name, files that cannot be read; without it one of them refuses all
-    #[arg(long)]
-    pub(crate) skip_bad: bool,
-    /// The scope of the objects
-    #[arg(long, value_name = "SCOPE")]
-    pub(crate) scope: Option<String>,
-    /// Remove this document, or those below this folder, if the files are gone; may be given again
-    #[arg(long, value_name = "PATH")]
-    pub(crate) prune: Vec<PathBuf>,
-    #[command(flatten)]
-    options: WriteOptions,
-}
-
-/// `put`
-#[derive(Args, Debug)]
-pub(crate) struct Put {
-    /// The name of the object, for ever
-    #[arg(required_unless_present = "jsonl", value_name = "ID")]
-    pub(crate) id: Option<String>,
-    /// What kind of object it is
-    #[arg(long, required_unless_present = "jsonl", value_name = "KIND")]
-    pub(crate) kind: Option<String>,
-    /// An attribute: k=text, or k:=JSON (null: absent); may be repeated
-    #[arg(long = "attr", value_name = "K=V")]
-    pub(crate) attributes: Vec<String>,
-    /// The scope [default: global]
-    #[arg(long, value_name = "SCOPE")]
-    pub(crate) scope: Option<String>,
-    /// The object that this one belongs to
-    #[arg(long, value_name = "ID")]
-    pub(crate) parent: Option<String>,
-    /// The order key among the children of its parent
-    #[arg(long, value_name = "KEY")]
-    pub(crate) position: Option<String>,
-    /// The text; - reads it from standard input
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) content: Option<String>,
-    /// Read objects from FILE, one a line; - is standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "kind", "attributes", "scope", "parent", "position", "content"])]
-    pub(crate) jsonl: Option<PathBuf>,
-    /// Commit after every N lines [default: one commit for all]
-    #[arg(long, value_name = "N", requires = "jsonl", conflicts_with = "id", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) batch: Option<u64>,
-    #[command(flatten)]
-    options: WriteOptions,
-}
-
-/// `get`
-#[derive(Args, Debug)]
-pub(crate) struct Get {
-    /// The object
-    #[arg(value_name = "ID")]
-    pub(crate) id: String,
-    #[command(flatten)]
-    options: ReadOptions,
-}
-
-/// `list`
-#[derive(Args, Debug)]
-pub(crate) struct List {
-    /// Only this kind
-    #[arg(long, value_name = "KIND")]
-    pub(crate) kind: Option<String>,
-    /// Only this scope
-    #[arg(long, value_name = "SCOPE")]
-    pub(crate) scope: Option<String>,
-    /// Only ids that start with this
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) prefix: Option<String>,
-    /// Only the children of this object
-    #[arg(long, value_name = "ID")]
-    pub(crate) parent: Option<String>,
-    /// Only where the attribute has this value: k=text, or k:=JSON; may be repeated
-    #[arg(long = "attr", value_name = "K=V")]
-    pub(crate) attributes: Vec<String>,
-    /// Only what was written in or after this commit, or at or after this time
-    #[arg(long, value_name = "REV")]
-    pub(crate) since: Option<String>,
-    /// Only what was last written in or before this commit, or at or before this time
-    #[arg(long, value_name = "REV")]
-    pub(crate) until: Option<String>,
-    /// Also what has expired
-    #[arg(long)]
-    pub(crate) include_expired: bool,
-    /// At most N
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<usize>,
-    #[command(flatten)]
-    options: ReadOptions,
-}
-
-/// `remove`
-#[derive(Args, Debug)]
-pub(crate) struct Remove {
-    /// The object
-    #[arg(value_name = "ID")]
-    pub(crate) id: String,
-    /// Also everything below it
-    #[arg(long)]
-    pub(crate) recursive: bool,
-    #[command(flatten)]
-    options: WriteOptions,
-}
-
-/// `head`
-#[derive(Args, Debug)]
-pub(crate) struct Head {
-    #[command(flatten)]
-    options: ReadOptions,
-}
-
-/// `snapshot`
-#[derive(Args, Debug)]
-pub(crate) struct Snapshot {
-    /// A name that stays; without it, the ring of your lane
-    #[arg(value_name = "NAME")]
-    pub(crate) name: Option<String>,
-    /// Delete the snapshot NAME; the state it names stays in the history
-    #[arg(long, value_name = "NAME", conflicts_with = "name")]
-    pub(crate) delete: Option<String>,
-    #[command(flatten)]
-    options: WriteOptions,
-}
-
-/// `snapshots`
-#[derive(Args, Debug)]
-pub(crate) struct Snapshots {
-    /// At most N
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<usize>,
-    #[command(flatten)]
-    options: ReadOptions,
-}
-
-/// `rollback`
-#[derive(Args, Debug)]
-pub(crate) struct Rollback {
-    /// The state to bring back
-    #[arg(value_name = "REV")]
-    pub(crate) revision: String,
-    /// Also over commits of other lanes
-    #[arg(long)]
-    pub(crate) all: bool,
-    /// Say what would change, and change nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    #[command(flatten)]
-    options: WriteOptions,
-}
-
-/// `restore`
-#[derive(Args, Debug)]
-pub(crate) struct Restore {
-    /// The state to take them from
-    #[arg(value_name = "REV")]
-    pub(crate) revision: String,
-    /// The objects
-    #[arg(value_name = "ID", required = true)]
-    pub(crate) ids: Vec<String>,
-    /// Everything below them too
-    #[arg(long)]
-    pub(crate) recursive: bool,
-    /// Say what would change, and change nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    #[command(flatten)]
-    options: WriteOptions,
-}
-
-/// `undo`
-#[derive(Args, Debug)]
-pub(crate) struct Undo {
-    #[command(flatten)]
-    options: WriteOptions,
-}
-
-/// `redo`
-#[derive(Args, Debug)]
-pub(crate) struct Redo {
-    #[command(flatten)]
-    options: WriteOptions,
-}
-
-/// `log`
-#[derive(Args, Debug)]
-pub(crate) struct Log {
-    /// At most N
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<usize>,
-    /// List the references instead: snapshots, drafts, rejected
-    #[arg(long, conflicts_with = "op")]
-    pub(crate) refs: bool,
-    /// Only this operation: put, ingest, remove, rollback, undo, ...
-    #[arg(long, value_name = "OP")]
-    pub(crate) op: Option<String>,
-    /// Only from this time on: an RFC 3339 time, a date, or how long ago (90s, 2h, 3d)
-    #[arg(long, value_name = "TIME")]
-    pub(crate) since: Option<String>,
-    /// Only until this time
-    #[arg(long, value_name = "TIME")]
-    pub(crate) until: Option<String>,
-    #[command(flatten)]
-    options: ReadOptions,
-}
-
-/// `history`
-#[derive(Args, Debug)]
-pub(crate) struct History {
-    /// The object
-    #[arg(value_name = "ID")]
-    pub(crate) id: String,
-    /// At most N
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<usize>,
-    #[command(flatten)]
-    options: ReadOptions,
-}
-
-/// `diff`
-#[derive(Args, Debug)]
-pub(crate) struct Diff {
-    /// From this state
-    #[arg(value_name = "REV")]
-    pub(crate) from: String,
-    /// To this one [default: @]
-    #[arg(value_name = "REV2")]
-    pub(crate) to: Option<String>,
-    /// Exit with 1 where they differ
-    #[arg(long)]
-    pub(crate) exit_code: bool,
-    /// At most N
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<usize>,
-    #[command(flatten)]
-    options: ReadOptions,
-}
-
-/// `prove`
-#[derive(Args, Debug)]
-pub(crate) struct Prove {
-    /// The object, present or not
-    #[arg(value_name = "ID")]
-    pub(crate) id: String,
-    #[command(flatten)]
-    options: ReadOptions,
-}
-
-/// `check-proof`
-#[derive(Args, Debug)]
-pub(crate) struct CheckProof {
-    /// The proof document; - is standard input
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// The root that it must be a proof against, all 64 digits
-    #[arg(long, value_name = "ROOT")]
-    pub(crate) root: Option<String>,
-    #[command(flatten)]
-    options: PlainOptions,
-}
-
-/// `contains`
-#[derive(Args, Debug)]
-pub(crate) struct Contains {
-    /// A commit's or root's digest, or 8 or more digits of it
-    #[arg(value_name = "DIGEST")]
-    pub(crate) digest: String,
-    #[command(flatten)]
-    options: ReadOptions,
-}
-
-/// `verify`
-#[derive(Args, Debug)]
-pub(crate) struct Verify {
-    /// Check frames and seals only, no digest of an object
-    #[arg(long)]
-    pub(crate) quick: bool,
-    #[command(flatten)]
-    options: ReadOptions,
-}
-
-/// `doctor`
-#[derive(Args, Debug)]
-pub(crate) struct Doctor {
-    #[command(flatten)]
-    options: PlainOptions,
-}
-
-/// `salvage`
-#[derive(Args, Debug)]
-pub(crate) struct Salvage {
-    /// The folder of the damaged store
-    pub(crate) from: PathBuf,
-    /// The folder of the new store
-    pub(crate) to: PathBuf,
-    #[command(flatten)]
-    options: PlainOptions,
-}
-
-/// `export`
-#[derive(Args, Debug)]
-pub(crate) struct Export {
-    /// The file to write, or for Org and Markdown a folder [default: standard output]
-    #[arg(value_name = "PATH")]
-    pub(crate) path: Option<PathBuf>,
-    /// The form to write
-    #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
-    pub(crate) format: ExportFormat,
-    /// Write over files that are there
-    #[arg(long)]
-    pub(crate) force: bool,
-    /// What a picture shows; a page shows all three [default: tree]
-    #[arg(long, value_name = "WHAT")]
-    pub(crate) picture: Option<PictureOf>,
-    /// The older of the two states whose trie nodes are drawn [default: the newest snapshot before]
-    #[arg(long, value_name = "REV")]
-    pub(crate) from: Option<String>,
-    /// Draw only this object and what is below it
-    #[arg(long, value_name = "ID")]
-    pub(crate) under: Option<String>,
-    /// The most rows of a picture [default: 2000]
-    #[arg(long, value_name = "N")]
-    pub(crate) rows: Option<usize>,
-    #[command(flatten)]
-    options: ReadOptions,
-}
-
-/// `gc`
-#[derive(Args, Debug)]
-pub(crate) struct Gc {
-    /// Say what would go, and change nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Keep every commit younger than this [default: 7d]
-    #[arg(long, value_name = "DURATION", value_parser = time::span)]
-    pub(crate) keep_all: Option<Duration>,
-    /// But no more than the N newest because of --keep-all [default: 5000]
-    #[arg(long, value_name = "N")]
-    pub(crate) newest: Option<u64>,
-    /// Keep the last commit of each hour younger than this [default: 30d]
-    #[arg(long, value_name = "DURATION", value_parser = time::span)]
-    pub(crate) hourly: Option<Duration>,
-    /// Keep the last commit of each day younger than this [default: 365d]
-    #[arg(long, value_name = "DURATION", value_parser = time::span)]
-    pub(crate) daily: Option<Duration>,
-    /// Keep the last commit of each week younger than this [default: forever]
-    #[arg(long, value_name = "DURATION", value_parser = time::span)]
-    pub(crate) weekly: Option<Duration>,
-    /// The moment that ages are judged at: an RFC 3339 time [default: now]
-    #[arg(long, value_name = "TIME")]
-    pub(crate) now: Option<String>,
-    #[command(flatten)]
-    options: WriteOptions,
-}
-
-/// `erase`
-#[derive(Args, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
-pub(crate) struct Erase {
-    /// Objects, and digests of versions, contents, reasons or sources
-    #[arg(value_name = "ID|DIGEST", required = true)]
-    pub(crate) targets: Vec<String>,
-    /// Also contents that other objects share, and earlier versions that name an erased parent
-    #[arg(long)]
-    pub(crate) everywhere: bool,
-    /// Also every version that was derived from an erased one
-    #[arg(long)]
-    pub(crate) derived: bool,
-    /// Say what would go, and change nothing
-    #[arg(long, conflicts_with = "yes")]
-    pub(crate) dry_run: bool,
-    /// Do it: nothing brings it back
-    #[arg(long)]
-    pub(crate) yes: bool,
-    #[command(flatten)]
-    options: WriteOptions,
-}
-
-/// `stats`
-#[derive(Args, Debug)]
-pub(crate) struct Stats {
-    /// Also what takes the space of the log, and what gc would free: reads all of it
-    #[arg(long)]
-    pub(crate) space: bool,
-    #[command(flatten)]
-    options: ReadOptions,
-}
-
-/// `debug`
-#[derive(Args, Debug)]
-pub(crate) struct Debug {
-    /// Run this command and leave; may be repeated
-    #[arg(short = 'c', long = "command", value_name = "COMMAND")]
-    pub(crate) commands: Vec<String>,
-    /// Run the commands in FILE (- is standard input), a line each, and leave; may be repeated, and comes before -c
-    #[arg(short = 'f', long = "file", value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Allow snapshot, rollback, undo, redo, put, remove, gc and erase
-    #[arg(long)]
-    pub(crate) write: bool,
-    /// How answers are written
-    #[arg(long, value_name = "MODE", conflicts_with = "json")]
-    pub(crate) mode: Option<Mode>,
-    /// Go on after a command that failed; the exit code is still that of the first failure
-    #[arg(long)]
-    pub(crate) keep_going: bool,
-    #[command(flatten)]
-    options: ShellOptions,
-}
-
-/// `tour`
-#[derive(Args, Debug)]
-pub(crate) struct Tour {
-    /// Keep the store of the tour in DIR, which must be empty or absent
-    #[arg(long, value_name = "DIR")]
-    pub(crate) keep: Option<PathBuf>,
-    #[command(flatten)]
-    options: PlainOptions,
-}
-
-/// `completions`
-#[derive(Args, Debug)]
-pub(crate) struct Completions {
-    /// The shell
-    #[arg(value_name = "SHELL")]
-    pub(crate) shell: clap_complete::Shell,
-    #[command(flatten)]
-    options: PlainOptions,
-}
-
-/// `man`
-#[derive(Args, Debug)]
-pub(crate) struct Man {
-    /// The folder to write treering.1, treering-put.1 and so on into
-    #[arg(value_name = "DIR")]
-    pub(crate) folder: Option<PathBuf>,
-    #[command(flatten)]
-    options: PlainOptions,
-}
-
-/// `schema`
-#[derive(Args, Debug)]
-pub(crate) struct Schema {
-    /// The verb, or `error` or `note`
-    #[arg(value_name = "VERB")]
-    pub(crate) verb: Option<String>,
-    #[command(flatten)]
-    options: PlainOptions,
-}
-
-/// The hidden verb that the tour kills.
-#[derive(Args, Debug)]
-pub(crate) struct TourWriter {
-    #[command(flatten)]
-    options: WriteOptions,
 }
 
 impl Verb {
@@ -773,7 +265,7 @@ impl Verb {
             Self::Doctor(verb) => VerbOptions::Plain(&verb.options),
             Self::Salvage(verb) => VerbOptions::Plain(&verb.options),
             Self::Export(verb) => VerbOptions::Read(&verb.options),
-            Self::Gc(verb) => VerbOptions::Write(&verb.options),
+            Self::Gc(verb) => VerbOptions::Upkeep(&verb.options),
             Self::Erase(verb) => VerbOptions::Write(&verb.options),
             Self::Stats(verb) => VerbOptions::Read(&verb.options),
             Self::Debug(verb) => VerbOptions::Shell(&verb.options),

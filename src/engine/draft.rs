@@ -437,6 +437,7 @@ impl Draft {
                 id: change.id.clone(),
                 old: change.old,
                 new: change.new_digest(),
+                erased: false,
             })
             .collect();
         changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::digest::ObjectDigest;
 use crate::error::{Error, Result};
 use crate::object::{Id, Time};
-use crate::store::{ChangeCounts, Store};
+use crate::store::{self, ChangeCounts, Store};
 
 use super::commit::Committed;
 use super::memory::Memory;
@@ -46,6 +46,9 @@ pub struct Change {
     pub old: Option<ObjectDigest>,
     /// Its version in the newer state.
     pub new: Option<ObjectDigest>,
+    /// Whether only digests are left of its versions, because they were erased or lost: `id` is then `erased:` and the key
+    /// path, because nothing says it.
+    pub erased: bool,
 }
 
 impl Change {
@@ -66,6 +69,8 @@ pub struct HistoryEntry {
     pub digest: Option<ObjectDigest>,
     /// Whether that version was erased since.
     pub erased: bool,
+    /// Whether that version was lost, and could not be salvaged.
+    pub lost: bool,
     /// The first kept commit that has it so.
     pub commit: CommitInfo,
     /// Whether a commit made the change, or may have, that was thinned since: then who made it and why is not known.
@@ -146,10 +151,13 @@ impl Memory {
             let entry = store.state(&commit)?.get(&key, &*store)?;
             let now = entry.map(|entry| ObjectDigest::from_bytes(entry.digest));
             if now != before {
-                let erased = match now.filter(|_| store.records.erased() > 0) {
-                    Some(digest) => store.records.find_place(digest)?.is_none(),
-                    None => false,
+                let by = match now.filter(|_| store.records.erased() > 0) {
+                    Some(digest) if store.records.find_place(digest)?.is_none() => {
+                        store.records.erasure(digest.as_bytes())?
+                    }
+                    _ => None,
                 };
+                let lost = by.is_some_and(store::was_lost);
                 let made = match entry.filter(|_| is_behind_gap) {
                     Some(entry) => store.updated(&entry)?,
                     None => None,
@@ -157,7 +165,8 @@ impl Memory {
                 let time = made.unwrap_or(commit.commit.time);
                 entries.push(HistoryEntry {
                     digest: now,
-                    erased,
+                    erased: by.is_some() && !lost,
+                    lost,
                     thinned: is_behind_gap && (now.is_none() || time != commit.commit.time),
                     time,
                     commit: CommitInfo::of(&commit),
@@ -190,13 +199,14 @@ impl Memory {
             if let Some(entry) = change.old.as_ref().filter(|_| object.is_placeholder()) {
                 object = older.load(entry)?;
             }
-            let id = Id::new(object.id())?;
+            let (id, erased) = (Id::new(object.id())?, object.is_placeholder());
             let digest =
                 |entry: Option<crate::trie::Entry>| entry.map(|e| ObjectDigest::from_bytes(e.digest));
             changes.push(Change {
                 id,
                 old: digest(change.old),
                 new: digest(change.new),
+                erased,
             });
         }
         changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));

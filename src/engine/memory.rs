@@ -19,6 +19,7 @@ use crate::trie;
 use super::children::Newer;
 use super::commit::{Committed, Request};
 use super::draft::Draft;
+use super::erase::erased_by;
 use super::index::IndexCache;
 use super::options::Options;
 use super::policy::Limits;
@@ -173,11 +174,16 @@ impl Memory {
     /// A reason or source text.
     ///
     /// # Errors
-    /// `NotFound` if it is not kept.
+    /// `NotFound` if it is not kept: with the code `erased` or `lost` if it once was.
     pub fn text(&self, digest: &TextDigest) -> Result<String> {
-        let text = self.inner.store().records.find_text(*digest)?;
-        let text = text.ok_or_else(|| Error::not_found(format!("the text {digest} is not kept")))?;
-        Ok(String::from_utf8_lossy(&text).into_owned())
+        let store = self.inner.store();
+        if let Some(text) = store.records.find_text(*digest)? {
+            return Ok(String::from_utf8_lossy(&text).into_owned());
+        }
+        match store.records.erasure(digest.as_bytes())? {
+            Some(by) => Err(erased_by(&store, &format!("the text {digest}"), Some(by))),
+            None => Err(Error::not_found(format!("the text {digest} is not kept"))),
+        }
     }
 
     /// Proves that a state has this version of `id`, or that it has no `id`; see [`trie::verify_proof`].

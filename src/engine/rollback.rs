@@ -139,8 +139,10 @@ impl Memory {
         for reversal in plan.reversals.values() {
             let digest = |entry: &Entry| ObjectDigest::from_bytes(entry.digest);
             if let Some(entry) = reversal.now.as_ref().or(reversal.then.as_ref()) {
+                let object = plan.to.load(entry)?;
                 changes.push(Change {
-                    id: Id::new(plan.to.load(entry)?.id())?,
+                    id: Id::new(object.id())?,
+                    erased: object.is_placeholder(),
                     old: reversal.now.as_ref().map(digest),
                     new: reversal.then.as_ref().map(digest),
                 });
@@ -294,7 +296,9 @@ impl Inner {
             } else if let Some(entry) = change.old.or(change.new) {
                 let object = head.load(&entry)?;
                 if object.is_placeholder() {
-                    return Err(erased_by(store, "what this brings back", object.erased_by()));
+                    let seq = target.seq();
+                    let what = format!("seq:{seq} cannot be reversed: a version that it touched");
+                    return Err(erased_by(store, &what, object.erased_by()));
                 }
                 conflicts.push(object.id().to_owned());
             }

@@ -28,7 +28,7 @@ pub struct Stats {
     pub thinned: u64,
     /// Runs of thinned commits.
     pub gaps: u64,
-    /// Versions that were erased.
+    /// Versions of which only the digest is left: erased, or lost and not salvaged. `verify` tells them apart.
     pub erased: u64,
     /// Snapshots, named and automatic.
     pub snapshots: u64,

@@ -101,6 +101,8 @@ pub struct VerifyReport {
     pub bytes: u64,
     /// Erased versions.
     pub erased: u64,
+    /// Versions that were lost and not salvaged: a kept state has their digests.
+    pub lost: u64,
     /// Thinned commits.
     pub thinned: u64,
     /// Damage that costs nothing: derived files, torn tails, left-overs.
@@ -197,7 +199,9 @@ pub(super) fn examine(
             Ok(store) => {
                 report.commits = store.kept() as u64;
                 report.versions = store.records.versions();
-                report.erased = store.records.erased();
+                // Replayed from the first batch on, so these are all.
+                report.lost = store.records.lost_since();
+                report.erased = store.records.erased() - report.lost;
                 report.thinned = store.gaps().iter().map(|gap| gap.count).sum();
             }
             Err(error) if error.code() == "interrupted" => return Err(error),

@@ -146,6 +146,12 @@ impl Object {
         self.erased
     }
 
+    /// Whether it, or its content, was erased by nobody but lost, and could not be salvaged.
+    pub fn is_lost(&self) -> bool {
+        self.erased
+            .is_some_and(|by| by.as_bytes().iter().all(|byte| *byte == 0))
+    }
+
     /// Whether this only stands for a version that was erased.
     pub fn is_placeholder(&self) -> bool {
         self.erased.is_some() && self.content_digest().is_none()

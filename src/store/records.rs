@@ -33,6 +33,8 @@ pub(crate) struct Records {
     texts: RwLock<DigestIndex>,
     /// What was erased of what is in `objects`.
     erased: AtomicU64,
+    /// Those of them that nobody erased: they were lost, and could not be salvaged.
+    lost: AtomicU64,
     /// What a checkpoint knows.
     base: Option<Arc<Base>>,
 }
@@ -51,6 +53,7 @@ impl Records {
             objects: RwLock::default(),
             texts: RwLock::default(),
             erased: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
             base,
         }
     }
@@ -71,6 +74,11 @@ impl Records {
     pub(crate) fn erased(&self) -> u64 {
         let base = self.base.as_ref().map_or(0, |base| base.versions().1);
         base + self.erased.load(Ordering::Relaxed)
+    }
+
+    /// How many of the [`Self::erased`] behind the checkpoint, if there is one, were lost before a salvage.
+    pub(crate) fn lost_since(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
     }
 
     fn table(&self, of_objects: bool) -> &RwLock<DigestIndex> {
@@ -335,6 +343,8 @@ impl Records {
         if erased.key.is_some() {
             self.objects.write().insert(&erased.digest, place);
             self.erased.fetch_add(1, Ordering::Relaxed);
+            self.lost
+                .fetch_add(u64::from(erased.is_lost()), Ordering::Relaxed);
         } else {
             self.texts.write().insert(&erased.digest, place);
         }

@@ -26,7 +26,17 @@ pub(crate) struct Erased {
     pub(crate) by: CommitDigest,
 }
 
+/// Whether what names this commit was lost, and erased by nobody.
+pub(crate) fn was_lost(by: CommitDigest) -> bool {
+    by.as_bytes().iter().all(|byte| *byte == 0)
+}
+
 impl Erased {
+    /// Whether nobody erased it: it was lost, and could not be salvaged.
+    pub(crate) fn is_lost(&self) -> bool {
+        was_lost(self.by)
+    }
+
     pub(crate) fn decode(body: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(body);
         let key: [u8; DIGEST_LEN] = reader.array()?;

@@ -96,6 +96,7 @@ fn erase_asks_first_and_leaves_nothing() {
         "0",
         "--weekly",
         "0",
+        "--yes",
     ]);
     let refused = folder.refused(1, &["get", "a", "--at", "before"]);
     assert_eq!(refused["hint"], hint, "the commit that tells stays");
@@ -117,7 +118,9 @@ fn every_verb_that_reads_the_past_says_that_something_was_erased() {
         "{listed:?}"
     );
     assert!(
-        listed.err.contains("1 object of this state, erased since"),
+        listed
+            .err
+            .contains("1 object of this state, erased or lost since"),
         "{listed:?}"
     );
     let version = format!("version {}", names(&erased["digests"])[0]);
@@ -143,8 +146,21 @@ fn every_verb_that_reads_the_past_says_that_something_was_erased() {
     }
     let diff = folder.stream(&["diff", "before"]);
     assert_eq!(diff.len(), 1);
-    assert!(diff[0]["id"].as_str().unwrap().starts_with("erased:"));
-    assert_eq!(folder.run(&["diff", "before"]).code, 0);
+    let key = diff[0]["id"]
+        .as_str()
+        .unwrap()
+        .strip_prefix("erased:")
+        .unwrap()
+        .to_owned();
+    assert_eq!(diff[0]["erased"], true);
+    let stand_in = format!("- {}? (erased)", &key[..8]);
+    let told = folder.run(&["diff", "before"]);
+    assert!(told.code == 0 && told.out.contains(&stand_in), "{told:?}");
+    let told = folder.run(&["debug", "-c", "at before", "-c", &format!("what {key}")]);
+    assert!(
+        told.out.contains("? (erased)") && !told.out.contains("erased:"),
+        "{told:?}"
+    );
     assert_eq!(folder.refused(1, &["restore", "before", "a"])["code"], "erased");
 }
 
@@ -208,6 +224,7 @@ fn gc_thins_by_the_policy_and_says_what_it_frees() {
         "0",
         "--weekly",
         "0",
+        "--yes",
     ];
     let preview = folder.json(&[&["gc", "--dry-run"], &thin[..]].concat());
     let told = folder.run(&[&["gc", "--dry-run"], &thin[..]].concat());
@@ -262,7 +279,157 @@ fn gc_thins_by_the_policy_and_says_what_it_frees() {
     );
     assert_eq!(folder.json(&["verify"])["thinned"], 30);
     assert_eq!(folder.json(&["gc"])["thinned"], 0);
-    folder.refused(2, &["gc", "--hourly", "soon"]);
+    for wrong in ["soon", "1x", "-1d"] {
+        let refused = folder.refused(2, &["gc", "--hourly", wrong]);
+        assert!(
+            refused["hint"].as_str().unwrap().contains("12h, 30d"),
+            "{refused}"
+        );
+        assert!(
+            refused["message"].as_str().unwrap().contains("is no duration"),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn gc_asks_before_a_policy_that_keeps_less_than_the_standard_one() {
+    let folder = Folder::with_store();
+    for number in 0..5 {
+        folder.put("a", &format!("text {number}"));
+    }
+    let log = || folder.stream(&["log"]).len();
+    for strict in [
+        &[
+            "--keep-all",
+            "0",
+            "--hourly",
+            "0",
+            "--daily",
+            "0",
+            "--weekly",
+            "0",
+        ][..],
+        &["--newest", "1", "--hourly", "0", "--daily", "0", "--weekly", "0"],
+        &["--now", "2099-01-01"],
+    ] {
+        let ran = folder.run(&[&["gc", "--json"], strict].concat());
+        assert_eq!(ran.refusal(2)["code"], "usage");
+        assert!(
+            ran.documents()[0]["thinned"].as_u64() > Some(0),
+            "what would go is told: {ran:?}"
+        );
+        assert_eq!(log(), 6);
+    }
+    // What keeps as much as the standard policy, or thins nothing, need not be asked for twice.
+    for harmless in [
+        &["gc"][..],
+        &["gc", "--keep-all", "forever"],
+        &["gc", "--newest", "100"],
+    ] {
+        assert_eq!(folder.json(harmless)["thinned"], 0);
+    }
+    let dry = folder.json(&["gc", "--newest", "1", "--hourly", "0", "--yes", "--dry-run"]);
+    assert_eq!((&dry["dry_run"], log()), (&Value::Bool(true), 6));
+    assert!(folder.json(&["gc", "--newest", "1", "--hourly", "0", "--yes"])["thinned"].as_u64() > Some(0));
+    assert!(log() < 6);
+    for nothing_to_say in ["--actor", "--session", "--source", "-m", "--trust"] {
+        folder.refused(2, &["gc", nothing_to_say, "untrusted"]);
+    }
+    folder.refused(2, &["--source", "x", "gc"]);
+    folder.json(&["gc", "--wait", "1s"]);
+}
+
+#[test]
+fn what_erase_would_take_is_told_before_and_what_it_took_afterwards() {
+    let folder = Folder::with_store();
+    let long = "swordfish ".repeat(1000);
+    folder.put("one", &long);
+    folder.put("two", &long);
+    folder.json(&["put", "one/a", "--kind", "k", "--parent", "one", "-m", "because"]);
+    let refused = folder.refused(1, &["erase", "one", "--yes"]);
+    let hint = refused["hint"].as_str().unwrap();
+    assert!(
+        refused["code"] == "has_children" && hint.contains("one/a"),
+        "{refused}"
+    );
+    let targets = ["one", "one/a"];
+    let ran = folder.run(&[&["erase", "--json"], &targets[..]].concat());
+    assert_eq!(ran.refusal(2)["code"], "usage");
+    let told = ran.documents()[0].clone();
+    assert_eq!(
+        (told["erased"].as_u64(), &told["dry_run"]),
+        (Some(2), &Value::Bool(true))
+    );
+    assert!(told["needs"].as_str().unwrap().contains("--everywhere"), "{told}");
+    assert_eq!(names(&told["holders"]), ["two"]);
+    let kinds = |told: &Value| {
+        let records = told["records"].as_array().unwrap().iter();
+        records
+            .map(|record| (record["kind"].clone(), record["id"].clone()))
+            .collect::<Vec<_>>()
+    };
+    let expected = [
+        ("version", "one".into()),
+        ("version", "one/a".into()),
+        ("content", Value::Null),
+    ];
+    assert_eq!(kinds(&told), expected.map(|(kind, id)| (kind.into(), id)));
+    let dry = folder.json(&[&["erase", "--dry-run", "--yes"], &targets[..]].concat());
+    assert_eq!((kinds(&dry), folder.seq()), (kinds(&told), 3));
+
+    let erased = folder.json(
+        &[
+            &["erase", "--everywhere", "--yes", "-m", "a secret"],
+            &targets[..],
+        ]
+        .concat(),
+    );
+    let digest = names(&erased["digests"])[0].to_owned();
+    let again = folder.refused(1, &["erase", &digest, "--yes"]);
+    assert!(
+        again["code"] == "erased" && again["hint"].as_str().unwrap().contains("a secret"),
+        "{again}"
+    );
+    let commit = folder.json(&["debug", "-c", "commit"]);
+    let mut listed = names(&commit["erased"]);
+    let mut digests = names(&erased["digests"]);
+    listed.sort_unstable();
+    digests.sort_unstable();
+    assert_eq!(listed, digests);
+
+    let refused = folder.refused(1, &["undo"]);
+    assert_eq!(refused["code"], "erased", "an erasure is passed over: {refused}");
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.contains("cannot be reversed"), "{refused}");
+    let because = folder.stream(&["log"])[1]["reason_digest"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    folder.json(&["erase", &because, "--yes"]);
+    let log = folder.stream(&["log"]);
+    assert_eq!(
+        (&log[2]["reason_erased"], &log[1]["reason_erased"]),
+        (&Value::Bool(true), &Value::Bool(false))
+    );
+    assert!(
+        folder
+            .run(&["debug", "-c", "commit seq:3"])
+            .out
+            .contains("(erased)")
+    );
+}
+
+#[test]
+fn an_undo_of_what_somebody_else_erased_says_so() {
+    let folder = Folder::with_store();
+    folder.json(&["put", "a", "--kind", "k", "--session", "one"]);
+    folder.json(&["erase", "a", "--yes", "--session", "two", "-m", "a secret"]);
+    let refused = folder.refused(1, &["undo", "--session", "one"]);
+    assert!(
+        refused["code"] == "erased" && refused["hint"].as_str().unwrap().contains("by two"),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -295,6 +462,7 @@ fn a_shell_reads_a_store_with_gaps_and_erased_objects() {
         "0",
         "--weekly",
         "0",
+        "--yes",
     ]);
     for command in [
         "about top",

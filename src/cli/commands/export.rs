@@ -65,7 +65,10 @@ pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
 fn tell_left_out(context: &mut Context, memory: &Memory, view: &View) -> Result<()> {
     let left_out = ingest::left_out(memory, view)?;
     if left_out.objects > 0 {
-        let told = format!("left out: {}, erased since", counted(left_out.objects, "object"));
+        let told = format!(
+            "left out: {}, erased or lost since",
+            counted(left_out.objects, "object")
+        );
         context.output.note("erased", told);
     }
     if left_out.contents > 0 {

@@ -11,8 +11,8 @@ use super::snapshots::revision_of;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure, NO};
 use crate::cli::human::{
-    Cell, Mark, ROWS_ALIGNED, Table, Timeline, change_lines, coloured, drawing, minor, number, plain,
-    short_in,
+    Cell, Mark, ROWS_ALIGNED, Table, Timeline, change_lines, coloured, drawing, erased_line, minor, number,
+    plain, short_in,
 };
 use crate::cli::json;
 use crate::cli::output::{Meaning, Output};
@@ -273,6 +273,7 @@ pub(in crate::cli) fn show_changes(
                 "change": change.kind().name(),
                 "old": change.old.map(ObjectDigest::to_hex),
                 "new": change.new.map(ObjectDigest::to_hex),
+                "erased": change.erased,
             }))?;
         } else {
             show_change(output, older, newer, change)?;
@@ -291,6 +292,9 @@ pub(in crate::cli) fn show_change(
     newer: &View,
     change: &Change,
 ) -> Result<(), Failure> {
+    if change.erased {
+        return output.line(erased_line(output.style(), change));
+    }
     let (old, new) = (older.get(&change.id)?, newer.get(&change.id)?);
     let lines = change_lines(output.style(), change.id.as_str(), old.as_ref(), new.as_ref());
     lines.into_iter().try_for_each(|line| output.line(line))

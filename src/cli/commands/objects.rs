@@ -98,10 +98,12 @@ fn show(context: &mut Context, view: &View, object: &Object) -> Result<(), Failu
         }
     }
     if let Some(by) = object.erased_by() {
-        output.line(format_args!(
-            "  the content was erased by commit {}",
-            short(by.as_bytes())
-        ))?;
+        if object.is_lost() {
+            output.line("  the content was lost, and could not be salvaged")?;
+        } else {
+            let by = short(by.as_bytes());
+            output.line(format_args!("  the content was erased by commit {by}"))?;
+        }
     }
     if let Some(content) = object.content() {
         output.line("")?;
@@ -161,7 +163,7 @@ pub(super) fn list(context: &mut Context, verb: &List) -> Done {
     }
     if matches.erased() > 0 {
         let count = human::counted(matches.erased(), "object");
-        let note = format!("{count} of this state, erased since, cannot be listed");
+        let note = format!("{count} of this state, erased or lost since, cannot be listed");
         context.output.note("erased", note);
     }
     let expired = !found && !query.include_expired && verb.limit != Some(0) && has_expired(&view, query)?;
@@ -236,8 +238,9 @@ pub(super) fn history(context: &mut Context, verb: &History) -> Done {
         }
         let [op, lane] = human::made_by(entry);
         let version = match entry.digest {
-            Some(digest) if entry.erased => {
-                coloured(Meaning::Bad, format!("{} (erased)", short(digest.as_bytes())))
+            Some(digest) if entry.erased || entry.lost => {
+                let why = if entry.lost { "lost" } else { "erased" };
+                coloured(Meaning::Bad, format!("{} ({why})", short(digest.as_bytes())))
             }
             Some(digest) => coloured(Meaning::Name, short(digest.as_bytes())),
             None => coloured(Meaning::Bad, "removed"),

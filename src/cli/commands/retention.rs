@@ -13,8 +13,9 @@ use crate::cli::output::{Meaning, Output};
 use crate::cli::time;
 use crate::cli::verbs::{Erase, Gc};
 use crate::digest::to_hex;
-use crate::engine::{ErasedKind, ErasedReport, Erasing, GcReport, Retention};
-use crate::object::Id;
+use crate::engine::{ErasedKind, ErasedReport, Erasing, GcReport, Memory, Retention};
+use crate::error::Result;
+use crate::object::{Id, Time};
 
 /// Records that people see named.
 const RECORDS_SHOWN: usize = 20;
@@ -28,42 +29,62 @@ pub(super) fn gc(context: &mut Context, verb: &Gc) -> Done {
         daily: verb.daily.unwrap_or(standard.daily),
         weekly: verb.weekly.unwrap_or(standard.weekly),
     };
-    let memory = if verb.dry_run {
-        context.open_to_read()?
-    } else {
-        context.open_to_write()?
-    };
-    let now = match &verb.now {
-        Some(text) => Some(time::moment(text, memory.view().now())?),
-        None => None,
-    };
-    let report = if verb.dry_run {
-        memory.gc_preview(&retention, now)?
-    } else {
-        memory.gc(&retention, now)?
-    };
-    if context.output.is_json() {
-        context.output.document(&json!({
+    let is_stricter = retention.all < standard.all
+        || retention.newest < standard.newest
+        || retention.hourly < standard.hourly
+        || retention.daily < standard.daily
+        || retention.weekly < standard.weekly
+        || verb.now.is_some();
+    let mut asks = is_stricter && !verb.yes;
+    if verb.dry_run || asks {
+        let memory = context.open_to_read()?;
+        let report = memory.gc_preview(&retention, now_of(verb, &memory)?)?;
+        asks &= report.thinned > 0 && !verb.dry_run;
+        if verb.dry_run || asks {
+            tell_gc(&mut context.output, &report, true)?;
+        }
+        if asks {
+            return Err(Failure::usage(
+                format!(
+                    "nothing was thinned: the states of {} would go for good",
+                    counted(report.thinned, "commit")
+                ),
+                "add --yes to do it",
+            ));
+        }
+    }
+    if verb.dry_run {
+        context.output.note("dry_run", "nothing was changed");
+        return Ok(DONE);
+    }
+    let memory = context.open_to_write()?;
+    let report = memory.gc(&retention, now_of(verb, &memory)?)?;
+    tell_gc(&mut context.output, &report, false)?;
+    memory.close()?;
+    Ok(DONE)
+}
+
+/// The moment that ages are judged at, if one was given.
+fn now_of(verb: &Gc, memory: &Memory) -> Result<Option<Time>> {
+    let now = memory.view().now();
+    verb.now
+        .as_deref()
+        .map(|text| time::moment(text, now))
+        .transpose()
+}
+
+fn tell_gc(output: &mut Output, report: &GcReport, dry_run: bool) -> Result<(), Failure> {
+    if output.is_json() {
+        return output.document(&json!({
             "kept": report.kept,
             "thinned": report.thinned,
             "versions_before": report.versions_before,
             "versions": report.versions,
             "bytes_before": report.bytes_before,
             "bytes": report.bytes,
-            "dry_run": verb.dry_run,
-        }))?;
-    } else {
-        tell_gc(&mut context.output, &report, verb.dry_run)?;
+            "dry_run": dry_run,
+        }));
     }
-    if verb.dry_run {
-        context.output.note("dry_run", "nothing was changed");
-    } else {
-        memory.close()?;
-    }
-    Ok(DONE)
-}
-
-fn tell_gc(output: &mut Output, report: &GcReport, dry_run: bool) -> Result<(), Failure> {
     let before = report.kept + report.thinned;
     let (kept, thinned) = if dry_run {
         ("would keep", "would be thinned")
@@ -104,47 +125,34 @@ fn tell_gc(output: &mut Output, report: &GcReport, dry_run: bool) -> Result<(), 
 }
 
 pub(super) fn erase(context: &mut Context, verb: &Erase) -> Done {
-    let erasing = Erasing {
+    let mut erasing = Erasing {
         targets: verb.targets.clone(),
         everywhere: verb.everywhere,
         derived: verb.derived,
     };
-    if verb.yes {
-        let memory = context.open_to_write()?;
-        let report = memory.erase(&erasing, &context.writer())?;
-        let mut document = document(&report);
-        if let Some(info) = &report.commit {
-            document["commit"] = info.digest.to_hex().into();
-            document["seq"] = info.commit.seq.into();
-            document["root"] = info.commit.root.to_hex().into();
-        }
-        if context.output.is_json() {
-            context.output.document(&document)?;
-        } else {
-            tell_erased(&mut context.output, &report, "erased")?;
-            if let Some(info) = &report.commit {
-                let line = head_line(
-                    &context.output,
-                    &memory,
-                    info.commit.seq,
-                    info.commit.root.as_bytes(),
-                );
-                context.output.line(line)?;
-            }
-        }
-        let note = "nothing brings it back; backups of this folder still have it";
-        context.output.note("gone", note);
-        memory.close()?;
-        return Ok(DONE);
+    if verb.yes && !verb.dry_run {
+        return erase_now(context, &erasing);
     }
     let memory = context.open_to_read()?;
-    let report = memory.erase_preview(&erasing)?;
-    if verb.dry_run && context.output.is_json() {
+    let previewed = memory.erase_preview(&erasing);
+    let (report, needs) = match previewed {
+        Err(refused) if refused.code() == "shared" => {
+            erasing.everywhere = true;
+            (memory.erase_preview(&erasing)?, Some(refused))
+        }
+        previewed => (previewed?, None),
+    };
+    let needs = needs.map(|refused| format!("this needs --everywhere: {refused}"));
+    if context.output.is_json() {
         let mut document = document(&report);
         document["dry_run"] = true.into();
+        document["needs"] = needs.as_deref().into();
         context.output.document(&document)?;
-    } else if !context.output.is_json() {
+    } else {
         tell_erased(&mut context.output, &report, "would erase")?;
+    }
+    if let Some(needs) = needs {
+        context.output.note("needs", needs);
     }
     if verb.dry_run {
         context.output.note("dry_run", "nothing was changed");
@@ -156,15 +164,46 @@ pub(super) fn erase(context: &mut Context, verb: &Erase) -> Done {
     ))
 }
 
+fn erase_now(context: &mut Context, erasing: &Erasing) -> Done {
+    let memory = context.open_to_write()?;
+    let report = memory.erase(erasing, &context.writer())?;
+    let mut document = document(&report);
+    if let Some(info) = &report.commit {
+        document["commit"] = info.digest.to_hex().into();
+        document["seq"] = info.commit.seq.into();
+        document["root"] = info.commit.root.to_hex().into();
+    }
+    if context.output.is_json() {
+        context.output.document(&document)?;
+    } else {
+        tell_erased(&mut context.output, &report, "erased")?;
+        if let Some(info) = &report.commit {
+            let (seq, root) = (info.commit.seq, info.commit.root.as_bytes());
+            let line = head_line(&context.output, &memory, seq, root);
+            context.output.line(line)?;
+        }
+    }
+    let note = "nothing brings it back; backups of this folder still have it";
+    context.output.note("gone", note);
+    memory.close()?;
+    Ok(DONE)
+}
+
 fn document(report: &ErasedReport) -> Value {
     let ids = |ids: &[Id]| ids.iter().map(Id::as_str).collect::<Value>();
     let digests = report.records.iter().map(|record| to_hex(&record.digest));
+    let records = report.records.iter().map(|record| {
+        json!({
+            "kind": record.kind.name(), "digest": to_hex(&record.digest), "id": record.id, "bytes": record.bytes,
+        })
+    });
     json!({
         "erased": erased(report),
         "bytes": report.bytes(),
         "holders": ids(&report.holders),
         "unlinked": ids(&report.unlinked),
         "digests": digests.collect::<Value>(),
+        "records": records.collect::<Value>(),
     })
 }
 
@@ -178,14 +217,10 @@ fn erased(report: &ErasedReport) -> u64 {
 
 /// `3 versions and 1 content, 4.1 KiB`
 fn sum(report: &ErasedReport) -> String {
-    let kinds = [
-        (ErasedKind::Version, "version"),
-        (ErasedKind::Content, "content"),
-        (ErasedKind::Text, "text"),
-    ];
-    let counts = kinds.into_iter().filter_map(|(kind, name)| {
+    let kinds = [ErasedKind::Version, ErasedKind::Content, ErasedKind::Text];
+    let counts = kinds.into_iter().filter_map(|kind| {
         let count = report.records.iter().filter(|record| record.kind == kind).count();
-        (count > 0).then(|| counted(count as u64, name))
+        (count > 0).then(|| counted(count as u64, kind.name()))
     });
     let counts: Vec<_> = counts.collect();
     format!("{}, {}", counts.join(" and "), bytes(report.bytes()))

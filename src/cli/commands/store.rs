@@ -159,7 +159,13 @@ pub(super) fn stats(context: &mut Context, verb: &Stats) -> Done {
         format_args!("{}", counted(stats.history, "version")),
     )?;
     if stats.erased > 0 {
-        output.field(0, 11, "erased", counted(stats.erased, "version"))?;
+        let versions = counted(stats.erased, "version");
+        output.field(
+            0,
+            11,
+            "erased",
+            format_args!("{versions}, or lost before a salvage"),
+        )?;
     }
     output.field(
         0,
@@ -274,11 +280,17 @@ fn tell_report(
             counted(view.len(), "object"),
         ))?;
     }
-    if report.erased + report.thinned > 0 {
-        output.line(format_args!(
-            "{} erased, {} thinned",
-            report.erased, report.thinned
-        ))?;
+    let gone = [
+        (report.erased, "version", "erased"),
+        (report.lost, "version", "lost"),
+        (report.thinned, "commit", "thinned"),
+    ];
+    let gone = gone.iter().filter(|(count, _, _)| *count > 0);
+    let gone: Vec<_> = gone
+        .map(|(count, what, how)| format!("{} {how}", counted(*count, what)))
+        .collect();
+    if !gone.is_empty() {
+        output.line(gone.join(", "))?;
     }
     for finding in &report.damage {
         tell_finding(output, Meaning::Bad, "damage", finding)?;

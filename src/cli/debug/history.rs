@@ -12,7 +12,7 @@ use super::table::{Command, Completes};
 use crate::cli::errors::{DONE, Done};
 use crate::cli::human;
 use crate::cli::json;
-use crate::digest::CommitDigest;
+use crate::digest::{CommitDigest, to_hex};
 use crate::engine::{CommitInfo, Revision};
 use crate::error::Result;
 
@@ -66,9 +66,18 @@ fn commit(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
         None => shell.view()?.commit(),
     };
     let counts = memory.commit_counts(&info)?;
+    let erased = if info.commit.op.as_str() == "erase" {
+        memory.erased_in(info.digest)?
+    } else {
+        Vec::new()
+    };
     let output = &mut shell.context.output;
     if output.is_json() {
-        output.document(&json::commit(&memory, &info, counts)?)?;
+        let mut document = json::commit(&memory, &info, counts)?;
+        if !erased.is_empty() {
+            document["erased"] = erased.iter().map(|digest| to_hex(digest)).collect();
+        }
+        output.document(&document)?;
         return Ok(DONE);
     }
     let now = memory.view().now();
@@ -99,9 +108,10 @@ fn commit(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     let mut optional = |label, value: Option<String>| fields.extend(value.map(|value| (label, text(value))));
     optional("actor", commit.actor.clone());
     optional("session", commit.session.clone());
-    optional("source", json::text(&memory, commit.source)?);
-    optional("reason", json::text(&memory, commit.reason)?);
+    optional("source", json::told_text(&memory, commit.source)?);
+    optional("reason", json::told_text(&memory, commit.reason)?);
     optional("target", commit.target.map(CommitDigest::to_hex));
+    fields.extend(erased.iter().map(|digest| ("erased", name(to_hex(digest)))));
     for parent in &commit.parents {
         fields.push(("parent", name(parent.to_hex())));
     }

@@ -133,6 +133,9 @@ fn what(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
                 *digest.as_bytes(),
                 format!("{id}, last given in seq:{}", info.commit.seq),
             ),
+            Meaning::KeyPath(key, id) if *id.as_str() == format!("erased:{}", key.to_hex()) => {
+                ("key path", *key.as_bytes(), human::without_id(id.as_str()))
+            }
             Meaning::KeyPath(key, id) => ("key path", *key.as_bytes(), id.to_string()),
             Meaning::Node(digest, path) => ("node", *digest, format!("node {}", written(path))),
         };

@@ -12,6 +12,7 @@ use similar::{ChangeTag, TextDiff};
 use super::style::{Style, wrapped};
 use super::{cut, gist, one_line, value};
 use crate::cli::output::{Meaning, printable};
+use crate::engine::{Change, ChangeKind};
 use crate::object::Object;
 
 /// Lines that stand around a change of content.
@@ -24,6 +25,22 @@ const EXCERPT: usize = 60;
 const PATIENCE: Duration = Duration::from_millis(500);
 /// What stands before everything about an object.
 const INDENT: &str = "    ";
+
+/// How an object differs between two states if only digests are left of its versions: nothing says its id.
+pub(crate) fn erased_line(style: Style, change: &Change) -> String {
+    let (mark, meaning) = match change.kind() {
+        ChangeKind::Added => ('+', Meaning::Good),
+        ChangeKind::Changed => ('~', Meaning::Changed),
+        _ => ('-', Meaning::Bad),
+    };
+    style.paint(meaning, format_args!("{mark} {}", without_id(change.id.as_str())))
+}
+
+/// The stand-in for an id that nothing says any more, for people: the first digits of its key path.
+pub(crate) fn without_id(stand_in: &str) -> String {
+    let key = stand_in.strip_prefix("erased:").unwrap_or(stand_in);
+    format!("{}? (erased)", key.get(..8).unwrap_or(key))
+}
 
 /// How an object differs between two states: `None` where a state has none.
 pub(crate) fn change_lines(

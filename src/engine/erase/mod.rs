@@ -12,6 +12,9 @@
 
 mod survey;
 
+/// The code of errors about a version that damage took: like one that was erased, but by nobody.
+pub(crate) const LOST: &str = "lost";
+
 use crate::digest::{CommitDigest, DIGEST_LEN, ObjectDigest};
 use crate::error::{Error, Result};
 use crate::log::{BatchBuilder, HeadMark, RecordKind};
@@ -50,6 +53,17 @@ pub enum ErasedKind {
     Content,
     /// The text of a reason or a source.
     Text,
+}
+
+impl ErasedKind {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Version => "version",
+            Self::Content => "content",
+            Self::Text => "text",
+        }
+    }
 }
 
 /// A record that was erased, or would be.
@@ -134,6 +148,28 @@ impl Memory {
             Some(by) => Err(erased_by(&store, &format!("version {version}"), Some(by))),
             None => Ok(()),
         }
+    }
+
+    /// The digests of what a commit erased. Reads the whole log.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if it cannot be read.
+    pub fn erased_in(&self, commit: CommitDigest) -> Result<Vec<[u8; DIGEST_LEN]>> {
+        self.refresh()?;
+        let cut = self.inner.cut(&self.inner.writing.lock());
+        let mut digests = Vec::new();
+        cut.store.read_log(cut.position.batch, &mut |batch| {
+            let marks = batch
+                .records
+                .iter()
+                .filter(|record| record.kind == RecordKind::Erased);
+            let marks = marks.filter_map(|record| store::Erased::decode(&record.body).ok());
+            digests.extend(marks.filter(|mark| mark.by == commit).map(|mark| mark.digest));
+            Ok(())
+        })?;
+        digests.sort_unstable();
+        digests.dedup();
+        Ok(digests)
     }
 
     /// What [`Self::erase`] would erase. Changes nothing.
@@ -244,8 +280,10 @@ impl Gone {
 
 /// The error for asking after what was erased: it tells who did it, when and why, as far as history still does.
 pub(super) fn erased_by(store: &Store, what: &str, by: Option<CommitDigest>) -> Error {
-    let Some(by) = by.filter(|by| by.as_bytes().iter().any(|byte| *byte != 0)) else {
-        return Error::not_found(format!("{what} was lost, and could not be salvaged")).with_code("erased");
+    let Some(by) = by.filter(|by| !store::was_lost(*by)) else {
+        return Error::not_found(format!("{what} was lost, and could not be salvaged"))
+            .with_code(LOST)
+            .with_hint("nobody erased it: a backup or an export from before the damage may have it");
     };
     let Ok(Some(commit)) = store.by_digest(by) else {
         return erased_error(what).with_hint(format!("by commit {by}, which was thinned since"));

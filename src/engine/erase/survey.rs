@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::digest::{DIGEST_LEN, Domain, to_hex};
+use crate::digest::{CommitDigest, DIGEST_LEN, Domain, to_hex};
 use crate::error::{Error, Result};
 use crate::log::{Record, RecordKind};
 use crate::object::{Id, Object};
-use crate::store::Store;
+use crate::store::{Erased, Store};
 
 use super::super::gc::Cut;
 use super::super::memory::Inner;
@@ -79,8 +79,8 @@ struct Target<'a> {
     range: Option<(Digest, Digest)>,
     is_id: bool,
     digests: BTreeSet<Digest>,
-    /// Whether there was something of that digest once.
-    was_erased: bool,
+    /// The commit that erased what had that digest.
+    erased_by: Option<CommitDigest>,
 }
 
 impl Target<'_> {
@@ -182,12 +182,10 @@ impl Survey<'_> {
                     }
                 }
                 RecordKind::Erased => {
+                    let erased = Erased::decode(&record.body).ok();
                     for target in &mut targets {
-                        target.was_erased |= record
-                            .body
-                            .get(DIGEST_LEN..2 * DIGEST_LEN)
-                            .and_then(|digest| digest.try_into().ok())
-                            .is_some_and(|digest| target.fits(&digest));
+                        let fitting = erased.filter(|erased| target.fits(&erased.digest));
+                        target.erased_by = fitting.map(|erased| erased.by).or(target.erased_by);
                     }
                 }
                 _ => {}
@@ -230,8 +228,8 @@ impl Survey<'_> {
                     .with_code("ambiguous")
                     .with_hint("give the digest in full"));
             }
-            (false, 0) if target.was_erased => {
-                return Err(Error::not_found(format!("{text} was erased before")).with_code("erased"));
+            (false, 0) if target.erased_by.is_some() => {
+                return Err(super::erased_by(self.store(), text, target.erased_by));
             }
             (false, 0) => {
                 return Err(Error::not_found(format!(
@@ -313,7 +311,16 @@ impl Survey<'_> {
             before: &head,
             placed: &placed,
         };
-        tree.check(|| self.inner.children(head.clone()))?;
+        tree.check(|| self.inner.children(head.clone()))
+            .map_err(|refused| {
+                if refused.code() != "has_children" {
+                    return refused;
+                }
+                let ids = refused.ids().join(" ");
+                refused.with_hint(format!(
+                    "erase them too, in one go: name {ids} as well; `remove` leaves what they say in history"
+                ))
+            })?;
         self.gone.unlinked = placed.into_values().map(|(id, _)| id).collect();
         Ok(())
     }
@@ -415,7 +422,7 @@ fn targets_of(erasing: &Erasing) -> Result<Vec<Target<'_>>> {
             .and_then(|text| digest_range(&text.to_ascii_lowercase())),
         is_id: false,
         digests: BTreeSet::new(),
-        was_erased: false,
+        erased_by: None,
     });
     Ok(targets.collect())
 }

@@ -125,7 +125,8 @@ fn below_erased(view: &View) -> Result<Vec<Id>, Error> {
 }
 
 fn is_erased(view: &View, id: &Id) -> bool {
-    view.get(id).is_err_and(|error| error.code() == "erased")
+    view.get(id)
+        .is_err_and(|error| matches!(error.code(), "erased" | "lost"))
 }
 
 fn not_there() -> Error {
