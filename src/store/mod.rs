@@ -50,7 +50,8 @@ pub(crate) use references::{RING, ReferenceEntry, References};
 pub(crate) use replay::StagedState;
 pub(crate) use rewrite::{Erasure, Live, Plan};
 #[cfg(feature = "cli")]
-pub(crate) use rewritten::{Erased, STATED_BYTES, was_lost};
+pub(crate) use rewritten::STATED_BYTES;
+pub(crate) use rewritten::{Erased, was_lost};
 pub(crate) use salvage::{Salvaged, salvage};
 pub(crate) use states::BothStores;
 use states::Loaded;
