@@ -127,10 +127,10 @@ impl Context {
             .open(&path)
             .map_err(|error| explain(error, &path))?;
         self.tell_warnings(&memory);
-        if self.options.degraded {
+        if memory.damage().is_some() {
             let seq = memory.view().commit().commit.seq;
-            let told = format!("degraded: seq {seq} is the newest state that can be read");
-            self.output.note("degraded", told);
+            let told = format!("seq {seq} is the newest state that can be read");
+            self.output.warn("degraded", &told);
         }
         Ok(memory)
     }
@@ -241,7 +241,7 @@ impl Context {
 
     fn tell_warnings(&mut self, memory: &Memory) {
         for warning in memory.warnings() {
-            self.output.note("warning", format!("warning: {warning}"));
+            self.output.warn("warning", &warning);
         }
     }
 }

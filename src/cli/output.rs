@@ -337,6 +337,23 @@ impl Output {
         self.write_line(text)
     }
 
+    /// Writes a label in the colour of its meaning and a text, in as many lines as the terminal needs.
+    pub(crate) fn labelled(&mut self, meaning: Meaning, label: &str, text: &str) -> Result<(), Failure> {
+        let margin = label.chars().count() + 2;
+        let room = self
+            .width
+            .map_or(usize::MAX, |width| width.saturating_sub(margin).max(WIDTH_LEAST));
+        let label = self.paint(meaning, label);
+        for (number, line) in human::wrapped(text, room).iter().enumerate() {
+            if number == 0 {
+                self.line(format_args!("{label}  {line}"))?;
+            } else {
+                self.line(format_args!("{:margin$}{line}", ""))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Writes the name of something and what it is, the name in a column of this width behind a margin.
     pub(crate) fn field(
         &mut self,
@@ -375,6 +392,15 @@ impl Output {
             // What was said before stands before it. A closed pipe is met again, and told, at the end.
             drop(self.out.flush());
             to_stderr(&paint(coloured_errors(), Meaning::Quiet, printable(&message)));
+        }
+    }
+
+    /// As [`Self::note`], for what the owner should look at: people see the code in front of it.
+    pub(crate) fn warn(&mut self, code: &'static str, message: &str) {
+        if self.is_json() {
+            self.note(code, message);
+        } else {
+            self.note(code, format!("{code}: {message}"));
         }
     }
 

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 use super::memory::Memory;
 use super::options::Options;
-use super::verify::{Finding, VerifyDepth, examine};
+use super::verify::{Finding, FindingKind, VerifyDepth, examine};
 
 /// Free bytes below which a store may soon not be able to grow: room for a segment and a checkpoint.
 const LOW_BYTES: u64 = 256 << 20;
@@ -58,6 +58,8 @@ pub enum Remedy {
     FileMode,
     /// A newer version of the program.
     Upgrade,
+    /// Nothing of the store can be had: a backup, or an export.
+    Backup,
     /// Whoever holds the lock has to end.
     Wait,
     /// The folder has to be moved to a local disk with room.
@@ -118,25 +120,31 @@ pub(super) fn examine_disk(
         other => other?,
     };
     for found in &report.damage {
-        problems.push(of_finding(
-            found,
-            ProblemSeverity::Damage,
-            "damaged",
-            Remedy::Salvage,
-        ));
+        // Without the folder of the log there is nothing to salvage from.
+        let is_all_gone = found.kind == FindingKind::Missing && found.file == "log";
+        let remedy = if is_all_gone {
+            Remedy::Backup
+        } else {
+            Remedy::Salvage
+        };
+        problems.push(of_finding(found, ProblemSeverity::Damage, "damaged", remedy));
     }
     for found in &report.derived {
-        let code = if found.file.starts_with("checkpoint/") || found.file == "live" {
-            "derived_damaged"
+        let (code, what_it_means) = if found.file.starts_with("checkpoint/") {
+            let means = "nothing is lost: opening takes longer until the next checkpoint is made, as gc does";
+            ("derived_damaged", means)
+        } else if found.file == "live" {
+            (
+                "derived_damaged",
+                "nothing is lost: the next writer makes it anew",
+            )
         } else if found.what.contains("behind the last batch") {
-            "torn_tail"
+            ("torn_tail", "nothing is lost: it was never acknowledged")
         } else {
-            "left_over"
+            ("left_over", "nothing is lost")
         };
         let mut problem = of_finding(found, ProblemSeverity::Notice, code, Remedy::Nothing);
-        problem
-            .what
-            .push_str("; nothing is lost, and nothing need be removed");
+        problem.what = format!("{}; {what_it_means}", problem.what);
         problems.push(problem);
     }
     if report.ok {

@@ -174,6 +174,8 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
     let seq = match revision {
         Revision::Seq(seq) => Some(*seq),
         Revision::Ancestor(count) => newest.checked_sub(*count),
+        // No kept commit is that old: if there was one, it is in the gap at the start.
+        Revision::Time(_) => Some(0),
         _ => None,
     };
     if let Some(gap) = seq.and_then(thinned) {
@@ -183,7 +185,11 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
             None => format!("the oldest kept one is seq:{next}"),
         };
         let last = next - 1;
-        return Ok(error(format!("the state of commit {revision} was thinned"))
+        let what = match revision {
+            Revision::Time(time) => format!("what the state was at {time}"),
+            _ => format!("the state of commit {revision}"),
+        };
+        return Ok(error(format!("{what} was thinned"))
             .with_code("thinned")
             .with_hint(format!("retention thinned seq:{first} to seq:{last}; {nearest}")));
     }

@@ -18,7 +18,7 @@ use crate::store::{self, Salvaged};
 
 use super::memory::Memory;
 use super::options::{Options, Progress};
-use super::verify::{Finding, FindingKind, VerifyDepth, examine};
+use super::verify::{Finding, VerifyDepth, examine};
 
 /// Bytes that are written between two syncs.
 const SYNC_BYTES: u64 = 32 << 20;
@@ -151,13 +151,7 @@ fn report(disk: &dyn Disk, saved: Salvaged) -> SalvageReport {
         let told = found
             .into_iter()
             .filter(|found| found.severity != Severity::Harmless);
-        told.map(|found| Finding {
-            kind: FindingKind::of(disk, &found),
-            file: found.file,
-            offset: Some(found.offset),
-            what: found.message,
-        })
-        .collect()
+        told.map(|found| Finding::of(disk, found)).collect()
     };
     SalvageReport {
         commits: saved.commits,

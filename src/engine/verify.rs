@@ -46,6 +46,23 @@ pub enum FindingKind {
     Foreign,
 }
 
+impl Finding {
+    /// What was found in a log, with its place said once: where the message names it, that is the more exact one.
+    pub(super) fn of(disk: &dyn Disk, mut found: log::Finding) -> Self {
+        if let Some((file, offset, what)) = placed(&found.message) {
+            (found.file, found.offset, found.message) = (file.to_owned(), offset, what.to_owned());
+        }
+        let kind = FindingKind::of(disk, &found);
+        Self {
+            kind,
+            // In what is not there, there is no place.
+            offset: Some(found.offset).filter(|_| kind != FindingKind::Missing),
+            file: found.file,
+            what: found.message,
+        }
+    }
+}
+
 impl FindingKind {
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -59,7 +76,7 @@ impl FindingKind {
     }
 
     /// Looks at the file that a finding is about.
-    pub(super) fn of(disk: &dyn Disk, found: &log::Finding) -> Self {
+    fn of(disk: &dyn Disk, found: &log::Finding) -> Self {
         let length = match disk.open(&found.file, Access::Read) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Self::Missing,
             Err(_) => None,
@@ -177,17 +194,23 @@ pub(super) fn examine(
                 } else {
                     &mut report.derived
                 };
-                list.push(Finding {
-                    kind: FindingKind::of(&**disk, &found),
-                    file: found.file,
-                    offset: Some(found.offset),
-                    what: found.message,
-                });
+                list.push(Finding::of(&**disk, found));
             }
         }
         Ok(ControlFlow::Continue(()))
-    })?;
-    report.bytes = files.bytes;
+    });
+    match files {
+        Ok(files) => report.bytes = files.bytes,
+        Err(error) if error.is_corruption() => {
+            let found = of_error(&**disk, &error);
+            // That its files are missing follows from that of the folder.
+            report
+                .damage
+                .retain(|other| !other.file.starts_with(&format!("{}/", found.file)));
+            report.damage.push(found);
+        }
+        Err(error) => return Err(error),
+    }
     check_checkpoints(disk, options, &mut report)?;
     tell("verify files", total);
     if depth == VerifyDepth::Full {
@@ -206,15 +229,9 @@ pub(super) fn examine(
             }
             Err(error) if error.code() == "interrupted" => return Err(error),
             Err(error) => {
-                let what = error.to_string();
                 // The files' damage stops the rebuild too; once said is enough.
                 if report.damage.is_empty() || !error.is_corruption() {
-                    report.damage.push(Finding {
-                        kind: FindingKind::Corrupt,
-                        file: "log".to_owned(),
-                        offset: None,
-                        what,
-                    });
+                    report.damage.push(of_error(&**disk, &error));
                 }
             }
         }
@@ -235,12 +252,7 @@ fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut Verif
     };
     let mut step = |_| options.check_stop();
     for found in store::check_checkpoints(&**disk, known, &mut step)? {
-        report.derived.push(Finding {
-            kind: FindingKind::of(&**disk, &found),
-            file: found.file,
-            offset: Some(found.offset),
-            what: found.message,
-        });
+        report.derived.push(Finding::of(&**disk, found));
     }
     let (newest, _) = store::open_newest(&**disk, known, options.map)?;
     let Some(newest) = newest.filter(|_| report.damage.is_empty()) else {
@@ -253,13 +265,11 @@ fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut Verif
     }
     match log.start_at(&newest.position()) {
         Err(error) if error.is_corruption() => {
-            let message = error.message();
-            let (file, offset) = place_in(message);
+            let found = of_error(&**disk, &error);
             report.damage.push(Finding {
                 kind: FindingKind::Older,
-                file,
-                offset,
-                what: format!("the log is older than a checkpoint of it: {message}"),
+                what: format!("the log is older than a checkpoint of it: {}", found.what),
+                ..found
             });
             Ok(())
         }
@@ -269,15 +279,30 @@ fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut Verif
     }
 }
 
-/// The file and the offset that an error about damage names first.
-fn place_in(message: &str) -> (String, Option<u64>) {
-    match message.split_once(" is damaged at byte ") {
-        Some((file, rest)) => {
-            let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-            (file.to_owned(), digits.parse().ok())
-        }
-        None => ("log".to_owned(), None),
+/// Damage that ends a reading, as a finding.
+fn of_error(disk: &dyn Disk, error: &Error) -> Finding {
+    let message = error.message().to_owned();
+    let is_placed = placed(&message).is_some();
+    let found = Finding::of(
+        disk,
+        log::Finding {
+            severity: Severity::Damage,
+            file: "log".to_owned(),
+            offset: 0,
+            message,
+        },
+    );
+    Finding {
+        offset: found.offset.filter(|_| is_placed),
+        ..found
     }
+}
+
+/// The file, the offset and the rest of a message about damage that begins with its place.
+fn placed(message: &str) -> Option<(&str, u64, &str)> {
+    let (file, rest) = message.split_once(" is damaged at byte ")?;
+    let (offset, what) = rest.split_once(": ")?;
+    Some((file, offset.parse().ok()?, what)).filter(|(file, _, _)| !file.contains(' '))
 }
 
 /// The bytes of the records of a batch.

@@ -166,9 +166,12 @@ impl Log {
                     ),
                     Unlisted::Left => (
                         Severity::Harmless,
-                        "the manifest does not list it; a crash left it, and the next writer removes it",
+                        "the manifest does not list it, and it holds nothing that is missing; the next writer removes it",
                     ),
-                    Unlisted::Foreign => (Severity::Harmless, "the manifest does not list it"),
+                    Unlisted::Foreign => (
+                        Severity::Harmless,
+                        "the manifest does not list it, and no writer of this log made it; it may be removed",
+                    ),
                 },
                 Some((_, true)) => (
                     Severity::Harmless,
@@ -178,7 +181,10 @@ impl Log {
                     Severity::Harmless,
                     "of a rewrite that is under way, or that a crash cut off; then the next writer removes it",
                 ),
-                None => (Severity::Harmless, "it does not belong to the log"),
+                None => (
+                    Severity::Harmless,
+                    "it does not belong to the log; it may be removed",
+                ),
             };
             report.finding(severity, &format!("{LOG_FOLDER}/{file}"), 0, message)?;
         }

@@ -278,6 +278,13 @@ fn gc_thins_by_the_policy_and_says_what_it_frees() {
         "thinned"
     );
     assert_eq!(folder.json(&["verify"])["thinned"], 30);
+    let refused = folder.refused(1, &["list", "--at", "2020-01-01T00:00:00Z"]);
+    assert_eq!(refused["code"], "thinned", "{refused}");
+    let told = folder.run(&["debug", "-c", "changes kept"]);
+    assert!(
+        told.err.contains("the commits before seq:30 were thinned"),
+        "{told:?}"
+    );
     assert_eq!(folder.json(&["gc"])["thinned"], 0);
     for wrong in ["soon", "1x", "-1d"] {
         let refused = folder.refused(2, &["gc", "--hourly", wrong]);

@@ -138,3 +138,96 @@ fn doctor_names_what_is_no_damage() {
     assert!(command.starts_with("chmod 700 /"), "{command}");
     assert_eq!(told("derived_damaged")["command"], Value::Null);
 }
+
+#[test]
+fn a_store_without_its_log_is_told_with_what_is_left_to_do() {
+    let folder = store();
+    fs::remove_dir_all(folder.store().join("log")).unwrap();
+    let ran = folder.run(&["verify", "--json"]);
+    ran.refusal(5);
+    let damage = &ran.documents()[0]["damage"][0];
+    assert_eq!(
+        (&damage["kind"], &damage["file"]),
+        (&"missing".into(), &"log".into())
+    );
+    assert!(damage["offset"].is_null(), "{damage}");
+    let ran = folder.run(&["doctor", "--json"]);
+    assert_eq!(ran.code, 5);
+    let problem = &ran.documents()[0]["problems"][0];
+    assert_eq!(
+        (&problem["file"], &problem["command"]),
+        (&"log".into(), &Value::Null)
+    );
+    let told = folder.run(&["doctor"]);
+    assert!(
+        told.out.contains("a backup") && !told.out.contains("treering salvage"),
+        "{told:?}"
+    );
+    let from = folder.store();
+    let refused = folder.refused(5, &["salvage", from.to_str().unwrap(), "new"]);
+    assert!(
+        refused["hint"].as_str().unwrap().contains("a backup"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn doctor_says_each_thing_once_and_names_a_folder_that_is_free() {
+    let folder = store();
+    // Three segments, of which two are lost.
+    let line = |number: usize| {
+        format!(
+            "{{\"id\":\"l/{number}\",\"kind\":\"k\",\"content\":\"{}\"}}\n",
+            "x".repeat(3_000)
+        )
+    };
+    let lines: String = (0..120).map(line).collect();
+    assert_eq!(
+        folder.feed(&["put", "--jsonl", "-", "--batch", "5"], lines).code,
+        0
+    );
+    for segment in ["log/00000001.seg", "log/00000002.seg"] {
+        fs::remove_file(folder.store().join(segment)).unwrap();
+    }
+    let found = folder.run(&["doctor", "--json"]).documents();
+    for problem in found[0]["problems"].as_array().unwrap() {
+        assert!(
+            !problem["what"].as_str().unwrap().contains("is damaged at byte"),
+            "{problem}"
+        );
+        assert!(problem["offset"].is_null(), "{problem}");
+    }
+    let told = folder.run(&["doctor"]);
+    assert!(told.out.lines().count() >= 3, "{told:?}");
+    assert_eq!(told.out.matches("mend it with").count(), 1, "{told:?}");
+    assert_eq!(told.out.matches("00000002.seg").count(), 1, "{told:?}");
+    let (first, _, _) = mended(&folder);
+    let (second, _, _) = mended(&folder);
+    assert!(
+        first.ends_with("-salvaged") && second.ends_with("-salvaged-2"),
+        "{first} {second}"
+    );
+}
+
+#[test]
+fn what_is_harmless_is_called_so() {
+    let folder = store();
+    folder.write(".treering/log/notes.txt", "somebody's");
+    let told = folder.run(&["verify"]);
+    let line = "harmless  log/notes.txt: it does not belong to the log; it may be removed";
+    assert!(told.code == 0 && told.out.contains(line), "{told:?}");
+    let told = folder.run(&["head", "--degraded"]);
+    assert_eq!((told.code, told.err.as_str()), (0, ""), "nothing is degraded");
+    change(&folder.store(), "log/00000001.seg", |bytes| {
+        let text = b"the text of number 4";
+        let at = bytes.windows(text.len()).position(|found| found == text).unwrap();
+        bytes[at] ^= 1;
+    });
+    let told = folder.run(&["head", "--degraded"]);
+    assert!(told.err.contains("degraded: seq 4 is the newest"), "{told:?}");
+    let told = folder.run(&["head", "--degraded", "--json"]);
+    assert!(
+        told.err.contains("\"seq 4 is the newest") && !told.err.contains("\"warning: "),
+        "{told:?}"
+    );
+}

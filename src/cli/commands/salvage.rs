@@ -3,10 +3,11 @@
 //! # Layer
 //! L9, part of cli.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::store::{place, tell_finding};
 use crate::cli::context::{Context, explain, quoted, shown};
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{self, counted};
@@ -18,6 +19,8 @@ use crate::error::{Error, ErrorKind};
 
 /// Exit code: not all could be saved, or the store is damaged.
 const DAMAGED: u8 = 5;
+/// What to do where nothing can be had.
+const NOTHING_LEFT: &str = "a backup of the store, or treering put --jsonl of an export";
 
 pub(super) fn salvage(context: &mut Context, verb: &Salvage) -> Done {
     let report = Memory::salvage_store(&verb.from, &verb.to, &context.engine_options())
@@ -51,17 +54,10 @@ fn tell_saved(context: &mut Context, verb: &Salvage, report: &SalvageReport) -> 
         counted(report.commits, "commit"),
         shown(&verb.to),
     ))?;
-    let lost = output.paint(Meaning::Bad, "lost");
     for found in &report.lost {
-        let offset = found
-            .offset
-            .map_or_else(String::new, |offset| format!(" at {offset}"));
-        output.line(format_args!(
-            "{lost}  {}{offset}: {}",
-            found.file,
-            human::one_line(&found.what)
-        ))?;
+        tell_finding(output, Meaning::Bad, "lost", found)?;
     }
+    let lost = output.paint(Meaning::Bad, "lost");
     if report.lost_commits > 0 {
         output.line(format_args!(
             "{lost}  {}: what they changed may be as it was before them",
@@ -114,8 +110,14 @@ pub(super) fn doctor(context: &mut Context) -> Done {
             .output
             .document(&json!({ "ok": !is_damaged, "problems": told }))?;
     } else {
-        for problem in &problems {
-            tell_problem(context, problem, &path)?;
+        for (number, problem) in problems.iter().enumerate() {
+            tell_problem(context, problem)?;
+            // What mends several in a row is said once, behind the last.
+            let mends = command(problem, &path);
+            let next = problems.get(number + 1).and_then(|next| command(next, &path));
+            if let Some(command) = mends.filter(|command| next.as_ref() != Some(command)) {
+                context.output.line(format_args!("mend it with: {command}"))?;
+            }
         }
         if problems.is_empty() {
             context.output.line(format_args!(
@@ -138,23 +140,20 @@ fn of_problem(problem: &Problem, path: &Path) -> Value {
     })
 }
 
-fn tell_problem(context: &mut Context, problem: &Problem, path: &Path) -> Result<(), Failure> {
+fn tell_problem(context: &mut Context, problem: &Problem) -> Result<(), Failure> {
     let meaning = match problem.severity {
         ProblemSeverity::Damage => Meaning::Bad,
         _ => Meaning::Changed,
     };
-    let label = context.output.paint(meaning, problem.severity.name());
-    let offset = problem
-        .offset
-        .map_or_else(String::new, |offset| format!(" at {offset}"));
-    let place = problem
-        .file
-        .as_ref()
-        .map_or_else(String::new, |file| format!("{file}{offset}: "));
-    let what = human::one_line(&problem.what);
-    let mend =
-        command(problem, path).map_or_else(String::new, |command| format!("; mend it with: {command}"));
-    context.output.line(format_args!("{label}  {place}{what}{mend}"))
+    let place = place(problem.file.as_deref(), problem.offset);
+    let told = format!("{place}: {}", human::one_line(&problem.what));
+    context.output.labelled(meaning, problem.severity.name(), &told)?;
+    if problem.remedy == Remedy::Backup {
+        context
+            .output
+            .line(format_args!("mend it with: {NOTHING_LEFT}"))?;
+    }
+    Ok(())
 }
 
 /// The command that mends a problem; `None` where nothing has to be done, or no command can do it.
@@ -173,16 +172,26 @@ fn command(problem: &Problem, path: &Path) -> Option<String> {
     }
 }
 
-/// Where the new store would be.
-fn salvaged(path: &Path) -> std::path::PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push("-salvaged");
-    name.into()
+/// Where the new store would be: beside the damaged one, under the first name that is free.
+fn salvaged(path: &Path) -> PathBuf {
+    let named = |number: u32| {
+        let mut name = path.as_os_str().to_owned();
+        name.push("-salvaged");
+        if number > 1 {
+            name.push(format!("-{number}"));
+        }
+        PathBuf::from(name)
+    };
+    let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
+    (1..).map(named).find(is_free).unwrap_or_else(|| named(1))
 }
 
 fn of_no_store(error: Error, path: &Path) -> Error {
     if error.kind() == ErrorKind::NotFound {
         return explain(error.with_code("no_store"), path);
+    }
+    if error.is_corruption() {
+        return error.with_hint(NOTHING_LEFT);
     }
     error
 }

@@ -296,28 +296,30 @@ fn tell_report(
         tell_finding(output, Meaning::Bad, "damage", finding)?;
     }
     for finding in &report.derived {
-        tell_finding(output, Meaning::Changed, "derived", finding)?;
+        tell_finding(output, Meaning::Changed, "harmless", finding)?;
     }
     Ok(())
 }
 
-fn tell_finding(output: &mut Output, meaning: Meaning, what: &str, finding: &Finding) -> Result<(), Failure> {
-    let label = output.paint(meaning, what);
-    // An error tells the place in front of what it is; here the place has a column of its own.
-    let place = finding
-        .offset
-        .map(|offset| format!("{} is damaged at byte {offset}: ", finding.file));
-    let what = place
-        .and_then(|place| finding.what.strip_prefix(&place))
-        .unwrap_or(&finding.what);
-    let offset = finding
-        .offset
-        .map_or_else(String::new, |offset| format!(" at {offset}"));
-    output.line(format_args!(
-        "{label}  {}{offset}: {}",
-        finding.file,
-        human::one_line(what)
-    ))
+/// A line about a place in a file.
+pub(super) fn tell_finding(
+    output: &mut Output,
+    meaning: Meaning,
+    label: &str,
+    finding: &Finding,
+) -> Result<(), Failure> {
+    let place = place(Some(&finding.file), finding.offset);
+    let told = format!("{place}: {}", human::one_line(&finding.what));
+    output.labelled(meaning, label, &told)
+}
+
+/// `log/00000001.seg at 4096`; a file as a whole has no place in it.
+pub(super) fn place(file: Option<&str>, offset: Option<u64>) -> String {
+    let file = human::one_line(file.unwrap_or("the store"));
+    match offset.filter(|offset| *offset > 0) {
+        Some(offset) => format!("{file} at {offset}"),
+        None => file,
+    }
 }
 
 fn damaged(path: &Path, report: &VerifyReport) -> Error {

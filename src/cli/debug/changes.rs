@@ -92,10 +92,13 @@ fn changes(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     };
     let info = newer.commit();
     let Some(older) = before(shell, &info)? else {
-        shell
-            .context
-            .output
-            .note("first", "the first commit has none before it to differ from");
+        let told = match info.commit.seq {
+            0 => "the first commit has none before it to differ from".to_owned(),
+            seq => {
+                format!("the commits before seq:{seq} were thinned: what it changed is not known any more")
+            }
+        };
+        shell.context.output.note("first", told);
         return Ok(DONE);
     };
     let changes = memory.diff(&older, &newer)?;
