@@ -49,6 +49,7 @@ mod tree;
 mod verify;
 mod view;
 mod watch;
+mod wordings;
 mod writer;
 mod writing;
 
@@ -76,6 +77,7 @@ pub use stats::{Containment, KindSpace, Space, Stats};
 pub use verify::{Finding, FindingKind, VerifyDepth, VerifyReport};
 pub use view::{CommitInfo, Objects, View};
 pub use watch::HeadMoved;
+pub use wordings::Wording;
 pub use writer::Writer;
 
 /// A day, in microseconds: how far a clock may be off before it is not believed.

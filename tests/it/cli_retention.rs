@@ -428,6 +428,68 @@ fn what_erase_would_take_is_told_before_and_what_it_took_afterwards() {
 }
 
 #[test]
+fn what_should_be_nowhere_is_found_wherever_history_has_it() {
+    let folder = Folder::with_store();
+    let long = format!("{} swordfish", "word ".repeat(1000));
+    folder.json(&["put", "a", "--kind", "k", "--attr", "password=Swordfish"]);
+    folder.put("a", "nothing");
+    folder.put("long", &long);
+    folder.put("long", "nothing");
+    folder.json(&[
+        "put",
+        "b",
+        "--kind",
+        "k",
+        "-m",
+        "the swordfish",
+        "--source",
+        "swordfish.txt",
+    ]);
+    folder.json(&["put", "c", "--kind", "k", "--session", "swordfish"]);
+    folder.json(&["snapshot", "swordfish-1", "-m", "after swordfish"]);
+    let found = || {
+        let found = folder.stream(&["debug", "-c", "find swordfish --history"]);
+        let text = |hit: &Value, field: &str| hit[field].as_str().unwrap().to_owned();
+        let mut found: Vec<_> = found
+            .iter()
+            .map(|hit| format!("{} {} {}", text(hit, "is_a"), text(hit, "of"), text(hit, "where")))
+            .collect();
+        found.sort_unstable();
+        found
+    };
+    let all = [
+        "commit seq:6 session",
+        "content long content",
+        "reference snapshots/swordfish-1 name",
+        "text seq:5 reason",
+        "text seq:5 source",
+        "text snapshots/swordfish-1 reason",
+        "version a password",
+    ];
+    assert_eq!(found(), all);
+    assert!(
+        folder.stream(&["debug", "-c", "find swordfish"]).is_empty(),
+        "none of it is in the present state"
+    );
+    let digests = folder.stream(&["debug", "-c", "find swordfish --history"]);
+    let digests = digests.iter().filter(|hit| hit["is_a"] != "commit");
+    let digests: Vec<_> = digests.filter_map(|hit| hit["digest"].as_str()).collect();
+    folder.json(&[&["erase", "--everywhere", "--yes"], &digests[..]].concat());
+    assert_eq!(
+        found(),
+        ["commit seq:6 session", "reference snapshots/swordfish-1 name"]
+    );
+    // A name goes with what it names: the snapshot, and the commit, which retention thins.
+    folder.json(&["snapshot", "--delete", "swordfish-1"]);
+    folder.put("d", "later");
+    folder.json(&[
+        "gc", "--newest", "1", "--hourly", "0", "--daily", "0", "--weekly", "0", "--yes",
+    ]);
+    assert!(found().is_empty());
+    assert!(!stands_in_files(&folder, "swordfish"));
+}
+
+#[test]
 fn an_undo_of_what_somebody_else_erased_says_so() {
     let folder = Folder::with_store();
     folder.json(&["put", "a", "--kind", "k", "--session", "one"]);

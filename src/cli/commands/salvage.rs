@@ -183,7 +183,7 @@ fn salvaged(path: &Path) -> PathBuf {
         PathBuf::from(name)
     };
     let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
-    (1..).map(named).find(is_free).unwrap_or_else(|| named(1))
+    (1..1_000).map(named).find(is_free).unwrap_or_else(|| named(1))
 }
 
 fn of_no_store(error: Error, path: &Path) -> Error {

@@ -21,6 +21,7 @@ mod objects;
 mod pager;
 mod recovery;
 mod rows;
+mod search;
 mod settings;
 mod shell;
 mod state;

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::arguments::Arguments;
 use super::lineage::lineage;
 use super::rows::{Rows, digest, made_at, marked, maybe, moment, name, text};
+use super::search;
 use super::shell::Shell;
 use super::table::{Command, Completes};
 use super::tallies::{inspect, orphans, tally};
@@ -25,9 +26,6 @@ use crate::digest::ObjectDigest;
 use crate::engine::{HistoryEntry, Memory, View};
 use crate::error::{Error, Result};
 use crate::object::{Id, Object, Time};
-
-/// Characters around what was found.
-const FOUND_AROUND: usize = 30;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command::verb("get")
@@ -60,13 +58,7 @@ pub(super) const COMMANDS: &[Command] = &[
         ("tree notes --depth 2", "two levels below one object"),
     ])
     .completes(Completes::Id),
-    Command::own(
-        "find",
-        "TEXT [--limit N]",
-        "Objects whose id, attributes or content hold TEXT",
-        find,
-    )
-    .examples(&[("find 'green tea'", "in any case of letters")]),
+    search::COMMAND,
     Command::own(
         "recent",
         "[--limit N]",
@@ -246,56 +238,6 @@ fn sources(memory: &Memory, object: &Object) -> Result<Vec<(ObjectDigest, Option
     found.collect()
 }
 
-fn find(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
-    let wanted = arguments.needed(0)?.to_lowercase();
-    let view = shell.view()?;
-    let output = &mut shell.context.output;
-    let mut table = Rows::new(&["id", "kind", "where", "found"]);
-    let mut left = arguments.limit()?;
-    for object in view.objects() {
-        let object = object?;
-        let Some((place, found)) = found_in(&object, &wanted) else {
-            continue;
-        };
-        if left == 0 {
-            break;
-        }
-        left -= 1;
-        table.row(
-            output,
-            vec![name(object.id()), text(object.kind()), text(place), text(found)],
-        )?;
-    }
-    table.finish(output)?;
-    Ok(DONE)
-}
-
-/// Where in an object the text stands, and a little around it.
-fn found_in(object: &Object, wanted: &str) -> Option<(String, String)> {
-    if let Some(found) = excerpt(object.id(), wanted) {
-        return Some(("id".to_owned(), found));
-    }
-    if let Some(found) = object.content().and_then(|content| excerpt(content, wanted)) {
-        return Some(("content".to_owned(), found));
-    }
-    object.attributes().iter().find_map(|(name, value)| {
-        let value = human::value(value);
-        let found = excerpt(&value, wanted).or_else(|| excerpt(name, wanted).map(|_| value.clone()))?;
-        Some((name.clone(), found))
-    })
-}
-
-fn excerpt(text: &str, wanted: &str) -> Option<String> {
-    let lower = text.to_lowercase();
-    let at = lower.find(wanted)?;
-    // Lower case may be longer or shorter in bytes, so the place is counted in characters.
-    let from = lower[..at].chars().count().saturating_sub(FOUND_AROUND);
-    let most = wanted.chars().count() + 2 * FOUND_AROUND;
-    let start = if from > 0 { "..." } else { "" };
-    let rest: String = text.chars().skip(from).take(most + 1).collect();
-    Some(format!("{start}{}", human::cut(&human::one_line(&rest), most)))
-}
-
 /// The objects that changed last, newest first, among those that `wanted` takes.
 pub(super) fn newest(
     view: &View,
@@ -360,28 +302,4 @@ pub(super) fn show_recent(
         )?;
     }
     table.finish(output)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_excerpt_shows_what_stands_around() {
-        assert_eq!(
-            excerpt("Ada drinks Green Tea", "green tea").as_deref(),
-            Some("Ada drinks Green Tea")
-        );
-        let long = format!("{}needle{}", "x".repeat(100), "y".repeat(100));
-        let found = excerpt(&long, "needle").unwrap();
-        assert!(
-            found.starts_with("...xxx") && found.contains("needle") && found.ends_with("..."),
-            "{found}"
-        );
-        assert_eq!(
-            excerpt("\u{130}stanbul", "stanbul").as_deref(),
-            Some("\u{130}stanbul")
-        );
-        assert_eq!(excerpt("abc", "d"), None);
-    }
 }

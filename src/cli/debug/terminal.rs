@@ -18,6 +18,7 @@ use signal_hook::consts::SIGINT;
 
 use super::complete::Completion;
 use super::pager::Pager;
+use super::search;
 use super::shell::{Shell, is_endless};
 use crate::cli::context::shown;
 use crate::cli::errors::{DONE, Done, Failure};
@@ -56,15 +57,24 @@ pub(super) fn converse(shell: &mut Shell<'_>, stop: &Arc<AtomicBool>) -> Done {
         if line.trim().is_empty() {
             continue;
         }
-        // A history that cannot be kept is no reason to stop working.
-        drop(editor.add_history_entry(line.as_str()));
-        if let Some(file) = &history {
-            drop(editor.append_history(file));
+        if is_kept(&line) {
+            // A history that cannot be kept is no reason to stop working.
+            drop(editor.add_history_entry(line.as_str()));
+            if let Some(file) = &history {
+                drop(editor.append_history(file));
+            }
         }
         stop.store(false, Ordering::Relaxed);
         run(shell, &line)?;
     }
     Ok(DONE)
+}
+
+/// Whether a line may be written into the file of lines that were typed: what is looked for, or put, may be what should be
+/// in no file. A line that begins with a blank is never kept either.
+fn is_kept(line: &str) -> bool {
+    let command = line.split_whitespace().next().unwrap_or_default();
+    ![search::FIND, "put"].contains(&command)
 }
 
 /// Runs one line, paged if that is wanted.
