@@ -93,7 +93,8 @@ impl Memory {
         view.expect("a memory is opened only with a head, whose state is at hand, and heads only follow")
     }
 
-    /// The state at the head after reading what other processes committed. Takes no lock file.
+    /// The state at the head after reading what other processes committed. Takes no lock file. While another thread writes
+    /// by this memory, it is the state that is known already.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the log cannot be read.

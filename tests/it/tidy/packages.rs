@@ -191,9 +191,26 @@ fn licence_expressions_are_understood() {
 
 #[test]
 fn no_flagged_package_is_locked() {
-    for lock in ["Cargo.lock", "fuzz/Cargo.lock"] {
+    for lock in ["Cargo.lock", "fuzz/Cargo.lock", "schedules/Cargo.lock"] {
         expect_none(&flagged(&std::fs::read_to_string(root().join(lock)).unwrap()));
     }
+}
+
+#[test]
+fn the_schedules_depend_on_what_the_library_does() {
+    let manifest = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let (library, schedules) = (manifest("Cargo.toml"), manifest("schedules/Cargo.toml"));
+    let dependencies = library.split("[dependencies]\n").nth(1).unwrap();
+    let needed = dependencies.lines().take_while(|line| !line.is_empty());
+    let mut count = 0;
+    for line in needed.filter(|line| !line.starts_with("arc-swap") && !line.starts_with("parking_lot")) {
+        assert!(
+            schedules.contains(&format!("\n{line}\n")),
+            "schedules/Cargo.toml lacks: {line}"
+        );
+        count += 1;
+    }
+    assert!(count > 8, "{count} dependencies were read");
 }
 
 #[test]
