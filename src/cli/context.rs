@@ -306,8 +306,8 @@ fn refuse_other_folder(path: &Path) -> Result<()> {
 
 /// Says what to do about a store that is not there.
 pub(crate) fn explain(error: Error, path: &Path) -> Error {
-    if system_kind(&error) == Some(io::ErrorKind::NotADirectory) {
-        let file = path.ancestors().find(|part| part.is_file()).unwrap_or(path);
+    let is_no_folder = system_kind(&error) == Some(io::ErrorKind::NotADirectory);
+    if let Some(file) = path.ancestors().find(|part| is_no_folder && part.is_file()) {
         return Error::not_found(format!("{} is a file, and a store is a folder", shown(file)))
             .with_code("no_store")
             .with_hint("name the folder of a store with --store DIR or TREERING_STORE");

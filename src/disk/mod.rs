@@ -146,6 +146,15 @@ pub fn read_full(file: &dyn DiskFile, offset: u64, buffer: &mut [u8]) -> io::Res
     Ok(done)
 }
 
+/// Whether something stands there that is of another kind than was asked for: a folder, a pipe or a link in the place of a
+/// file, a file or a link in the place of a folder.
+pub fn is_of_other_kind(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory};
+    // What a link is refused with.
+    let is_link = error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+    is_link || matches!(error.kind(), InvalidInput | IsADirectory | NotADirectory)
+}
+
 /// Bytes written at a time when a file is filled with zeros.
 static ZEROS: [u8; 256 * 1024] = [0; 256 * 1024];
 

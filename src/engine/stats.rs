@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::ops::Range;
 
-use crate::disk::{Access, Disk};
+use crate::disk::{Access, Disk, is_of_other_kind};
 use crate::error::{Error, Result};
 use crate::log::RecordKind;
 
@@ -81,7 +81,7 @@ pub struct Space {
 
 fn folder_bytes(disk: &dyn Disk, folder: &str) -> Result<u64> {
     let names = match disk.list(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => return Ok(0),
         listed => listed.map_err(|error| Error::io(format!("cannot list the files of '{folder}'"), error))?,
     };
     let mut bytes = 0;

@@ -187,7 +187,17 @@ impl Log {
             root: head.root,
             seq: head.seq,
         };
-        let writing = |error| Error::io(format!("cannot write {LIVE_NAME}"), error);
+        let writing = |error: io::Error| {
+            let is_other = disk::is_of_other_kind(&error);
+            let failed = Error::io(format!("cannot write {LIVE_NAME}"), error);
+            if is_other {
+                failed.with_hint(format!(
+                    "remove {LIVE_NAME}, which is no file: nothing is lost with it"
+                ))
+            } else {
+                failed
+            }
+        };
         let file = match self.disk.open(LIVE_NAME, Access::ReadWrite) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.disk.create(LIVE_NAME),
             other => other,

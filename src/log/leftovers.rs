@@ -18,7 +18,7 @@ use super::catch_up::{FIRST_OFFSET, no_folder};
 use super::reader::SegmentFile;
 use super::rewrite::{COMPACTION_LOCK_NAME, CompactionLock, is_rewrite_name};
 use super::segment::{LOG_FOLDER, parse_segment_name, segment_name};
-use crate::disk::{Access, lock_within};
+use crate::disk::{Access, is_of_other_kind, lock_within};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What a segment is that the manifest does not list.
@@ -43,6 +43,7 @@ impl Log {
         let file = match self.disk.open(&name, Access::Read) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Unlisted::Left),
+            Err(error) if is_of_other_kind(&error) => return Ok(Unlisted::Foreign),
             Err(error) => return Err(Error::io(format!("cannot open {name}"), error)),
         };
         let segment = match SegmentFile::with_file(file, false, &name) {
@@ -87,10 +88,17 @@ impl Log {
             };
             if is_left {
                 let name = format!("{LOG_FOLDER}/{name}");
-                self.disk
-                    .remove(&name)
-                    .map_err(|error| Error::io(format!("cannot remove {name}, which a crash left"), error))?;
-                removed = true;
+                match self.disk.remove(&name) {
+                    Ok(()) => removed = true,
+                    // A folder was made by no process of ours, and is in nobody's way.
+                    Err(error) if is_of_other_kind(&error) => {}
+                    Err(error) => {
+                        return Err(Error::io(
+                            format!("cannot remove {name}, which a crash left"),
+                            error,
+                        ));
+                    }
+                }
             }
         }
         if removed {

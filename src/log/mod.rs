@@ -72,7 +72,7 @@ pub use salvage::{Piece, Wreck};
 pub use segment::segment_name;
 
 use crate::digest::{CommitDigest, HashSuite};
-use crate::disk::{Access, Disk, LockGuard, lock_within, read_full};
+use crate::disk::{Access, Disk, LockGuard, is_of_other_kind, lock_within, read_full};
 use crate::error::{Error, ErrorKind, Result};
 use live::{LIVE_NAME, Live};
 use manifest::{MANIFEST_NAME, MANIFEST_SEGMENTS_MAX, Manifest};
@@ -342,7 +342,7 @@ impl Log {
     fn read_live(&self) -> Result<Option<Live>> {
         match self.disk.open(LIVE_NAME, Access::Read) {
             Ok(file) => live::read_live(&*file, &self.format),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => Ok(None),
             Err(error) => Err(Error::io(format!("cannot open {LIVE_NAME}"), error)),
         }
     }
@@ -367,7 +367,7 @@ fn read_manifest(disk: &dyn Disk, format: &Format) -> Result<Manifest> {
 /// The first `limit` bytes of a file; `None` if there is none.
 fn read_small(disk: &dyn Disk, name: &str, limit: usize) -> Result<Option<Vec<u8>>> {
     let file = match disk.open(name, Access::Read) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => return Ok(None),
         other => other,
     };
     let read = |file: &dyn crate::disk::DiskFile| {

@@ -27,7 +27,7 @@ use super::segment::{LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segm
 use super::{Mode, read_format, read_small};
 use crate::bytes::Bytes;
 use crate::digest::{CommitDigest, HashAlgorithm, HashSuite};
-use crate::disk::{Access, Disk, DiskFile, read_full};
+use crate::disk::{Access, Disk, DiskFile, is_of_other_kind, read_full};
 use crate::error::{Error, Result};
 
 /// The records of one batch, or what is whole of it.
@@ -73,8 +73,17 @@ impl Wreck {
     /// so that not even its hash is known; `Io`.
     pub fn open(disk: Arc<dyn Disk>) -> Result<Self> {
         let mut found = Vec::new();
+        let mut files = list_files(&*disk)?;
+        let common = most_common_instance(&files);
         let format = match read_format(&*disk, Mode::ReadOnly) {
-            Ok(format) => format,
+            // Where all segments are of another store, this file is in the wrong place, and not they.
+            Ok(format) => format.filter(|format| {
+                let is_ours = |file: &WreckFile| {
+                    file.header
+                        .is_some_and(|header| header.instance == format.instance)
+                };
+                common.is_none() || files.iter().any(is_ours)
+            }),
             Err(error) if error.is_corruption() => None,
             Err(error) => return Err(error),
         };
@@ -82,7 +91,9 @@ impl Wreck {
         let manifest = manifest.and_then(|bytes| Manifest::decode(&bytes).ok());
         let manifest =
             manifest.filter(|manifest| format.is_none_or(|format| format.instance == manifest.instance));
-        let mut files = list_files(&*disk)?;
+        // One that lists nothing of what is there is of another time of the log: no help, and in the way.
+        let manifest =
+            manifest.filter(|manifest| files.is_empty() || files.iter().any(|file| manifest.lists(file.id)));
         if files.is_empty() && format.is_none() && manifest.is_none() {
             return Err(Error::not_found(format!("{} is not a store", disk.describe())).with_code("no_store"));
         }
@@ -98,7 +109,7 @@ impl Wreck {
         let instance = format
             .map(|format| format.instance)
             .or_else(|| manifest.as_ref().map(|manifest| manifest.instance))
-            .or_else(|| most_common_instance(&files));
+            .or(common);
         if let Some(instance) = instance {
             leave_out(&mut files, instance, manifest.as_ref(), &mut found);
         }
@@ -402,7 +413,11 @@ fn list_files(disk: &dyn Disk) -> Result<Vec<WreckFile>> {
     {
         let name = format!("{LOG_FOLDER}/{file}");
         let opening = |error| Error::io(format!("cannot open {name}"), error);
-        let opened = disk.open(&name, Access::Read).map_err(opening)?;
+        let opened = match disk.open(&name, Access::Read) {
+            // A folder or a pipe in the place of a segment is none.
+            Err(error) if is_of_other_kind(&error) => continue,
+            opened => opened.map_err(opening)?,
+        };
         let mut file = WreckFile {
             length: opened.length().map_err(opening)?,
             name,

@@ -431,6 +431,33 @@ fn damage_below_a_checkpoint_costs_the_object_that_it_hit() {
 }
 
 #[test]
+fn a_file_of_another_store_or_time_does_not_keep_the_rest_from_being_saved() {
+    let disk = store();
+    without_checkpoints(&disk);
+    let truth = truth(&on_disk(&disk, options(HOUR), false).unwrap());
+    let foreign = disk.copy();
+    let format = store_of(4).files().remove("format").unwrap();
+    foreign.overwrite("format", |bytes| bytes.clone_from(&format));
+    let (saved, report) = rescue(&foreign).unwrap();
+    check(&saved, &report, &truth, "the format file of another store");
+    assert_eq!(saved.view().commit().digest, truth.head);
+    // The log of before a rewrite under the manifest of after it.
+    let older = disk.files();
+    let memory = on_disk(&disk, options(HOUR), false).unwrap();
+    memory.gc(&tight(), None).unwrap();
+    drop(memory);
+    for name in disk.files().into_keys().filter(|name| name.starts_with("log/")) {
+        disk.remove_file(&name);
+    }
+    for (name, content) in older.iter().filter(|(name, _)| name.starts_with("log/")) {
+        disk.create(name).unwrap().write_at(0, content).unwrap();
+    }
+    without_checkpoints(&disk);
+    let (saved, _) = rescue(&disk).unwrap();
+    assert_eq!(saved.view().commit().digest, truth.head);
+}
+
+#[test]
 fn nothing_comes_of_nothing() {
     let disk = store();
     without_checkpoints(&disk);

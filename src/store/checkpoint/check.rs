@@ -7,9 +7,9 @@ use super::header::{Header, LogId, Section};
 use super::reader::{Checkpoint, REFERENCE_HEAD_BYTES};
 use super::rows::{CommitRow, DigestRow, Rows, prefix_of};
 use super::writer::Progress;
-use super::{DAMAGED, damaged, list};
+use super::{DAMAGED, FOLDER, damaged, list};
 use crate::digest::DIGEST_LEN;
-use crate::disk::Disk;
+use crate::disk::{Disk, is_of_other_kind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{Finding, Severity};
 use crate::trie::{Saver, Trie};
@@ -23,6 +23,10 @@ pub(super) const UNFINISHED: &str = "an unfinished checkpoint, left by a crash o
 /// `Io` if the folder cannot be listed, and what `progress` returns. Damage is no error but a finding.
 pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
+    if disk.list(FOLDER).is_err_and(|error| is_of_other_kind(&error)) {
+        let message = "it is no folder, so no checkpoint can be made: remove it";
+        findings.push(finding(Severity::Derived, FOLDER, 0, message));
+    }
     for file in list(disk)? {
         if !file.is_finished {
             findings.push(finding(Severity::Harmless, &file.name, 0, UNFINISHED));

@@ -28,7 +28,7 @@ mod writer;
 use std::io;
 
 use crate::digest::HashAlgorithm;
-use crate::disk::{Access, Disk};
+use crate::disk::{Access, Disk, is_of_other_kind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{Finding, Position, Severity};
 use crate::trie::NODE_DAMAGED;
@@ -86,7 +86,10 @@ fn file_number(name: &str) -> Option<u64> {
 /// `Io` if the folder cannot be listed.
 pub(crate) fn list(disk: &dyn Disk) -> Result<Vec<CheckpointFile>> {
     let names = match disk.list(FOLDER) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        // A thing of another kind holds no checkpoints, and costs no more than their loss.
+        Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => {
+            return Ok(Vec::new());
+        }
         other => other.map_err(|error| Error::io(format!("cannot list {FOLDER}"), error))?,
     };
     let mut files = Vec::new();
