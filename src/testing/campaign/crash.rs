@@ -89,7 +89,7 @@ fn look(frozen: &SimDisk, watch: &mut Watch, expected: &Expected, settings: &Set
             "crash in call {} between event {acked} and {submitted}, {choice:?}",
             frozen.calls()
         );
-        let image = frozen.crash_image(choice);
+        let image = crashed(frozen, choice);
         let position = allowed.read_once(&image, &mut watch.seen, &mut watch.random, &what);
         watch.tally.images += 1;
         let behind = allowed.behind(position, choice);
@@ -111,6 +111,7 @@ fn images(disk: &SimDisk, settings: &Settings, random: &mut SplitMix64) -> Vec<C
         return images;
     }
     images.extend([
+        CrashImage::ShutDown,
         CrashImage::Everything,
         CrashImage::ExtentWithoutData,
         CrashImage::DataWithoutExtent,
@@ -135,6 +136,19 @@ fn images(disk: &SimDisk, settings: &Settings, random: &mut SplitMix64) -> Vec<C
     }
     images.extend((0..settings.sectors).map(|_| CrashImage::Sectors(random.next_u64())));
     images
+}
+
+/// The folder as it is found after a crash. A file system that was shut down has put `live` back: readers may not see the newest
+/// group before a writer came, so one has come.
+fn crashed(disk: &SimDisk, choice: CrashImage) -> SimDisk {
+    let image = disk.crash_image(choice);
+    if choice == CrashImage::ShutDown {
+        match open(&image, false).and_then(|memory| recover(&memory)) {
+            Err(error) if error.code() == "no_store" => {}
+            other => other.unwrap_or_else(|error| panic!("{choice:?}: {error:?}")),
+        }
+    }
+    image
 }
 
 /// Takes the lock, which recovers, and changes nothing.
@@ -244,7 +258,7 @@ fn crash_again(
     for point in std::mem::take(&mut *points.lock()) {
         for choice in images(&point, &few, &mut watch.random) {
             let what = format!("{what}, then in call {} of going on, {choice:?}", point.calls());
-            let again = point.crash_image(choice);
+            let again = crashed(&point, choice);
             let position = marked.read_once(&again, &mut watch.seen, &mut watch.random, &what);
             watch.tally.doubles += 1;
             let behind = marked.behind(position, choice);
