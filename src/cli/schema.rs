@@ -134,7 +134,7 @@ const ANSWERS: [(&str, &str, &str); 42] = [
     (
         "salvage",
         "",
-        "commits:count versions:count objects:count lost:findings lost_ids:texts older_ids:texts lost_commits:count lost_records:count lost_references:texts \
+        "commits:count versions:count objects:count lost:findings lost_ids:texts lost_keys:digests older_ids:texts lost_commits:count lost_records:count lost_references:texts \
          root:digest? store:text",
     ),
     (
@@ -153,7 +153,8 @@ const ANSWERS: [(&str, &str, &str); 42] = [
         "stats",
         "what is null is not known of a past state",
         "objects:count history:count? commits:count thinned:count? gaps:count? erased:count? snapshots:count \
-         segments:count? log_bytes:count? disk_bytes:count? checkpoint_bytes:count? live_bytes:count? dead_bytes:count? \
+         segments:count? log_bytes:count? disk_bytes:count? checkpoint_bytes:count? set_aside_bytes:count? live_bytes:count? \
+         present_bytes:count? named_bytes:count? policy_bytes:count? dead_bytes:count? \
          orphans:count? hash:hash format:count store:text? space:space*",
     ),
     ("completions", "", "script:text"),
@@ -242,6 +243,7 @@ fn property(kind: &str) -> Value {
         "flag" => json!({ "type": "boolean" }),
         "map" => json!({ "type": "object" }),
         "texts" => list(property("text")),
+        "digests" => list(property("digest")),
         "hash" => one_of(&["blake3", "sha256"]),
         "change" => one_of(&["added", "changed", "removed"]),
         "state" => one_of(&["kept", "thinned", "absent"]),

@@ -79,11 +79,18 @@ impl Memory {
         self.refresh()?;
         let cut = inner.cut(&inner.writing.lock());
         let kept = retention.choose(&cut.store, cut.commits, inner.retention_time(&cut.store, now)?)?;
-        let live = inner.mark(&cut.store, &kept)?;
-        let mut report = cut.report(&kept, &live);
+        inner.preview(&cut, &kept)
+    }
+}
+
+impl Inner {
+    /// What a new log with these commits would hold.
+    pub(super) fn preview(&self, cut: &Cut, kept: &[usize]) -> Result<GcReport> {
+        let live = self.mark(&cut.store, kept)?;
+        let mut report = cut.report(kept, &live);
         let erasure = Erasure::default();
         let plan = Plan {
-            kept: &kept,
+            kept,
             live: &live,
             erasure: &erasure,
         };
@@ -93,9 +100,7 @@ impl Memory {
         })?;
         Ok(report)
     }
-}
 
-impl Inner {
     /// Collects garbage without being asked, if it is time to and more than half of the log would go. A failure is only
     /// noted: nothing is lost by it, and the next one may succeed.
     pub(super) fn collect_if_due(self: &Arc<Self>) {
@@ -145,7 +150,7 @@ impl Cut {
 
 impl Inner {
     /// The moment that ages of commits are judged at.
-    fn retention_time(&self, store: &Store, now: Option<Time>) -> Result<Time> {
+    pub(super) fn retention_time(&self, store: &Store, now: Option<Time>) -> Result<Time> {
         if let Some(now) = now {
             return Ok(now);
         }

@@ -59,6 +59,17 @@ impl Retention {
         }
     }
 
+    /// Keeps no commit for its age.
+    pub(super) fn nothing() -> Self {
+        Self {
+            all: Duration::ZERO,
+            newest: 0,
+            hourly: Duration::ZERO,
+            daily: Duration::ZERO,
+            weekly: Duration::ZERO,
+        }
+    }
+
     /// Whether a commit stays for its age alone.
     pub(super) fn keeps_young(&self, time: Time, now: Time) -> bool {
         is_younger(time, now, self.all)

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::digest::Root;
+use crate::digest::{KeyPath, Root};
 use crate::disk::{Disk, FileDisk};
 use crate::error::{Error, Result};
 use crate::log::{BatchBuilder, Durability, HeadMark, Log, LogOptions, Severity, Wreck, WriteLock};
@@ -37,8 +37,10 @@ pub struct SalvageReport {
     pub lost: Vec<Finding>,
     /// What else was wrong with it, and costs nothing.
     pub derived: Vec<Finding>,
-    /// Ids that left the state because their newest version is lost; a key path where no version says the id.
+    /// Ids that left the state because their version is lost.
     pub lost_ids: Vec<String>,
+    /// The key paths of those of which no version that is left says the id.
+    pub lost_keys: Vec<KeyPath>,
     /// Ids whose newest version is lost and that have an earlier one now, that of the newest commit that is kept.
     pub older_ids: Vec<String>,
     /// Commits that are not kept, besides those that had been thinned.
@@ -56,6 +58,7 @@ impl SalvageReport {
     pub fn is_whole(&self) -> bool {
         self.lost.is_empty()
             && self.lost_ids.is_empty()
+            && self.lost_keys.is_empty()
             && self.older_ids.is_empty()
             && self.lost_references.is_empty()
             && self.lost_commits + self.lost_records == 0
@@ -160,6 +163,7 @@ fn report(disk: &dyn Disk, saved: Salvaged) -> SalvageReport {
         lost: findings(saved.lost),
         derived: findings(saved.derived),
         lost_ids: saved.lost_ids.into_iter().collect(),
+        lost_keys: saved.lost_keys,
         older_ids: saved.older_ids.into_iter().collect(),
         lost_commits: saved.lost_commits,
         lost_references: saved.lost_references.iter().map(ToString::to_string).collect(),

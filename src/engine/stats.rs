@@ -4,12 +4,11 @@
 //! L5.
 
 use std::collections::{BTreeMap, HashSet};
-use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 
-use crate::disk::{Access, Disk, is_of_other_kind};
 use crate::error::{Error, Result};
-use crate::log::RecordKind;
+use crate::log::{Inspection, RecordKind};
 
 use super::memory::Memory;
 use super::retention::Retention;
@@ -34,12 +33,14 @@ pub struct Stats {
     pub snapshots: u64,
     /// Segments of the log.
     pub segments: u64,
-    /// Bytes of log in use.
+    /// Bytes of batches in the log, as garbage collection counts them.
     pub log_bytes: u64,
     /// Bytes of all files of the store, with what is set aside for what comes.
     pub disk_bytes: u64,
     /// Bytes of checkpoint files among them.
     pub checkpoint_bytes: u64,
+    /// Bytes of the log's files that are set aside for what comes, among them.
+    pub set_aside_bytes: u64,
     /// Bytes of the objects and contents of the state at the head.
     pub live_bytes: u64,
     /// Objects whose parent does not exist: none, unless something is wrong.
@@ -75,28 +76,15 @@ pub struct KindSpace {
 pub struct Space {
     /// By kind of record, the largest first.
     pub kinds: Vec<KindSpace>,
+    /// Bytes of log that the state at the head needs.
+    pub present_bytes: u64,
+    /// Bytes that it takes besides to keep what snapshots and other references name, erasures, and what a rollback, undo or
+    /// redo went back to: what no policy thins.
+    pub named_bytes: u64,
+    /// Bytes that the standard policy keeps besides, for their age.
+    pub policy_bytes: u64,
     /// Bytes that garbage collection with the standard policy would free.
     pub dead_bytes: u64,
-}
-
-fn folder_bytes(disk: &dyn Disk, folder: &str) -> Result<u64> {
-    let names = match disk.list(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => return Ok(0),
-        listed => listed.map_err(|error| Error::io(format!("cannot list the files of '{folder}'"), error))?,
-    };
-    let mut bytes = 0;
-    for name in names {
-        let name = if folder.is_empty() {
-            name
-        } else {
-            format!("{folder}/{name}")
-        };
-        // A folder, or a file that went meanwhile, has no length of its own.
-        if let Ok(file) = disk.open(&name, Access::Read) {
-            bytes += file.length().unwrap_or(0);
-        }
-    }
-    Ok(bytes)
 }
 
 impl Memory {
@@ -126,10 +114,14 @@ impl Memory {
             }
         }
         let gaps = self.inner.store().gaps();
-        let (segments, log_bytes) = self.inner.writing.lock().log.size();
-        let disk = &*self.inner.disk;
-        let checkpoint_bytes = folder_bytes(disk, "checkpoint")?;
-        let disk_bytes = folder_bytes(disk, "")? + folder_bytes(disk, "log")? + checkpoint_bytes;
+        let writing = self.inner.writing.lock();
+        let ((segments, used_bytes), log_bytes) = (writing.log.size(), writing.log.batch_bytes());
+        drop(writing);
+        let files = Inspection::new(Arc::clone(&self.inner.disk)).files()?;
+        let bytes_in = |folder: &str| {
+            let inside = files.iter().filter(|(name, _)| name.starts_with(folder));
+            inside.map(|(_, bytes)| bytes).sum::<u64>()
+        };
         Ok(Stats {
             objects: view.len(),
             history: self.history_len(),
@@ -140,8 +132,9 @@ impl Memory {
             snapshots: self.snapshots().len() as u64,
             segments: segments as u64,
             log_bytes,
-            disk_bytes,
-            checkpoint_bytes,
+            disk_bytes: bytes_in(""),
+            checkpoint_bytes: bytes_in("checkpoint/"),
+            set_aside_bytes: bytes_in("log/").saturating_sub(used_bytes),
             live_bytes,
             orphans,
         })
@@ -171,10 +164,18 @@ impl Memory {
         })?;
         let mut kinds: Vec<_> = kinds.into_values().collect();
         kinds.sort_by_key(|kind| std::cmp::Reverse(kind.bytes));
-        let gc = self.gc_preview(&Retention::default(), None)?;
+        let bytes_with = |kept: &[usize]| Ok::<_, Error>(self.inner.preview(&cut, kept)?.bytes);
+        let standard = Retention::default();
+        let now = self.inner.retention_time(&cut.store, None)?;
+        let present_bytes = bytes_with(&[cut.commits.saturating_sub(1)])?;
+        let named = bytes_with(&Retention::nothing().choose(&cut.store, cut.commits, now)?)?;
+        let kept = bytes_with(&standard.choose(&cut.store, cut.commits, now)?)?;
         Ok(Space {
             kinds,
-            dead_bytes: gc.bytes_before.saturating_sub(gc.bytes),
+            present_bytes,
+            named_bytes: named.saturating_sub(present_bytes),
+            policy_bytes: kept.saturating_sub(named),
+            dead_bytes: cut.bytes.saturating_sub(kept),
         })
     }
 

@@ -14,11 +14,14 @@ use crate::cli::human::{self, counted};
 use crate::cli::json;
 use crate::cli::output::Meaning;
 use crate::cli::verbs::Salvage;
+use crate::digest::KeyPath;
 use crate::engine::{Memory, Problem, ProblemSeverity, Remedy, SalvageReport};
 use crate::error::{Error, ErrorKind};
 
 /// Exit code: not all could be saved, or the store is damaged.
 const DAMAGED: u8 = 5;
+/// Lost objects that people see named.
+const LOST_SHOWN: usize = 20;
 /// What to do where nothing can be had.
 const NOTHING_LEFT: &str = "a backup of the store, or treering put --jsonl of an export";
 
@@ -32,6 +35,7 @@ pub(super) fn salvage(context: &mut Context, verb: &Salvage) -> Done {
             "objects": report.objects,
             "lost": json::findings(&report.lost),
             "lost_ids": report.lost_ids,
+            "lost_keys": report.lost_keys.iter().map(KeyPath::to_hex).collect::<Value>(),
             "older_ids": report.older_ids,
             "lost_commits": report.lost_commits,
             "lost_records": report.lost_records,
@@ -77,8 +81,21 @@ fn tell_saved(context: &mut Context, verb: &Salvage, report: &SalvageReport) -> 
             human::one_line(id)
         ))?;
     }
-    for id in &report.lost_ids {
-        output.line(format_args!("{lost}  object {}", human::one_line(id)))?;
+    let known = report
+        .lost_ids
+        .iter()
+        .map(|id| format!("object {}", human::one_line(id)));
+    let nameless = report
+        .lost_keys
+        .iter()
+        .map(|key| format!("an object whose id is lost, key path {}", key.to_hex()));
+    for object in known.chain(nameless).take(LOST_SHOWN) {
+        output.line(format_args!("{lost}  {object}"))?;
+    }
+    let more = (report.lost_ids.len() + report.lost_keys.len()).saturating_sub(LOST_SHOWN);
+    if more > 0 {
+        let objects = counted(more as u64, "more object");
+        output.line(format_args!("{lost}  {objects}: --json names all"))?;
     }
     for name in &report.lost_references {
         output.line(format_args!("{lost}  {}", human::one_line(name)))?;

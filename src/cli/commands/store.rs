@@ -95,7 +95,10 @@ pub(super) fn stats(context: &mut Context, verb: &Stats) -> Done {
         None => Some(memory.stats()?),
         Some(_) => None,
     };
-    let space = if verb.space { Some(memory.space()?) } else { None };
+    let space = match stats.filter(|_| verb.space) {
+        Some(_) => Some(memory.space()?),
+        None => None,
+    };
     let seq = view.commit().commit.seq;
     let commits = seq + 1;
     let snapshots = memory.snapshots().iter().filter(|info| info.seq <= seq).count();
@@ -113,7 +116,11 @@ pub(super) fn stats(context: &mut Context, verb: &Stats) -> Done {
             "log_bytes": stats.map(|stats| stats.log_bytes),
             "disk_bytes": stats.map(|stats| stats.disk_bytes),
             "checkpoint_bytes": stats.map(|stats| stats.checkpoint_bytes),
+            "set_aside_bytes": stats.map(|stats| stats.set_aside_bytes),
             "live_bytes": stats.map(|stats| stats.live_bytes),
+            "present_bytes": space.as_ref().map(|space| space.present_bytes),
+            "named_bytes": space.as_ref().map(|space| space.named_bytes),
+            "policy_bytes": space.as_ref().map(|space| space.policy_bytes),
             "dead_bytes": space.as_ref().map(|space| space.dead_bytes),
             "orphans": stats.map(|stats| stats.orphans),
             "hash": hash,
@@ -178,6 +185,7 @@ pub(super) fn stats(context: &mut Context, verb: &Stats) -> Done {
         ),
     )?;
     output.field(0, 11, "checkpoint", bytes(stats.checkpoint_bytes))?;
+    output.field(0, 11, "set aside", bytes(stats.set_aside_bytes))?;
     output.field(0, 11, "disk", bytes(stats.disk_bytes))?;
     output.field(0, 11, "live", format_args!("{}", bytes(stats.live_bytes)))?;
     output.field(0, 11, "orphans", format_args!("{}", stats.orphans))?;
@@ -190,16 +198,31 @@ fn tell_space(output: &mut Output, space: &Space) -> Done {
     let all: u64 = space.kinds.iter().map(|kind| kind.bytes).sum();
     output.line("")?;
     for kind in &space.kinds {
-        let percent = kind.bytes * 100 / all.max(1);
         let told = format!(
-            "{} in {} ({percent} %)",
+            "{} in {} ({:.1} %)",
             bytes(kind.bytes),
-            counted(kind.records, "record")
+            counted(kind.records, "record"),
+            kind.bytes as f64 * 100.0 / all.max(1) as f64
         );
         output.field(0, 11, kind.kind, told)?;
     }
-    let note = format!("gc would free {}", bytes(space.dead_bytes));
-    output.note("gc", note);
+    output.line("")?;
+    for (name, kept, why) in [
+        ("present", space.present_bytes, "the state at the head"),
+        (
+            "named",
+            space.named_bytes,
+            "what snapshots, drafts, erasures and ways back keep besides",
+        ),
+        (
+            "policy",
+            space.policy_bytes,
+            "what the standard policy keeps for its age",
+        ),
+        ("free", space.dead_bytes, "what gc would give back"),
+    ] {
+        output.field(0, 11, name, format_args!("{}  {why}", bytes(kept)))?;
+    }
     Ok(DONE)
 }
 

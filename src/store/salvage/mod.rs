@@ -50,8 +50,10 @@ pub(crate) struct Salvaged {
     pub(crate) lost: Vec<Finding>,
     /// What else is not as it should be.
     pub(crate) derived: Vec<Finding>,
-    /// Ids that left the state because their version is lost, or the key path where no version says the id.
+    /// Ids that left the state because their version is lost.
     pub(crate) lost_ids: BTreeSet<String>,
+    /// The key paths of those of which no version says the id.
+    pub(crate) lost_keys: Vec<KeyPath>,
     /// Ids whose version is lost, and that have the one of the newest kept commit instead.
     pub(crate) older_ids: BTreeSet<String>,
     /// Commits that cannot be kept, besides those that had been thinned.
@@ -420,6 +422,7 @@ impl Salvager<'_> {
             self.put_last(target.clone(), root, newest, now)?;
         }
         let lost_references = self.put_references()?;
+        let (lost_ids, lost_keys) = self.names(lost_keys)?;
         let thinned = self
             .index
             .thinned
@@ -439,8 +442,9 @@ impl Salvager<'_> {
             objects: target.len(),
             lost,
             derived,
-            lost_ids: self.names(lost_keys)?,
-            older_ids: self.names(older_keys)?,
+            lost_ids,
+            lost_keys,
+            older_ids: self.names(older_keys)?.0,
             lost_commits: in_all.saturating_sub(kept).saturating_sub(thinned),
             lost_references,
             lost_records: self.output.lost,
@@ -561,8 +565,8 @@ impl Salvager<'_> {
         Ok(lost)
     }
 
-    /// The ids at these key paths, as far as some version says them.
-    fn names(&self, keys: BTreeSet<KeyPath>) -> Result<BTreeSet<String>> {
+    /// The ids at these key paths, as far as some version says them, and the key paths where none does.
+    fn names(&self, keys: BTreeSet<KeyPath>) -> Result<(BTreeSet<String>, Vec<KeyPath>)> {
         let mut names: HashMap<KeyPath, String> = HashMap::new();
         if !keys.is_empty() {
             for (digest, place) in &self.index.objects {
@@ -574,10 +578,7 @@ impl Salvager<'_> {
                 }
             }
         }
-        let name = |key: KeyPath| {
-            let unknown = || crate::digest::to_hex(key.as_bytes());
-            names.get(&key).cloned().unwrap_or_else(unknown)
-        };
-        Ok(keys.into_iter().map(name).collect())
+        let nameless = keys.into_iter().filter(|key| !names.contains_key(key)).collect();
+        Ok((names.into_values().collect(), nameless))
     }
 }
