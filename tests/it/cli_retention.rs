@@ -260,6 +260,22 @@ fn gc_thins_by_the_policy_and_says_what_it_frees() {
         (Some(30), Some(1))
     );
     assert!(stats["disk_bytes"].as_u64() > stats["log_bytes"].as_u64());
+    let bytes = |name: &str| stats[name].as_u64().unwrap();
+    let kept_for = ["present_bytes", "named_bytes", "policy_bytes", "dead_bytes"].map(bytes);
+    let within = kept_for.iter().sum::<u64>().abs_diff(bytes("log_bytes"));
+    assert!(within < 200, "what is said anew may be a little longer: {stats}");
+    assert!(bytes("named_bytes") > 0, "the snapshot keeps something: {stats}");
+    assert_eq!(
+        bytes("log_bytes"),
+        report["bytes"].as_u64().unwrap(),
+        "gc and stats count alike"
+    );
+    assert!(bytes("set_aside_bytes") + bytes("log_bytes") < bytes("disk_bytes"));
+    let past = folder.json(&["stats", "--space", "--at", "@"]);
+    assert!(
+        past["dead_bytes"].is_null() && past.get("space").is_none(),
+        "{past}"
+    );
     assert!(
         stats["space"]
             .as_array()

@@ -178,6 +178,11 @@ fn when_a_store_is_damaged() {
 }
 
 #[test]
+fn running_it() {
+    check("running-it.md");
+}
+
+#[test]
 fn only_what_changes_from_run_to_run_is_masked() {
     assert_eq!(
         masked("put: seq 3, root 6c091edf (2026-03-01T10:00:00.123456Z) in session tuesday"),

@@ -14,7 +14,6 @@ use crate::cli::human::{self, counted};
 use crate::cli::json;
 use crate::cli::output::Meaning;
 use crate::cli::verbs::Salvage;
-use crate::digest::KeyPath;
 use crate::engine::{Memory, Problem, ProblemSeverity, Remedy, SalvageReport};
 use crate::error::{Error, ErrorKind};
 
@@ -35,7 +34,7 @@ pub(super) fn salvage(context: &mut Context, verb: &Salvage) -> Done {
             "objects": report.objects,
             "lost": json::findings(&report.lost),
             "lost_ids": report.lost_ids,
-            "lost_keys": report.lost_keys.iter().map(KeyPath::to_hex).collect::<Value>(),
+            "lost_keys": report.lost_keys.iter().map(|key| key.to_hex()).collect::<Value>(),
             "older_ids": report.older_ids,
             "lost_commits": report.lost_commits,
             "lost_records": report.lost_records,
