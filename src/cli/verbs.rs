@@ -123,16 +123,21 @@ pub(crate) enum Verb {
     Contains(Contains),
     /// Check every byte, digest and commit of the store
     #[command(
-        after_help = "Works on a store that does not open, too, and writes nothing. Exit code 5: damage.\n\n\
+        after_help = "Works on a store that does not open, too, and writes nothing. Each place is corrupt, missing, cut, older or \
+                      foreign; what is harmless is listed and costs nothing. Exit code 5: damage.\n\n\
                       Examples:\n  treering verify\n  treering verify --quick --json"
     )]
     Verify(Verify),
     /// Name each problem of the store, with the command that mends it
-    #[command(after_help = "Exit code 5: damage.\n\nExamples:\n  treering doctor\n  treering doctor --json")]
+    #[command(
+        after_help = "Damage needs the command that is named, a warning something to be done, a notice nothing. \
+                      Exit code 5: damage.\n\nExamples:\n  treering doctor\n  treering doctor --json"
+    )]
     Doctor(Doctor),
     /// Write a new store with everything that still verifies in a damaged one
     #[command(
-        after_help = "Exit code 5: something is lost.\n\nExamples:\n  treering salvage .treering saved"
+        after_help = "FROM is only read, and TO must not be there; --store means nothing here. An object whose newest version is \
+                      lost has that of the newest kept commit (older), or is gone (lost). Exit code 5: something is lost.\n\nExamples:\n  treering salvage .treering saved"
     )]
     Salvage(Salvage),
     /// Write out every object, one a line, as `put --jsonl` reads it, or draw a picture
