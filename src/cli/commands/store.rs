@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::context::{Context, explain, shown};
 use crate::cli::errors::{DONE, Done, Failure};
@@ -104,35 +104,7 @@ pub(super) fn stats(context: &mut Context, verb: &Stats) -> Done {
     let snapshots = memory.snapshots().iter().filter(|info| info.seq <= seq).count();
     let hash = memory.hash().name();
     if context.output.is_json() {
-        let mut document = json!({
-            "objects": view.len(),
-            "history": stats.map(|stats| stats.history),
-            "commits": commits,
-            "thinned": stats.map(|stats| stats.thinned),
-            "gaps": stats.map(|stats| stats.gaps),
-            "erased": stats.map(|stats| stats.erased),
-            "snapshots": snapshots,
-            "segments": stats.map(|stats| stats.segments),
-            "log_bytes": stats.map(|stats| stats.log_bytes),
-            "disk_bytes": stats.map(|stats| stats.disk_bytes),
-            "checkpoint_bytes": stats.map(|stats| stats.checkpoint_bytes),
-            "set_aside_bytes": stats.map(|stats| stats.set_aside_bytes),
-            "live_bytes": stats.map(|stats| stats.live_bytes),
-            "present_bytes": space.as_ref().map(|space| space.present_bytes),
-            "named_bytes": space.as_ref().map(|space| space.named_bytes),
-            "policy_bytes": space.as_ref().map(|space| space.policy_bytes),
-            "dead_bytes": space.as_ref().map(|space| space.dead_bytes),
-            "orphans": stats.map(|stats| stats.orphans),
-            "hash": hash,
-            "format": FORMAT,
-            "store": memory.path().map(absolute),
-        });
-        if let Some(space) = &space {
-            let kinds = space.kinds.iter();
-            document["space"] = kinds
-                .map(|kind| json!({ "kind": kind.kind, "records": kind.records, "bytes": kind.bytes }))
-                .collect();
-        }
+        let document = stats_document(&memory, &view, stats.as_ref(), space.as_ref());
         context.output.document(&document)?;
         return Ok(DONE);
     }
@@ -191,6 +163,47 @@ pub(super) fn stats(context: &mut Context, verb: &Stats) -> Done {
     output.field(0, 11, "orphans", format_args!("{}", stats.orphans))?;
     output.field(0, 11, "hash", format_args!("{hash}, format {FORMAT}"))?;
     space.map_or(Ok(DONE), |space| tell_space(output, &space))
+}
+
+/// What is null is not known of a past state, or without `--space`.
+fn stats_document(
+    memory: &Memory,
+    view: &View,
+    stats: Option<&crate::engine::Stats>,
+    space: Option<&Space>,
+) -> Value {
+    let seq = view.commit().commit.seq;
+    let snapshots = memory.snapshots().iter().filter(|info| info.seq <= seq).count();
+    let mut document = json!({
+        "objects": view.len(),
+        "history": stats.map(|stats| stats.history),
+        "commits": seq + 1,
+        "thinned": stats.map(|stats| stats.thinned),
+        "gaps": stats.map(|stats| stats.gaps),
+        "erased": stats.map(|stats| stats.erased),
+        "snapshots": snapshots,
+        "segments": stats.map(|stats| stats.segments),
+        "log_bytes": stats.map(|stats| stats.log_bytes),
+        "disk_bytes": stats.map(|stats| stats.disk_bytes),
+        "checkpoint_bytes": stats.map(|stats| stats.checkpoint_bytes),
+        "set_aside_bytes": stats.map(|stats| stats.set_aside_bytes),
+        "live_bytes": stats.map(|stats| stats.live_bytes),
+        "present_bytes": space.map(|space| space.present_bytes),
+        "named_bytes": space.map(|space| space.named_bytes),
+        "policy_bytes": space.map(|space| space.policy_bytes),
+        "dead_bytes": space.map(|space| space.dead_bytes),
+        "orphans": stats.map(|stats| stats.orphans),
+        "hash": memory.hash().name(),
+        "format": FORMAT,
+        "store": memory.path().map(absolute),
+    });
+    if let Some(space) = space {
+        let kinds = space.kinds.iter();
+        document["space"] = kinds
+            .map(|kind| json!({ "kind": kind.kind, "records": kind.records, "bytes": kind.bytes }))
+            .collect();
+    }
+    document
 }
 
 /// What takes the space of the log, and what would give it back.
