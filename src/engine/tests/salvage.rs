@@ -7,7 +7,7 @@ use super::covering::cover;
 use super::gc::{HOUR, kept, on_disk, options, tight};
 use super::{id, put};
 use crate::digest::{CommitDigest, ObjectDigest};
-use crate::disk::{Disk, MemDisk};
+use crate::disk::{Disk, FileDisk, MemDisk};
 use crate::engine::doctor::examine_disk;
 use crate::engine::salvage::write;
 use crate::engine::{Erasing, Memory, Options, Remedy, SalvageReport, VerifyDepth, Writer};
@@ -472,4 +472,64 @@ fn nothing_comes_of_nothing() {
     assert_eq!(rescue(&disk).err().unwrap().kind(), ErrorKind::Corrupt);
     let empty = SimDisk::new(1);
     assert_eq!(rescue(&empty).err().unwrap().kind(), ErrorKind::NotFound);
+}
+
+#[test]
+fn a_folder_that_no_salvage_left_is_not_touched() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let from = at("store");
+    put(&Memory::create(&from).unwrap(), "a", "text");
+    let salvage = |to: &str| Memory::salvage_store(&from, at(to), &Options::new());
+    // SLV-2: notes, a store, a file and a link to somewhere else.
+    std::fs::create_dir(at("notes.salvage")).unwrap();
+    std::fs::write(at("notes.salvage").join("notes"), "precious").unwrap();
+    drop(Memory::create(at("store2.salvage")).unwrap());
+    std::fs::write(at("file.salvage"), "precious").unwrap();
+    std::fs::create_dir(at("elsewhere")).unwrap();
+    std::fs::write(at("elsewhere").join("salvage.lock"), "precious").unwrap();
+    std::os::unix::fs::symlink(at("elsewhere"), at("link.salvage")).unwrap();
+    for to in ["notes", "store2", "file", "link"] {
+        let error = salvage(to).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.code()),
+            (ErrorKind::InvalidInput, "exists"),
+            "{to}"
+        );
+        assert!(!at(to).exists(), "{to}");
+    }
+    assert_eq!(
+        std::fs::read(at("notes.salvage").join("notes")).unwrap(),
+        b"precious"
+    );
+    assert!(Memory::open(at("store2.salvage")).is_ok());
+    assert_eq!(
+        std::fs::read(at("elsewhere").join("salvage.lock")).unwrap(),
+        b"precious"
+    );
+    // What is within the damaged store would change it.
+    for to in ["store/new", "store/log/new", "elsewhere/../store/not/there/new"] {
+        assert_eq!(salvage(to).unwrap_err().kind(), ErrorKind::InvalidInput, "{to}");
+    }
+    assert!(!from.join("new").exists() && !from.join("not").exists());
+    // What a salvage left that was cut off is taken away; one that is under way is left alone.
+    let left = at("new.salvage");
+    std::fs::create_dir_all(left.join("log")).unwrap();
+    std::fs::write(left.join("log/00000001.seg"), "half").unwrap();
+    std::fs::write(left.join("salvage.lock"), "").unwrap();
+    let disk = FileDisk::open(&left).unwrap();
+    let held = disk.try_lock("salvage.lock", "").unwrap();
+    assert_eq!(salvage("new").unwrap_err().kind(), ErrorKind::Busy);
+    assert!(left.join("log/00000001.seg").exists());
+    drop(held);
+    assert!(salvage("new").unwrap().is_whole());
+    assert!(!left.exists() && !at("new").join("salvage.lock").exists());
+    assert!(
+        Memory::open(at("new"))
+            .unwrap()
+            .view()
+            .get(&id("a"))
+            .unwrap()
+            .is_some()
+    );
 }
