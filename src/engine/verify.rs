@@ -264,6 +264,16 @@ fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut Verif
         return Ok(());
     }
     match log.start_at(&newest.position()) {
+        Err(error) if error.is_corruption() && log.holds(&newest.position())? => {
+            let what = "the log was written again elsewhere since it was made, and is read instead";
+            report.derived.push(Finding {
+                kind: FindingKind::Older,
+                file: newest.name().to_owned(),
+                offset: Some(0),
+                what: what.to_owned(),
+            });
+            Ok(())
+        }
         Err(error) if error.is_corruption() => {
             let found = of_error(&**disk, &error);
             report.damage.push(Finding {

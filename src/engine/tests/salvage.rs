@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::covering::cover;
 use super::gc::{HOUR, kept, on_disk, options, tight};
@@ -10,8 +11,8 @@ use crate::digest::{CommitDigest, ObjectDigest};
 use crate::disk::{Disk, FileDisk, MemDisk};
 use crate::engine::doctor::examine_disk;
 use crate::engine::salvage::write;
-use crate::engine::{Erasing, Memory, Options, Remedy, SalvageReport, VerifyDepth, Writer};
-use crate::log::Wreck;
+use crate::engine::{Erasing, Memory, Options, Remedy, Retention, SalvageReport, VerifyDepth, Writer};
+use crate::log::{BatchBuilder, Durability, HeadMark, Ignorable, Log, LogOptions, Mode, Wreck};
 use crate::testing::sim_disk::SimDisk;
 use crate::{ErrorKind, Result};
 
@@ -532,4 +533,122 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
             .unwrap()
             .is_some()
     );
+}
+
+#[test]
+fn what_is_written_again_after_an_erasure_counts_whatever_segment_the_erasure_is_in() {
+    for retention in [
+        tight(),
+        Retention {
+            newest: 0,
+            all: Duration::ZERO,
+            hourly: Duration::ZERO,
+            ..tight()
+        },
+    ] {
+        let disk = SimDisk::new(1);
+        let memory = on_disk(&disk, options(HOUR), true).unwrap();
+        for number in 0..20 {
+            put(&memory, "other", &format!("text {number}"));
+        }
+        put(&memory, "again", "the same text");
+        let erasing = Erasing {
+            targets: vec!["again".to_owned()],
+            ..Erasing::default()
+        };
+        memory.erase(&erasing, &Writer::new()).unwrap();
+        for number in 0..20 {
+            put(&memory, "other", &format!("later {number}"));
+        }
+        // While the log is rewritten, its newest segment gets a lower number than the rewritten ones.
+        let written = std::sync::atomic::AtomicBool::new(false);
+        let choose = |store: &crate::store::Store, count: usize| {
+            let kept = retention.choose(store, count, memory.view().now())?;
+            if !written.swap(true, std::sync::atomic::Ordering::Relaxed) {
+                put(&memory, "again", "the same text");
+            }
+            Ok(kept)
+        };
+        memory.inner.rewrite(&choose, false).unwrap();
+        let truth = truth(&memory);
+        let (saved, report) = rescue(&disk).unwrap();
+        // SVI-1.
+        assert!(report.is_whole(), "{report:?}");
+        let found = saved.view().get(&id("again")).unwrap().unwrap();
+        assert_eq!(found.content().as_deref(), Some("the same text"));
+        check(&saved, &report, &truth, "written again");
+    }
+}
+
+#[test]
+fn an_erased_record_in_a_segment_that_a_rewrite_left_does_not_come_back() {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    put(&memory, "secret", "never to be seen again");
+    put(&memory, "other", "text");
+    let old = disk.files();
+    let erasing = Erasing {
+        targets: vec!["secret".to_owned()],
+        ..Erasing::default()
+    };
+    memory.erase(&erasing, &Writer::new()).unwrap();
+    put(&memory, "other", "later");
+    let truth = truth(&memory);
+    drop(memory);
+    for (name, content) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
+        if !disk.files().contains_key(name) {
+            disk.put_file(name, content.clone());
+        }
+    }
+    for lost in ["none", "manifest"] {
+        disk.remove_file(lost);
+        let (saved, report) = rescue(&disk).unwrap();
+        assert!(
+            saved
+                .history(&id("secret"))
+                .unwrap()
+                .iter()
+                .all(|entry| entry.digest.is_none() || entry.erased)
+        );
+        check(&saved, &report, &truth, lost);
+    }
+}
+
+#[test]
+fn records_of_kinds_that_may_be_ignored_are_carried() {
+    let disk = store();
+    let memory = on_disk(&disk, options(HOUR), false).unwrap();
+    let head = memory.view().commit().clone();
+    drop(memory);
+    let mark = HeadMark {
+        commit: head.digest,
+        root: head.commit.root,
+        seq: head.commit.seq,
+    };
+    let mut log = Log::open(Arc::new(disk.clone()), Mode::ReadWrite, LogOptions::default()).unwrap();
+    log.catch_up(&mut |_| Ok(())).unwrap();
+    let lock = log.lock(Duration::ZERO).unwrap();
+    log.prepare(&lock, &mut |_| Ok(())).unwrap();
+    let told: Vec<_> = (0..3_u8)
+        .map(|number| Ignorable::new(0x80 + number, 0, vec![number; 40].into()))
+        .collect();
+    for record in &told {
+        let mut batch = BatchBuilder::new();
+        batch.add_ignorable(record);
+        log.append(&lock, vec![(batch, mark)], Durability::Synced)
+            .unwrap();
+    }
+    drop(lock);
+    put(&on_disk(&disk, options(HOUR), false).unwrap(), "after", "them");
+    let wreck = Wreck::open(Arc::new(disk.copy())).unwrap();
+    let target: Arc<dyn Disk> = Arc::new(MemDisk::new());
+    assert!(write(&wreck, &target, &Options::new()).unwrap().is_whole());
+    let mut found = Vec::new();
+    let mut log = Log::open(target, Mode::ReadOnly, LogOptions::default()).unwrap();
+    log.catch_up(&mut |batch| {
+        found.extend(batch.ignorable);
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(found, told);
 }
