@@ -8,6 +8,7 @@ mod gc;
 mod groups;
 mod latent_defects;
 mod moved;
+mod named;
 mod salvage;
 mod scan;
 mod staging;
