@@ -11,7 +11,9 @@ use crate::digest::{CommitDigest, ObjectDigest};
 use crate::disk::{Disk, FileDisk, MemDisk};
 use crate::engine::doctor::examine_disk;
 use crate::engine::salvage::write;
-use crate::engine::{Erasing, Memory, Options, Remedy, Retention, SalvageReport, VerifyDepth, Writer};
+use crate::engine::{
+    Containment, Erasing, Memory, Options, Remedy, Retention, SalvageReport, VerifyDepth, Writer,
+};
 use crate::log::{BatchBuilder, Durability, HeadMark, Ignorable, Log, LogOptions, Mode, Wreck};
 use crate::testing::sim_disk::SimDisk;
 use crate::{ErrorKind, Result};
@@ -25,6 +27,7 @@ fn store() -> SimDisk {
 fn store_of(seed: u64) -> SimDisk {
     let disk = SimDisk::new(seed);
     let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    put(&memory, "of", &format!("store {seed}"));
     for number in 0..40 {
         put(
             &memory,
@@ -236,6 +239,8 @@ type Damage = (&'static str, Box<dyn Fn(&SimDisk, &str)>);
 #[test]
 fn files_that_are_lost_cut_emptied_zeroed_or_foreign() {
     let (disk, other) = (store(), store_of(4));
+    let foreign = on_disk(&other, options(HOUR).read_only(true), false).unwrap();
+    let foreign = foreign.view().get(&id("of")).unwrap().unwrap().digest().to_hex();
     let truth = truth(&on_disk(&disk, options(HOUR), false).unwrap());
     let segments: Vec<_> = disk
         .files()
@@ -291,8 +296,15 @@ fn files_that_are_lost_cut_emptied_zeroed_or_foreign() {
             // SAL-1.
             assert_eq!(copy.files(), before, "{what}");
             check(&saved, &report, &truth, &what);
+            // SAL-1: nor is what is another store's.
+            assert_ne!(saved.contains(&foreign).unwrap(), Containment::Kept, "{what}");
             if *name == "first page zeroed" {
                 assert!(report.is_whole(), "{what}: {report:?}");
+            } else {
+                assert!(
+                    report.lost.iter().any(|lost| lost.file == *file),
+                    "{what}: {report:?}"
+                );
             }
         }
     }
@@ -585,6 +597,7 @@ fn an_erased_record_in_a_segment_that_a_rewrite_left_does_not_come_back() {
     let disk = SimDisk::new(1);
     let memory = on_disk(&disk, options(HOUR), true).unwrap();
     put(&memory, "secret", "never to be seen again");
+    let secret = memory.view().get(&id("secret")).unwrap().unwrap().digest();
     put(&memory, "other", "text");
     let old = disk.files();
     let erasing = Erasing {
@@ -595,23 +608,60 @@ fn an_erased_record_in_a_segment_that_a_rewrite_left_does_not_come_back() {
     put(&memory, "other", "later");
     let truth = truth(&memory);
     drop(memory);
+    put_back(&disk, &old);
+    let marker = |bytes: &[u8]| bytes.windows(32).position(|found| found == secret.as_bytes());
+    let files = disk.files();
+    let (file, bytes) = files
+        .iter()
+        .find(|(name, bytes)| !old.contains_key(*name) && marker(bytes).is_some())
+        .unwrap();
+    let (marker, end) = (marker(bytes).unwrap(), used(bytes));
+    for lost in ["none", "manifest"] {
+        disk.remove_file(lost);
+        // Also where the batch with the marker is damaged, and the one that it took the place of is whole.
+        for at in (4_096..end)
+            .step_by(97)
+            .filter(|at| !(marker - 64..marker + 96).contains(at))
+        {
+            let copy = disk.copy();
+            copy.overwrite(file, |bytes| bytes[at] ^= 1);
+            let (saved, report) = rescue(&copy).unwrap();
+            let what = format!("{lost}, byte {at}");
+            assert_ne!(
+                saved.contains(&secret.to_hex()).unwrap(),
+                Containment::Kept,
+                "{what}"
+            );
+            check(&saved, &report, &truth, &what);
+        }
+    }
+}
+
+/// Puts segments back that are no longer there.
+fn put_back(disk: &SimDisk, old: &BTreeMap<String, Vec<u8>>) {
     for (name, content) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
         if !disk.files().contains_key(name) {
             disk.put_file(name, content.clone());
         }
     }
-    for lost in ["none", "manifest"] {
-        disk.remove_file(lost);
-        let (saved, report) = rescue(&disk).unwrap();
-        assert!(
-            saved
-                .history(&id("secret"))
-                .unwrap()
-                .iter()
-                .all(|entry| entry.digest.is_none() || entry.erased)
-        );
-        check(&saved, &report, &truth, lost);
+}
+
+#[test]
+fn what_was_thinned_does_not_come_back_from_a_segment_that_a_rewrite_left() {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    for number in 0..60 {
+        put(&memory, "a", &format!("text {number}"));
     }
+    let old = disk.files();
+    memory.gc(&tight(), None).unwrap();
+    let truth = truth(&memory);
+    drop(memory);
+    put_back(&disk, &old);
+    let (saved, report) = rescue(&disk).unwrap();
+    // SAL-2.
+    check(&saved, &report, &truth, "thinned");
+    assert!(report.is_whole(), "{report:?}");
 }
 
 #[test]
