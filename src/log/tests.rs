@@ -6,7 +6,6 @@ mod epoch;
 mod layout;
 mod live;
 mod rewrite;
-mod salvage;
 mod turns;
 
 use std::sync::Arc;
