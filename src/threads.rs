@@ -1,4 +1,4 @@
-//! What threads share and wait by: locks, a pointer that is swapped, starting and sleeping.
+//! What threads share and wait by: locks, a pointer that is swapped, starting and sleeping, work done at the same time.
 //!
 //! They are named here and nowhere else below the program. In the package `schedules/` (`cargo schedules`), stand-ins take their
 //! place that let one thread run at a time, and let a scheduler choose at each of their calls which one goes on.
@@ -23,6 +23,42 @@ pub(crate) use {
 pub(crate) use parking_lot::MutexGuard;
 #[cfg(all(shuttle, any(test, feature = "testing")))]
 pub(crate) use shuttle_parking_lot::MutexGuard;
+
+#[cfg(not(shuttle))]
+/// Does `here` on this thread and `there` on another one; behind `here`, if no thread can be started. Both are done when it
+/// returns.
+pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() -> B + Send) -> (A, B) {
+    let there = Mutex::new(Some(there));
+    let work = || {
+        let work = there.lock().take();
+        work.map(|work| work())
+    };
+    std::thread::scope(|scope| {
+        let other = Builder::new().spawn_scoped(scope, work).ok();
+        let mine = here();
+        let theirs = match other {
+            Some(other) => other
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            None => work(),
+        };
+        (
+            mine,
+            theirs.expect("whoever comes first takes it, and only one comes"),
+        )
+    })
+}
+
+/// One after the other: what is done at the same time here shares nothing whose order matters.
+#[cfg(shuttle)]
+pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() -> B + Send) -> (A, B) {
+    (here(), there())
+}
+
+/// How many threads can run at the same time.
+pub(crate) fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
 
 /// What there is no stand-in for, as far as the crate uses it.
 #[cfg(shuttle)]
@@ -117,5 +153,31 @@ mod chosen {
     /// Lets the others go on first.
     pub(crate) fn sleep(_: Duration) {
         shuttle::thread::yield_now();
+    }
+}
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    #[test]
+    fn both_are_done_at_the_same_time() {
+        let (ask, asked) = channel();
+        let (answer, answered) = channel();
+        // Each waits for the other: one after the other would never end.
+        let found = beside(
+            || {
+                ask.send(20).unwrap();
+                answered.recv().unwrap()
+            },
+            move || {
+                let number: u32 = asked.recv().unwrap();
+                answer.send(number + 1).unwrap();
+                "there"
+            },
+        );
+        assert_eq!(found, (21, "there"));
     }
 }

@@ -22,6 +22,7 @@
 //! docs/format.md, "The state trie"; docs/proofs.md for proofs and for nodes in storage.
 
 mod build;
+mod check;
 mod diff;
 mod digest;
 mod edit;
@@ -40,6 +41,7 @@ use triomphe::Arc;
 use crate::digest::{HashSuite, KeyPath, Root};
 use crate::error::{Error, Result};
 
+pub(crate) use check::check_stored;
 pub use diff::{Change, Diff};
 pub use inspect::{ChildNode, Node, NodeKind};
 pub use proof::{Proof, ProofLevel, Terminal};

@@ -1,7 +1,7 @@
 //! Copying tries into a storage: every node once, whatever shares it.
 //!
 //! Nodes come from memory or, one path at a time, from the storage that holds them so far: copying a trie that is
-//! wholly stored leaves nothing of it in memory. A copy that writes nowhere is how stored tries are verified whole.
+//! wholly stored leaves nothing of it in memory.
 //!
 //! # Layer
 //! L3. Part of trie/. Writes bytes, and does not know where.
@@ -19,9 +19,12 @@ use std::ptr;
 use super::Trie;
 use super::digest::{NodeHasher, child_digest};
 use super::node::{Branch, Child, Children, Kind};
-use super::stored::{BRANCH, LEAF, NodeSource, StoredNode, put_entry};
+use super::stored::{BRANCH, ENTRY_BYTES, LEAF, NodeSource, StoredNode, put_entry};
 use crate::digest::DIGEST_LEN;
 use crate::error::Result;
+
+/// Bytes of a branch before what is on its digits.
+const HEAD_BYTES: usize = 6;
 
 /// Copies tries into one storage, so that the nodes which they share are written once.
 pub struct Saver<'a> {
@@ -118,8 +121,9 @@ impl<'a> Saver<'a> {
 
     /// Writes a branch that is in memory, after what is below it.
     fn branch(&mut self, branch: &Branch, level: usize) -> Result<u64> {
+        branch.touch_children();
         let mut leaves = 0_u16;
-        let mut body = Vec::new();
+        let mut body = Vec::with_capacity(branch.slots().len() * ENTRY_BYTES);
         for (digit, child) in branch.digits() {
             if let Kind::Leaf(entry) = child.get() {
                 leaves |= 1 << digit;
@@ -131,7 +135,8 @@ impl<'a> Saver<'a> {
                 body.extend_from_slice(&node.place.to_le_bytes());
             }
         }
-        let mut bytes = vec![BRANCH, level as u8];
+        let mut bytes = Vec::with_capacity(HEAD_BYTES + body.len());
+        bytes.extend_from_slice(&[BRANCH, level as u8]);
         bytes.extend_from_slice(&branch.bitmap().to_le_bytes());
         bytes.extend_from_slice(&leaves.to_le_bytes());
         bytes.append(&mut body);

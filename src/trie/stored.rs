@@ -213,22 +213,55 @@ fn load_node(node: &StoredNode, level: usize, source: &dyn NodeSource) -> Result
     let hasher = NodeHasher::of(source);
     let bytes = source.load(node)?;
     let (child, digest) = decode(&bytes, level, hasher).map_err(|error| damaged(node, error))?;
-    if digest != node.digest {
+    compare(node, &digest, child.count())?;
+    Ok(child)
+}
+
+/// Whether a node is the one that was asked for.
+fn compare(node: &StoredNode, digest: &[u8; DIGEST_LEN], count: u64) -> Result<()> {
+    if *digest != node.digest {
         let what = format!(
             "its digest is {} instead of {}",
-            to_hex(&digest),
+            to_hex(digest),
             to_hex(&node.digest)
         );
         return Err(damaged(node, what));
     }
-    if child.count() != node.count {
-        return Err(damaged(
-            node,
-            format!("it counts {} leaves instead of {}", child.count(), node.count),
-        ));
+    if count != node.count {
+        let what = format!("it counts {count} leaves instead of {}", node.count);
+        return Err(damaged(node, what));
     }
-    Ok(child)
+    Ok(())
 }
+
+/// Loads a branch, verifies it, and says which branches are right below it (TRI-4). Nothing of it stays in memory.
+pub(super) fn verify_branch(
+    node: &StoredNode,
+    level: usize,
+    source: &dyn NodeSource,
+) -> Result<Vec<(usize, StoredNode)>> {
+    let mut below = Vec::new();
+    let bytes = source.load(node)?;
+    let mut read = || {
+        let mut reader = Reader::new(&bytes);
+        if reader.u8()? != BRANCH {
+            return Err(DecodeError::Invalid("it is no branch"));
+        }
+        let read = read_branch(&mut reader, level, NodeHasher::of(source), &mut |digit, slot| {
+            if let Slot::Branch(node) = slot {
+                below.push((digit, node));
+            }
+        })?;
+        reader.finish()?;
+        Ok(read)
+    };
+    let read = read().map_err(|error| damaged(node, error))?;
+    compare(node, &read.digest, read.count)?;
+    Ok(below)
+}
+
+/// Bytes of a leaf in a branch.
+pub(super) const ENTRY_BYTES: usize = 80;
 
 pub(super) fn put_entry(out: &mut Vec<u8>, entry: &Entry) {
     out.extend_from_slice(entry.key.as_bytes());
@@ -276,6 +309,38 @@ fn decode_branch(
     level: usize,
     hasher: NodeHasher,
 ) -> Result<(Child, [u8; DIGEST_LEN]), DecodeError> {
+    let mut slots = Vec::with_capacity(16);
+    let read = read_branch(reader, level, hasher, &mut |_, slot| {
+        slots.push(match slot {
+            Slot::Leaf(entry) => Child::leaf(Arc::new(entry)),
+            Slot::Branch(node) => stored_child(node, hasher),
+        });
+    })?;
+    let branch = Branch::new(read.bitmap, read.count, slots.into_boxed_slice());
+    branch.cache_digest(hasher.kind(), &read.digest);
+    Ok((Child::branch(Arc::new(branch)), read.digest))
+}
+
+/// What a branch in storage holds on a digit.
+enum Slot {
+    Leaf(Entry),
+    Branch(StoredNode),
+}
+
+/// A branch in storage, without what it holds.
+struct ReadBranch {
+    bitmap: u16,
+    count: u64,
+    digest: [u8; DIGEST_LEN],
+}
+
+/// Reads a branch behind its kind, hands out what is on each digit, and computes its digest.
+fn read_branch(
+    reader: &mut Reader<'_>,
+    level: usize,
+    hasher: NodeHasher,
+    visit: &mut dyn FnMut(usize, Slot),
+) -> Result<ReadBranch, DecodeError> {
     if usize::from(reader.u8()?) != level || level >= LEVELS {
         return Err(DecodeError::Invalid("a branch is at the wrong level"));
     }
@@ -284,7 +349,6 @@ fn decode_branch(
     if leaves & !bitmap != 0 {
         return Err(DecodeError::Invalid("a branch has a leaf outside of its bitmap"));
     }
-    let mut slots = Vec::with_capacity(bitmap.count_ones() as usize);
     let mut digests = Gathered::new();
     let mut count = 0_u64;
     for digit in (0..16).filter(|digit| bitmap & (1 << digit) != 0) {
@@ -297,7 +361,7 @@ fn decode_branch(
             }
             digests.push(hasher.leaf(&entry.key, &entry.digest));
             count += 1;
-            slots.push(Child::leaf(Arc::new(entry)));
+            visit(digit, Slot::Leaf(entry));
         } else {
             let node = StoredNode {
                 digest: reader.array()?,
@@ -311,7 +375,7 @@ fn decode_branch(
             }
             digests.push(node.digest);
             count += node.count;
-            slots.push(stored_child(node, hasher));
+            visit(digit, Slot::Branch(node));
         }
     }
     if !(2..=COUNT_MAX).contains(&count) {
@@ -319,8 +383,9 @@ fn decode_branch(
             "a branch has fewer than two leaves, or impossibly many",
         ));
     }
-    let digest = hasher.branch(level, bitmap, count, digests.as_slice());
-    let branch = Branch::new(bitmap, count, slots.into_boxed_slice());
-    branch.cache_digest(hasher.kind(), &digest);
-    Ok((Child::branch(Arc::new(branch)), digest))
+    Ok(ReadBranch {
+        bitmap,
+        count,
+        digest: hasher.branch(level, bitmap, count, digests.as_slice()),
+    })
 }

@@ -1,5 +1,6 @@
 //! Tests of the trie, by subject. Here: what they share.
 
+mod check;
 mod diff;
 mod edit;
 mod inspect;

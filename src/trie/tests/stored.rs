@@ -8,8 +8,8 @@ use crate::error::ErrorKind;
 
 /// A source in memory that counts what it is asked for.
 #[derive(Default)]
-struct Storage {
-    nodes: HashMap<u64, Vec<u8>>,
+pub(super) struct Storage {
+    pub(super) nodes: HashMap<u64, Vec<u8>>,
     loads: Mutex<Vec<u64>>,
     sha256: bool,
 }
@@ -34,7 +34,7 @@ impl Storage {
     }
 
     /// Makes this hold the nodes of `tries`, whose stored nodes come from what this held before.
-    fn save_all(&mut self, tries: &[&Trie]) -> Vec<StoredNode> {
+    pub(super) fn save_all(&mut self, tries: &[&Trie]) -> Vec<StoredNode> {
         let source = Self {
             nodes: std::mem::take(&mut self.nodes),
             loads: Mutex::default(),
@@ -49,7 +49,7 @@ impl Storage {
         tries.iter().map(|trie| saver.save(trie).unwrap()).collect()
     }
 
-    fn loads(&self) -> usize {
+    pub(super) fn loads(&self) -> usize {
         self.loads.lock().unwrap().len()
     }
 }

@@ -1,0 +1,80 @@
+//! Verifying stored tries whole: every node once, whatever shares it, on several threads.
+//!
+//! # Layer
+//! L3. Part of trie/.
+//!
+//! # Invariants
+//! - CHE-1: what is found does not depend on the number of threads: of several damaged nodes the one with the lowest
+//!   first digit is told.
+//!
+//! # Format
+//! docs/proofs.md, "Nodes in storage".
+
+use std::collections::HashSet;
+
+use super::stored::{NodeSource, StoredNode, restore, verify_branch};
+use crate::digest::DIGEST_LEN;
+use crate::error::Result;
+use crate::threads::beside;
+
+/// Entries from which on a second thread is worth starting.
+const ENTRIES_A_THREAD: u64 = 1 << 14;
+
+/// The children of top nodes by their digit.
+type ByDigit = [Vec<StoredNode>; 16];
+
+/// Verifies every node of the tries that `tops` stand for, on at most so many threads, and keeps none in memory.
+///
+/// # Errors
+/// `Corrupt`, or what the source reports, if a node cannot be loaded or is not the one that the node above it names.
+pub(crate) fn check_stored(tops: &[StoredNode], source: &dyn NodeSource, threads: usize) -> Result<()> {
+    let mut by_digit = ByDigit::default();
+    let mut met = HashSet::new();
+    let mut entries = 0;
+    for top in tops {
+        if top.count < 2 {
+            restore(*top, source)?;
+        } else if met.insert((top.place, top.digest)) {
+            entries += top.count;
+            for (digit, node) in verify_branch(top, 0, source)? {
+                by_digit[digit].push(node);
+            }
+        }
+    }
+    check_digits(
+        &by_digit,
+        source,
+        threads.min((entries / ENTRIES_A_THREAD) as usize + 1),
+    )
+}
+
+fn check_digits(digits: &[Vec<StoredNode>], source: &dyn NodeSource, threads: usize) -> Result<()> {
+    if threads > 1 && digits.len() > 1 {
+        let (low, high) = digits.split_at(digits.len() / 2);
+        let (low, high) = beside(
+            || check_digits(low, source, threads / 2),
+            || check_digits(high, source, threads - threads / 2),
+        );
+        // CHE-1.
+        return low.and(high);
+    }
+    let mut met = HashSet::new();
+    let mut nodes = digits.iter().flatten();
+    nodes.try_for_each(|node| check_below(node, 1, source, &mut met))
+}
+
+/// Recurses to at most the depth of a trie: deeper branches are refused.
+fn check_below(
+    node: &StoredNode,
+    level: usize,
+    source: &dyn NodeSource,
+    met: &mut HashSet<(u64, [u8; DIGEST_LEN])>,
+) -> Result<()> {
+    if !met.insert((node.place, node.digest)) {
+        return Ok(());
+    }
+    let below = verify_branch(node, level, source)?;
+    below
+        .iter()
+        .try_for_each(|(_, node)| check_below(node, level + 1, source, met))
+}

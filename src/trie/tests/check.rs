@@ -1,0 +1,78 @@
+//! Stored tries are verified whole, each node once, with one answer for any number of threads.
+
+use super::stored::Storage;
+use super::*;
+use crate::trie::check::check_stored;
+
+/// Two states that share most nodes, large enough for three threads.
+fn two_states() -> (Storage, Vec<StoredNode>) {
+    let mut random = Random::new(77);
+    let older = trie_of(random.entries(40_000));
+    let mut newer = older.clone();
+    for entry in random.entries(50) {
+        newer.insert(entry, &NoSource).unwrap();
+    }
+    let mut storage = Storage::default();
+    let tops = storage.save_all(&[&older, &newer]);
+    (storage, tops)
+}
+
+#[test]
+fn each_node_is_loaded_once_on_any_number_of_threads() {
+    let (storage, tops) = two_states();
+    for (round, threads) in (1..).zip([0, 1, 2, 3, 16, 1_000]) {
+        check_stored(&tops, &storage, threads).unwrap();
+        assert_eq!(storage.loads(), storage.nodes.len() * round, "{threads} threads");
+    }
+}
+
+#[test]
+fn damage_gets_the_same_answer_on_any_number_of_threads() {
+    let (mut storage, tops) = two_states();
+    let places: Vec<u64> = storage.nodes.keys().copied().collect();
+    for pair in places.chunks(2).step_by(places.len() / 24) {
+        for place in pair {
+            *storage.nodes.get_mut(place).unwrap().last_mut().unwrap() ^= 1;
+        }
+        let damage = [1, 2, 16].map(|threads| check_stored(&tops, &storage, threads));
+        for place in pair {
+            *storage.nodes.get_mut(place).unwrap().last_mut().unwrap() ^= 1;
+        }
+        // The last bytes of a node are the time of a leaf or the place of a branch: only the latter is covered.
+        let messages = damage.map(|found| found.map_err(|error| error.to_string()));
+        assert_eq!(messages[0], messages[1]);
+        assert_eq!(messages[0], messages[2]);
+    }
+}
+
+#[test]
+fn a_changed_leaf_and_a_wrong_count_are_found_anywhere() {
+    let (mut storage, mut tops) = two_states();
+    // The first leaf of a branch starts behind the head, with its key path, then its digest.
+    let of_leaves: Vec<u64> = storage
+        .nodes
+        .iter()
+        .filter(|(_, bytes)| bytes[4..6] == bytes[2..4])
+        .map(|(place, _)| *place)
+        .collect();
+    assert!(of_leaves.len() > 1_000);
+    for place in of_leaves.into_iter().step_by(211) {
+        storage.nodes.get_mut(&place).unwrap()[6 + 40] ^= 1;
+        let error = check_stored(&tops, &storage, 2).unwrap_err();
+        assert_eq!(error.code(), NODE_DAMAGED);
+        assert!(error.message().contains(&format!("place {place} ")), "{error}");
+        storage.nodes.get_mut(&place).unwrap()[6 + 40] ^= 1;
+    }
+    tops[1].count += 1;
+    assert_eq!(check_stored(&tops, &storage, 2).unwrap_err().code(), NODE_DAMAGED);
+}
+
+#[test]
+fn tries_of_one_entry_and_of_none_are_checked_too() {
+    let mut storage = Storage::default();
+    let one = trie_of(Random::new(3).entries(1));
+    let tops = storage.save_all(&[&Trie::new(), &one]);
+    check_stored(&tops, &storage, 1).unwrap();
+    storage.nodes.get_mut(&tops[1].place).unwrap()[40] ^= 1;
+    assert_eq!(check_stored(&tops, &storage, 1).unwrap_err().code(), NODE_DAMAGED);
+}
