@@ -5,12 +5,13 @@
 //!
 //! # Invariants
 //! - COV-1: a checkpoint covers only what is durable, and only a handle that may write makes one.
+//! - COV-2: a writer keeps the states of a bounded part of its commits in memory: once there are many, a checkpoint is
+//!   made, and they come from there.
 
 use std::sync::Arc;
 
-use crate::disk::Disk;
 use crate::error::{Error, Result};
-use crate::log::{DurablePlaces, Log, LogOptions, Mode, REWRITTEN};
+use crate::log::{Log, LogOptions, Mode, REWRITTEN};
 use crate::store::{self, LogId, Reread, Store};
 
 use super::memory::Inner;
@@ -22,17 +23,11 @@ const DUE_BYTES: u64 = 4 << 20;
 /// The same when the handle is closed.
 const DUE_AT_CLOSE_BYTES: u64 = 256 << 10;
 
+/// The same where what is in memory has become much; few in tests, so that all of them meet it.
+const DUE_HEAVY_BYTES: u64 = if cfg!(test) { 16 << 10 } else { DUE_BYTES };
+
 /// Bytes of log from which on garbage is looked for without being asked.
 const COLLECT_FROM_BYTES: u64 = 8 << 20;
-
-/// Tells a log how far its checkpoints show it to have been durable, also where nothing is opened by them.
-pub(super) fn places_of(log: &Log, disk: &Arc<dyn Disk>) -> Arc<DurablePlaces> {
-    let (known, disk) = (LogId::of(log), Arc::clone(disk));
-    Arc::new(move |epoch| {
-        let epoch = u64::from(epoch);
-        store::checkpoint_positions(&*disk, LogId { epoch, ..known })
-    })
-}
 
 impl Inner {
     /// A store that has the newest checkpoint taken in, with `log` placed behind it; an empty one if there is none.
@@ -46,16 +41,11 @@ impl Inner {
         let Some(checkpoint) = found else {
             return Ok(Store::new(suite, log.reader()));
         };
-        let (reread, position) = (self.reread(log), checkpoint.position());
+        let reread = self.reread(log);
         let opened = log
-            .start_at(&position)
+            .start_at(&checkpoint.position())
             .and_then(|()| Store::with_checkpoint(suite, log.reader(), checkpoint, reread));
         match opened {
-            // Who recovered the log without knowing of the checkpoint has written again elsewhere what it ends with.
-            Err(error) if error.is_corruption() && log.holds(&position)? => {
-                log.reopen()?;
-                Ok(Store::new(suite, log.reader()))
-            }
             Err(error) if self.options.degraded && error.code() != REWRITTEN => {
                 self.warn(format!("the newest checkpoint and the log do not agree: {error}"));
                 log.reopen()?;
@@ -94,28 +84,54 @@ impl Inner {
     /// Makes a checkpoint if enough was committed since the last one. One that cannot be made is not missed: what it spares
     /// is time.
     pub(super) fn cover_if_due(&self, writing: &mut Writing, closing: bool) {
+        if !self.options.checkpoints {
+            return;
+        }
         let (tail, all) = (writing.tail_bytes, writing.log.batch_bytes());
         let covered = all.saturating_sub(tail);
+        // COV-2. A handle that is closed lets go of everything.
+        let heavy = !closing && tail >= DUE_HEAVY_BYTES && self.store().is_heavy().unwrap_or_default();
         let due = if closing {
             tail >= DUE_AT_CLOSE_BYTES.max(covered / 16)
         } else {
-            tail >= DUE_BYTES.max(covered / 2)
+            tail >= DUE_BYTES.max(covered)
         };
-        if due
-            && self.options.checkpoints
-            && let Err(error) = self.cover(writing)
-        {
+        if !(due || heavy) {
+            return;
+        }
+        let made = self
+            .cover(writing)
+            .and_then(|made| if made && heavy { self.rest(writing) } else { Ok(()) });
+        if let Err(error) = made {
             self.warn(format!("no checkpoint could be made: {error}"));
             // Not at every commit from now on.
             writing.tail_bytes = 0;
         }
     }
 
-    /// Makes a checkpoint, if everything that was taken in is durable.
-    pub(super) fn cover(&self, writing: &mut Writing) -> Result<()> {
+    /// Lets all that was taken in come from the checkpoint that covers it, as if the store had been opened now. Views keep
+    /// what they stand on.
+    fn rest(&self, writing: &Writing) -> Result<()> {
+        let (log, store) = (&writing.log, self.store());
+        let (found, _) = store::open_newest(&*self.disk, LogId::of(log), self.options.map)?;
+        // Another process may have made a newer one, of what this one has not read yet.
+        let Some(checkpoint) = found.filter(|found| found.position() == log.position()) else {
+            return Ok(());
+        };
+        let resting = Store::with_checkpoint(store.suite, log.reader(), checkpoint, self.reread(log))?;
+        self.store.store(Arc::new(resting));
+        // They hold on to the one before.
+        self.indexes.clear();
+        self.subtrees.clear();
+        *self.newer.lock() = None;
+        Ok(())
+    }
+
+    /// Makes a checkpoint, if everything that was taken in is durable; says whether it was.
+    pub(super) fn cover(&self, writing: &mut Writing) -> Result<bool> {
         // INVARIANT COV-1.
         if self.options.read_only || self.options.suite.is_some() || !writing.is_proven() {
-            return Ok(());
+            return Ok(false);
         }
         let (mut done, total) = (0, writing.log.batch_bytes());
         let mut step = |bytes: u64| {
@@ -137,6 +153,6 @@ impl Inner {
         self.store()
             .write_checkpoint(&*self.disk, log, writing.log.position(), &mut step)?;
         writing.tail_bytes = 0;
-        Ok(())
+        Ok(true)
     }
 }

@@ -60,6 +60,8 @@ pub enum Meaning {
     Root(CommitInfo),
     /// A version of an object, with the newest commit that gave the id this version.
     Version(ObjectDigest, Id, CommitInfo),
+    /// What was erased, with the commit that erased it; none for what was lost and could not be salvaged.
+    Erased([u8; 32], Option<CommitDigest>),
     /// The key path of an object of the state.
     KeyPath(KeyPath, Id),
     /// The digest of a node on the top levels of the state's trie, with the digits that lead to it.
@@ -82,7 +84,7 @@ impl Memory {
         let found = store::checkpoint_standings(&*disk, log.as_ref().map(LogId::of))?;
         let told = found.into_iter().map(|found| CheckpointInfo {
             file: found.file.name,
-            bytes: found.file.bytes,
+            bytes: found.bytes,
             batch: found.covers.map(|(position, _)| position.batch),
             commits: found.covers.map(|(_, commits)| commits),
             unusable: found.unusable,
@@ -134,6 +136,12 @@ impl Memory {
             range.ok_or_else(|| Error::invalid(format!("`{digits}` is not 1 to 64 hexadecimal digits")))?;
         let mut found = self.commits_and_roots(low, high, limit)?;
         found.extend(self.versions_between(low, high, limit)?);
+        let is_told = |told: &Meaning| matches!(told, Meaning::Erased(..));
+        // What no kept state has any more is found by the whole digest only.
+        if low == high && !found.iter().any(is_told) {
+            let by = view.store.records.erasure(&low)?;
+            found.extend(by.map(|by| erased(low, by)));
+        }
         let entries = view.entries_below(&digits, limit)?;
         for entry in entries {
             let id = Id::new(view.load(&entry)?.id())?;
@@ -179,15 +187,21 @@ impl Memory {
                     continue;
                 };
                 if found.len() < limit && seen.insert(entry.digest) {
-                    let id = Id::new(newer.load(&entry)?.id())?;
-                    let digest = ObjectDigest::from_bytes(entry.digest);
-                    found.push(Meaning::Version(digest, id, newer.commit()));
+                    let object = newer.load(&entry)?;
+                    found.push(match object.erased_by().filter(|_| object.is_placeholder()) {
+                        Some(by) => erased(entry.digest, by),
+                        None => Meaning::Version(object.digest(), Id::new(object.id())?, newer.commit()),
+                    });
                 }
             }
             newer = older;
         }
         Ok(found)
     }
+}
+
+fn erased(digest: [u8; 32], by: CommitDigest) -> Meaning {
+    Meaning::Erased(digest, Some(by).filter(|by| !store::was_lost(*by)))
 }
 
 impl View {

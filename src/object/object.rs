@@ -204,7 +204,12 @@ impl Object {
 
     /// The digest and length in bytes of the content, if it is a record of its own.
     pub fn content_digest(&self) -> Option<(ContentDigest, u64)> {
-        read_content_digest(self.field(tag::CONTENT_DIGEST)?).ok()
+        Self::content_digest_in(&self.bytes)
+    }
+
+    /// The same, of bytes that were checked before.
+    pub(crate) fn content_digest_in(bytes: &[u8]) -> Option<(ContentDigest, u64)> {
+        read_content_digest(field_in(bytes, tag::CONTENT_DIGEST)?).ok()
     }
 
     /// Whether the content is a record of its own that was not added yet ([`Self::with_content`]).
@@ -308,13 +313,7 @@ impl Object {
     }
 
     fn field(&self, wanted: u16) -> Option<&[u8]> {
-        let mut fields = Fields::new(&self.bytes, VERSION).ok()?;
-        while let Ok(Some((tag, bytes))) = fields.next_field() {
-            if tag >= wanted {
-                return (tag == wanted).then_some(bytes);
-            }
-        }
-        None
+        field_in(&self.bytes, wanted)
     }
 
     fn text(&self, tag: u16) -> Option<&str> {
@@ -324,6 +323,16 @@ impl Object {
     fn time(&self, tag: u16) -> Option<Time> {
         read_time(self.field(tag)?).ok()
     }
+}
+
+fn field_in(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
+    let mut fields = Fields::new(bytes, VERSION).ok()?;
+    while let Ok(Some((tag, bytes))) = fields.next_field() {
+        if tag >= wanted {
+            return (tag == wanted).then_some(bytes);
+        }
+    }
+    None
 }
 
 impl PartialEq for Object {

@@ -10,7 +10,7 @@ use crate::disk::Disk;
 use crate::error::Result;
 use crate::log::{Locator, Position, RecordKind};
 use crate::object::{HistoryTree, Object};
-use crate::trie::{StoredNode, Trie};
+use crate::trie::{Entry, Trie};
 
 use super::Store;
 use super::base::{Base, row_of};
@@ -22,6 +22,11 @@ const PAST_STATES: u64 = 24;
 const ENTRIES_A_COMMIT: u64 = 8;
 /// States of the commits that references name, the newest, that it holds besides these.
 const NAMED_STATES: usize = 24;
+
+/// What a commit takes in memory, with its own copies of the top branches, in what a version takes.
+const VERSIONS_A_COMMIT: usize = 8;
+/// Versions since the checkpoint from which on they count as many; few in tests, so that all of them meet it.
+const MANY_VERSIONS: usize = if cfg!(test) { 1 << 10 } else { 1 << 17 };
 
 /// A state that is to be in the checkpoint.
 struct Past {
@@ -104,6 +109,18 @@ impl Store {
         checkpoint::write(disk, contents, self, progress).map(drop)
     }
 
+    /// Whether what was taken in since the checkpoint takes much memory, also beside the newest state, which a writer keeps
+    /// anyway, and beside what a checkpoint costs that has a row for each commit.
+    ///
+    /// # Errors
+    /// As [`Self::state`].
+    pub(crate) fn is_heavy(&self) -> Result<bool> {
+        let newer = self.catalog.read_recursive().line.len();
+        let state = self.state(&*self.head()?)?.len() as usize;
+        let weight = newer * VERSIONS_A_COMMIT + self.records.newer();
+        Ok(weight >= MANY_VERSIONS.max(2 * state).max(self.base_len()))
+    }
+
     /// Who has which parent in the newest state: as the checkpoint before says, but for what changed since.
     fn children_rows(&self) -> Result<Source<'_, ChildRow>> {
         let known = self.base.as_ref().and_then(|base| base.child_rows());
@@ -113,13 +130,18 @@ impl Store {
             None
         };
         let now = self.state(&*self.head()?)?;
-        let (mut changed, mut newer) = (HashSet::new(), Vec::new());
+        let (mut changed, mut entries) = (HashSet::new(), Vec::new());
         for change in before.unwrap_or_default().diff(&now, self) {
             let change = change?;
             if change.old.is_some() {
                 changed.insert(change.key);
             }
-            let Some(new) = change.new else { continue };
+            entries.extend(change.new);
+        }
+        // In the order of the log: wherever else it jumps to, memory has to be waited for.
+        entries.sort_unstable_by_key(|entry: &Entry| entry.place);
+        let mut newer = Vec::new();
+        for new in entries {
             let record = self.records.record(Locator::from_u64(new.place))?;
             if record.kind != RecordKind::Object {
                 continue;
@@ -128,7 +150,7 @@ impl Store {
             if let Some(parent) = object.parent() {
                 newer.push(ChildRow {
                     parent: checkpoint::prefix_of(self.suite.key_path(parent).as_bytes()),
-                    child: change.key,
+                    child: new.key,
                 });
             }
         }
@@ -155,13 +177,8 @@ impl Store {
         };
         if let Some(base) = &self.base {
             for row in base.states()?.into_iter().filter(|row| wanted(row.seq)) {
-                let stored = StoredNode {
-                    digest: *row.root.as_bytes(),
-                    count: row.count,
-                    place: row.place,
-                };
                 let found = Past {
-                    trie: Trie::from_stored(stored, self)?,
+                    trie: Trie::from_stored(row.top(), self)?,
                     position: row.position,
                 };
                 past.insert(row.seq, found);

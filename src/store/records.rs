@@ -70,6 +70,11 @@ impl Records {
         base + newer.saturating_sub(self.erased.load(Ordering::Relaxed))
     }
 
+    /// Records that are known without the checkpoint.
+    pub(super) fn newer(&self) -> usize {
+        self.objects.read().len() + self.texts.read().len()
+    }
+
     /// How many versions of objects were erased.
     pub(crate) fn erased(&self) -> u64 {
         let base = self.base.as_ref().map_or(0, |base| base.versions().1);

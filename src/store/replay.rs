@@ -6,20 +6,25 @@
 //! # Format
 //! docs/format.md, "Batch and seal".
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use crate::codec;
-use crate::digest::{CommitDigest, Domain, KeyPath, ObjectDigest, Root};
+use crate::digest::{CommitDigest, Domain, HashSuite, KeyPath, ObjectDigest, Root};
 use crate::error::{Error, Result};
 use crate::log::{Batch, LINK_BYTES, Locator, Position, Record, RecordKind, UNLINK_BYTES, UNLINKED};
 use crate::object::{Commit, HistoryTree, Object, Reference};
+use crate::threads::{beside, processors};
 use crate::trie::{Entry, Shape, Trie};
 
 use super::commits::Gap;
 use super::records::unreadable;
 use super::rewritten::{Erased, Stated, decode_gap};
 use super::{CommitEntry, Store};
+
+/// Records from which on a second thread is worth starting.
+const RECORDS_A_THREAD: usize = 2_048;
 
 /// What the writer already knows about the batch it has just written.
 pub(crate) struct StagedState {
@@ -147,19 +152,19 @@ fn decode(
     register: bool,
 ) -> Result<Contents> {
     let mut contents = Contents::default();
-    let mut known = known.map(|objects| objects.iter());
+    let decoded = match known {
+        Some(known) => Cow::Borrowed(known),
+        None => Cow::Owned(decode_objects(&batch.records, store.suite, processors())?),
+    };
+    let mut objects = decoded.iter();
     for record in &batch.records {
         let bad = |error: codec::DecodeError| unreadable(record, &error);
         let links = record.flags & UNLINKED == 0;
         match record.kind {
             RecordKind::Object => {
-                let (key, digest) = match known.as_mut().and_then(Iterator::next) {
-                    Some(&found) => found,
-                    None => {
-                        let object = Object::decode(record.body.clone(), store.suite).map_err(bad)?;
-                        (store.suite.key_path(object.id()), object.digest())
-                    }
-                };
+                let next = objects.next().copied();
+                let (key, digest) =
+                    next.ok_or_else(|| Error::internal("a batch has more objects than were staged"))?;
                 if register {
                     store.records.add_object(digest, record.locator)?;
                 }
@@ -209,6 +214,31 @@ fn decode(
         }
     }
     Ok(contents)
+}
+
+/// Key path and digest of each object record, in their order; large batches are shared among threads.
+fn decode_objects(
+    records: &[Record],
+    suite: HashSuite,
+    threads: usize,
+) -> Result<Vec<(KeyPath, ObjectDigest)>> {
+    if threads > 1 && records.len() >= 2 * RECORDS_A_THREAD {
+        let (low, high) = records.split_at(records.len() / 2);
+        let (low, high) = beside(
+            || decode_objects(low, suite, threads / 2),
+            || decode_objects(high, suite, threads - threads / 2),
+        );
+        let mut objects = low?;
+        objects.append(&mut high?);
+        return Ok(objects);
+    }
+    let objects = records.iter().filter(|record| record.kind == RecordKind::Object);
+    let decode = |record: &Record| {
+        let object =
+            Object::decode(record.body.clone(), suite).map_err(|error| unreadable(record, &error))?;
+        Ok((suite.key_path(object.id()), object.digest()))
+    };
+    objects.map(decode).collect()
 }
 
 fn add_text(store: &Store, record: &Record) -> Result<Result<()>, codec::DecodeError> {

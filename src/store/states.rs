@@ -81,12 +81,7 @@ impl Store {
         let (stored, upto) = base.state_upto(seq)?;
         let (trie, from) = match stored {
             Some(row) => {
-                let stored = StoredNode {
-                    digest: *row.root.as_bytes(),
-                    count: row.count,
-                    place: row.place,
-                };
-                let trie = Trie::from_stored(stored, self)?;
+                let trie = Trie::from_stored(row.top(), self)?;
                 if row.seq == seq {
                     return Ok(trie);
                 }

@@ -136,6 +136,8 @@ fn what(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
             Meaning::KeyPath(key, id) if *id.as_str() == format!("erased:{}", key.to_hex()) => {
                 ("key path", *key.as_bytes(), human::without_id(id.as_str()))
             }
+            Meaning::Erased(digest, Some(by)) => ("erased", *digest, format!("erased by commit {by}")),
+            Meaning::Erased(digest, None) => ("lost", *digest, "could not be salvaged".to_owned()),
             Meaning::KeyPath(key, id) => ("key path", *key.as_bytes(), id.to_string()),
             Meaning::Node(digest, path) => ("node", *digest, format!("node {}", written(path))),
         };

@@ -1,12 +1,14 @@
 //! Checkpoints: a store that is opened by one answers everything as if the log had been read, and one that is damaged costs
 //! time only.
 
-use super::gc::{HOUR, kept, live, on_disk, options, tight};
+use std::sync::Arc;
+
+use super::gc::{HOUR, kept, live, on_disk, options, tight, told};
 use super::{id, note, put};
 use crate::Result;
 use crate::engine::{Memory, VerifyDepth, Writer};
 use crate::testing::random::SplitMix64;
-use crate::testing::sim_disk::{CrashImage, SimDisk};
+use crate::testing::sim_disk::SimDisk;
 
 pub(super) fn cover(memory: &Memory) {
     let mut writing = memory.inner.writing.lock();
@@ -232,104 +234,44 @@ fn children_are_found_by_the_checkpoint_and_what_changed_since() -> Result<()> {
     Ok(())
 }
 
-/// A memory that another process covered and closed meanwhile.
-fn covered_by_another(disk: &SimDisk) -> (Memory, Vec<String>) {
-    let memory = on_disk(disk, options(HOUR), true).unwrap();
-    live(&memory, &mut SplitMix64::new(4), 20);
-    let other = on_disk(disk, options(HOUR), false).unwrap();
-    live(&other, &mut SplitMix64::new(5), 20);
-    cover(&other);
-    drop(other);
-    (memory, checkpoints(disk))
-}
-
 #[test]
-fn without_live_a_checkpoint_says_how_far_the_log_is_durable() -> Result<()> {
-    for whole in [true, false] {
-        let disk = SimDisk::new(1);
-        let (memory, names) = covered_by_another(&disk);
-        disk.remove_file("live");
-        if !whole {
-            // Its last batch is lost, as if it had never been.
-            let files = disk.files().into_keys();
-            let active = files.filter(|name| name.starts_with("log/")).max().unwrap();
-            disk.overwrite(&active, |bytes| {
-                let last = bytes.iter().rposition(|byte| *byte != 0).unwrap();
-                bytes[last - 40..].fill(0);
-            });
-            for checkpoints in [true, false] {
-                let writer = options(HOUR).checkpoints(checkpoints);
-                let put = on_disk(&disk, writer, false)
-                    .and_then(|memory| memory.put(note("after", "text"), Writer::new()));
-                assert!(put.err().unwrap().is_corruption(), "POS-2");
-            }
-            assert!(
-                memory
-                    .put(note("after", "text"), Writer::new())
-                    .err()
-                    .unwrap()
-                    .is_corruption()
-            );
-            continue;
+fn cov_2_a_writer_of_many_commits_rests_on_its_checkpoints() -> Result<()> {
+    let disk = SimDisk::new(3);
+    let memory = on_disk(&disk, options(HOUR / 60), true)?;
+    let mut random = SplitMix64::new(3);
+    let mut stores = vec![memory.inner.store()];
+    let mut views = Vec::new();
+    let mut draft = memory.draft(Writer::new());
+    draft.put(note("o/begun", "before the first checkpoint"))?;
+    for _ in 0..12 {
+        live(&memory, &mut random, 60);
+        put(
+            &memory,
+            "o/long",
+            &format!("{} ", random.below(1 << 30)).repeat(300),
+        );
+        let view = memory.view();
+        views.push((told(&view), view));
+        let store = memory.inner.store();
+        if !Arc::ptr_eq(&store, &stores[stores.len() - 1]) {
+            stores.push(store);
         }
-        put(&memory, "after", "the handle did not read that checkpoint");
-        let reader = on_disk(&disk, options(1).read_only(true), false)?;
-        assert!(reader.inner.store().covered_head()?.is_some());
-        assert_eq!(checkpoints(&disk), names);
-        assert_eq!(kept(&reader), kept(&memory));
-        let verified = memory.verify(VerifyDepth::Full)?;
-        assert!(verified.ok && verified.derived.is_empty(), "{verified:?}");
     }
-    Ok(())
-}
-
-#[test]
-fn a_power_loss_takes_live_and_nothing_that_a_checkpoint_covers() -> Result<()> {
-    let disk = SimDisk::new(1);
-    let (memory, _) = covered_by_another(&disk);
-    drop(memory);
-    let disk = disk.crash_image(CrashImage::Nothing);
-    disk.reboot();
-    let writer = on_disk(&disk, options(HOUR).checkpoints(false), false)?;
-    put(&writer, "after", "without checkpoints");
-    let expected = kept(&writer);
-    drop(writer);
-    let memory = on_disk(&disk, options(HOUR), false)?;
-    assert_eq!(kept(&memory), expected);
+    assert!(stores.len() > 2, "it rested {} times", stores.len() - 1);
     assert!(memory.inner.store().covered_head()?.is_some());
-    assert!(memory.verify(VerifyDepth::Full)?.ok);
-    Ok(())
-}
-
-#[test]
-fn a_checkpoint_whose_end_was_written_again_elsewhere_is_passed_over() -> Result<()> {
-    let disk = SimDisk::new(1);
-    let (memory, names) = covered_by_another(&disk);
-    let hidden = disk.files()[&names[0]].clone();
-    disk.remove_file(&names[0]);
-    disk.remove_file("live");
-    put(
-        &memory,
-        "after",
-        "the log was recovered, and nobody knew of the checkpoint",
-    );
-    disk.put_file(&names[0], hidden);
-    for degraded in [false, true] {
-        let reader = on_disk(&disk, options(1).read_only(true).degraded(degraded), false)?;
-        assert_eq!(kept(&reader), kept(&memory));
-        assert_eq!(reader.warnings(), Vec::<String>::new());
+    memory.commit(draft, "put")?;
+    let expected = answers(&memory);
+    let without = options(1).read_only(true).checkpoints(false);
+    let reader = on_disk(&disk, without, false)?;
+    same(&answers(&reader), &expected, "the log");
+    assert_eq!(kept(&reader), kept(&memory));
+    assert_eq!(tree(&reader), tree(&memory));
+    for (expected, view) in &views {
+        assert_eq!(told(view), *expected, "a view of before stays");
     }
-    let verified = memory.verify(VerifyDepth::Full)?;
-    assert!(verified.ok, "{verified:?}");
-    assert!(
-        verified.derived.iter().any(|found| found.file == names[0]),
-        "{verified:?}"
-    );
-    // The next checkpoint takes its place.
-    let writer = on_disk(&disk, options(HOUR), false)?;
-    cover(&writer);
-    let reader = on_disk(&disk, options(1).read_only(true), false)?;
-    assert!(reader.inner.store().covered_head()?.is_some());
-    assert!(reader.verify(VerifyDepth::Full)?.ok);
+    // Who held what was there before lets it go with the last view of it.
+    let first = Arc::downgrade(&stores.remove(0));
+    drop((stores, views));
+    assert!(first.upgrade().is_none());
     Ok(())
 }

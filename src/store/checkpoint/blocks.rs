@@ -16,7 +16,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::damaged;
 use crate::bytes::Buffer;
-use crate::codec;
 use crate::disk::{DiskFile, read_full};
 use crate::error::{Error, Result};
 
@@ -32,33 +31,63 @@ const CHUNK_BYTES: usize = 1 << 20;
 pub(super) struct Blocks {
     name: String,
     file: Arc<dyn DiskFile>,
-    /// The header and all blocks, where they can be mapped.
+    /// All of the file, where it can be mapped.
     map: Option<Arc<dyn Buffer>>,
-    /// The checksum of each block after the header.
-    sums: Vec<u32>,
+    /// Blocks after the header.
+    count: u64,
+    /// The checksum of each of them, where they are not in the map.
+    table: Vec<u8>,
     /// A bit for each of them: whether it was checked in the map.
     checked: Vec<AtomicU64>,
 }
 
 impl Blocks {
-    /// The blocks of `file`, whose checksums are the words of `table`.
-    pub(super) fn new(name: &str, file: Arc<dyn DiskFile>, table: &[u8], map: bool) -> Self {
-        let (words, _) = table.as_chunks::<SUM_BYTES>();
-        let sums: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
-        let end = (sums.len() as u64 + 1) * BLOCK;
+    /// The `count` blocks of `file` behind the header, with the table of their checksums behind them, which is read
+    /// whole and must have the checksum `table_sum`.
+    ///
+    /// # Errors
+    /// `Corrupt` if the table is not what was written; `Io`.
+    pub(super) fn new(
+        name: &str,
+        file: Arc<dyn DiskFile>,
+        count: u64,
+        table_sum: u32,
+        map: bool,
+    ) -> Result<Self> {
+        let at = (count + 1) * BLOCK;
         // Where there is no map, blocks are read.
         let map = if map {
-            file.map(end).unwrap_or_default()
+            file.map(at + count * SUM_BYTES as u64).unwrap_or_default()
         } else {
             None
         };
-        let words = if map.is_some() { sums.len().div_ceil(64) } else { 0 };
-        Self {
+        let mut table = Vec::new();
+        if map.is_none() {
+            table = vec![0; count as usize * SUM_BYTES];
+            let read = read_full(&*file, at, &mut table);
+            let read = read.map_err(|error| Error::io(format!("cannot read {name}"), error))?;
+            table.truncate(read);
+        }
+        let words = if map.is_some() { count.div_ceil(64) } else { 0 };
+        let blocks = Self {
             name: name.to_owned(),
             file,
             map,
-            sums,
+            count,
+            table,
             checked: (0..words).map(|_| AtomicU64::new(0)).collect(),
+        };
+        if crc32c::crc32c(blocks.table()) != table_sum {
+            let what = "its table of checksums does not match";
+            return Err(damaged(name, at, what));
+        }
+        Ok(blocks)
+    }
+
+    fn table(&self) -> &[u8] {
+        match &self.map {
+            Some(map) => &map.bytes()[((self.count + 1) * BLOCK) as usize..],
+            None => &self.table,
         }
     }
 
@@ -82,7 +111,7 @@ impl Blocks {
             return Ok(Cow::Borrowed(&[]));
         }
         let end = offset.saturating_add(length as u64);
-        if offset < BLOCK || end > (self.sums.len() as u64 + 1) * BLOCK {
+        if offset < BLOCK || end > (self.count + 1) * BLOCK {
             let what = format!("{length} bytes are looked for where it has none");
             return Err(damaged(&self.name, offset, &what));
         }
@@ -115,7 +144,9 @@ impl Blocks {
     }
 
     fn check(&self, block: u64, content: &[u8]) -> Result<()> {
-        if crc32c::crc32c(content) == self.sums[(block - 1) as usize] {
+        let at = (block - 1) as usize * SUM_BYTES;
+        let sum = crc32c::crc32c(content).to_le_bytes();
+        if self.table().get(at..at + SUM_BYTES) == Some(&sum[..]) {
             return Ok(());
         }
         let what = "a block does not match its checksum";
@@ -153,7 +184,7 @@ impl Blocks {
         visit: &mut dyn FnMut(u64, u64),
         progress: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<()> {
-        let count = self.sums.len() as u64;
+        let count = self.count;
         let step = (CHUNK_BYTES / BLOCK_BYTES) as u64;
         let (mut start, mut bytes) = (0, 0);
         for first in (1..=count).step_by(step as usize) {
@@ -251,14 +282,4 @@ impl<'a> BlockWriter<'a> {
 
 pub(super) fn write_error(error: std::io::Error) -> Error {
     Error::io("cannot write a checkpoint", error)
-}
-
-/// The words of a table that was read, checked against `sum`.
-pub(super) fn check_table(table: &[u8], sum: u32) -> Result<(), codec::DecodeError> {
-    if crc32c::crc32c(table) == sum {
-        return Ok(());
-    }
-    Err(codec::DecodeError::Invalid(
-        "its table of checksums does not match",
-    ))
 }

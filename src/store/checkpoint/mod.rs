@@ -53,8 +53,6 @@ pub(crate) struct CheckpointFile {
     /// Its name in the store.
     pub(crate) name: String,
     pub(crate) number: u64,
-    /// Its length.
-    pub(crate) bytes: u64,
     /// Whether it has its final name.
     pub(crate) is_finished: bool,
 }
@@ -102,9 +100,7 @@ pub(crate) fn list(disk: &dyn Disk) -> Result<Vec<CheckpointFile>> {
         let Some(number) = file_number(finished) else {
             continue;
         };
-        let opened = disk.open(&name, Access::Read);
         files.push(CheckpointFile {
-            bytes: opened.and_then(|file| file.length()).unwrap_or_default(),
             name,
             number,
             is_finished,
@@ -117,6 +113,8 @@ pub(crate) fn list(disk: &dyn Disk) -> Result<Vec<CheckpointFile>> {
 /// What the header of a checkpoint says, or why it cannot be used.
 pub(crate) struct Standing {
     pub(crate) file: CheckpointFile,
+    /// Its length.
+    pub(crate) bytes: u64,
     /// How far it covers the log, and how many commits of it it holds; `None` if the header cannot be read.
     pub(crate) covers: Option<(Position, u64)>,
     /// Why nobody reads it.
@@ -129,10 +127,13 @@ pub(crate) struct Standing {
 /// `Io` if the folder cannot be listed.
 pub(crate) fn standings(disk: &dyn Disk, log: Option<LogId>) -> Result<Vec<Standing>> {
     let look = |file: CheckpointFile| {
+        let opened = disk.open(&file.name, Access::Read);
+        let bytes = opened.and_then(|file| file.length()).unwrap_or_default();
         if !file.is_finished {
             let unusable = Some(check::UNFINISHED.to_owned());
             return Standing {
                 file,
+                bytes,
                 covers: None,
                 unusable,
             };
@@ -147,6 +148,7 @@ pub(crate) fn standings(disk: &dyn Disk, log: Option<LogId>) -> Result<Vec<Stand
         };
         Standing {
             file,
+            bytes,
             covers,
             unusable,
         }
@@ -185,17 +187,6 @@ pub(crate) fn open_newest(
         }
     }
     Ok((None, findings))
-}
-
-/// Behind which batches a log was durable when its checkpoints were made, as far as they can be opened.
-///
-/// # Errors
-/// `Io` if the folder cannot be listed.
-pub(crate) fn positions(disk: &dyn Disk, log: LogId) -> Result<Vec<Position>> {
-    let files = list(disk)?.into_iter().filter(|file| file.is_finished);
-    let opened = files.filter_map(|file| Checkpoint::open(disk, &file.name, false).ok());
-    let of_log = opened.filter(|checkpoint| checkpoint.log() == log);
-    Ok(of_log.map(|checkpoint| checkpoint.position()).collect())
 }
 
 /// Opens every checkpoint of a store that can be opened, of whatever epoch, the newest first: their states and the digests

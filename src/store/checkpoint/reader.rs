@@ -3,7 +3,7 @@
 //! # Layer
 //! L4. Part of checkpoint/.
 
-use super::blocks::{BLOCK_BYTES, Blocks, SUM_BYTES, check_table};
+use super::blocks::{BLOCK_BYTES, Blocks};
 use super::damaged;
 use super::header::{Header, LogId, Section};
 use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Gap, Row, Rows, StateRow, prefix_of};
@@ -38,11 +38,9 @@ impl Checkpoint {
             }
             Error::io(format!("cannot open {name}"), error)
         })?;
-        let (header, table) = read_head(&*file, name)?;
-        Ok(Self {
-            header,
-            blocks: Blocks::new(name, file, &table, map),
-        })
+        let header = read_head(&*file, name)?;
+        let blocks = Blocks::new(name, file, header.blocks(), header.table_sum, map)?;
+        Ok(Self { header, blocks })
     }
 
     /// The file's name in the store.
@@ -91,12 +89,7 @@ impl Checkpoint {
     /// # Errors
     /// `Corrupt` or `Io` if the node of a state of one entry cannot be read.
     pub(crate) fn trie(&self, state: &StateRow) -> Result<Trie> {
-        let top = StoredNode {
-            digest: *state.root.as_bytes(),
-            count: state.count,
-            place: state.place,
-        };
-        Trie::from_stored(top, self)
+        Trie::from_stored(state.top(), self)
     }
 
     /// Places of object records, by the digest of the object.
@@ -258,21 +251,15 @@ impl Checkpoint {
     }
 }
 
-/// Reads and checks the header and the table of checksums.
-fn read_head(file: &dyn DiskFile, name: &str) -> Result<(Header, Vec<u8>)> {
+/// Reads and checks the header.
+fn read_head(file: &dyn DiskFile, name: &str) -> Result<Header> {
     let reading = |error| Error::io(format!("cannot read {name}"), error);
     let length = file.length().map_err(reading)?;
     let mut bytes = vec![0; BLOCK_BYTES];
     let count = read_full(file, 0, &mut bytes).map_err(reading)?;
     bytes.truncate(count);
-    let header = Header::decode(&bytes, length).map_err(|error| damaged(name, 0, &error.to_string()))?;
-    // The length was compared with the header's, so the table is no larger than the file.
-    let at = header.table_offset();
-    let mut table = vec![0; header.blocks() as usize * SUM_BYTES];
-    let count = read_full(file, at, &mut table).map_err(reading)?;
-    table.truncate(count);
-    check_table(&table, header.table_sum).map_err(|error| damaged(name, at, &error.to_string()))?;
-    Ok((header, table))
+    // The length is compared with the header's, so the table is no larger than the file.
+    Header::decode(&bytes, length).map_err(|error| damaged(name, 0, &error.to_string()))
 }
 
 impl NodeSource for Checkpoint {

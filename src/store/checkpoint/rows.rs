@@ -19,6 +19,7 @@ use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, Root};
 use crate::error::Result;
 use crate::log::Position;
 use crate::store::ChangeCounts;
+use crate::trie::StoredNode;
 
 /// Something that always takes the same number of bytes.
 pub(crate) trait Row: Copy + 'static {
@@ -113,6 +114,17 @@ pub(crate) struct StateRow {
     pub(crate) place: u64,
     /// Where the log goes on after the commit's batch.
     pub(crate) position: Position,
+}
+
+impl StateRow {
+    /// What stands for the whole state.
+    pub(crate) fn top(&self) -> StoredNode {
+        StoredNode {
+            digest: *self.root.as_bytes(),
+            count: self.count,
+            place: self.place,
+        }
+    }
 }
 
 impl Row for StateRow {

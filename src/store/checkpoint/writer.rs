@@ -99,11 +99,10 @@ pub(crate) fn write(
         drop(file);
         // INVARIANT CKW-1.
         verify_file(disk, &unfinished, &header, progress)?;
-        disk.rename_new(&unfinished, &name).map_err(write_error)?;
-        Ok(header.file_bytes())
+        disk.rename_new(&unfinished, &name).map_err(write_error)
     });
     // A full disk gets its space back; if this fails too, a file that nobody reads is left.
-    let bytes = written.inspect_err(|_| drop(disk.remove(&unfinished)))?;
+    written.inspect_err(|_| drop(disk.remove(&unfinished)))?;
     if let Err(error) = disk.sync_dir(FOLDER) {
         drop(disk.remove(&name));
         return Err(write_error(error));
@@ -112,7 +111,6 @@ pub(crate) fn write(
     Ok(CheckpointFile {
         name,
         number,
-        bytes,
         is_finished: true,
     })
 }

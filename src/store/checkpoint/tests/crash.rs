@@ -160,7 +160,8 @@ fn ckw_1_a_bit_that_flips_before_the_file_is_read_back_is_caught() {
     let before = names(&disk);
     let length = {
         let copy = disk.copy();
-        fixtures[2].write(&copy, &NoSource).unwrap().bytes as usize
+        let file = fixtures[2].write(&copy, &NoSource).unwrap();
+        content(&copy, &file.name).len()
     };
     for at in (0..length).step_by(61).chain([length - 1]) {
         let disk = disk.copy();

@@ -86,14 +86,15 @@ fn checkpoint_figures() {
         let start = Instant::now();
         write(&disk, fixture.contents(&states), &checkpoint, &mut |_| Ok(())).unwrap();
         let copied = milliseconds(start);
+        let bytes = content(&disk, &file.name).len();
         println!(
             "{size} entries, {} commits, {} states: {} bytes ({:.1} an entry); written in {written:.0} ms, from an older \
              one in {copied:.0} ms; opened in {opened:.3} ms; get of an id {:.2} us first, {:.2} us again; place of a \
              digest {:.2} us first, {:.2} us again",
             fixture.commits.len(),
             rows.len(),
-            file.bytes,
-            file.bytes as f64 / size as f64,
+            bytes,
+            bytes as f64 / size as f64,
             microseconds[0],
             microseconds[2],
             microseconds[1],
