@@ -9,15 +9,17 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::digest::HashSuite;
 use crate::disk::{Access, Disk, FileDisk};
 use crate::error::{Error, Result};
-use crate::log::{self, Batch, CheckItem, Log, LogOptions, Mode, RecordKind, Severity, segment_name};
+use crate::log::{self, Batch, CheckItem, Log, LogOptions, Mode, RecordKind, Severity};
+use crate::object::Object;
 use crate::store::{self, CommitEntry, LogId, Store};
+use crate::threads::beside;
 
 use super::memory::Memory;
-use super::named::Named;
 use super::options::{Options, Progress};
 
 /// How much `verify` reads.
@@ -163,7 +165,6 @@ pub(super) fn examine(
     depth: VerifyDepth,
     known: Option<&CommitEntry>,
 ) -> Result<VerifyReport> {
-    let mut report = VerifyReport::default();
     // A store that does not open has no size to fill a bar with.
     let total =
         Log::open(Arc::clone(disk), Mode::ReadOnly, LogOptions::default()).map_or(0, |log| log.size().1);
@@ -176,6 +177,66 @@ pub(super) fn examine(
             });
         }
     };
+    let files = || {
+        let report = check_files(disk, options, &|done| tell("verify files", done))?;
+        tell("verify files", total);
+        Ok(report)
+    };
+    if depth == VerifyDepth::Quick {
+        return files();
+    }
+    // Told of one after the other, though both are done at the same time.
+    let (files_done, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
+    let step = |done| {
+        if files_done.load(Ordering::Acquire) {
+            tell("verify contents", done);
+        }
+        if is_over.load(Ordering::Relaxed) {
+            return Err(Error::internal("the files could not be read"));
+        }
+        options.check_stop()
+    };
+    let (report, rebuilt) = beside(
+        || {
+            let report: Result<VerifyReport> = files();
+            is_over.store(report.is_err(), Ordering::Relaxed);
+            files_done.store(true, Ordering::Release);
+            report
+        },
+        || rebuild(disk, known, &step),
+    );
+    let mut report = report?;
+    report.take_contents(&**disk, rebuilt)?;
+    Ok(report)
+}
+
+impl VerifyReport {
+    /// Takes in what came of rebuilding everything.
+    fn take_contents(&mut self, disk: &dyn Disk, rebuilt: Result<Store>) -> Result<()> {
+        match rebuilt {
+            Ok(store) => {
+                self.commits = store.kept() as u64;
+                self.versions = store.records.versions();
+                // Replayed from the first batch on, so these are all.
+                self.lost = store.records.lost_since();
+                self.erased = store.records.erased() - self.lost;
+                self.thinned = store.gaps().iter().map(|gap| gap.count).sum();
+            }
+            Err(error) if error.code() == "interrupted" => return Err(error),
+            // The files' damage stops the rebuild too; once said is enough.
+            Err(error) if self.damage.is_empty() || !error.is_corruption() => {
+                self.damage.push(of_error(disk, &error));
+            }
+            Err(_) => {}
+        }
+        self.ok = self.damage.is_empty();
+        Ok(())
+    }
+}
+
+/// Checks the files, of the log and of its checkpoints; `tell` is told how many bytes of batches are done.
+fn check_files(disk: &Arc<dyn Disk>, options: &Options, tell: &dyn Fn(u64)) -> Result<VerifyReport> {
+    let mut report = VerifyReport::default();
     let mut done = 0;
     let files = Log::check(Arc::clone(disk), LogOptions::default(), &mut |item| {
         match item {
@@ -184,7 +245,7 @@ pub(super) fn examine(
                 report.commits += count(RecordKind::Commit);
                 report.versions += count(RecordKind::Object);
                 done += body_bytes(&batch);
-                tell("verify files", done);
+                tell(done);
                 options.check_stop()?;
             }
             CheckItem::Finding(found) => {
@@ -212,31 +273,6 @@ pub(super) fn examine(
         Err(error) => return Err(error),
     }
     check_checkpoints(disk, options, &mut report)?;
-    tell("verify files", total);
-    if depth == VerifyDepth::Full {
-        let step = |done| {
-            tell("verify contents", done);
-            options.check_stop()
-        };
-        match rebuild(disk, known, &step) {
-            Ok((store, missing)) => {
-                report.damage.extend(missing);
-                report.commits = store.kept() as u64;
-                report.versions = store.records.versions();
-                // Replayed from the first batch on, so these are all.
-                report.lost = store.records.lost_since();
-                report.erased = store.records.erased() - report.lost;
-                report.thinned = store.gaps().iter().map(|gap| gap.count).sum();
-            }
-            Err(error) if error.code() == "interrupted" => return Err(error),
-            Err(error) => {
-                // The files' damage stops the rebuild too; once said is enough.
-                if report.damage.is_empty() || !error.is_corruption() {
-                    report.damage.push(of_error(&**disk, &error));
-                }
-            }
-        }
-    }
     report.ok = report.damage.is_empty();
     Ok(report)
 }
@@ -265,16 +301,6 @@ fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut Verif
         return Ok(());
     }
     match log.start_at(&newest.position()) {
-        Err(error) if error.is_corruption() && log.holds(&newest.position())? => {
-            let what = "the log was written again elsewhere since it was made, and is read instead";
-            report.derived.push(Finding {
-                kind: FindingKind::Older,
-                file: newest.name().to_owned(),
-                offset: Some(0),
-                what: what.to_owned(),
-            });
-            Ok(())
-        }
         Err(error) if error.is_corruption() => {
             let found = of_error(&**disk, &error);
             report.damage.push(Finding {
@@ -289,9 +315,6 @@ fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut Verif
         other => other,
     }
 }
-
-/// What stands between file and offset in an error about damage.
-const DAMAGED_AT: &str = " is damaged at byte ";
 
 /// Damage that ends a reading, as a finding.
 fn of_error(disk: &dyn Disk, error: &Error) -> Finding {
@@ -314,7 +337,7 @@ fn of_error(disk: &dyn Disk, error: &Error) -> Finding {
 
 /// The file, the offset and the rest of a message about damage that begins with its place.
 fn placed(message: &str) -> Option<(&str, u64, &str)> {
-    let (file, rest) = message.split_once(DAMAGED_AT)?;
+    let (file, rest) = message.split_once(" is damaged at byte ")?;
     let (offset, what) = rest.split_once(": ")?;
     Some((file, offset.parse().ok()?, what)).filter(|(file, _, _)| !file.contains(' '))
 }
@@ -324,23 +347,35 @@ pub(super) fn body_bytes(batch: &Batch) -> u64 {
     batch.records.iter().map(|record| record.body.len() as u64).sum()
 }
 
-/// Names the place of a batch whose meaning is not as it should be.
-fn at_batch(error: Error, batch: &Batch) -> Error {
-    match batch.records.first() {
-        Some(first) if error.is_corruption() && !error.message().contains(DAMAGED_AT) => {
-            let (file, offset) = (segment_name(first.locator.segment()), first.locator.offset());
-            error.context(format!("{file}{DAMAGED_AT}{offset}"))
+/// Checks that the content record that a version names is there; one that is found has its digest (RCS-1).
+fn check_contents(store: &Store, batch: &Batch) -> Result<()> {
+    for record in batch
+        .records
+        .iter()
+        .filter(|record| record.kind == RecordKind::Object)
+    {
+        let Some((content, _)) = Object::content_digest_in(&record.body) else {
+            continue;
+        };
+        let is_erased = || store.records.erasure(content.as_bytes());
+        if store.records.find_content(content)?.is_none() && is_erased()?.is_none() {
+            let digest = Object::hash(&record.body, store.suite);
+            let object = Object::from_verified(record.body.clone(), digest);
+            return Err(Error::corrupt(format!(
+                "the content {content} of {} is missing",
+                object.id()
+            )));
         }
-        _ => error,
     }
+    Ok(())
 }
 
-/// Replays the log into a store of its own, through positional reads; also what its records name and is missing.
+/// Replays the log into a store of its own, through positional reads.
 fn rebuild(
     disk: &Arc<dyn Disk>,
     known: Option<&CommitEntry>,
-    step: &dyn Fn(u64) -> Result<()>,
-) -> Result<(Store, Vec<Finding>)> {
+    step: &(dyn Fn(u64) -> Result<()> + Sync),
+) -> Result<Store> {
     let log_options = LogOptions {
         map: false,
         ..LogOptions::default()
@@ -348,13 +383,12 @@ fn rebuild(
     let mut log = Log::open(Arc::clone(disk), Mode::ReadOnly, log_options)?;
     let suite = HashSuite::new(log.format().hash);
     let store = Store::new(suite, log.reader());
-    let (mut done, mut named) = (0, Named::default());
+    let mut done = 0;
     log.catch_up(&mut |batch| {
         done += body_bytes(&batch);
         step(done)?;
-        let taken = store.apply(&batch, None);
-        taken.map_err(|error| at_batch(error, &batch))?;
-        named.add(&store, &batch)
+        store.apply(&batch, None)?;
+        check_contents(&store, &batch)
     })?;
     step(u64::MAX)?;
     store.head()?;
@@ -366,6 +400,5 @@ fn rebuild(
             "commit {seq} was acknowledged to this handle and is not in the log: its end is lost or replaced"
         )));
     }
-    let missing = named.missing(&store)?;
-    Ok((store, missing))
+    Ok(store)
 }
