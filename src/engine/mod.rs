@@ -31,7 +31,6 @@ mod index;
 mod inspect;
 mod kept_draft;
 mod memory;
-mod named;
 mod opening;
 mod options;
 mod policy;

@@ -8,7 +8,6 @@ mod gc;
 mod groups;
 mod latent_defects;
 mod moved;
-mod named;
 mod salvage;
 mod scan;
 mod staging;

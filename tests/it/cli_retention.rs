@@ -125,6 +125,11 @@ fn every_verb_that_reads_the_past_says_that_something_was_erased() {
     );
     let version = format!("version {}", names(&erased["digests"])[0]);
     assert!(folder.run(&["debug", "-c", &version]).err.contains("was erased"));
+    for digits in [&version["version ".len()..], &version["version ".len()..][..12]] {
+        let what = folder.run(&["debug", "-c", &format!("what {digits}")]).out;
+        assert!(what.contains("erased by commit "), "{what}");
+        assert!(!what.contains("version"), "{what}");
+    }
     let history = folder.stream(&["history", "a"]);
     assert_eq!(
         history

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::super::format::Format;
-use super::lines::left_out;
+use super::lines::{erased_parents, left_out};
 use super::markdown::Markdown;
 use super::org::Org;
 use super::render::{Shape, Syntax, is_document, render};
@@ -34,12 +34,12 @@ pub enum Piece {
 }
 
 /// Hands a state to `write`, piece by piece: ingested into an empty store, all of them together give the same root, but
-/// for the objects that are answered. These are derived from versions that are not in the state, so they come back with the
-/// origin of an import. With `all_in_list` there are no documents.
+/// for the objects that are answered, and for what was erased: it is left out, but where others are below it an object of
+/// the kind `erased` stands in its place. The answered ones are derived from versions that are not in the state, so they
+/// come back with the origin of an import. With `all_in_list` there are no documents.
 ///
 /// # Errors
-/// What `write` answers; `InvalidInput` for an object that cannot be written so that it comes back or is below one that
-/// was erased, and for JSON Lines,
+/// What `write` answers; `InvalidInput` for an object that cannot be written so that it comes back, and for JSON Lines,
 /// which have [`for_each_version`](super::for_each_version); `Corrupt` or `Io` if an object cannot be read.
 pub fn for_each_piece<E: From<Error>>(
     memory: &Memory,
@@ -62,23 +62,15 @@ pub fn for_each_piece<E: From<Error>>(
     let mut lowered = Lowered::default();
     let mut objects = 0;
     let mut is_first = true;
-    for root in roots {
-        let Some(root) = view.get(&root)? else { continue };
-        let tree = Tree::read(view, &root)?;
-        objects += tree.0.len() as u64;
+    let mut put = |tree: &Tree, shape: Shape| -> Result<(), E> {
         tree.0
             .iter()
             .try_for_each(|node| lowered.look_at(memory, view, node))?;
         let mut syntax = syntax_of(format)?;
-        let shape = if is_own_file(&root, &paths) {
-            Shape::Document
-        } else {
-            Shape::List
-        };
-        let mut text = render(&tree, shape, &mut *syntax, memory.suite())?;
+        let mut text = render(tree, shape, &mut *syntax, memory.suite())?;
         write(if shape == Shape::Document {
             Piece::Document {
-                path: root.id().to_owned(),
+                path: tree.0[0].object.id.to_string(),
                 text,
             }
         } else {
@@ -86,14 +78,29 @@ pub fn for_each_piece<E: From<Error>>(
                 text.insert_str(0, &syntax.list_head());
             }
             Piece::Objects(text)
-        })?;
+        })
+    };
+    for root in roots {
+        let Some(root) = view.get(&root)? else { continue };
+        let tree = Tree::read(view, &root)?;
+        objects += tree.0.len() as u64;
+        let shape = if is_own_file(&root, &paths) {
+            Shape::Document
+        } else {
+            Shape::List
+        };
+        put(&tree, shape)?;
     }
     let erased = left_out(memory, view)?.objects;
+    if erased > 0 {
+        for parent in erased_parents(view)? {
+            let tree = Tree::read_below_erased(view, memory.suite(), &parent)?;
+            objects += tree.0.len() as u64 - 1;
+            put(&tree, Shape::List)?;
+        }
+    }
     if objects + erased == view.len() {
         Ok(lowered.finish())
-    } else if erased > 0 {
-        let below = Error::invalid("there are objects below one that was erased: no document can hold them");
-        Err(below.with_hint("JSON Lines can: --format jsonl").into())
     } else {
         Err(Error::corrupt("some objects name a parent that is not there").into())
     }

@@ -15,7 +15,7 @@
 //! - EXP-4: no version comes more than twice, and none is looked at more often than it has parents and sources to name
 //!   or is named as one.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::digest::ObjectDigest;
 use crate::engine::{Memory, View};
@@ -58,7 +58,9 @@ pub fn for_each_version<E: From<Error>>(
         }
     }
     if erased > 0 {
-        roots.extend(below_erased(view)?);
+        for parent in erased_parents(view)? {
+            roots.extend(view.children(&parent, None)?);
+        }
     }
     roots.sort_unstable_by(|one, two| two.cmp(one));
     let mut out = Out {
@@ -110,18 +112,17 @@ pub fn left_out(memory: &Memory, view: &View) -> Result<LeftOut, Error> {
     Ok(left_out)
 }
 
-/// The objects whose parent was erased.
-fn below_erased(view: &View) -> Result<Vec<Id>, Error> {
-    let mut below = Vec::new();
+/// The erased objects that others stand below, which say their ids.
+pub(super) fn erased_parents(view: &View) -> Result<BTreeSet<Id>, Error> {
+    let mut parents = BTreeSet::new();
     for object in view.objects() {
-        let object = object?;
-        if let Some(parent) = object.parent()
-            && is_erased(view, &Id::new(parent)?)
+        if let Some(parent) = object?.parent().map(Id::new).transpose()?
+            && is_erased(view, &parent)
         {
-            below.push(Id::new(object.id())?);
+            parents.insert(parent);
         }
     }
-    Ok(below)
+    Ok(parents)
 }
 
 fn is_erased(view: &View, id: &Id) -> bool {

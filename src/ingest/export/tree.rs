@@ -3,10 +3,15 @@
 //! # Layer
 //! L6, inside `ingest`.
 
-use crate::digest::ObjectDigest;
+use crate::digest::{HashSuite, ObjectDigest};
 use crate::engine::View;
 use crate::error::Result;
-use crate::object::{Id, NewObject, Object, Origin};
+use crate::object::{Id, Kind, NewObject, Object, Origin};
+
+/// The kind of what stands in the place of an erased object that others are below.
+const ERASED: &str = "erased";
+/// What it says.
+const SAID_OF_ERASED: &str = "This object was erased. What is below it stood below it.";
 
 /// An object of a tree.
 pub(super) struct Node {
@@ -25,8 +30,31 @@ pub(super) struct Tree(pub(super) Vec<Node>);
 impl Tree {
     /// Reads the tree below a root.
     pub(super) fn read(view: &View, root: &Object) -> Result<Self> {
-        let mut nodes: Vec<Node> = Vec::new();
-        let mut waiting = vec![(root.clone(), None)];
+        Self(Vec::new()).with(view, vec![(root.clone(), None)])
+    }
+
+    /// Reads what is below an object that was erased; in its place comes one that says so.
+    pub(super) fn read_below_erased(view: &View, suite: HashSuite, id: &Id) -> Result<Self> {
+        let mut stand_in = NewObject::new(id.clone(), Kind::new(ERASED)?);
+        stand_in.content = Some(SAID_OF_ERASED.to_owned());
+        let encoded = stand_in.encode(Origin::Import, suite)?;
+        let top = Node {
+            digest: Object::hash(&encoded.bytes, suite),
+            object: stand_in,
+            origin: Origin::Import,
+            parent: None,
+            children: Vec::new(),
+        };
+        let mut waiting = Vec::new();
+        for child in view.children(id, None)?.into_iter().rev() {
+            waiting.extend(view.get(&child)?.map(|child| (child, Some(0))));
+        }
+        Self(vec![top]).with(view, waiting)
+    }
+
+    /// Adds objects with all below them, the last one first, each with the place of its parent.
+    fn with(self, view: &View, mut waiting: Vec<(Object, Option<usize>)>) -> Result<Self> {
+        let mut nodes = self.0;
         while let Some((object, parent)) = waiting.pop() {
             let place = nodes.len();
             if let Some(parent) = parent {

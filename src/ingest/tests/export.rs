@@ -4,14 +4,23 @@ use proptest::prelude::*;
 
 use super::lines::random_store;
 use super::*;
-use crate::engine::{Memory as Store, Writer};
+use crate::engine::{Erasing, Memory as Store, View, Writer};
 use crate::object::{Kind, NewObject, Origin, Position, Scope, Time, Value};
 
 /// The files of an export; the objects without a document are in `objects.org` or `objects.md`.
 fn files_of(store: &Store, format: Format, all_in_list: bool) -> (Vec<(String, String)>, Vec<Id>) {
+    files_of_view(store, &store.view(), format, all_in_list)
+}
+
+fn files_of_view(
+    store: &Store,
+    view: &View,
+    format: Format,
+    all_in_list: bool,
+) -> (Vec<(String, String)>, Vec<Id>) {
     let mut files: Vec<(String, String)> = Vec::new();
     let mut objects = String::new();
-    let lowered = for_each_piece::<Error>(store, &store.view(), format, all_in_list, &mut |piece| {
+    let lowered = for_each_piece::<Error>(store, view, format, all_in_list, &mut |piece| {
         match piece {
             Piece::Document { path, text } => files.push((path, text)),
             Piece::Objects(text) => objects.push_str(&text),
@@ -359,4 +368,46 @@ fn a_statement_that_cannot_be_is_refused_with_its_line() {
         ordinary.sections[0].attributes.get("properties"),
         Some(&Value::Map([("TREERING".to_owned(), Value::from("yes"))].into()))
     );
+}
+
+#[test]
+fn what_is_below_an_erased_object_comes_back_below_one_that_says_so() {
+    let store = Store::in_memory().unwrap();
+    put(&store, "top", None, |object| {
+        object.content = Some("a secret".to_owned());
+    });
+    put(&store, "top/one", Some("top"), |_| {});
+    put(&store, "top/one/two", Some("top/one"), |_| {});
+    put(&store, "top/three", Some("top"), |_| {});
+    put(&store, "alone", None, |_| {});
+    let before = store.view();
+    let secret = before.get(&id("top")).unwrap().unwrap().digest();
+    put(&store, "top", None, |object| {
+        object.content = Some("nothing".to_owned());
+    });
+    let erasing = Erasing {
+        targets: vec![secret.to_hex()],
+        ..Erasing::default()
+    };
+    store.erase(&erasing, &Writer::new()).unwrap();
+    let past = store
+        .view_at(&before.commit().digest.to_hex().parse().unwrap(), "")
+        .unwrap();
+    for format in [Format::Org, Format::Markdown] {
+        for all_in_list in [false, true] {
+            let (files, lowered) = files_of_view(&store, &past, format, all_in_list);
+            assert!(lowered.is_empty());
+            let text = &files.last().unwrap().1;
+            assert!(text.contains("This object was erased."), "{text}");
+            let copy = Store::in_memory().unwrap();
+            ingest_files(&copy, &files);
+            let copied = copy.view();
+            assert_eq!(copied.len(), past.len());
+            assert_eq!(copied.get(&id("top")).unwrap().unwrap().kind(), "erased");
+            for name in ["top/one", "top/one/two", "top/three", "alone"] {
+                let [copied, there] = [&copied, &past].map(|view| view.get(&id(name)).unwrap().unwrap());
+                assert_eq!(copied, there);
+            }
+        }
+    }
 }
