@@ -1,4 +1,5 @@
-//! Who is below whom in a state: by the index of children, or by what the checkpoint says and what changed since.
+//! Who is below whom in a state: by the index of children, or by what the checkpoint says and what changed since. Where the
+//! checkpoint turns out to be damaged, the index is made after all.
 //!
 //! A process that asks once, as the program does for each command, is not to read every object for it.
 //!
@@ -21,9 +22,9 @@ use super::state::State;
 const CHANGES_MAX: usize = 1 << 16;
 
 /// The children of the objects of one state.
-pub(super) enum Children {
+pub(super) enum Children<'a> {
     Indexed(Index),
-    Covered(State, Arc<Newer>),
+    Covered(&'a Inner, State, Arc<Newer>),
 }
 
 /// What differs between the state of the checkpoint and another one.
@@ -42,12 +43,12 @@ impl Inner {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
-    pub(super) fn children(&self, state: State) -> Result<Children> {
+    pub(super) fn children(&self, state: State) -> Result<Children<'_>> {
         if let Some(index) = self.index_at_hand(Family::Children, state.root) {
             return Ok(Children::Indexed(index));
         }
         match self.newer(&state)? {
-            Some(newer) => Ok(Children::Covered(state, newer)),
+            Some(newer) => Ok(Children::Covered(self, state, newer)),
             None => self.index(Family::Children, state).map(Children::Indexed),
         }
     }
@@ -92,23 +93,24 @@ impl Inner {
     }
 }
 
-impl Children {
+impl Children<'_> {
     /// The children of `id` in their order.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
     pub(super) fn of(&self, id: &Id) -> Result<Box<dyn Iterator<Item = Id> + Send>> {
-        let (state, newer) = match self {
-            Self::Indexed(index) => return Ok(Box::new(index.group(id.as_str().as_bytes()))),
-            Self::Covered(state, newer) => (state, newer),
+        let group = id.as_str().as_bytes();
+        let (inner, state, newer) = match self {
+            Self::Indexed(index) => return Ok(Box::new(index.group(group))),
+            Self::Covered(inner, state, newer) => (inner, state, newer),
         };
         let parent = state.store.suite.key_path(id.as_str());
-        let covered = state.store.covered_children(&parent)?;
-        let covered = covered.ok_or_else(|| {
-            crate::error::Error::corrupt("the checkpoint was damaged while it was read")
-                .with_hint("try again")
-        })?;
-        let mut found = newer.children.keys_of_group(id.as_str().as_bytes());
+        let Some(covered) = state.store.covered_children(&parent)? else {
+            return Ok(Box::new(
+                inner.index(Family::Children, state.clone())?.group(group),
+            ));
+        };
+        let mut found = newer.children.keys_of_group(group);
         for key in covered.into_iter().filter(|key| !newer.changed.contains(key)) {
             let Some(entry) = state.entry_at(&key)? else {
                 continue;

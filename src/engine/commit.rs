@@ -241,7 +241,6 @@ impl Memory {
             inner.commit_group(&mut writing, &group);
         }
         drop(writing);
-        inner.collect_if_due();
         let answer = answer.lock().take();
         answer.unwrap_or_else(|| Err(Error::internal("a commit was left without an answer")))
     }

@@ -147,8 +147,8 @@ impl Inner {
         };
         let log = LogId::of(&writing.log);
         let all = writing.log.batch_bytes();
-        let before = all.saturating_sub(writing.tail_bytes);
         // Asked once for each doubling of the log.
+        let before = std::mem::replace(&mut writing.looked_at_bytes, all);
         writing.collect |= all >= COLLECT_FROM_BYTES && all.ilog2() > before.max(1).ilog2();
         self.store()
             .write_checkpoint(&*self.disk, log, writing.log.position(), &mut step)?;

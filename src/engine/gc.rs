@@ -2,7 +2,7 @@
 //!
 //! The new log is written beside the old one while readers and writers go on; only its beginning and its publication
 //! take the lock. What was committed meanwhile may need what the new log left out; then it is written once more, this
-//! time under the lock.
+//! time under the lock. Other threads that commit by the same handle also wait until it has read the new log.
 //!
 //! # Layer
 //! L5.
@@ -12,9 +12,10 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::error::{Error, Result};
-use crate::log::Position;
+use crate::error::{Error, ErrorKind, Result};
+use crate::log::{CompactionLock, Position, Rewritten};
 use crate::object::Time;
 use crate::store::{self, Erasure, Live, Plan, Store};
 
@@ -67,7 +68,7 @@ impl Memory {
         let inner = &self.inner;
         let choose =
             |store: &Store, count: usize| retention.choose(store, count, inner.retention_time(store, now)?);
-        inner.rewrite(&choose, false)
+        inner.rewrite(&choose, false, inner.options.wait)
     }
 
     /// What [`Self::gc`] would do. Changes nothing.
@@ -102,7 +103,7 @@ impl Inner {
     }
 
     /// Collects garbage without being asked, if it is time to and more than half of the log would go. A failure is only
-    /// noted: nothing is lost by it, and the next one may succeed.
+    /// noted: nothing is lost by it, and the next one may succeed. If somebody else rewrites the log, it is left to them.
     pub(super) fn collect_if_due(self: &Arc<Self>) {
         let due = self
             .writing
@@ -117,9 +118,6 @@ impl Inner {
     }
 
     fn collect(self: &Arc<Self>, retention: &Retention) -> Result<()> {
-        let memory = Memory {
-            inner: Arc::clone(self),
-        };
         let store = self.store();
         let now = self.proven_time(&store)?;
         // What is young stays, however much of it there is; without anything old there is nothing to look for.
@@ -127,9 +125,13 @@ impl Inner {
         if oldest.is_none_or(|oldest| retention.keeps_young(oldest.commit.time, now)) {
             return Ok(());
         }
+        let memory = Memory {
+            inner: Arc::clone(self),
+        };
         let preview = memory.gc_preview(retention, Some(now))?;
         if preview.bytes < preview.bytes_before / 2 {
-            memory.gc(retention, Some(now))?;
+            let choose = |store: &Store, count: usize| retention.choose(store, count, now);
+            self.rewrite(&choose, false, Duration::ZERO)?;
         }
         Ok(())
     }
@@ -204,17 +206,19 @@ impl Inner {
         })
     }
 
-    /// Writes the log anew with the commits that `choose` keeps. With `hold`, nobody commits meanwhile.
+    /// Writes the log anew with the commits that `choose` keeps, waiting at most `wait` for another rewrite to end. With
+    /// `hold`, nobody commits meanwhile.
     pub(super) fn rewrite(
         &self,
         choose: &dyn Fn(&Store, usize) -> Result<Vec<usize>>,
         hold: bool,
+        wait: Duration,
     ) -> Result<GcReport> {
         self.check_writable()?;
-        if let Some(report) = self.rewrite_once(choose, hold)? {
+        if let Some(report) = self.rewrite_once(choose, hold, wait)? {
             return Ok(report);
         }
-        let again = self.rewrite_once(choose, true)?;
+        let again = self.rewrite_once(choose, true, wait)?;
         again.ok_or_else(|| Error::internal("a rewrite under the lock was overtaken"))
     }
 
@@ -223,9 +227,11 @@ impl Inner {
         &self,
         choose: &dyn Fn(&Store, usize) -> Result<Vec<usize>>,
         hold: bool,
+        wait: Duration,
     ) -> Result<Option<GcReport>> {
+        // Before the mutex: whoever has it may be waiting for the mutex to end its own.
+        let alone = CompactionLock::take(&*self.disk, wait)?;
         let mut writing = self.writing.lock();
-        let alone = writing.log.compaction_lock(self.options.wait)?;
         self.begin(&mut writing)?;
         let mut rewrite = match writing.begin_rewrite(alone) {
             Ok(rewrite) => rewrite,
@@ -270,12 +276,7 @@ impl Inner {
             let writing = held
                 .as_mut()
                 .ok_or_else(|| Error::internal("a rewrite without the writer's mutex"))?;
-            writing.publish(rewritten)?;
-            // They are of the log before, and know digests of what is gone.
-            store::remove_checkpoints(&*self.disk)?;
-            self.load(writing)?;
-            self.begin(writing)?;
-            self.cover_if_due(writing, true);
+            self.publish(writing, rewritten)?;
             Ok(Some(report))
         })();
         if let Some(writing) = &mut held {
@@ -284,10 +285,33 @@ impl Inner {
         outcome
     }
 
+    /// Puts a new log in the place of the old one, and reads and covers it, which others need not wait for.
+    pub(super) fn publish(&self, writing: &mut Writing, rewritten: Rewritten) -> Result<()> {
+        writing.publish(rewritten)?;
+        // They are of the log before, and know digests of what is gone.
+        store::remove_checkpoints(&*self.disk)?;
+        writing.release(self.options.exclusive);
+        self.load(writing)?;
+        // What others appended meanwhile is known to be durable once it was taken in under the lock (COV-1).
+        match self.begin(writing) {
+            // It is done; only the checkpoint has to wait.
+            Err(error) if error.kind() == ErrorKind::Busy => Ok(()),
+            Err(error) => Err(error),
+            Ok(()) => {
+                writing.release(self.options.exclusive);
+                self.cover_if_due(writing, true);
+                Ok(())
+            }
+        }
+    }
+
     /// Whether what was committed behind the cut finds what it needs in a new log that holds `kept` and `live`.
     fn carries(&self, cut: &Cut, kept: &[usize], mut live: Live) -> Result<bool> {
         let store = self.store();
         if !Arc::ptr_eq(&store, &cut.store) {
+            return Ok(false);
+        }
+        if !store.finds_states(kept, cut.commits)? {
             return Ok(false);
         }
         let kept: HashSet<usize> = kept.iter().copied().collect();

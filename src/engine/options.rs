@@ -243,8 +243,9 @@ impl Options {
         self
     }
 
-    /// What is kept when garbage is collected without being asked: after a commit, once for each doubling of the log, if more
-    /// than half of it would go. Default: [`Retention::automatic`]; `None` never collects.
+    /// What is kept when garbage is collected without being asked: by [`Memory::close`], once for each doubling of the log, if
+    /// more than half of it would go. A process that stays may close a clone of its handle when it has nothing else to do.
+    /// Default: [`Retention::automatic`]; `None` never collects.
     #[must_use]
     pub fn automatic_gc(mut self, retention: Option<Retention>) -> Self {
         self.automatic_gc = retention;

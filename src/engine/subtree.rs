@@ -90,7 +90,7 @@ struct Open {
 }
 
 impl Open {
-    fn new(children: &Children, entry: Entry, id: &Id) -> Result<Self> {
+    fn new(children: &Children<'_>, entry: Entry, id: &Id) -> Result<Self> {
         Ok(Self {
             entry,
             children: children.of(id)?,

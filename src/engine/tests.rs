@@ -5,6 +5,8 @@ mod damage;
 mod erase;
 mod figures;
 mod gc;
+mod gc_beside;
+mod gc_records;
 mod groups;
 mod latent_defects;
 mod moved;

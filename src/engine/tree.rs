@@ -40,7 +40,7 @@ impl Tree<'_> {
     ///
     /// # Errors
     /// `InvalidInput` naming the ids concerned.
-    pub(super) fn check(&self, children: impl FnOnce() -> Result<Children>) -> Result<()> {
+    pub(super) fn check<'b>(&self, children: impl FnOnce() -> Result<Children<'b>>) -> Result<()> {
         for (id, placement) in self.placed.values() {
             if let Placement::Under {
                 parent: Some(parent), ..
@@ -87,7 +87,7 @@ impl Tree<'_> {
         }
     }
 
-    fn check_orphans(&self, children: impl FnOnce() -> Result<Children>) -> Result<()> {
+    fn check_orphans<'b>(&self, children: impl FnOnce() -> Result<Children<'b>>) -> Result<()> {
         let mut gone = self
             .placed
             .values()

@@ -38,6 +38,8 @@ pub(super) struct Writing {
     proven: bool,
     /// Whether it is time to look for garbage.
     pub(super) collect: bool,
+    /// Bytes of the log when that was last asked; what it was opened with, where nobody knows.
+    pub(super) looked_at_bytes: u64,
     /// Whether the log was opened anew and not read to its end: then what was read before is of another log (WRI-3).
     is_behind: bool,
 }
@@ -51,6 +53,7 @@ impl Writing {
             tail_bytes: 0,
             proven: false,
             collect: false,
+            looked_at_bytes: 0,
             is_behind: false,
         }
     }
@@ -254,7 +257,9 @@ impl Inner {
         // Somebody may rewrite it again while it is read.
         for _ in 0..LOADS {
             log.reopen()?;
+            let mut is_covered = false;
             let read = self.newest_store(log).and_then(|store| {
+                is_covered = store.head().is_ok();
                 let bytes = self.read_on(log, &mut |batch| store.apply(batch, None).map(drop))?;
                 Ok((store, bytes))
             });
@@ -263,6 +268,9 @@ impl Inner {
                 Err(error) => return Err(error),
                 Ok((store, bytes)) => {
                     writing.tail_bytes = bytes;
+                    // The one who made the checkpoint asked.
+                    let behind = if is_covered { bytes } else { 0 };
+                    writing.looked_at_bytes = log.batch_bytes().saturating_sub(behind);
                     writing.is_behind = false;
                     self.indexes.clear();
                     self.subtrees.clear();

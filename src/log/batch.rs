@@ -41,6 +41,14 @@ impl Locator {
         self.0 >> 32
     }
 
+    /// Where the record stands that follows one here, whose body has `body_bytes`.
+    pub(super) fn behind(self, body_bytes: usize) -> Self {
+        Self::new(
+            self.segment(),
+            self.offset() + frame::framed_bytes(body_bytes) as u64,
+        )
+    }
+
     /// The offset of the frame in the segment's file.
     pub fn offset(self) -> u64 {
         (self.0 & u64::from(u32::MAX)) * frame::FRAME_ALIGNMENT as u64
@@ -65,8 +73,7 @@ pub struct Record {
 impl Record {
     /// Where the record stands that follows this one in its segment.
     pub fn next(&self) -> Locator {
-        let length = frame::framed_bytes(self.body.len()) as u64;
-        Locator::new(self.locator.segment(), self.locator.offset() + length)
+        self.locator.behind(self.body.len())
     }
 }
 

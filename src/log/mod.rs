@@ -65,7 +65,7 @@ pub use inspect::{
 };
 pub use position::Position;
 pub use publish::Published;
-pub use reader::LogReader;
+pub use reader::{LogReader, Peeked};
 pub use recover::NextWriter;
 pub use rewrite::{CompactionLock, NewPlace, Rewrite, Rewritten};
 pub use salvage::{Piece, Wreck};

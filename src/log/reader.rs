@@ -32,6 +32,16 @@ pub struct LogReader {
     pub(super) segments: Arc<Segments>,
 }
 
+/// A record that was looked at and not read.
+pub struct Peeked {
+    /// What it is; `None` for a kind that this version ignores.
+    pub kind: Option<RecordKind>,
+    /// Where the record stands that follows it in its segment.
+    pub next: Locator,
+    /// The first bytes of its body, not checked.
+    pub start: Vec<u8>,
+}
+
 impl LogReader {
     /// Reads the record at `locator`, which a batch of this log named.
     ///
@@ -39,6 +49,15 @@ impl LogReader {
     /// `Corrupt` if what is there is not a whole record; `Io` if it cannot be read.
     pub fn read(&self, locator: Locator) -> Result<Record> {
         self.segment(locator.segment())?.read(locator)
+    }
+
+    /// What the header of the frame at `locator` says, and where the next one is, with the first bytes of the body (at most
+    /// `count`), which are not checked: a hint at which record to read.
+    ///
+    /// # Errors
+    /// As [`Self::read`], but for the body.
+    pub fn peek(&self, locator: Locator, count: usize) -> Result<Peeked> {
+        self.segment(locator.segment())?.peek(locator, count)
     }
 
     /// Hands out, in order, the whole batches behind `from` up to the one of number `upto`, which must have been handed
@@ -374,23 +393,49 @@ impl SegmentFile {
     }
 
     pub(super) fn read(&self, locator: Locator) -> Result<Record> {
-        let offset = locator.offset();
-        if let Some(mapped) = self.mapped()
-            && offset < mapped.len() as u64
-        {
-            return self.record_in(mapped, 0, locator);
-        }
-        let kept = {
-            let spans = self.spans.read();
-            let index = spans.partition_point(|span| span.start <= offset);
-            let span = index.checked_sub(1).and_then(|index| spans.get(index));
-            span.filter(|span| offset < span.start + span.bytes.len() as u64)
-                .map(|span| (span.start, span.bytes.clone()))
-        };
-        match kept {
+        match self.in_memory(locator.offset()) {
             Some((start, bytes)) => self.record_in(&bytes, start, locator),
             None => self.record_from_file(locator),
         }
+    }
+
+    /// The bytes around this offset that are mapped or kept, and where they start.
+    fn in_memory(&self, offset: u64) -> Option<(u64, Bytes)> {
+        if let Some(mapped) = self.mapped()
+            && offset < mapped.len() as u64
+        {
+            return Some((0, mapped.clone()));
+        }
+        let spans = self.spans.read();
+        let index = spans.partition_point(|span| span.start <= offset);
+        let span = index.checked_sub(1).and_then(|index| spans.get(index));
+        span.filter(|span| offset < span.start + span.bytes.len() as u64)
+            .map(|span| (span.start, span.bytes.clone()))
+    }
+
+    fn peek(&self, locator: Locator, count: usize) -> Result<Peeked> {
+        let wanted = FRAME_HEADER_BYTES + count;
+        let mut bytes = match self.in_memory(locator.offset()) {
+            Some((start, bytes)) => {
+                let rest = bytes
+                    .get((locator.offset() - start) as usize..)
+                    .unwrap_or_default();
+                rest.get(..wanted).unwrap_or(rest).to_vec()
+            }
+            None => {
+                let mut bytes = vec![0; wanted];
+                let count = read_full(&*self.file, locator.offset(), &mut bytes);
+                bytes.truncate(count.map_err(|error| self.cannot_read(error))?);
+                bytes
+            }
+        };
+        let header = self.header_of(&bytes, locator)?;
+        bytes.truncate(FRAME_HEADER_BYTES + header.body_length);
+        Ok(Peeked {
+            kind: RecordKind::from_tag(header.kind),
+            next: locator.behind(header.body_length),
+            start: bytes.split_off(FRAME_HEADER_BYTES.min(bytes.len())),
+        })
     }
 
     fn record_in(&self, bytes: &Bytes, start: u64, locator: Locator) -> Result<Record> {

@@ -111,23 +111,6 @@ pub struct Rewritten {
 }
 
 impl Log {
-    /// Takes the lock that keeps two rewrites apart, waiting for it at most `wait`. Take it before the writer's lock.
-    ///
-    /// # Errors
-    /// `Busy`, naming the holder; `Denied` for a handle that may only read; `Poisoned`; `Io`.
-    pub fn compaction_lock(&self, wait: Duration) -> Result<CompactionLock> {
-        self.check_writable()?;
-        let guard =
-            lock_within(&*self.disk, COMPACTION_LOCK_NAME, wait).map_err(|error| match error.kind() {
-                ErrorKind::Busy => error.context("another rewrite is under way"),
-                _ => error,
-            })?;
-        Ok(CompactionLock {
-            guard,
-            store: self.disk.identity(),
-        })
-    }
-
     /// Begins to rewrite everything up to the newest batch, after [`Log::prepare`] under this lock: seals the active
     /// segment if it holds a batch. The lock may be let go while the rewrite is filled; `alone` is held by it.
     ///
@@ -173,6 +156,22 @@ impl Log {
 }
 
 impl CompactionLock {
+    /// Takes the lock that keeps two rewrites of a store apart, waiting for it at most `wait`. Take it before the writer's
+    /// lock.
+    ///
+    /// # Errors
+    /// `Busy`, naming the holder; `Io`.
+    pub fn take(disk: &dyn Disk, wait: Duration) -> Result<Self> {
+        let guard = lock_within(disk, COMPACTION_LOCK_NAME, wait).map_err(|error| match error.kind() {
+            ErrorKind::Busy => error.context("another rewrite is under way"),
+            _ => error,
+        })?;
+        Ok(Self {
+            guard,
+            store: disk.identity(),
+        })
+    }
+
     /// Refuses a lock of another store, and one whose file was replaced (RWR-1).
     pub(super) fn check(&self, disk: &dyn Disk) -> Result<()> {
         if self.store != disk.identity() {

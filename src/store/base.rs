@@ -270,6 +270,13 @@ impl Base {
         }
     }
 
+    /// Whether the log was not read yet in the place of the checkpoint; it is from now on.
+    pub(super) fn turn_to_log(&self) -> Result<bool> {
+        let is_new = self.from_log.get().is_none();
+        self.read_log()?;
+        Ok(is_new)
+    }
+
     /// Who has which parent in that state, for the next checkpoint; `None` if it does not say.
     pub(super) fn child_rows(&self) -> Option<impl Iterator<Item = Result<ChildRow>> + '_> {
         let is_whole = self.from_log.get().is_none();
@@ -328,6 +335,7 @@ pub(super) fn commit_of(row: &CommitRow, records: &Records, suite: HashSuite) ->
         batch: row.batch,
         place,
         stated: (row.delta != 0).then(|| Locator::from_u64(row.delta)),
+        takes_state: false,
         counts: row.counts.map(OnceLock::from).unwrap_or_default(),
         trie: OnceLock::new(),
     })

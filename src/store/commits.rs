@@ -61,6 +61,9 @@ pub(crate) struct CommitEntry {
     pub(crate) place: Locator,
     /// Where the first record is that states its map, or what of it changed, with times; if the log was rewritten.
     pub(crate) stated: Option<Locator>,
+    /// Whether its batch says nothing of its state, which is that of an older commit. Not known, and false, of a commit that
+    /// a checkpoint covers.
+    pub(super) takes_state: bool,
     /// What it changed against the kept commit before it, counted when first asked for.
     pub(crate) counts: OnceLock<ChangeCounts>,
     /// The state it names, once it was asked for; ask [`super::Store::state`].

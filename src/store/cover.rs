@@ -46,6 +46,23 @@ impl Store {
         position: Position,
         progress: &mut checkpoint::Progress<'_>,
     ) -> Result<()> {
+        let written = self.write_checkpoint_once(disk, log, position, progress);
+        match (&written, &self.base) {
+            // Damage of the one before is not to keep all later ones from being made.
+            (Err(error), Some(base)) if error.code() == checkpoint::DAMAGED && base.turn_to_log()? => {
+                self.write_checkpoint_once(disk, log, position, progress)
+            }
+            _ => written,
+        }
+    }
+
+    fn write_checkpoint_once(
+        &self,
+        disk: &dyn Disk,
+        log: LogId,
+        position: Position,
+        progress: &mut checkpoint::Progress<'_>,
+    ) -> Result<()> {
         self.settle()?;
         let past = self.past_states(position)?;
         let states: Vec<State<'_>> = past

@@ -8,15 +8,18 @@
 //! - RCS-1: a record found by digest has that digest; it is hashed before it is handed out.
 //! - RCS-2: of a digest that was erased and written again, the record counts that is there.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::bytes::Bytes;
-use crate::digest::{CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashSuite, ObjectDigest, TextDigest};
+use crate::digest::{
+    CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashSuite, KeyPath, ObjectDigest, TextDigest,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{Locator, LogReader, Record, RecordKind};
 use crate::object::Object;
-use crate::threads::RwLock;
+use crate::threads::{Mutex, RwLock};
 
 use super::base::Base;
 use super::checkpoint::DigestRow;
@@ -37,7 +40,15 @@ pub(crate) struct Records {
     lost: AtomicU64,
     /// What a checkpoint knows.
     base: Option<Arc<Base>>,
+    /// Where the entries of maps are that a rewritten log states, by the place of the first record.
+    stated: Mutex<HashMap<Locator, Arc<StatedParts>>>,
 }
+
+/// The records of one map: the first key of each, and where it is.
+type StatedParts = Vec<(KeyPath, Locator)>;
+
+/// Maps of which [`StatedParts`] are kept at once.
+const STATED_KEPT: usize = 1_024;
 
 /// A record that was found by digest.
 struct Found {
@@ -55,6 +66,7 @@ impl Records {
             erased: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             base,
+            stated: Mutex::default(),
         }
     }
 
@@ -286,28 +298,49 @@ impl Records {
         Ok(self.reader.read(Locator::from_u64(place))?.batch)
     }
 
-    /// What a rewritten log says of `key` at a commit: its records of the map are read one after the other.
+    /// What a rewritten log says of `key` at a commit.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
-    pub(crate) fn stated(
-        &self,
-        commit: &CommitEntry,
-        key: &crate::digest::KeyPath,
-    ) -> Result<Option<StatedEntry>> {
-        let mut next = commit.stated;
-        while let Some(place) = next {
-            let record = self.reader.read(place)?;
-            if !matches!(record.kind, RecordKind::Base | RecordKind::Delta) {
-                break;
-            }
+    pub(crate) fn stated(&self, commit: &CommitEntry, key: &KeyPath) -> Result<Option<StatedEntry>> {
+        let Some(first) = commit.stated else {
+            return Ok(None);
+        };
+        let parts = self.stated_parts(first)?;
+        let behind = parts.partition_point(|(first, _)| first <= key);
+        // The keys that lead here were not checked: both records are read, so that none that is wrong hides an entry.
+        for (_, place) in parts.iter().take(behind + 1).skip(behind.saturating_sub(1)) {
+            let record = self.reader.read(*place)?;
             let found = Stated::find(&record.body, key).map_err(|error| unreadable(&record, &error))?;
             if found.is_some() {
                 return Ok(found);
             }
-            next = Some(record.next());
         }
         Ok(None)
+    }
+
+    /// The records of a map of which this is the first, each with its first key.
+    fn stated_parts(&self, first: Locator) -> Result<Arc<StatedParts>> {
+        if let Some(known) = self.stated.lock().get(&first) {
+            return Ok(Arc::clone(known));
+        }
+        let (mut parts, mut next) = (StatedParts::new(), first);
+        loop {
+            let peeked = self.reader.peek(next, DIGEST_LEN)?;
+            if !matches!(peeked.kind, Some(RecordKind::Base | RecordKind::Delta)) {
+                break;
+            }
+            let key = Stated::first_key(&peeked.start).map_err(|error| Error::corrupt(error.to_string()))?;
+            parts.extend(key.map(|key| (key, next)));
+            next = peeked.next;
+        }
+        let parts = Arc::new(parts);
+        let mut stated = self.stated.lock();
+        if stated.len() >= STATED_KEPT {
+            stated.clear();
+        }
+        stated.insert(first, Arc::clone(&parts));
+        Ok(parts)
     }
 
     /// The digests of a gap, as they stand in its record at `place`.

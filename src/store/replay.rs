@@ -116,6 +116,7 @@ pub(super) fn apply(
             batch: batch.number,
             place: record.place,
             stated: contents.stated.as_ref().map(|stated| stated.place),
+            takes_state: next.is_kept_one,
             counts: OnceLock::new(),
             trie: OnceLock::from(next.trie),
         }));

@@ -8,12 +8,17 @@
 
 use crate::codec::{self, DecodeError, Reader};
 use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, ObjectDigest};
-use crate::log::{Locator, Record, RecordKind};
+use crate::log::{BatchBuilder, Locator, Record, RecordKind};
 
 use super::commits::Gap;
 
 /// Bytes of one entry of a base or delta record.
 pub(crate) const STATED_BYTES: usize = 80;
+/// Bytes of entries in one record at most: all of it is checked when one entry is read.
+const PART_BYTES: usize = 204 * STATED_BYTES;
+
+/// Why a record of a map cannot be read.
+const CUT_OFF: &str = "a record of a map is cut off";
 
 /// What stands where a record was that was erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,11 +131,31 @@ impl Stated {
         Ok(())
     }
 
+    /// Puts encoded entries, by rising key path, into records of a batch.
+    pub(super) fn put(builder: &mut BatchBuilder, kind: RecordKind, entries: &[u8]) {
+        for part in entries.chunks(PART_BYTES) {
+            builder.add(kind, 0, part);
+        }
+        if entries.is_empty() {
+            // Said even so: without it the state would be looked for by its root.
+            builder.add(kind, 0, &[]);
+        }
+    }
+
+    /// The first key of a record of which this is the start; `None` if it has no entry.
+    pub(super) fn first_key(start: &[u8]) -> Result<Option<KeyPath>, DecodeError> {
+        match start.first_chunk::<DIGEST_LEN>() {
+            Some(key) => Ok(Some(KeyPath::from_bytes(*key))),
+            None if start.is_empty() => Ok(None),
+            None => Err(DecodeError::Invalid(CUT_OFF)),
+        }
+    }
+
     /// The entry of `key` in one record.
     pub(super) fn find(body: &[u8], key: &KeyPath) -> Result<Option<StatedEntry>, DecodeError> {
         let (entries, rest) = body.as_chunks::<STATED_BYTES>();
         if !rest.is_empty() {
-            return Err(DecodeError::Invalid("a record of a map is cut off"));
+            return Err(DecodeError::Invalid(CUT_OFF));
         }
         let at = entries.partition_point(|entry| entry[..DIGEST_LEN] < key.as_bytes()[..]);
         let found = entries

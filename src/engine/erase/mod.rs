@@ -17,7 +17,7 @@ pub(crate) const LOST: &str = "lost";
 
 use crate::digest::{CommitDigest, DIGEST_LEN, ObjectDigest};
 use crate::error::{Error, Result};
-use crate::log::{BatchBuilder, HeadMark, RecordKind};
+use crate::log::{BatchBuilder, CompactionLock, HeadMark, RecordKind};
 use crate::object::Id;
 use crate::store::{self, Erasure, Live, Plan, Store, erased_error};
 use crate::trie::{Shape, Trie};
@@ -125,8 +125,8 @@ impl Memory {
         let inner = &self.inner;
         inner.check_writable()?;
         writer.check()?;
+        let alone = CompactionLock::take(&*inner.disk, inner.options.wait)?;
         let mut writing = inner.writing.lock();
-        let alone = writing.log.compaction_lock(inner.options.wait)?;
         inner.begin(&mut writing)?;
         let outcome = inner
             .survey(&inner.cut(&writing), erasing)
@@ -190,7 +190,7 @@ impl Inner {
         writing: &mut Writing,
         gone: Gone,
         writer: &Writer,
-        alone: crate::log::CompactionLock,
+        alone: CompactionLock,
     ) -> Result<ErasedReport> {
         let store = self.store();
         let head = store.head()?;
@@ -212,11 +212,7 @@ impl Inner {
         rewrite.push(batch, mark.commit)?;
         let rewritten = rewrite.finish()?;
         // INVARIANT ERA-1: the commit comes with the log that does without what it erased.
-        writing.publish(rewritten)?;
-        store::remove_checkpoints(&*self.disk)?;
-        self.load(writing)?;
-        self.begin(writing)?;
-        self.cover_if_due(writing, true);
+        self.publish(writing, rewritten)?;
         Ok(gone.into_report(Some(self.committed(mark)?)))
     }
 

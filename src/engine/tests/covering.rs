@@ -275,3 +275,38 @@ fn cov_2_a_writer_of_many_commits_rests_on_its_checkpoints() -> Result<()> {
     assert!(first.upgrade().is_none());
     Ok(())
 }
+
+#[test]
+fn a_damaged_block_of_a_checkpoint_hides_no_children_and_no_later_checkpoint() -> Result<()> {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true)?;
+    let mut draft = memory.draft(Writer::new());
+    for number in 0..400 {
+        let mut object = note(&format!("n/{number}"), "");
+        object.parent = (number > 0).then(|| id(&format!("n/{}", number / 8)));
+        draft.put(object)?;
+    }
+    memory.commit(draft, "put")?;
+    cover(&memory);
+    let expected = tree(&memory);
+    let names = checkpoints(&disk);
+    let whole = disk.files()[&names[0]].clone();
+    for at in (100..whole.len()).step_by(4_096) {
+        let copy = disk.copy();
+        copy.overwrite(&names[0], |content| content[at] ^= 0x40);
+        let reader = on_disk(&copy, options(1).read_only(true), false)?;
+        same(&tree(&reader), &expected, &format!("byte {at}"));
+        let writer = on_disk(&copy, options(HOUR), false)?;
+        writer.remove(&id("n/399"), false, Writer::new())?;
+        cover(&writer);
+        let reader = on_disk(&copy, options(1).read_only(true), false)?;
+        assert_eq!(tree(&reader).len(), expected.len() - 1, "byte {at}");
+        let files = checkpoints(&copy);
+        assert!(files.iter().any(|name| *name > names[0]), "byte {at}: {files:?}");
+        assert!(
+            files.iter().all(|name| !name.contains(".tmp")),
+            "byte {at}: {files:?}"
+        );
+    }
+    Ok(())
+}

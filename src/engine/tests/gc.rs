@@ -39,7 +39,7 @@ pub(super) fn on_disk(disk: &SimDisk, options: Options, create: bool) -> Result<
 }
 
 /// What is told of an object: its digest, the start of its content, when it was created and updated.
-type Told = BTreeMap<String, (String, Option<String>, Option<(Time, Time)>)>;
+pub(super) type Told = BTreeMap<String, (String, Option<String>, Option<(Time, Time)>)>;
 
 /// Every object of a state with what is told of it.
 pub(super) fn told(view: &View) -> Told {
@@ -228,7 +228,7 @@ fn gc_1_what_was_committed_meanwhile_keeps_what_it_needs() -> Result<()> {
         }
         Ok(kept)
     };
-    memory.inner.rewrite(&choose, false)?;
+    memory.inner.rewrite(&choose, false, std::time::Duration::ZERO)?;
     assert_eq!(memory.view().root(), old.root());
     assert_eq!(told(&memory.view()).len(), 1);
     assert_eq!(told(&reader.refresh()?), told(&memory.view()));
@@ -280,6 +280,11 @@ fn garbage_is_collected_without_being_asked_once_half_of_the_log_would_go() -> R
             put(&memory, "o/1", &long);
         }
         let snapshot = memory.snapshot(Some("newest"), &Writer::new())?;
+        assert_eq!(
+            memory.commits().count(),
+            1_401,
+            "no commit waits for a collection"
+        );
         assert_eq!(memory.warnings(), Vec::<String>::new());
         memory.close()?;
         let memory = on_disk(&disk, options_of_reader(), false)?;
@@ -332,7 +337,27 @@ fn one_process_with_a_wrong_clock_does_not_make_a_young_history_old() -> Result<
     Ok(())
 }
 
-fn options_of_reader() -> Options {
+#[test]
+fn a_log_that_was_just_collected_is_not_looked_at_again() -> Result<()> {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR).segment_bytes_max(4 << 20), true)?;
+    for number in 0..40 {
+        put(
+            &memory,
+            &format!("o/{number}"),
+            &format!("{number} ").repeat(100_000),
+        );
+    }
+    memory.inner.writing.lock().collect = false;
+    memory.gc(&tight(), None)?;
+    assert!(!memory.inner.writing.lock().collect, "by the one who collected");
+    let other = on_disk(&disk, options(HOUR), false)?;
+    super::covering::cover(&other);
+    assert!(!other.inner.writing.lock().collect, "by another one");
+    Ok(())
+}
+
+pub(super) fn options_of_reader() -> Options {
     options(1).read_only(true)
 }
 

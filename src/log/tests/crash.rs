@@ -67,7 +67,7 @@ fn rewrite(
     ledger: &mut Ledger,
     meanwhile: impl FnOnce(&mut Ledger) -> Result<()>,
 ) -> Result<()> {
-    let alone = log.compaction_lock(NO_WAIT)?;
+    let alone = CompactionLock::take(&*log.disk, NO_WAIT)?;
     let lock = log.lock(NO_WAIT)?;
     prepare(log, &lock)?;
     let mut rewrite = log.begin_rewrite(&lock, alone)?;

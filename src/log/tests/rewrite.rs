@@ -38,7 +38,7 @@ fn at_end(log: &mut Log) -> Result<WriteLock> {
 }
 
 fn begin(log: &mut Log) -> Result<Rewrite> {
-    let alone = log.compaction_lock(Duration::from_secs(20))?;
+    let alone = CompactionLock::take(&*log.disk, Duration::from_secs(20))?;
     let lock = at_end(log)?;
     log.begin_rewrite(&lock, alone)
 }
@@ -215,18 +215,13 @@ fn positions_of_a_rewritten_log_lead_over_the_numbers_that_were_left_out() {
 #[test]
 fn wrong_use_is_refused_and_changes_nothing() {
     let (disk, mut log) = store();
-    let alone = log.compaction_lock(NO_WAIT).unwrap();
-    let busy = log.compaction_lock(NO_WAIT).err().unwrap();
+    let alone = CompactionLock::take(&*log.disk, NO_WAIT).unwrap();
+    let busy = CompactionLock::take(&*log.disk, NO_WAIT).err().unwrap();
     assert_eq!(busy.kind(), ErrorKind::Busy, "RWR-1");
     assert!(busy.message().contains("another rewrite"), "{busy}");
     let lock = log.lock(NO_WAIT).unwrap();
     assert!(log.begin_rewrite(&lock, alone).is_err(), "before prepare");
     drop(lock);
-    let reader = Log::open(shared(&disk), Mode::ReadOnly, SMALL).unwrap();
-    assert_eq!(
-        reader.compaction_lock(NO_WAIT).err().unwrap().kind(),
-        ErrorKind::Denied
-    );
 
     let one = |number: usize| (batch("new"), mark(number as u64).commit);
     let fails = |log: &mut Log, heads: &[usize], what: &str| {
@@ -382,7 +377,7 @@ fn a_group_that_waits_for_its_sync_is_durable_before_a_rewrite_begins_or_is_publ
     disk.relax();
     let lost = |disk: &SimDisk| texts(&disk.crash_image(CrashImage::Nothing));
     let later = |number: usize| vec![(batch(&format!("batch {number}")), mark(number as u64))];
-    let alone = log.compaction_lock(NO_WAIT).unwrap();
+    let alone = CompactionLock::take(&*log.disk, NO_WAIT).unwrap();
     let lock = at_end(&mut log).unwrap();
     log.append(&lock, later(BATCHES + 1), Durability::Later).unwrap();
     let mut rewrite = log.begin_rewrite(&lock, alone).unwrap();
@@ -419,7 +414,7 @@ fn a_lock_file_that_was_replaced_ends_a_rewrite() {
         assert_eq!(texts, expected(BATCHES));
         drop(lock);
         let mut log = Log::open(Arc::clone(&disk), Mode::ReadWrite, SMALL).unwrap();
-        let alone = log.compaction_lock(NO_WAIT).unwrap();
+        let alone = CompactionLock::take(&*log.disk, NO_WAIT).unwrap();
         let lock = at_end(&mut log).unwrap();
         replace();
         let refused = log.begin_rewrite(&lock, alone).err().unwrap();

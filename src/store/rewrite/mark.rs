@@ -3,10 +3,9 @@
 //! # Layer
 //! L4.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use crate::bytes::Bytes;
 use crate::digest::ObjectDigest;
 use crate::error::Result;
 use crate::log::{Locator, RecordKind};
@@ -15,14 +14,22 @@ use crate::store::Store;
 use crate::store::commits::CommitEntry;
 use crate::trie::Trie;
 
-/// Needed by references or drafts, and by no commit.
+/// Needed by a reference or a draft, so it waits for no commit.
 pub(super) const NO_COMMIT: u32 = u32::MAX;
+
+/// Who needs a record.
+#[derive(Clone, Copy)]
+struct Need {
+    /// The first of the kept commits that does, counted from 0, or [`NO_COMMIT`].
+    first: u32,
+    /// Whether the versions that it was derived from are marked, too: those of a source are not.
+    with_sources: bool,
+}
 
 /// The places of the records that are needed.
 #[derive(Default)]
 pub(crate) struct Live {
-    /// Each with the first of the kept commits that needs it, counted from 0.
-    places: HashMap<u64, u32>,
+    places: HashMap<u64, Need>,
     versions: u64,
     /// Whether what nobody needs stays as well.
     everything: bool,
@@ -39,7 +46,7 @@ impl Live {
 
     /// The first kept commit that needs the record at `place`, counted from 0, or [`NO_COMMIT`]; `None` if nobody does.
     pub(super) fn first_need(&self, place: Locator) -> Option<u32> {
-        let need = self.places.get(&place.to_u64()).copied();
+        let need = self.places.get(&place.to_u64()).map(|need| need.first);
         need.or_else(|| self.everything.then_some(NO_COMMIT))
     }
 
@@ -84,6 +91,30 @@ impl Store {
         Ok(true)
     }
 
+    /// Whether each commit behind the first `count` that takes the state of an older one finds one with its root among those
+    /// that are `kept` of these, or behind them.
+    ///
+    /// # Errors
+    /// As [`Self::mark`].
+    pub(crate) fn finds_states(&self, kept: &[usize], count: usize) -> Result<bool> {
+        let behind = (count..self.kept()).map(|index| self.commit_at(index));
+        let behind: Vec<_> = behind.filter_map(Result::transpose).collect::<Result<_>>()?;
+        if !behind.iter().any(|entry| entry.takes_state) {
+            return Ok(true);
+        }
+        let kept = kept.iter().map(|&index| self.commit_at(index));
+        let mut roots = HashSet::new();
+        for entry in kept.filter_map(Result::transpose) {
+            roots.insert(entry?.commit.root);
+        }
+        let finds = |entry: &Arc<CommitEntry>| {
+            let found = roots.contains(&entry.commit.root);
+            roots.insert(entry.commit.root);
+            found || !entry.takes_state
+        };
+        Ok(behind.iter().all(finds))
+    }
+
     fn mark_states(
         &self,
         live: &mut Live,
@@ -118,7 +149,7 @@ impl Store {
             if let Some(text) = reference.reason
                 && let Some(place) = self.records.find_text_place(text)?
             {
-                self.mark_place(live, place, NO_COMMIT)?;
+                mark_place(live, place, NO_COMMIT);
             }
             for digest in reference.changes.iter().filter_map(|change| change.digest) {
                 self.mark_version(live, digest)?;
@@ -130,7 +161,7 @@ impl Store {
     fn mark_commit(&self, live: &mut Live, entry: &CommitEntry, need: u32) -> Result<()> {
         for text in [entry.commit.reason, entry.commit.source].into_iter().flatten() {
             if let Some(place) = self.records.find_text_place(text)? {
-                self.mark_place(live, place, need)?;
+                mark_place(live, place, need);
             }
         }
         Ok(())
@@ -143,20 +174,30 @@ impl Store {
         }
     }
 
-    /// Marks the record of an object, its content, and the versions that it says it was derived from (`sources`).
-    fn mark_object(&self, live: &mut Live, place: Locator, need: u32, sources: bool) -> Result<()> {
-        let Some(bytes) = self.mark_place(live, place, need)? else {
+    /// Marks the record of an object, its content, and the versions that it says it was derived from (`with_sources`).
+    fn mark_object(&self, live: &mut Live, place: Locator, need: u32, with_sources: bool) -> Result<()> {
+        let known = live.places.get(&place.to_u64()).copied();
+        // A source may be met again as what is live itself: then its own sources are still to be marked.
+        if known.is_some_and(|known| known.with_sources || !with_sources) {
             return Ok(());
-        };
-        live.versions += 1;
-        // Only its fields are read, so the digest does not matter.
-        let object = Object::from_verified(bytes, ObjectDigest::from_bytes([0; 32]));
-        if let Some((content, _)) = object.content_digest()
-            && let Some(place) = self.records.find_content_place(content)?
-        {
-            self.mark_place(live, place, need)?;
         }
-        if sources {
+        let first = known.map_or(need, |known| known.first);
+        live.places.insert(place.to_u64(), Need { first, with_sources });
+        let record = self.records.record(place)?;
+        if record.kind == RecordKind::Erased {
+            return Ok(());
+        }
+        // Only its fields are read, so the digest does not matter.
+        let object = Object::from_verified(record.body, ObjectDigest::from_bytes([0; 32]));
+        if known.is_none() {
+            live.versions += 1;
+            if let Some((content, _)) = object.content_digest()
+                && let Some(place) = self.records.find_content_place(content)?
+            {
+                mark_place(live, place, need);
+            }
+        }
+        if with_sources {
             for source in object.derived_from() {
                 if let Some(place) = self.records.find_place(source)? {
                     self.mark_object(live, place, need, false)?;
@@ -165,14 +206,16 @@ impl Store {
         }
         Ok(())
     }
+}
 
-    /// Marks one record; its body if it is an object, a content or a text that was not marked before.
-    fn mark_place(&self, live: &mut Live, place: Locator, need: u32) -> Result<Option<Bytes>> {
-        match live.places.entry(place.to_u64()) {
-            Entry::Occupied(_) => return Ok(None),
-            Entry::Vacant(entry) => entry.insert(need),
-        };
-        let record = self.records.record(place)?;
-        Ok((record.kind != RecordKind::Erased).then_some(record.body))
+/// Marks one record that names no other.
+fn mark_place(live: &mut Live, place: Locator, first: u32) {
+    let need = live.places.entry(place.to_u64()).or_insert(Need {
+        first,
+        with_sources: false,
+    });
+    // A content comes out no later than a draft's object that names it, which waits for no commit.
+    if first == NO_COMMIT {
+        need.first = NO_COMMIT;
     }
 }

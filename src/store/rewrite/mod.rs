@@ -31,7 +31,7 @@ use crate::trie::Entry;
 use super::Store;
 use super::commits::CommitEntry;
 use super::records::unreadable;
-use super::rewritten::{STATED_BYTES, StatedEntry, encode_gap, gap_digests};
+use super::rewritten::{Stated, StatedEntry, encode_gap, gap_digests};
 
 pub(crate) use erasure::Erasure;
 pub(crate) use mark::Live;
@@ -274,10 +274,11 @@ impl Rewriter<'_> {
     /// Puts a record into its batch, or keeps it for the commit that needs it first.
     fn sort_content(&mut self, record: Record, fate: Fate, builder: &mut BatchBuilder) {
         let need = self.plan.live.first_need(record.locator).unwrap_or(NO_COMMIT);
-        let later = need != NO_COMMIT && need as usize > self.next_kept;
+        let waits_for = (need != NO_COMMIT).then_some(need as usize);
         let stays = match fate {
-            Fate::AsItWas | Fate::StatedAnew => !later,
-            Fate::WithoutCommit => need == NO_COMMIT,
+            Fate::AsItWas | Fate::StatedAnew => waits_for.is_none_or(|kept| kept <= self.next_kept),
+            // The commit that needs it may be out already.
+            Fate::WithoutCommit => waits_for.is_none_or(|kept| kept < self.next_kept),
             Fate::Thinned => false,
         };
         if stays {
@@ -288,7 +289,7 @@ impl Rewriter<'_> {
             };
             builder.add(record.kind, flags, &record.body);
         } else {
-            let with = if later { need as usize } else { self.next_kept };
+            let with = waits_for.map_or(self.next_kept, |kept| kept.max(self.next_kept));
             self.moved.entry(with).or_default().push(record);
         }
     }
@@ -345,13 +346,7 @@ impl Rewriter<'_> {
                 RecordKind::Delta
             }
         };
-        for part in bytes.chunks(BODY_BYTES_MAX / STATED_BYTES * STATED_BYTES) {
-            builder.add(kind, 0, part);
-        }
-        if bytes.is_empty() {
-            // Said even so: without it the state would be looked for by its root.
-            builder.add(kind, 0, &[]);
-        }
+        Stated::put(builder, kind, &bytes);
         Ok(())
     }
 

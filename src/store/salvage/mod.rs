@@ -28,7 +28,7 @@ use crate::trie::{Entry, NoSource, Trie};
 
 use super::References;
 use super::checkpoint::{self, Checkpoint};
-use super::rewritten::{STATED_BYTES, StatedEntry, encode_gap};
+use super::rewritten::{Stated, StatedEntry, encode_gap};
 use index::{Changes, Index};
 use output::Output;
 pub(crate) use output::Sink;
@@ -375,13 +375,7 @@ impl Salvager<'_> {
                 RecordKind::Delta
             }
         };
-        for part in bytes.chunks(BODY_BYTES_MAX / STATED_BYTES * STATED_BYTES) {
-            batch.add(kind, 0, part);
-        }
-        if bytes.is_empty() {
-            // Said even so: without it the state would be looked for by its root.
-            batch.add(kind, 0, &[]);
-        }
+        Stated::put(batch, kind, &bytes);
         Ok(())
     }
 
