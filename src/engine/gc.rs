@@ -112,8 +112,11 @@ impl Inner {
         let Some(retention) = self.options.automatic_gc.filter(|_| due) else {
             return;
         };
-        if let Err(error) = self.collect(&retention) {
-            self.warn(format!("garbage could not be collected: {error}"));
+        match self.collect(&retention) {
+            Err(error) if error.kind() != ErrorKind::Busy => {
+                self.warn(format!("garbage could not be collected: {error}"));
+            }
+            _ => {}
         }
     }
 
