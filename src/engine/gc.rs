@@ -71,6 +71,25 @@ impl Memory {
         inner.rewrite(&choose, false, inner.options.wait)
     }
 
+    /// As [`Self::gc`], with what somebody else does in between done once the choice is made.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn gc_beside(
+        &self,
+        retention: &Retention,
+        beside: &dyn Fn() -> Result<()>,
+    ) -> Result<GcReport> {
+        let inner = &self.inner;
+        let done = std::cell::Cell::new(false);
+        let choose = |store: &Store, count: usize| {
+            let kept = retention.choose(store, count, inner.retention_time(store, None)?)?;
+            if !done.replace(true) {
+                beside()?;
+            }
+            Ok(kept)
+        };
+        inner.rewrite(&choose, false, inner.options.wait)
+    }
+
     /// What [`Self::gc`] would do. Changes nothing.
     ///
     /// # Errors

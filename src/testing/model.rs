@@ -29,6 +29,15 @@ pub enum Outcome {
     Referenced,
 }
 
+/// What a commit does; the others are named by their number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verb {
+    Change,
+    Rollback(usize),
+    Undo(usize),
+    Redo(usize),
+}
+
 /// A commit of the model.
 #[derive(Clone, Debug)]
 pub struct ModelCommit {
@@ -36,6 +45,7 @@ pub struct ModelCommit {
     pub state: ModelState,
     /// Whose it is.
     pub lane: String,
+    verb: Verb,
 }
 
 /// What a lane may undo and redo.
@@ -55,6 +65,8 @@ pub struct Model {
     /// Automatic snapshots of a lane, newest first.
     pub rings: BTreeMap<String, Vec<usize>>,
     lanes: BTreeMap<String, ModelLane>,
+    /// Commits that history has only the digests of.
+    thinned: BTreeSet<usize>,
 }
 
 impl Default for Model {
@@ -62,12 +74,14 @@ impl Default for Model {
         let first = ModelCommit {
             state: ModelState::new(),
             lane: "default".to_owned(),
+            verb: Verb::Change,
         };
         Self {
             commits: vec![first],
             named: BTreeMap::new(),
             rings: BTreeMap::new(),
             lanes: BTreeMap::new(),
+            thinned: BTreeSet::new(),
         }
     }
 }
@@ -102,12 +116,17 @@ impl Model {
 
     /// Commits a state that comes from putting and removing.
     pub fn commit(&mut self, lane: &str, state: ModelState) -> Outcome {
+        self.commit_as(lane, state, Verb::Change)
+    }
+
+    fn commit_as(&mut self, lane: &str, state: ModelState, verb: Verb) -> Outcome {
         if state == *self.head() {
             return Outcome::Unchanged;
         }
         self.commits.push(ModelCommit {
             state,
             lane: lane.to_owned(),
+            verb,
         });
         let seq = self.commits.len() - 1;
         let lane = self.lane(lane);
@@ -215,19 +234,93 @@ impl Model {
         let Some(target) = target else {
             return Outcome::Refused("no_revision");
         };
-        if !all
-            && self.commits[target + 1..]
-                .iter()
-                .any(|commit| commit.lane != lane)
-        {
+        if self.thinned.contains(&target) {
+            return Outcome::Refused("thinned");
+        }
+        let mut since = target + 1..self.commits.len();
+        if !all && since.any(|seq| self.commits[seq].lane != lane || self.thinned.contains(&seq)) {
             return Outcome::Refused("other_lanes");
         }
-        self.commit(lane, self.commits[target].state.clone())
+        self.commit_as(lane, self.commits[target].state.clone(), Verb::Rollback(target))
+    }
+
+    /// Thins all commits but those that are `kept`.
+    pub fn thin(&mut self, kept: &BTreeSet<usize>) {
+        let all = 0..self.commits.len();
+        self.thinned.extend(all.filter(|seq| !kept.contains(seq)));
+    }
+
+    /// Commits that are not thinned.
+    pub fn kept(&self) -> BTreeSet<usize> {
+        let all = 0..self.commits.len();
+        all.filter(|seq| !self.thinned.contains(seq)).collect()
+    }
+
+    /// The commits that stay for their own sake if those of `kept` do: the head, and what they go back to.
+    pub fn targets(&self, kept: &BTreeSet<usize>) -> BTreeSet<usize> {
+        let targets = kept.iter().filter_map(|&seq| match self.commits[seq].verb {
+            Verb::Change => None,
+            Verb::Rollback(target) | Verb::Undo(target) | Verb::Redo(target) => Some(target),
+        });
+        targets.chain([self.commits.len() - 1]).collect()
+    }
+
+    /// What a lane may undo and redo once commits of it were thinned: as if it had made only those that are left.
+    fn recount(&mut self, name: &str) {
+        let mut lane = ModelLane::default();
+        // Of what undid or did again each commit, the newest that no redo took back.
+        let mut undone: BTreeMap<usize, Vec<bool>> = BTreeMap::new();
+        let mine = self.kept();
+        let mine: Vec<_> = mine
+            .into_iter()
+            .filter(|seq| *seq > 0 && self.commits[*seq].lane == name)
+            .collect();
+        for &seq in &mine {
+            match self.commits[seq].verb {
+                Verb::Undo(target) => undone.entry(target).or_default().push(true),
+                Verb::Redo(target) => undone.entry(target).or_default().push(false),
+                Verb::Change | Verb::Rollback(_) => {}
+            }
+        }
+        // An undo counts unless a redo comes next.
+        let counts = |steps: &Vec<bool>| {
+            let next = steps.iter().skip(1).chain([&true]);
+            steps.iter().zip(next).any(|(step, next)| *step && *next)
+        };
+        for &seq in &mine {
+            match self.commits[seq].verb {
+                Verb::Change | Verb::Rollback(_) => {
+                    if !undone.get(&seq).is_some_and(counts) {
+                        lane.undo.push(seq);
+                    }
+                    lane.redo.clear();
+                }
+                Verb::Undo(target) => lane.redo.push(target),
+                Verb::Redo(target) => {
+                    if let Some(last) = lane.redo.iter().rposition(|undone| *undone == target) {
+                        lane.redo.remove(last);
+                    }
+                }
+            }
+        }
+        self.lanes.insert(name.to_owned(), lane);
+    }
+
+    /// The newest commit that a lane may undo, or do again.
+    fn reversible(&mut self, lane: &str, undo: bool) -> Option<usize> {
+        if !self.thinned.is_empty() {
+            self.recount(lane);
+        }
+        let lane = self.lane(lane);
+        let found = if undo { lane.undo.last() } else { lane.redo.last() };
+        let found = found.copied()?;
+        // What it changed is known only with the one before it.
+        (!self.thinned.contains(&(found - 1))).then_some(found)
     }
 
     /// Reverses the lane's newest commit that is not undone.
     pub fn undo(&mut self, lane: &str) -> Outcome {
-        let Some(&seq) = self.lane(lane).undo.last() else {
+        let Some(seq) = self.reversible(lane, true) else {
             return Outcome::Refused("nothing_to_undo");
         };
         self.reverse(lane, seq, seq, seq - 1, true)
@@ -235,7 +328,7 @@ impl Model {
 
     /// Does again what the lane's newest undo reversed.
     pub fn redo(&mut self, lane: &str) -> Outcome {
-        let Some(&seq) = self.lane(lane).redo.last() else {
+        let Some(seq) = self.reversible(lane, false) else {
             return Outcome::Refused("nothing_to_redo");
         };
         self.reverse(lane, seq, seq - 1, seq, false)
@@ -263,6 +356,11 @@ impl Model {
         self.commits.push(ModelCommit {
             state,
             lane: lane.to_owned(),
+            verb: if undo {
+                Verb::Undo(target)
+            } else {
+                Verb::Redo(target)
+            },
         });
         let lane = self.lane(lane);
         if undo {

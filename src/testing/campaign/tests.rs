@@ -30,7 +30,7 @@ fn seeds(usual: std::ops::Range<u64>) -> std::ops::Range<u64> {
 
 #[test]
 fn an_acknowledged_commit_survives_a_crash_at_every_call() {
-    let sum = run(Kind::Crash, seeds(1..3), Settings::QUICK);
+    let sum = run(Kind::Crash, seeds(1..4), Settings::QUICK);
     assert!(
         sum.images > 10_000 && sum.distinct > 2_000 && sum.doubles > 500 && sum.recoveries > 200,
         "{sum}"
@@ -39,6 +39,6 @@ fn an_acknowledged_commit_survives_a_crash_at_every_call() {
 
 #[test]
 fn a_fault_at_any_call_loses_and_invents_nothing() {
-    let sum = run(Kind::Fault, seeds(1..3), Settings::QUICK);
+    let sum = run(Kind::Fault, seeds(1..4), Settings::QUICK);
     assert!(sum.faults > 300, "{sum}");
 }

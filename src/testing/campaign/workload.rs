@@ -6,6 +6,7 @@
 //! # Layer
 //! For tests; uses the engine.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -14,7 +15,7 @@ use std::time::Duration;
 use crate::disk::Disk;
 use crate::engine::{Clock, Erasing, Memory, Options, Retention, Revision, VerifyDepth, Writer};
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Id, Kind, NewObject, Time};
+use crate::object::{Id, Kind, NewObject, Object, Time};
 use crate::testing::model::{Model, ModelObject, Outcome};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
@@ -29,8 +30,13 @@ const BETWEEN: i64 = 1_000_000;
 /// Something that is done to a store.
 #[derive(Clone, Debug)]
 pub(super) enum Operation {
-    /// Puts one object.
-    Put { lane: usize, id: usize, length: usize },
+    /// Puts one object, derived from the version of another one if that is there.
+    Put {
+        lane: usize,
+        id: usize,
+        length: usize,
+        from: Option<usize>,
+    },
     /// Removes one object.
     Remove { lane: usize, id: usize },
     /// Several changes in one commit: contents by id, or removals.
@@ -66,6 +72,11 @@ pub(super) enum Operation {
     DeleteDraft { name: usize },
     /// Writes the log anew; with a number, only the newest so many commits and those that have names are kept.
     Gc { newest: Option<u64> },
+    /// The same, and the other handle does something between the choice of what is kept and the publication.
+    GcBeside {
+        newest: Option<u64>,
+        beside: Box<Operation>,
+    },
     /// Erases every version of an object, if it is there.
     Erase { lane: usize, id: usize },
     /// Drops the handle and opens the store again.
@@ -81,30 +92,60 @@ pub(super) enum Operation {
 /// The operations of a seed.
 pub(super) fn operations(seed: u64, count: usize) -> Vec<Operation> {
     let random = &mut SplitMix64::new(seed);
-    let of_seed = |operation| match operation {
-        // The model knows no thinning: a seed that thins does nothing that goes by the past.
-        Operation::Rollback { lane, back, .. } if thins(seed) => Operation::Put {
+    (0..count).map(|_| of_seed(seed, operation(random))).collect()
+}
+
+/// The operation, or what the workload of a seed has in its place.
+fn of_seed(seed: u64, operation: Operation) -> Operation {
+    match operation {
+        // The model does not know what going back makes of what was erased.
+        Operation::Rollback { lane, back, .. } if erases(seed) => Operation::Put {
             lane,
             id: back,
             length: 100,
+            from: None,
         },
-        Operation::Undo { .. } | Operation::Redo { .. } if thins(seed) => Operation::OtherHandle,
-        // Nor does it know what an undo makes of what was erased.
-        Operation::Erase { lane, id } if !thins(seed) => Operation::Remove { lane, id },
-        Operation::Put { lane, id, length } if checkpoints(seed) && length < 500 => Operation::Put {
+        Operation::Undo { .. } | Operation::Redo { .. } if erases(seed) => Operation::OtherHandle,
+        Operation::Erase { lane, id } if !erases(seed) => Operation::Remove { lane, id },
+        Operation::Put {
+            lane,
+            id,
+            length,
+            from,
+        } if checkpoints(seed) && length < 500 => Operation::Put {
             lane,
             id,
             length: 12 * length,
+            from,
         },
         Operation::Gc { .. } if !thins(seed) => Operation::Gc { newest: None },
+        Operation::GcBeside { newest, beside } => {
+            let beside = match of_seed(seed, *beside) {
+                Operation::OtherHandle => Operation::Put {
+                    lane: 0,
+                    id: 0,
+                    length: 100,
+                    from: Some(1),
+                },
+                other => other,
+            };
+            Operation::GcBeside {
+                newest: newest.filter(|_| thins(seed)),
+                beside: Box::new(beside),
+            }
+        }
         other => other,
-    };
-    (0..count).map(|_| of_seed(operation(random))).collect()
+    }
 }
 
-/// Whether history is thinned, and objects are erased, in the workload of a seed.
+/// Whether history is thinned in the workload of a seed.
 pub(super) fn thins(seed: u64) -> bool {
     seed % 2 == 1
+}
+
+/// Whether objects are erased in it.
+fn erases(seed: u64) -> bool {
+    seed % 6 == 3
 }
 
 /// Whether the workload of a seed writes as much as makes checkpoints worth their while.
@@ -121,6 +162,8 @@ fn operation(random: &mut SplitMix64) -> Operation {
             lane,
             id,
             length: length(random),
+            // Not from itself: done again, it would be derived from what it made.
+            from: random.one_in(3).then(|| (id + 1 + random.below(IDS - 1)) % IDS),
         },
         40..47 => Operation::Remove { lane, id },
         47..56 => {
@@ -160,13 +203,51 @@ fn operation(random: &mut SplitMix64) -> Operation {
         },
         87..89 => Operation::DeleteDraft { name },
         89..92 => Operation::Reopen,
-        92..97 => Operation::OtherHandle,
+        92..95 => Operation::OtherHandle,
+        95..97 => Operation::GcBeside {
+            newest: newest(random),
+            beside: Box::new(beside(random, lane, id)),
+        },
         97..98 => Operation::Gc {
-            newest: (!random.one_in(3)).then(|| 3 + random.next_u64() % 20),
+            newest: newest(random),
         },
         98 if random.one_in(3) => Operation::Verify,
         98 => Operation::Erase { lane, id },
         _ => Operation::Restart,
+    }
+}
+
+fn newest(random: &mut SplitMix64) -> Option<u64> {
+    (!random.one_in(3)).then(|| 3 + random.next_u64() % 20)
+}
+
+/// What may need something that a collection is about to leave out.
+fn beside(random: &mut SplitMix64, lane: usize, id: usize) -> Operation {
+    let name = random.below(NAMES);
+    match random.below(10) {
+        0..3 => Operation::Undo { lane },
+        3..5 => Operation::Redo { lane },
+        5..7 => Operation::Rollback {
+            lane,
+            back: random.below(12),
+            all: true,
+        },
+        7 => Operation::KeepDraft {
+            lane,
+            name,
+            id,
+            length: length(random),
+        },
+        8 => Operation::Snapshot {
+            lane,
+            name: Some(name),
+        },
+        _ => Operation::Put {
+            lane,
+            id,
+            length: length(random),
+            from: Some((id + 1) % IDS),
+        },
     }
 }
 
@@ -230,6 +311,8 @@ pub(super) struct Run {
     clock: Arc<StepClock>,
     handles: [Option<Memory>; 2],
     turn: usize,
+    /// What came of what was done beside a collection, in which step: trying again does not do it again.
+    beside: Option<(usize, Outcome)>,
 }
 
 impl Run {
@@ -239,6 +322,7 @@ impl Run {
             clock: Arc::default(),
             handles: [None, None],
             turn: 0,
+            beside: None,
         }
     }
 
@@ -265,6 +349,7 @@ impl Run {
     /// Lets all handles go, as when their processes end.
     pub(super) fn let_go(&mut self) {
         self.handles = [None, None];
+        self.beside = None;
     }
 
     /// Creates the store: step 0.
@@ -292,6 +377,11 @@ impl Run {
                 memory.refresh()?;
                 return settle(self.erase(&memory, LANES[*lane], &object_id(*id)));
             }
+            Operation::GcBeside { newest, beside } => {
+                let memory = self.memory()?;
+                memory.refresh()?;
+                return self.collect_beside(&memory, step, *newest, beside);
+            }
             _ => {
                 let memory = self.memory()?;
                 memory.refresh()?;
@@ -305,6 +395,34 @@ impl Run {
 }
 
 impl Run {
+    fn collect_beside(
+        &mut self,
+        memory: &Memory,
+        step: usize,
+        newest: Option<u64>,
+        beside: &Operation,
+    ) -> Result<Outcome> {
+        self.turn = 1 - self.turn;
+        let other = self.memory();
+        self.turn = 1 - self.turn;
+        let other = other?;
+        let known = self.beside.take().filter(|(known, _)| *known == step);
+        let done = RefCell::new(known);
+        let collected = memory.gc_beside(&retention(newest), &|| {
+            if done.borrow().is_none() {
+                other.refresh()?;
+                let outcome = settle(change(&other, step, beside))?;
+                *done.borrow_mut() = Some((step, outcome));
+            }
+            Ok(())
+        });
+        self.beside = done.into_inner();
+        collected?;
+        expect_sources(memory)?;
+        let outcome = self.beside.as_ref().map(|(_, outcome)| outcome.clone());
+        outcome.ok_or_else(|| Error::internal("nothing was done beside a collection"))
+    }
+
     /// Erases an object; when that returned, no file holds its content, nor will one after a loss of power.
     fn erase(&self, memory: &Memory, lane: &str, name: &str) -> Result<Outcome> {
         let Some(object) = memory.view().get(&Id::new(name)?)? else {
@@ -325,6 +443,38 @@ impl Run {
         }
         Ok(Outcome::Committed)
     }
+}
+
+fn retention(newest: Option<u64>) -> Retention {
+    let Some(newest) = newest else {
+        return Retention::everything();
+    };
+    Retention {
+        all: Duration::MAX,
+        newest,
+        hourly: Duration::ZERO,
+        daily: Duration::ZERO,
+        weekly: Duration::ZERO,
+    }
+}
+
+/// Collecting garbage keeps what live objects say they were derived from.
+fn expect_sources(memory: &Memory) -> Result<()> {
+    for object in memory.view().objects() {
+        let object = object?;
+        for source in object.derived_from() {
+            let is_erased = || {
+                memory
+                    .check_kept(source)
+                    .is_err_and(|error| error.code() == "erased")
+            };
+            if memory.version(source)?.is_none() && !is_erased() {
+                let id = object.id();
+                return Err(Error::corrupt(format!("a source of {id} is gone: {source}")));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Tells what the engine refuses from what went wrong.
@@ -352,10 +502,19 @@ pub(super) fn note(id: &str, parent: Option<&str>, content: String) -> Result<Ne
 fn change(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome> {
     let writer = |lane: &usize| Writer::new().session(LANES[*lane]);
     let committed = match operation {
-        Operation::Put { lane, id, length } => memory.put(
-            note(&object_id(*id), None, content(step, *id, *length))?,
-            writer(lane),
-        )?,
+        Operation::Put {
+            lane,
+            id,
+            length,
+            from,
+        } => {
+            let mut object = note(&object_id(*id), None, content(step, *id, *length))?;
+            if let Some(from) = from {
+                let source = memory.view().get(&Id::new(&object_id(*from))?)?;
+                object.derived_from = source.iter().map(Object::digest).collect();
+            }
+            memory.put(object, writer(lane))?
+        }
         Operation::Remove { lane, id } => memory.remove(&Id::new(&object_id(*id))?, false, writer(lane))?,
         Operation::Draft { lane, changes } => {
             let mut draft = memory.draft(writer(lane));
@@ -431,17 +590,8 @@ fn refer(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome>
             memory.delete_draft(&format!("drafts/draft-{name}"), &Writer::new())?;
         }
         Operation::Gc { newest } => {
-            let retention = match newest {
-                Some(newest) => Retention {
-                    all: Duration::MAX,
-                    newest: *newest,
-                    hourly: Duration::ZERO,
-                    daily: Duration::ZERO,
-                    weekly: Duration::ZERO,
-                },
-                None => Retention::everything(),
-            };
-            memory.gc(&retention, None)?;
+            memory.gc(&retention(*newest), None)?;
+            expect_sources(memory)?;
             return Ok(Outcome::Unchanged);
         }
         Operation::Verify => {
@@ -460,10 +610,30 @@ fn refer(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome>
 #[derive(Default)]
 pub(super) struct Specified {
     pub(super) model: Model,
-    drafts: BTreeSet<usize>,
+    /// Each with the commit that it was made on.
+    drafts: BTreeMap<usize, usize>,
 }
 
 impl Specified {
+    /// Takes in which commits a collection kept, which must be all that it has to.
+    pub(super) fn thin(&mut self, operation: &Operation, kept: &BTreeSet<usize>) {
+        let (Operation::Gc { newest } | Operation::GcBeside { newest, .. }) = operation else {
+            return;
+        };
+        let before = self.model.kept();
+        let model = &mut self.model;
+        assert!(kept.is_subset(&before), "a thinned commit is there again");
+        let rings = model.rings.values().flatten();
+        let named = model.named.values().chain(rings).chain(self.drafts.values());
+        let newest = newest.map_or(before.len(), |newest| before.len().min(newest as usize));
+        let needed = model.targets(kept).into_iter().chain(named.copied());
+        // One that was committed beside it is not among those that were counted.
+        for seq in needed.chain(before.iter().rev().take(newest.max(1)).copied()) {
+            assert!(kept.contains(&seq), "commit {seq} was thinned");
+        }
+        model.thin(kept);
+    }
+
     pub(super) fn apply(&mut self, step: usize, operation: &Operation) -> Outcome {
         let object = |id: usize, length: usize| ModelObject {
             parent: None,
@@ -471,7 +641,7 @@ impl Specified {
         };
         let model = &mut self.model;
         match operation {
-            Operation::Put { lane, id, length } => {
+            Operation::Put { lane, id, length, .. } => {
                 model.put(LANES[*lane], &object_id(*id), object(*id, *length))
             }
             Operation::Erase { id, .. } if !model.head().contains_key(&object_id(*id)) => Outcome::Unchanged,
@@ -508,10 +678,16 @@ impl Specified {
             }
             Operation::Undo { lane } => model.undo(LANES[*lane]),
             Operation::Redo { lane } => model.redo(LANES[*lane]),
-            Operation::KeepDraft { name, .. } if self.drafts.insert(*name) => Outcome::Referenced,
-            Operation::KeepDraft { .. } => Outcome::Refused("name_taken"),
-            Operation::DeleteDraft { name } if self.drafts.remove(name) => Outcome::Referenced,
+            Operation::KeepDraft { name, .. } if self.drafts.contains_key(name) => {
+                Outcome::Refused("name_taken")
+            }
+            Operation::KeepDraft { name, .. } => {
+                self.drafts.insert(*name, model.commits.len() - 1);
+                Outcome::Referenced
+            }
+            Operation::DeleteDraft { name } if self.drafts.remove(name).is_some() => Outcome::Referenced,
             Operation::DeleteDraft { .. } => Outcome::Refused("not_found"),
+            Operation::GcBeside { beside, .. } => self.apply(step, beside),
             Operation::Gc { .. }
             | Operation::Reopen
             | Operation::OtherHandle
