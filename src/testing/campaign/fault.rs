@@ -180,15 +180,17 @@ fn go_on(
     };
     let list = allowed(expected, acked, submitted);
     let reached = acked + list.position(found.as_ref(), what);
-    // Where only what was done beside a collection is there, history is not what it was thinned to.
-    let is_thinned = acked == submitted
-        || reached < submitted
-        || !matches!(
+    // Of a collection with something done beside it, one may be done and not the other: nothing that follows is as it was.
+    let is_cut = acked < submitted
+        && matches!(
             operation_of(expected, submitted),
             Some(Operation::GcBeside { .. })
         );
-    let around = if is_thinned { AROUND } else { 0 };
-    let last = (submitted + around).min(expected.events.len() - 1);
+    let last = if is_cut {
+        reached
+    } else {
+        (submitted + AROUND).min(expected.events.len() - 1)
+    };
     for event in reached + 1..=last {
         let right = attempt(run, expected, event);
         let right = right.unwrap_or_else(|error| {
