@@ -168,6 +168,15 @@ impl FileDisk {
         &self.path
     }
 
+    /// Whether a path, of which not all folders need be there, leads into this folder.
+    pub fn contains(&self, path: &Path) -> bool {
+        let absolute = std::path::absolute(path);
+        let known = absolute
+            .ok()
+            .and_then(|path| path.ancestors().find_map(|above| above.canonicalize().ok()));
+        known.is_some_and(|known| known.starts_with(&self.path))
+    }
+
     /// The open folder that holds `name`, and its last part.
     fn place<'a>(&self, name: &'a str) -> io::Result<(OwnedFd, &'a str)> {
         check_name(name)?;

@@ -10,8 +10,9 @@
 
 use std::sync::Arc;
 
+use crate::disk::Disk;
 use crate::error::{Error, Result};
-use crate::log::{Log, LogOptions, Mode, REWRITTEN};
+use crate::log::{DurablePlaces, Log, LogOptions, Mode, REWRITTEN};
 use crate::store::{self, LogId, Reread, Store};
 
 use super::memory::Inner;
@@ -29,6 +30,15 @@ const DUE_HEAVY_BYTES: u64 = if cfg!(test) { 16 << 10 } else { DUE_BYTES };
 /// Bytes of log from which on garbage is looked for without being asked.
 const COLLECT_FROM_BYTES: u64 = 8 << 20;
 
+/// Tells a log how far its checkpoints show it to have been durable, also where nothing is opened by them.
+pub(super) fn places_of(log: &Log, disk: &Arc<dyn Disk>) -> Arc<DurablePlaces> {
+    let (known, disk) = (LogId::of(log), Arc::clone(disk));
+    Arc::new(move |epoch| {
+        let epoch = u64::from(epoch);
+        store::checkpoint_positions(&*disk, LogId { epoch, ..known })
+    })
+}
+
 impl Inner {
     /// A store that has the newest checkpoint taken in, with `log` placed behind it; an empty one if there is none.
     pub(super) fn newest_store(&self, log: &mut Log) -> Result<Store> {
@@ -41,11 +51,16 @@ impl Inner {
         let Some(checkpoint) = found else {
             return Ok(Store::new(suite, log.reader()));
         };
-        let reread = self.reread(log);
+        let (reread, position) = (self.reread(log), checkpoint.position());
         let opened = log
-            .start_at(&checkpoint.position())
+            .start_at(&position)
             .and_then(|()| Store::with_checkpoint(suite, log.reader(), checkpoint, reread));
         match opened {
+            // Who recovered the log without knowing of the checkpoint has written again elsewhere what it ends with.
+            Err(error) if error.is_corruption() && log.holds(&position)? => {
+                log.reopen()?;
+                Ok(Store::new(suite, log.reader()))
+            }
             Err(error) if self.options.degraded && error.code() != REWRITTEN => {
                 self.warn(format!("the newest checkpoint and the log do not agree: {error}"));
                 log.reopen()?;

@@ -31,6 +31,7 @@ mod index;
 mod inspect;
 mod kept_draft;
 mod memory;
+mod named;
 mod opening;
 mod options;
 mod policy;

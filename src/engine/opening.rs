@@ -19,6 +19,7 @@ use crate::store::Store;
 use crate::threads::{ArcSwap, Mutex};
 use crate::trie::{NoSource, Shape, Trie};
 
+use super::covering::places_of;
 use super::index::IndexCache;
 use super::memory::{Inner, Memory};
 use super::options::{Durability, Options};
@@ -124,7 +125,7 @@ impl Memory {
             degraded: options.degraded,
             ..LogOptions::default()
         };
-        let log = if create {
+        let mut log = if create {
             let (batch, mark) = first_batch(options.hash, &options)?;
             Log::create(Arc::clone(&disk), options.hash, batch, mark, log_options)?
         } else {
@@ -135,6 +136,7 @@ impl Memory {
             };
             Log::open(Arc::clone(&disk), mode, log_options)?
         };
+        log.ask_places(places_of(&log, &disk));
         let suite = options.suite.unwrap_or_else(|| HashSuite::new(log.format().hash));
         let inner = Inner {
             store: ArcSwap::from_pointee(Store::new(suite, log.reader())),

@@ -5,13 +5,14 @@
 //!
 //! # Invariants
 //! - SLV-1: the damaged store is only read; the new one has its name only once it verifies.
+//! - SLV-2: nothing is removed but what a salvage wrote and did not finish: a folder with the mark of one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::digest::{KeyPath, Root};
-use crate::disk::{Disk, FileDisk};
+use crate::disk::{Access, Disk, FileDisk, LockGuard, lock_within};
 use crate::error::{Error, Result};
 use crate::log::{BatchBuilder, Durability, HeadMark, Log, LogOptions, Severity, Wreck, WriteLock};
 use crate::store::{self, Salvaged};
@@ -22,6 +23,9 @@ use super::verify::{Finding, VerifyDepth, examine};
 
 /// Bytes that are written between two syncs.
 const SYNC_BYTES: u64 = 32 << 20;
+
+/// The file that marks a folder as one that a salvage is writing, and that the salvage holds locked.
+const MARK: &str = "salvage.lock";
 
 /// What salvage saved, and what is lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,8 +77,10 @@ impl Memory {
     /// `salvage`. An id that a lost commit changed may have an earlier version there.
     ///
     /// # Errors
-    /// `InvalidInput` (code `exists`) if there is something at `to`; `NotFound` if there is no store at `from`; `Corrupt` if
-    /// nothing can be had from it; `Io`. Nothing is at `to` then.
+    /// `InvalidInput` (code `exists`) if there is something at `to`, or beside it something other than what an earlier
+    /// salvage left under the name that the new store has until it is finished; `InvalidInput` if `to` is within `from`;
+    /// `Busy` if another salvage is writing there; `NotFound` if there is no store at `from`; `Corrupt` if nothing can be
+    /// had from it; `Io`. Nothing is at `to` then.
     ///
     /// # Durability
     /// After a crash the new store is there whole, or not at all.
@@ -83,21 +89,30 @@ impl Memory {
         to: impl AsRef<Path>,
         options: &Options,
     ) -> Result<SalvageReport> {
-        let (from, to) = (from.as_ref(), to.as_ref());
+        let to = to.as_ref();
         if to.symlink_metadata().is_ok() {
-            let message = format!("there is something at {} already", to.display());
-            return Err(Error::invalid(message).with_code("exists"));
+            return Err(exists(
+                to,
+                "there is something at",
+                "name a folder that is not there yet",
+            ));
         }
-        let wreck = Wreck::open(Arc::new(FileDisk::open(from)?))?;
+        let source = FileDisk::open(from)?;
+        if source.contains(to) {
+            let message = format!("{} is within the store that is to be saved", to.display());
+            return Err(
+                Error::invalid(message).with_hint("name a folder outside of it: nothing is written there")
+            );
+        }
+        let wreck = Wreck::open(Arc::new(source))?;
         let unfinished = unfinished(to)?;
-        // What an earlier salvage left that was cut off.
-        FileDisk::remove_folder(&unfinished)?;
-        let written = FileDisk::create(&unfinished)
-            .and_then(|disk| write(&wreck, &(Arc::new(disk) as Arc<dyn Disk>), options))
-            .and_then(|report| FileDisk::rename_folder(&unfinished, to).map(|()| report));
+        let (disk, mark) = begin(&unfinished)?;
+        let written = write(&wreck, &(Arc::clone(&disk) as Arc<dyn Disk>), options)
+            .and_then(|report| give_name(&disk, &unfinished, to).map(|()| report));
         if written.is_err() {
             drop(FileDisk::remove_folder(&unfinished));
         }
+        drop(mark);
         written
     }
 }
@@ -109,6 +124,44 @@ fn unfinished(to: &Path) -> Result<PathBuf> {
     let mut unfinished = name.to_owned();
     unfinished.push(".salvage");
     Ok(to.with_file_name(unfinished))
+}
+
+fn exists(path: &Path, what: &str, hint: &str) -> Error {
+    Error::invalid(format!("{what} {} already", path.display()))
+        .with_code("exists")
+        .with_hint(hint)
+}
+
+/// Makes the folder for a new store, with the mark in it; removes first what a salvage that was cut off has left there.
+fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
+    let foreign = || {
+        let hint = "no salvage left it: move it away, or name another folder";
+        exists(path, "the new store is written to a folder that is there:", hint)
+    };
+    if let Ok(found) = path.symlink_metadata() {
+        // INVARIANT SLV-2.
+        let disk = found.is_dir().then(|| FileDisk::open(path)).transpose()?;
+        let disk = disk.filter(|disk| disk.open(MARK, Access::Read).is_ok());
+        let disk = disk.ok_or_else(foreign)?;
+        let held = lock_within(&disk, MARK, Duration::ZERO)?;
+        FileDisk::remove_folder(path)?;
+        drop(held);
+    }
+    let disk = FileDisk::create(path)?;
+    let mark = lock_within(&disk, MARK, Duration::ZERO)?;
+    let names = disk.list("");
+    if names.map_err(|error| Error::io(format!("cannot list {}", path.display()), error))? != [MARK] {
+        return Err(foreign());
+    }
+    Ok((Arc::new(disk), mark))
+}
+
+/// Takes the mark off a store that is whole and gives it its name.
+fn give_name(disk: &FileDisk, unfinished: &Path, to: &Path) -> Result<()> {
+    disk.remove(MARK)
+        .and_then(|()| disk.sync_dir(""))
+        .map_err(|error| Error::io(format!("cannot finish {}", unfinished.display()), error))?;
+    FileDisk::rename_folder(unfinished, to)
 }
 
 /// Writes the new store and verifies it.

@@ -10,6 +10,7 @@ mod gc_records;
 mod groups;
 mod latent_defects;
 mod moved;
+mod named;
 mod salvage;
 mod scan;
 mod staging;

@@ -14,12 +14,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::digest::HashSuite;
 use crate::disk::{Access, Disk, FileDisk};
 use crate::error::{Error, Result};
-use crate::log::{self, Batch, CheckItem, Log, LogOptions, Mode, RecordKind, Severity};
-use crate::object::Object;
+use crate::log::{self, Batch, CheckItem, Log, LogOptions, Mode, RecordKind, Severity, segment_name};
 use crate::store::{self, CommitEntry, LogId, Store};
 use crate::threads::beside;
 
 use super::memory::Memory;
+use super::named::Named;
 use super::options::{Options, Progress};
 
 /// How much `verify` reads.
@@ -212,9 +212,10 @@ pub(super) fn examine(
 
 impl VerifyReport {
     /// Takes in what came of rebuilding everything.
-    fn take_contents(&mut self, disk: &dyn Disk, rebuilt: Result<Store>) -> Result<()> {
+    fn take_contents(&mut self, disk: &dyn Disk, rebuilt: Result<(Store, Vec<Finding>)>) -> Result<()> {
         match rebuilt {
-            Ok(store) => {
+            Ok((store, missing)) => {
+                self.damage.extend(missing);
                 self.commits = store.kept() as u64;
                 self.versions = store.records.versions();
                 // Replayed from the first batch on, so these are all.
@@ -301,6 +302,16 @@ fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut Verif
         return Ok(());
     }
     match log.start_at(&newest.position()) {
+        Err(error) if error.is_corruption() && log.holds(&newest.position())? => {
+            let what = "the log was written again elsewhere since it was made, and is read instead";
+            report.derived.push(Finding {
+                kind: FindingKind::Older,
+                file: newest.name().to_owned(),
+                offset: Some(0),
+                what: what.to_owned(),
+            });
+            Ok(())
+        }
         Err(error) if error.is_corruption() => {
             let found = of_error(&**disk, &error);
             report.damage.push(Finding {
@@ -315,6 +326,9 @@ fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut Verif
         other => other,
     }
 }
+
+/// What stands between file and offset in an error about damage.
+const DAMAGED_AT: &str = " is damaged at byte ";
 
 /// Damage that ends a reading, as a finding.
 fn of_error(disk: &dyn Disk, error: &Error) -> Finding {
@@ -337,7 +351,7 @@ fn of_error(disk: &dyn Disk, error: &Error) -> Finding {
 
 /// The file, the offset and the rest of a message about damage that begins with its place.
 fn placed(message: &str) -> Option<(&str, u64, &str)> {
-    let (file, rest) = message.split_once(" is damaged at byte ")?;
+    let (file, rest) = message.split_once(DAMAGED_AT)?;
     let (offset, what) = rest.split_once(": ")?;
     Some((file, offset.parse().ok()?, what)).filter(|(file, _, _)| !file.contains(' '))
 }
@@ -347,35 +361,23 @@ pub(super) fn body_bytes(batch: &Batch) -> u64 {
     batch.records.iter().map(|record| record.body.len() as u64).sum()
 }
 
-/// Checks that the content record that a version names is there; one that is found has its digest (RCS-1).
-fn check_contents(store: &Store, batch: &Batch) -> Result<()> {
-    for record in batch
-        .records
-        .iter()
-        .filter(|record| record.kind == RecordKind::Object)
-    {
-        let Some((content, _)) = Object::content_digest_in(&record.body) else {
-            continue;
-        };
-        let is_erased = || store.records.erasure(content.as_bytes());
-        if store.records.find_content(content)?.is_none() && is_erased()?.is_none() {
-            let digest = Object::hash(&record.body, store.suite);
-            let object = Object::from_verified(record.body.clone(), digest);
-            return Err(Error::corrupt(format!(
-                "the content {content} of {} is missing",
-                object.id()
-            )));
+/// Names the place of a batch whose meaning is not as it should be.
+fn at_batch(error: Error, batch: &Batch) -> Error {
+    match batch.records.first() {
+        Some(first) if error.is_corruption() && !error.message().contains(DAMAGED_AT) => {
+            let (file, offset) = (segment_name(first.locator.segment()), first.locator.offset());
+            error.context(format!("{file}{DAMAGED_AT}{offset}"))
         }
+        _ => error,
     }
-    Ok(())
 }
 
-/// Replays the log into a store of its own, through positional reads.
+/// Replays the log into a store of its own, through positional reads; also what its records name and is missing.
 fn rebuild(
     disk: &Arc<dyn Disk>,
     known: Option<&CommitEntry>,
     step: &(dyn Fn(u64) -> Result<()> + Sync),
-) -> Result<Store> {
+) -> Result<(Store, Vec<Finding>)> {
     let log_options = LogOptions {
         map: false,
         ..LogOptions::default()
@@ -383,12 +385,13 @@ fn rebuild(
     let mut log = Log::open(Arc::clone(disk), Mode::ReadOnly, log_options)?;
     let suite = HashSuite::new(log.format().hash);
     let store = Store::new(suite, log.reader());
-    let mut done = 0;
+    let (mut done, mut named) = (0, Named::default());
     log.catch_up(&mut |batch| {
         done += body_bytes(&batch);
         step(done)?;
-        store.apply(&batch, None)?;
-        check_contents(&store, &batch)
+        let taken = store.apply(&batch, None);
+        taken.map_err(|error| at_batch(error, &batch))?;
+        named.add(&store, &batch)
     })?;
     step(u64::MAX)?;
     store.head()?;
@@ -400,5 +403,6 @@ fn rebuild(
             "commit {seq} was acknowledged to this handle and is not in the log: its end is lost or replaced"
         )));
     }
-    Ok(store)
+    let missing = named.missing(&store)?;
+    Ok((store, missing))
 }

@@ -101,7 +101,7 @@ pub struct Ignorable {
 }
 
 impl Ignorable {
-    pub(super) fn new(kind: u8, flags: u8, body: Bytes) -> Self {
+    pub(crate) fn new(kind: u8, flags: u8, body: Bytes) -> Self {
         Self { kind, flags, body }
     }
 }

@@ -15,6 +15,7 @@ use super::frame::FrameError;
 use super::leftovers::Unlisted;
 use super::live::Live;
 use super::manifest::SegmentEntry;
+use super::position::durable_by;
 use super::reader::{NOT_THE_LAST, SegmentFile};
 use super::scan::{Chain, Scanned, Stop, Window};
 use super::segment::{LOG_FOLDER, SEGMENT_HEADER_BYTES, parse_segment_name, segment_name};
@@ -326,9 +327,10 @@ impl Log {
         live: Option<&Live>,
         limit: Option<u64>,
     ) -> Result<ActiveScan> {
-        let window = match limit {
-            Some(limit) => segment.window(from, limit, self.suite)?,
-            None => segment.window_to_end(from, self.suite)?,
+        let (places, window) = match limit {
+            Some(limit) => (Vec::new(), segment.window(from, limit, self.suite)?),
+            // In this order: what is there when the places are said has to be in the window.
+            None => (self.durable_places()?, segment.window_to_end(from, self.suite)?),
         };
         let mark = live
             .filter(|live| live.segment == segment.header.id)
@@ -351,6 +353,7 @@ impl Log {
                 Err(stop) => break Some(stop),
             }
         };
+        durable = durable.max(durable_by(&places, &batches, end));
         if let Some(stop) = &stop {
             if matches!(stop.reason, FrameError::Unsupported(_)) {
                 return Err(stop_error(segment, stop));

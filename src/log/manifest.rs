@@ -15,7 +15,7 @@
 //! docs/format.md, "manifest".
 
 use super::scan::Chain;
-use super::segment::SEGMENT_HEADER_BYTES;
+use super::segment::{SEGMENT_BYTES_LIMIT, SEGMENT_HEADER_BYTES};
 use crate::codec::{DecodeError, Reader};
 
 /// Name of the file.
@@ -24,6 +24,8 @@ pub(super) const MANIFEST_NAME: &str = "manifest";
 pub(super) const MANIFEST_SEGMENTS_MAX: usize = 1 << 20;
 
 const MAGIC: &[u8; 8] = b"TRmanif1";
+/// Generations and batches at the most.
+const NUMBER_MAX: u64 = u64::MAX / 2;
 const HEADER_BYTES: usize = 40;
 const ENTRY_BYTES: usize = 64;
 
@@ -231,6 +233,16 @@ impl Manifest {
                 "a segment number is out of range or there twice",
             ));
         }
+        // Counted up from 1 nobody ever gets there; what goes on counting from here does not overflow.
+        let mut numbers = self
+            .entries()
+            .flat_map(|entry| [entry.first_batch, entry.last_batch]);
+        if self.generation > NUMBER_MAX
+            || self.epoch > u32::MAX / 2
+            || numbers.any(|number| number > NUMBER_MAX)
+        {
+            return Err(DecodeError::Invalid("one of its numbers is out of range"));
+        }
         // Every rewrite publishes a generation of its own.
         if u64::from(self.epoch) >= self.generation {
             return Err(DecodeError::Invalid("it counts more rewrites than generations"));
@@ -240,8 +252,9 @@ impl Manifest {
         let mut may_skip = false;
         for entry in &self.sealed {
             let fits = follows(entry, next, &mut may_skip) && entry.last_batch >= entry.first_batch;
-            let ends = entry.length > SEGMENT_HEADER_BYTES as u64 && entry.length % 16 == 0;
-            if !fits || !ends || entry.last_batch == u64::MAX {
+            let lengths = SEGMENT_HEADER_BYTES as u64 + 1..=SEGMENT_BYTES_LIMIT;
+            let ends = lengths.contains(&entry.length) && entry.length.is_multiple_of(16);
+            if !fits || !ends {
                 return Err(DecodeError::Invalid(
                     "a sealed segment does not continue the one before it",
                 ));

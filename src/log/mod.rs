@@ -63,7 +63,7 @@ pub use inspect::{
     Found, Frame, Frames, Inspection, Layout, Part, SegmentStanding, SegmentState, StoreFile, kind_name,
     link_parts, seal_parts, unlink_parts,
 };
-pub use position::Position;
+pub use position::{DurablePlaces, Position};
 pub use publish::Published;
 pub use reader::{LogReader, Peeked};
 pub use recover::NextWriter;
@@ -168,6 +168,8 @@ pub struct Log {
     /// Generation of the manifest whose names this handle made durable; 0 for none.
     named_generation: u64,
     poisoned: bool,
+    /// Tells durable places that were noted elsewhere.
+    places: Option<Arc<DurablePlaces>>,
     process: u32,
     identity: u64,
     /// The locking that `prepare` was last called under.
@@ -217,6 +219,7 @@ impl Log {
             moved: 0,
             named_generation: 0,
             poisoned: false,
+            places: None,
             process,
             identity: NUMBERS.fetch_add(1, Ordering::Relaxed),
             prepared: 0,

@@ -6,6 +6,9 @@
 //! # Invariants
 //! - POS-1: reading goes on only behind the very batch that a position names; that batch was durable, so a log that
 //!   lacks it has lost it.
+//! - POS-2: a place that was durable when something was derived from the log counts for the durable mark.
+
+use std::sync::Arc;
 
 use super::batch::Locator;
 use super::catch_up::{FIRST_OFFSET, TRIES};
@@ -13,10 +16,10 @@ use super::epoch::rewritten;
 use super::frame::{FRAME_ALIGNMENT, RecordKind, framed_bytes};
 use super::manifest::{MANIFEST_NAME, SegmentEntry};
 use super::reader::{LogReader, SegmentFile};
-use super::scan::Chain;
+use super::scan::{Chain, Scanned};
 use super::seal::{SEAL_BYTES, Seal};
 use super::segment::{SEGMENT_BYTES_LIMIT, segment_name};
-use super::{Log, damage, read_manifest};
+use super::{Log, LogOptions, Mode, damage, read_manifest};
 use crate::digest::CommitDigest;
 use crate::error::{Error, Result};
 
@@ -54,7 +57,50 @@ impl Position {
     }
 }
 
+/// Says for an epoch of the log behind which batches it was durable when something was derived from it.
+pub type DurablePlaces = dyn Fn(u32) -> Result<Vec<Position>> + Send + Sync;
+
 impl Log {
+    /// Lets this handle ask `places` wherever `live` does not say how far the log is durable (POS-2).
+    pub fn ask_places(&mut self, places: Arc<DurablePlaces>) {
+        self.places = Some(places);
+    }
+
+    /// The places in the active segment that are known to be durable from elsewhere. To be asked for before the segment is
+    /// read: what is in it then was so already.
+    pub(super) fn durable_places(&self) -> Result<Vec<Position>> {
+        let Some(places) = &self.places else {
+            return Ok(Vec::new());
+        };
+        let mut places = places(self.manifest.epoch)?;
+        places.retain(|place| place.segment == self.manifest.active().id);
+        Ok(places)
+    }
+
+    /// Whether all of the log is whole and holds the batch before `position`, of the same epoch, wherever that is.
+    ///
+    /// # Errors
+    /// [`REWRITTEN`](super::REWRITTEN); `Io`.
+    pub fn holds(&self, position: &Position) -> Result<bool> {
+        let options = LogOptions {
+            degraded: false,
+            ..self.options
+        };
+        let mut log = Self::open(Arc::clone(&self.disk), Mode::ReadOnly, options)?;
+        if log.manifest.epoch != self.manifest.epoch {
+            return Err(rewritten());
+        }
+        let mut found = false;
+        let read = log.catch_up(&mut |batch| {
+            found |= (batch.number, batch.commit) == (position.batch, position.commit);
+            Ok(())
+        });
+        match read {
+            Err(error) if error.is_corruption() => Ok(false),
+            other => other.map(|_| found),
+        }
+    }
+
     /// The place behind the newest batch that was handed out or appended. Whoever keeps it for [`Log::start_at`] must
     /// know that the batch is durable: it was appended with a sync, or [`Log::prepare`] has returned since.
     pub fn position(&self) -> Position {
@@ -135,6 +181,21 @@ impl Log {
         self.visited_commit = position.commit;
         Ok(())
     }
+}
+
+/// Offset up to which `places` show that what was scanned, which ends at `end`, is durable. A place that no batch ends at
+/// is of another log.
+pub(super) fn durable_by(places: &[Position], scanned: &[Scanned], end: u64) -> u64 {
+    let ends_there = |place: &&Position| {
+        let at = scanned.partition_point(|scanned| scanned.end < place.offset);
+        let batch = scanned.get(at).filter(|scanned| scanned.end == place.offset);
+        place.offset > end || batch.is_some_and(|scanned| *scanned.batch.digest.as_bytes() == place.digest)
+    };
+    places
+        .iter()
+        .filter(ends_there)
+        .map(|place| place.offset)
+        .fold(0, u64::max)
 }
 
 /// Where the frame of the seal starts that ends at `offset`.

@@ -9,26 +9,39 @@
 //! # Invariants
 //! - SAL-1: nothing is written, and nothing is handed out whose checksums do not match.
 //! - SAL-2: what a rewrite did away with is not brought back where the manifest says so.
+//! - SAL-3: memory taken is bounded by the bytes of a file that are not zero, whatever its length says.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::batch::{Locator, Record};
+use super::batch::{Ignorable, Locator, Record};
 use super::catch_up::FIRST_OFFSET;
 use super::check::{Finding, Severity};
 use super::format_file::FORMAT_NAME;
 use super::frame::{
-    FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameError, FrameHeader, FrameSeed, RecordKind, parse_frame,
+    BODY_BYTES_MAX, FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameError, FrameHeader, FrameSeed, RecordKind,
+    parse_frame,
 };
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
 use super::manifest::{MANIFEST_NAME, MANIFEST_SEGMENTS_MAX, Manifest};
-use super::scan::{Chain, Window};
-use super::segment::{LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name};
+use super::scan::{Chain, Scanned, Window};
+use super::segment::{
+    LOG_FOLDER, SEGMENT_BYTES_LIMIT, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name,
+};
 use super::{Mode, read_format, read_small};
 use crate::bytes::Bytes;
 use crate::digest::{CommitDigest, HashAlgorithm, HashSuite};
 use crate::disk::{Access, Disk, DiskFile, is_of_other_kind, read_full};
 use crate::error::{Error, Result};
+
+/// Bytes that are read at a time.
+const STEP_BYTES: u64 = 1 << 20;
+/// Zeros that one frame may hold, and so as many as are read together with what is around them.
+const ZEROS_MAX: u64 = BODY_BYTES_MAX as u64 + FRAME_HEADER_BYTES as u64;
+/// Zeros among the bytes that are read together, besides as many as there are others.
+const ZEROS_IN_ALL: u64 = 4 * ZEROS_MAX;
+/// Zeros behind the last byte that is not one: the end of a seal may consist of them.
+const ZEROS_AT_END: u64 = 512;
 
 /// The records of one batch, or what is whole of it.
 #[derive(Clone, Debug)]
@@ -37,10 +50,43 @@ pub struct Piece {
     pub number: u64,
     /// Whether all of it is there, under its digest.
     pub whole: bool,
-    /// The number of its segment.
-    pub segment: u64,
+    /// How new its segment is: a higher age is newer. Those that one manifest lists are of one age, because rewritten ones
+    /// have higher numbers than those that were appended to meanwhile.
+    pub age: u64,
     /// Its records, in order. Their places count for [`Wreck::read`] only.
     pub records: Vec<Record>,
+    /// Where its records are of a kind that this version may ignore, for [`Wreck::read_ignorable`].
+    pub ignorable: Vec<Locator>,
+}
+
+impl Piece {
+    fn of(number: u64, age: u64) -> Self {
+        Self {
+            number,
+            whole: false,
+            age,
+            records: Vec::new(),
+            ignorable: Vec::new(),
+        }
+    }
+
+    /// Adds the record at `at`, whose checksums match.
+    fn add(&mut self, window: &Window, header: &FrameHeader, at: u64) {
+        let locator = Locator::new(window.segment, at);
+        let Some(kind) = RecordKind::from_tag(header.kind) else {
+            self.ignorable.push(locator);
+            return;
+        };
+        let start = (at - window.base) as usize + header.body_range().start;
+        let body = window.bytes.slice(start..start + header.body_length);
+        self.records.extend(body.map(|body| Record {
+            kind,
+            flags: header.flags,
+            locator,
+            batch: header.batch,
+            body,
+        }));
+    }
 }
 
 /// What is left of a log.
@@ -63,6 +109,8 @@ struct WreckFile {
     header: Option<SegmentHeader>,
     /// Where it was sealed, with the number of its last batch, as far as that is known.
     sealed: Option<(u64, u64)>,
+    /// As [`Piece::age`].
+    age: u64,
 }
 
 impl Wreck {
@@ -179,39 +227,50 @@ impl Wreck {
     /// # Errors
     /// `Corrupt` if the file changed meanwhile; `Io`.
     pub fn read(&self, place: Locator) -> Result<Record> {
-        let file = usize::try_from(place.segment())
-            .ok()
-            .and_then(|index| self.files.get(index));
-        let file = file.ok_or_else(|| Error::internal("a record of another log was asked for"))?;
-        let changed = || super::damage(&file.name, place.offset(), "it changed while it was read");
-        let head = file.bytes(place.offset(), FRAME_HEADER_BYTES)?;
-        let header = FrameHeader::parse(&head, file.seed, place.offset()).map_err(|_| changed())?;
-        let body = file.bytes(place.offset() + FRAME_HEADER_BYTES as u64, header.body_length)?;
-        let kind = RecordKind::from_tag(header.kind).ok_or_else(changed)?;
-        if body.len() != header.body_length || !header.matches(&body, file.seed, place.offset()) {
-            return Err(changed());
-        }
+        let (file, header, body) = self.frame(place)?;
+        let kind = RecordKind::from_tag(header.kind).ok_or_else(|| file.changed(place))?;
         Ok(Record {
             kind,
             flags: header.flags,
             locator: place,
             batch: header.batch,
-            body: Bytes::from(body),
+            body,
         })
     }
 
-    fn window(&self, index: usize) -> Result<Option<Window>> {
+    /// The same for a record of a kind that this version may ignore.
+    ///
+    /// # Errors
+    /// As [`Wreck::read`].
+    pub fn read_ignorable(&self, place: Locator) -> Result<Ignorable> {
+        let (_, header, body) = self.frame(place)?;
+        Ok(Ignorable::new(header.kind, header.flags, body))
+    }
+
+    fn frame(&self, place: Locator) -> Result<(&WreckFile, FrameHeader, Bytes)> {
+        let file = usize::try_from(place.segment())
+            .ok()
+            .and_then(|index| self.files.get(index));
+        let file = file.ok_or_else(|| Error::internal("a record of another log was asked for"))?;
+        let head = file.bytes(place.offset(), FRAME_HEADER_BYTES)?;
+        let header = FrameHeader::parse(&head, file.seed, place.offset());
+        let header = header.map_err(|_| file.changed(place))?;
+        let body = file.bytes(place.offset() + FRAME_HEADER_BYTES as u64, header.body_length)?;
+        if body.len() != header.body_length || !header.matches(&body, file.seed, place.offset()) {
+            return Err(file.changed(place));
+        }
+        Ok((file, header, Bytes::from(body)))
+    }
+
+    /// The next bytes of a file that are read together, from `from` on.
+    fn window(&self, index: usize, from: u64) -> Result<Option<Window>> {
         let Some(file) = self.files.get(index) else {
             return Ok(None);
         };
-        let end = file
-            .sealed
-            .map_or(file.length, |(length, _)| length.min(file.length));
-        let length = usize::try_from(end.saturating_sub(FIRST_OFFSET)).unwrap_or_default();
-        let bytes = file.bytes(FIRST_OFFSET, length)?;
-        Ok(Some(Window {
+        let end = file.sealed.map_or(u64::MAX, |(length, _)| length);
+        Ok(file.run(from, end)?.map(|(base, bytes)| Window {
             bytes: Bytes::from(bytes),
-            base: FIRST_OFFSET,
+            base,
             // Records are read again by the place of their file, whatever its header says.
             segment: index as u64,
             seed: file.seed,
@@ -222,15 +281,16 @@ impl Wreck {
     /// The hash under which a batch has the digest that its seal states.
     fn find_hash(&self) -> Result<HashAlgorithm> {
         for index in 0..self.files.len() {
-            let Some(mut window) = self.window(index)? else {
-                continue;
-            };
-            let seals: Vec<_> = window.seals_from(FIRST_OFFSET).map(|(_, seal)| seal).collect();
-            for seal in seals {
-                for hash in [HashAlgorithm::Blake3, HashAlgorithm::Sha256] {
-                    window.suite = HashSuite::new(hash);
-                    if window.batch_at(seal.start, before(seal.batch)).is_ok() {
-                        return Ok(hash);
+            let mut at = FIRST_OFFSET;
+            while let Some(mut window) = self.window(index, at)? {
+                at = window.end();
+                let seals: Vec<_> = window.seals_from(window.base).map(|(_, seal)| seal).collect();
+                for seal in seals.into_iter().filter(|seal| seal.start >= window.base) {
+                    for hash in [HashAlgorithm::Blake3, HashAlgorithm::Sha256] {
+                        window.suite = HashSuite::new(hash);
+                        if window.batch_at(seal.start, before(seal.batch)).is_ok() {
+                            return Ok(hash);
+                        }
                     }
                 }
             }
@@ -241,19 +301,22 @@ impl Wreck {
     }
 
     /// Offset below which every byte of a file must be right.
-    fn durable(&self, file: &WreckFile, window: &Window) -> u64 {
+    fn durable(&self, index: usize, file: &WreckFile) -> Result<u64> {
         if let Some((length, _)) = file.sealed {
-            return length;
+            return Ok(length);
         }
         let live = self
             .live
             .filter(|live| live.segment == file.id)
             .map_or(0, |live| live.offset);
-        let sealed = window
-            .seals_from(FIRST_OFFSET)
-            .map(|(_, seal)| seal.synced_upto)
-            .max();
-        sealed.unwrap_or(FIRST_OFFSET).max(live)
+        let mut durable = FIRST_OFFSET.max(live);
+        let mut at = FIRST_OFFSET;
+        while let Some(window) = self.window(index, at)? {
+            at = window.end();
+            let sealed = window.seals_from(window.base).map(|(_, seal)| seal.synced_upto);
+            durable = sealed.fold(durable, u64::max);
+        }
+        Ok(durable)
     }
 
     fn pieces_of(
@@ -262,37 +325,42 @@ impl Wreck {
         found: &mut Vec<Finding>,
         visit: &mut dyn FnMut(Piece) -> Result<()>,
     ) -> Result<()> {
-        let (Some(file), Some(window)) = (self.files.get(index), self.window(index)?) else {
+        let Some(file) = self.files.get(index) else {
             return Ok(());
         };
-        let durable = self.durable(file, &window);
-        let mut at = FIRST_OFFSET;
-        let mut newest = 0;
-        loop {
-            if window.used_bytes_from(at) == 0 {
-                break;
-            }
-            let scanned = batch_here(&window, at);
-            match scanned {
-                Ok(scanned) => {
-                    at = scanned.end;
-                    newest = scanned.batch.number;
-                    visit(Piece {
-                        number: scanned.batch.number,
-                        whole: true,
-                        segment: file.id,
-                        records: scanned.batch.records,
-                    })?;
+        let durable = self.durable(index, file)?;
+        let (mut at, mut newest) = (FIRST_OFFSET, 0);
+        while let Some(window) = self.window(index, at)? {
+            if window.base > at {
+                if at >= durable {
+                    return Ok(());
                 }
-                // A torn tail: it was never acknowledged.
-                Err(_) if at >= durable => return Ok(()),
-                Err((offset, reason)) => {
-                    found.push(finding(Severity::Damage, &file.name, offset, &reason));
-                    let (piece, next) = broken_piece(&window, at, file.id);
-                    at = next;
-                    if let Some(piece) = piece {
-                        newest = piece.number.max(newest);
-                        visit(piece)?;
+                found.push(finding(
+                    Severity::Damage,
+                    &file.name,
+                    at,
+                    "zeros are where a batch was",
+                ));
+                at = window.base;
+            }
+            let used = window.base + window.used_bytes_from(window.base);
+            while at < used {
+                match batch_here(&window, at) {
+                    Ok(scanned) => {
+                        at = scanned.end;
+                        newest = scanned.batch.number;
+                        visit(whole_piece(&window, &scanned, file.age))?;
+                    }
+                    // A torn tail: it was never acknowledged.
+                    Err(_) if at >= durable => return Ok(()),
+                    Err((offset, reason)) => {
+                        found.push(finding(Severity::Damage, &file.name, offset, &reason));
+                        let (piece, next) = broken_piece(&window, at, file.age);
+                        at = next;
+                        if let Some(piece) = piece {
+                            newest = piece.number.max(newest);
+                            visit(piece)?;
+                        }
                     }
                 }
             }
@@ -307,6 +375,49 @@ impl Wreck {
 }
 
 impl WreckFile {
+    fn changed(&self, place: Locator) -> Error {
+        super::damage(&self.name, place.offset(), "it changed while it was read")
+    }
+
+    /// The next bytes from `from` on that are read together, and where they start. Zeros around them are left out (SAL-3).
+    fn run(&self, from: u64, end: u64) -> Result<Option<(u64, Vec<u8>)>> {
+        let end = end.min(self.length).min(SEGMENT_BYTES_LIMIT);
+        let (mut base, mut bytes) = (from, Vec::new());
+        let (mut at, mut zeros, mut filled) = (from, 0, 0);
+        while at < end && zeros <= ZEROS_MAX {
+            let wanted = STEP_BYTES.min(end - at);
+            let step = self.bytes(at, wanted as usize)?;
+            let used = step
+                .iter()
+                .rposition(|byte| *byte != 0)
+                .map_or(0, |last| last + 1);
+            if used > 0 {
+                if filled + zeros > ZEROS_IN_ALL + bytes.len() as u64 - filled {
+                    break;
+                }
+                filled += zeros;
+                bytes.resize(bytes.len() + zeros as usize, 0);
+                bytes.extend_from_slice(step.get(..used).unwrap_or_default());
+                zeros = (step.len() - used) as u64;
+            } else if bytes.is_empty() {
+                base = at + wanted;
+            } else {
+                zeros += step.len() as u64;
+            }
+            at += wanted;
+        }
+        bytes.resize(
+            bytes.len()
+                + if bytes.is_empty() {
+                    0
+                } else {
+                    zeros.min(ZEROS_AT_END) as usize
+                },
+            0,
+        );
+        Ok((!bytes.is_empty()).then_some((base, bytes)))
+    }
+
     /// The bytes there; fewer if the file ends before.
     fn bytes(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
         let left = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX);
@@ -336,7 +447,7 @@ fn before(number: u64) -> Chain {
 }
 
 /// The batch that starts at `at`, whatever its number.
-fn batch_here(window: &Window, at: u64) -> std::result::Result<super::scan::Scanned, (u64, String)> {
+fn batch_here(window: &Window, at: u64) -> std::result::Result<Scanned, (u64, String)> {
     let said = |reason: FrameError| match reason {
         FrameError::Invalid(what) => what.to_owned(),
         FrameError::Unsupported(what) => what,
@@ -347,8 +458,23 @@ fn batch_here(window: &Window, at: u64) -> std::result::Result<super::scan::Scan
         .map_err(|stop| (stop.offset, said(stop.reason)))
 }
 
+/// All records of a batch that is whole.
+fn whole_piece(window: &Window, scanned: &Scanned, age: u64) -> Piece {
+    let mut piece = Piece::of(scanned.batch.number, age);
+    piece.whole = true;
+    let mut at = scanned.start;
+    while at < scanned.start + scanned.length {
+        let Ok(header) = FrameHeader::parse(window.rest(at), window.seed, at) else {
+            break;
+        };
+        piece.add(window, &header, at);
+        at += header.framed_bytes() as u64;
+    }
+    piece
+}
+
 /// The records that are whole of a damaged batch that starts at or behind `start`, and where to go on.
-fn broken_piece(window: &Window, start: u64, segment: u64) -> (Option<Piece>, u64) {
+fn broken_piece(window: &Window, start: u64, age: u64) -> (Option<Piece>, u64) {
     let mut piece: Option<Piece> = None;
     let mut at = start;
     while at < window.end() {
@@ -364,38 +490,16 @@ fn broken_piece(window: &Window, start: u64, segment: u64) -> (Option<Piece>, u6
         if is_next {
             break;
         }
-        let piece = piece.get_or_insert_with(|| Piece {
-            number: header.batch,
-            whole: false,
-            segment,
-            records: Vec::new(),
-        });
+        let piece = piece.get_or_insert_with(|| Piece::of(header.batch, age));
         let place = at;
         at += header.framed_bytes() as u64;
         if parse_frame(rest, window.seed, place).is_err() {
             continue;
         }
-        match RecordKind::from_tag(header.kind) {
-            Some(RecordKind::Seal) => break,
-            Some(kind) => {
-                let body = (place - window.base) as usize + header.body_range().start;
-                piece
-                    .records
-                    .extend(
-                        window
-                            .bytes
-                            .slice(body..body + header.body_length)
-                            .map(|body| Record {
-                                kind,
-                                flags: header.flags,
-                                locator: Locator::new(window.segment, place),
-                                batch: header.batch,
-                                body,
-                            }),
-                    );
-            }
-            None => {}
+        if header.kind == RecordKind::Seal as u8 {
+            break;
         }
+        piece.add(window, &header, place);
     }
     (piece, at.max(start + FRAME_ALIGNMENT as u64))
 }
@@ -426,6 +530,7 @@ fn list_files(disk: &dyn Disk) -> Result<Vec<WreckFile>> {
             seed: FrameSeed::new(&[0; 16], &[0; 16]),
             header: None,
             sealed: None,
+            age: id,
         };
         file.header = SegmentHeader::decode(&file.bytes(0, SEGMENT_HEADER_BYTES)?).ok();
         file.seed = match &file.header {
@@ -440,17 +545,19 @@ fn list_files(disk: &dyn Disk) -> Result<Vec<WreckFile>> {
 
 /// What the checksums of a file start from, by its frames alone.
 fn find_seed(file: &WreckFile) -> Result<Option<FrameSeed>> {
-    let length = usize::try_from(file.length.saturating_sub(FIRST_OFFSET)).unwrap_or_default();
-    let bytes = file.bytes(FIRST_OFFSET, length)?;
-    for place in (0..bytes.len()).step_by(FRAME_ALIGNMENT) {
-        let rest = bytes.get(place..).unwrap_or_default();
-        let offset = FIRST_OFFSET + place as u64;
-        // The body's checksum confirms what the header's gives.
-        if let Some(seed) = FrameSeed::of_frame(rest, offset)
-            && parse_frame(rest, seed, offset).is_ok()
-        {
-            return Ok(Some(seed));
+    let mut at = FIRST_OFFSET;
+    while let Some((base, bytes)) = file.run(at, u64::MAX)? {
+        for place in (0..bytes.len()).step_by(FRAME_ALIGNMENT) {
+            let rest = bytes.get(place..).unwrap_or_default();
+            let offset = base + place as u64;
+            // The body's checksum confirms what the header's gives.
+            if let Some(seed) = FrameSeed::of_frame(rest, offset)
+                && parse_frame(rest, seed, offset).is_ok()
+            {
+                return Ok(Some(seed));
+            }
         }
+        at = (base + bytes.len() as u64).next_multiple_of(FRAME_ALIGNMENT as u64);
     }
     Ok(None)
 }
@@ -503,7 +610,10 @@ fn leave_out(
 fn use_manifest(files: &mut Vec<WreckFile>, manifest: &Manifest, found: &mut Vec<Finding>) {
     files.retain(|file| manifest.lists(file.id) || file.id > manifest.highest_id());
     for entry in manifest.entries() {
-        let file = files.iter_mut().find(|file| file.id == entry.id);
+        let mut file = files.iter_mut().find(|file| file.id == entry.id);
+        if let Some(file) = &mut file {
+            file.age = manifest.highest_id();
+        }
         match file {
             Some(file) if !entry.is_active() => file.sealed = Some((entry.length, entry.last_batch)),
             Some(_) => {}

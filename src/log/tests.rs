@@ -6,6 +6,7 @@ mod epoch;
 mod layout;
 mod live;
 mod rewrite;
+mod salvage;
 mod turns;
 
 use std::sync::Arc;

@@ -40,8 +40,8 @@ pub(crate) use base::Reread;
 use catalog::Catalog;
 use checkpoint::Checkpoint;
 pub(crate) use checkpoint::{
-    LogId, check as check_checkpoints, open_newest, remove_all as remove_checkpoints,
-    standings as checkpoint_standings,
+    LogId, check as check_checkpoints, open_newest, positions as checkpoint_positions,
+    remove_all as remove_checkpoints, standings as checkpoint_standings,
 };
 pub use commits::ChangeCounts;
 pub(crate) use commits::{CommitEntry, Gap, lane_of};

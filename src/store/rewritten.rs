@@ -179,7 +179,8 @@ pub(super) fn gap_digests(body: &[u8]) -> Result<(u64, &[[u8; DIGEST_LEN]]), Dec
     let mut reader = Reader::new(body);
     let first = reader.u64()?;
     let (digests, rest) = reader.bytes(reader.left())?.as_chunks::<DIGEST_LEN>();
-    if digests.is_empty() || !rest.is_empty() {
+    let is_counted = first.checked_add(digests.len() as u64).is_some();
+    if digests.is_empty() || !rest.is_empty() || !is_counted {
         return Err(DecodeError::Invalid("a gap is not a run of digests"));
     }
     Ok((first, digests))

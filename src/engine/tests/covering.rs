@@ -8,7 +8,7 @@ use super::{id, note, put};
 use crate::Result;
 use crate::engine::{Memory, VerifyDepth, Writer};
 use crate::testing::random::SplitMix64;
-use crate::testing::sim_disk::SimDisk;
+use crate::testing::sim_disk::{CrashImage, SimDisk};
 
 pub(super) fn cover(memory: &Memory) {
     let mut writing = memory.inner.writing.lock();
@@ -308,5 +308,107 @@ fn a_damaged_block_of_a_checkpoint_hides_no_children_and_no_later_checkpoint() -
             "byte {at}: {files:?}"
         );
     }
+    Ok(())
+}
+
+/// A memory that another process covered and closed meanwhile.
+fn covered_by_another(disk: &SimDisk) -> (Memory, Vec<String>) {
+    let memory = on_disk(disk, options(HOUR), true).unwrap();
+    live(&memory, &mut SplitMix64::new(4), 20);
+    let other = on_disk(disk, options(HOUR), false).unwrap();
+    live(&other, &mut SplitMix64::new(5), 20);
+    cover(&other);
+    drop(other);
+    (memory, checkpoints(disk))
+}
+
+#[test]
+fn without_live_a_checkpoint_says_how_far_the_log_is_durable() -> Result<()> {
+    for whole in [true, false] {
+        let disk = SimDisk::new(1);
+        let (memory, names) = covered_by_another(&disk);
+        disk.remove_file("live");
+        if !whole {
+            // Its last batch is lost, as if it had never been.
+            let files = disk.files().into_keys();
+            let active = files.filter(|name| name.starts_with("log/")).max().unwrap();
+            disk.overwrite(&active, |bytes| {
+                let last = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+                bytes[last - 40..].fill(0);
+            });
+            for checkpoints in [true, false] {
+                let writer = options(HOUR).checkpoints(checkpoints);
+                let put = on_disk(&disk, writer, false)
+                    .and_then(|memory| memory.put(note("after", "text"), Writer::new()));
+                assert!(put.err().unwrap().is_corruption(), "POS-2");
+            }
+            assert!(
+                memory
+                    .put(note("after", "text"), Writer::new())
+                    .err()
+                    .unwrap()
+                    .is_corruption()
+            );
+            continue;
+        }
+        put(&memory, "after", "the handle did not read that checkpoint");
+        let reader = on_disk(&disk, options(1).read_only(true), false)?;
+        assert!(reader.inner.store().covered_head()?.is_some());
+        assert_eq!(checkpoints(&disk), names);
+        assert_eq!(kept(&reader), kept(&memory));
+        let verified = memory.verify(VerifyDepth::Full)?;
+        assert!(verified.ok && verified.derived.is_empty(), "{verified:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_power_loss_takes_live_and_nothing_that_a_checkpoint_covers() -> Result<()> {
+    let disk = SimDisk::new(1);
+    let (memory, _) = covered_by_another(&disk);
+    drop(memory);
+    let disk = disk.crash_image(CrashImage::Nothing);
+    disk.reboot();
+    let writer = on_disk(&disk, options(HOUR).checkpoints(false), false)?;
+    put(&writer, "after", "without checkpoints");
+    let expected = kept(&writer);
+    drop(writer);
+    let memory = on_disk(&disk, options(HOUR), false)?;
+    assert_eq!(kept(&memory), expected);
+    assert!(memory.inner.store().covered_head()?.is_some());
+    assert!(memory.verify(VerifyDepth::Full)?.ok);
+    Ok(())
+}
+
+#[test]
+fn a_checkpoint_whose_end_was_written_again_elsewhere_is_passed_over() -> Result<()> {
+    let disk = SimDisk::new(1);
+    let (memory, names) = covered_by_another(&disk);
+    let hidden = disk.files()[&names[0]].clone();
+    disk.remove_file(&names[0]);
+    disk.remove_file("live");
+    put(
+        &memory,
+        "after",
+        "the log was recovered, and nobody knew of the checkpoint",
+    );
+    disk.put_file(&names[0], hidden);
+    for degraded in [false, true] {
+        let reader = on_disk(&disk, options(1).read_only(true).degraded(degraded), false)?;
+        assert_eq!(kept(&reader), kept(&memory));
+        assert_eq!(reader.warnings(), Vec::<String>::new());
+    }
+    let verified = memory.verify(VerifyDepth::Full)?;
+    assert!(verified.ok, "{verified:?}");
+    assert!(
+        verified.derived.iter().any(|found| found.file == names[0]),
+        "{verified:?}"
+    );
+    // The next checkpoint takes its place.
+    let writer = on_disk(&disk, options(HOUR), false)?;
+    cover(&writer);
+    let reader = on_disk(&disk, options(1).read_only(true), false)?;
+    assert!(reader.inner.store().covered_head()?.is_some());
+    assert!(reader.verify(VerifyDepth::Full)?.ok);
     Ok(())
 }

@@ -2,16 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::covering::cover;
 use super::gc::{HOUR, kept, on_disk, options, tight};
 use super::{id, put};
 use crate::digest::{CommitDigest, ObjectDigest};
-use crate::disk::{Disk, MemDisk};
+use crate::disk::{Disk, FileDisk, MemDisk};
 use crate::engine::doctor::examine_disk;
 use crate::engine::salvage::write;
-use crate::engine::{Erasing, Memory, Options, Remedy, SalvageReport, VerifyDepth, Writer};
-use crate::log::Wreck;
+use crate::engine::{
+    Containment, Erasing, Memory, Options, Remedy, Retention, SalvageReport, VerifyDepth, Writer,
+};
+use crate::log::{BatchBuilder, Durability, HeadMark, Ignorable, Log, LogOptions, Mode, Wreck};
 use crate::testing::sim_disk::SimDisk;
 use crate::{ErrorKind, Result};
 
@@ -24,6 +27,7 @@ fn store() -> SimDisk {
 fn store_of(seed: u64) -> SimDisk {
     let disk = SimDisk::new(seed);
     let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    put(&memory, "of", &format!("store {seed}"));
     for number in 0..40 {
         put(
             &memory,
@@ -235,6 +239,8 @@ type Damage = (&'static str, Box<dyn Fn(&SimDisk, &str)>);
 #[test]
 fn files_that_are_lost_cut_emptied_zeroed_or_foreign() {
     let (disk, other) = (store(), store_of(4));
+    let foreign = on_disk(&other, options(HOUR).read_only(true), false).unwrap();
+    let foreign = foreign.view().get(&id("of")).unwrap().unwrap().digest().to_hex();
     let truth = truth(&on_disk(&disk, options(HOUR), false).unwrap());
     let segments: Vec<_> = disk
         .files()
@@ -290,8 +296,15 @@ fn files_that_are_lost_cut_emptied_zeroed_or_foreign() {
             // SAL-1.
             assert_eq!(copy.files(), before, "{what}");
             check(&saved, &report, &truth, &what);
+            // SAL-1: nor is what is another store's.
+            assert_ne!(saved.contains(&foreign).unwrap(), Containment::Kept, "{what}");
             if *name == "first page zeroed" {
                 assert!(report.is_whole(), "{what}: {report:?}");
+            } else {
+                assert!(
+                    report.lost.iter().any(|lost| lost.file == *file),
+                    "{what}: {report:?}"
+                );
             }
         }
     }
@@ -472,4 +485,230 @@ fn nothing_comes_of_nothing() {
     assert_eq!(rescue(&disk).err().unwrap().kind(), ErrorKind::Corrupt);
     let empty = SimDisk::new(1);
     assert_eq!(rescue(&empty).err().unwrap().kind(), ErrorKind::NotFound);
+}
+
+#[test]
+fn a_folder_that_no_salvage_left_is_not_touched() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let from = at("store");
+    put(&Memory::create(&from).unwrap(), "a", "text");
+    let salvage = |to: &str| Memory::salvage_store(&from, at(to), &Options::new());
+    // SLV-2: notes, a store, a file and a link to somewhere else.
+    std::fs::create_dir(at("notes.salvage")).unwrap();
+    std::fs::write(at("notes.salvage").join("notes"), "precious").unwrap();
+    drop(Memory::create(at("store2.salvage")).unwrap());
+    std::fs::write(at("file.salvage"), "precious").unwrap();
+    std::fs::create_dir(at("elsewhere")).unwrap();
+    std::fs::write(at("elsewhere").join("salvage.lock"), "precious").unwrap();
+    std::os::unix::fs::symlink(at("elsewhere"), at("link.salvage")).unwrap();
+    for to in ["notes", "store2", "file", "link"] {
+        let error = salvage(to).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.code()),
+            (ErrorKind::InvalidInput, "exists"),
+            "{to}"
+        );
+        assert!(!at(to).exists(), "{to}");
+    }
+    assert_eq!(
+        std::fs::read(at("notes.salvage").join("notes")).unwrap(),
+        b"precious"
+    );
+    assert!(Memory::open(at("store2.salvage")).is_ok());
+    assert_eq!(
+        std::fs::read(at("elsewhere").join("salvage.lock")).unwrap(),
+        b"precious"
+    );
+    // What is within the damaged store would change it.
+    for to in ["store/new", "store/log/new", "elsewhere/../store/not/there/new"] {
+        assert_eq!(salvage(to).unwrap_err().kind(), ErrorKind::InvalidInput, "{to}");
+    }
+    assert!(!from.join("new").exists() && !from.join("not").exists());
+    // What a salvage left that was cut off is taken away; one that is under way is left alone.
+    let left = at("new.salvage");
+    std::fs::create_dir_all(left.join("log")).unwrap();
+    std::fs::write(left.join("log/00000001.seg"), "half").unwrap();
+    std::fs::write(left.join("salvage.lock"), "").unwrap();
+    let disk = FileDisk::open(&left).unwrap();
+    let held = disk.try_lock("salvage.lock", "").unwrap();
+    assert_eq!(salvage("new").unwrap_err().kind(), ErrorKind::Busy);
+    assert!(left.join("log/00000001.seg").exists());
+    drop(held);
+    assert!(salvage("new").unwrap().is_whole());
+    assert!(!left.exists() && !at("new").join("salvage.lock").exists());
+    assert!(
+        Memory::open(at("new"))
+            .unwrap()
+            .view()
+            .get(&id("a"))
+            .unwrap()
+            .is_some()
+    );
+}
+
+#[test]
+fn what_is_written_again_after_an_erasure_counts_whatever_segment_the_erasure_is_in() {
+    for retention in [
+        tight(),
+        Retention {
+            newest: 0,
+            all: Duration::ZERO,
+            hourly: Duration::ZERO,
+            ..tight()
+        },
+    ] {
+        let disk = SimDisk::new(1);
+        let memory = on_disk(&disk, options(HOUR), true).unwrap();
+        for number in 0..20 {
+            put(&memory, "other", &format!("text {number}"));
+        }
+        put(&memory, "again", "the same text");
+        let erasing = Erasing {
+            targets: vec!["again".to_owned()],
+            ..Erasing::default()
+        };
+        memory.erase(&erasing, &Writer::new()).unwrap();
+        for number in 0..20 {
+            put(&memory, "other", &format!("later {number}"));
+        }
+        // While the log is rewritten, its newest segment gets a lower number than the rewritten ones.
+        let written = std::sync::atomic::AtomicBool::new(false);
+        let choose = |store: &crate::store::Store, count: usize| {
+            let kept = retention.choose(store, count, memory.view().now())?;
+            if !written.swap(true, std::sync::atomic::Ordering::Relaxed) {
+                put(&memory, "again", "the same text");
+            }
+            Ok(kept)
+        };
+        memory.inner.rewrite(&choose, false, Duration::ZERO).unwrap();
+        let truth = truth(&memory);
+        let (saved, report) = rescue(&disk).unwrap();
+        // SVI-1.
+        assert!(report.is_whole(), "{report:?}");
+        let found = saved.view().get(&id("again")).unwrap().unwrap();
+        assert_eq!(found.content(), Some("the same text"));
+        check(&saved, &report, &truth, "written again");
+    }
+}
+
+#[test]
+fn an_erased_record_in_a_segment_that_a_rewrite_left_does_not_come_back() {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    put(&memory, "secret", "never to be seen again");
+    let secret = memory.view().get(&id("secret")).unwrap().unwrap().digest();
+    put(&memory, "other", "text");
+    let old = disk.files();
+    let erasing = Erasing {
+        targets: vec!["secret".to_owned()],
+        ..Erasing::default()
+    };
+    memory.erase(&erasing, &Writer::new()).unwrap();
+    put(&memory, "other", "later");
+    let truth = truth(&memory);
+    drop(memory);
+    put_back(&disk, &old);
+    let marker = |bytes: &[u8]| bytes.windows(32).position(|found| found == secret.as_bytes());
+    let files = disk.files();
+    let (file, bytes) = files
+        .iter()
+        .find(|(name, bytes)| !old.contains_key(*name) && marker(bytes).is_some())
+        .unwrap();
+    let (marker, end) = (marker(bytes).unwrap(), used(bytes));
+    for lost in ["none", "manifest"] {
+        disk.remove_file(lost);
+        // Also where the batch with the marker is damaged, and the one that it took the place of is whole.
+        for at in (4_096..end)
+            .step_by(97)
+            .filter(|at| !(marker - 64..marker + 96).contains(at))
+        {
+            let copy = disk.copy();
+            copy.overwrite(file, |bytes| bytes[at] ^= 1);
+            let (saved, report) = rescue(&copy).unwrap();
+            let what = format!("{lost}, byte {at}");
+            assert_ne!(
+                saved.contains(&secret.to_hex()).unwrap(),
+                Containment::Kept,
+                "{what}"
+            );
+            check(&saved, &report, &truth, &what);
+        }
+    }
+}
+
+/// Puts segments back that are no longer there.
+fn put_back(disk: &SimDisk, old: &BTreeMap<String, Vec<u8>>) {
+    for (name, content) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
+        if !disk.files().contains_key(name) {
+            disk.put_file(name, content.clone());
+        }
+    }
+}
+
+#[test]
+fn what_was_thinned_does_not_come_back_from_a_segment_that_a_rewrite_left() {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    let mut versions = Vec::new();
+    for number in 0..60 {
+        put(&memory, "a", &format!("text {number}"));
+        versions.push(memory.view().get(&id("a")).unwrap().unwrap().digest());
+    }
+    let old = disk.files();
+    assert!(memory.gc(&tight(), None).unwrap().thinned > 20);
+    let truth = truth(&memory);
+    drop(memory);
+    let listed = disk.files().len();
+    put_back(&disk, &old);
+    assert!(disk.files().len() > listed);
+    let (saved, report) = rescue(&disk).unwrap();
+    // SAL-2.
+    for version in versions
+        .iter()
+        .filter(|version| !truth.versions.contains(version))
+    {
+        assert_ne!(saved.contains(&version.to_hex()).unwrap(), Containment::Kept);
+    }
+    check(&saved, &report, &truth, "thinned");
+    assert!(report.is_whole(), "{report:?}");
+}
+
+#[test]
+fn records_of_kinds_that_may_be_ignored_are_carried() {
+    let disk = store();
+    let memory = on_disk(&disk, options(HOUR), false).unwrap();
+    let head = memory.view().commit().clone();
+    drop(memory);
+    let mark = HeadMark {
+        commit: head.digest,
+        root: head.commit.root,
+        seq: head.commit.seq,
+    };
+    let mut log = Log::open(Arc::new(disk.clone()), Mode::ReadWrite, LogOptions::default()).unwrap();
+    log.catch_up(&mut |_| Ok(())).unwrap();
+    let lock = log.lock(Duration::ZERO).unwrap();
+    log.prepare(&lock, &mut |_| Ok(())).unwrap();
+    let told: Vec<_> = (0..3_u8)
+        .map(|number| Ignorable::new(0x80 + number, 0, vec![number; 40].into()))
+        .collect();
+    for record in &told {
+        let mut batch = BatchBuilder::new();
+        batch.add_ignorable(record);
+        log.append(&lock, vec![(batch, mark)], Durability::Synced)
+            .unwrap();
+    }
+    drop(lock);
+    put(&on_disk(&disk, options(HOUR), false).unwrap(), "after", "them");
+    let wreck = Wreck::open(Arc::new(disk.copy())).unwrap();
+    let target: Arc<dyn Disk> = Arc::new(MemDisk::new());
+    assert!(write(&wreck, &target, &Options::new()).unwrap().is_whole());
+    let mut found = Vec::new();
+    let mut log = Log::open(target, Mode::ReadOnly, LogOptions::default()).unwrap();
+    log.catch_up(&mut |batch| {
+        found.extend(batch.ignorable);
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(found, told);
 }

@@ -5,6 +5,7 @@
 //!
 //! # Invariants
 //! - SVI-1: of what was erased, no record counts that is older than the erasure.
+//! - SVI-2: no number of a commit counts that counting on from it overflows.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,20 +16,25 @@ use crate::log::{Finding, LINK_BYTES, Locator, Piece, Record, RecordKind, UNLINK
 use crate::object::{Commit, Object, Reference};
 use crate::store::rewritten::{Erased, Stated, gap_digests};
 
-/// Where a record is, and the number of its segment: a higher one is newer.
+/// Numbers of commits at the most (SVI-2).
+pub(super) const SEQ_MAX: u64 = u64::MAX / 2;
+
+/// Where a record is.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) locator: Locator,
-    segment: u64,
+    /// The number of its batch, and the age of its segment: a rewrite keeps the order of batches.
+    written: (u64, u64),
 }
 
 /// The records of one batch that are whole.
 pub(super) struct PieceEntry {
     pub(super) number: u64,
     whole: bool,
-    segment: u64,
+    age: u64,
     pub(super) commit: Option<CommitDigest>,
     pub(super) records: Vec<Locator>,
+    pub(super) ignorable: Vec<Locator>,
 }
 
 /// All pieces of a log, and what is in them.
@@ -39,8 +45,8 @@ pub(super) struct Index {
     pub(super) objects: HashMap<[u8; DIGEST_LEN], Place>,
     /// Contents and texts.
     pub(super) texts: HashMap<[u8; DIGEST_LEN], Place>,
-    /// What was erased, with the commit that did it.
-    pub(super) erased: HashMap<[u8; DIGEST_LEN], (CommitDigest, u64)>,
+    /// What was erased, with the commits that did it and the ages of the segments that say so.
+    erased: HashMap<[u8; DIGEST_LEN], Vec<(CommitDigest, u64)>>,
     pub(super) commits: HashMap<CommitDigest, Commit>,
     /// Commits that were thinned, by number.
     pub(super) thinned: BTreeMap<u64, CommitDigest>,
@@ -55,34 +61,47 @@ impl Index {
             step(done)
         })?;
         index.findings = findings;
-        let order = |piece: &PieceEntry| (piece.number, piece.whole, piece.segment);
+        let order = |piece: &PieceEntry| (piece.number, piece.whole, piece.age);
         index.pieces.sort_by_key(|piece| std::cmp::Reverse(order(piece)));
         index.pieces.dedup_by_key(|piece| piece.number);
         index.pieces.reverse();
-        // INVARIANT SVI-1.
-        let erased = &index.erased;
-        let is_left = |digest: &[u8; DIGEST_LEN], place: &mut Place| {
-            erased
-                .get(digest)
-                .is_none_or(|(_, segment)| *segment <= place.segment)
-        };
-        index.objects.retain(is_left);
-        index.texts.retain(is_left);
+        index.leave_out_erased();
         Ok(index)
+    }
+
+    /// INVARIANT SVI-1.
+    fn leave_out_erased(&mut self) {
+        let mut batches: HashMap<CommitDigest, u64> = HashMap::new();
+        for piece in &self.pieces {
+            batches.extend(piece.commit.map(|commit| (commit, piece.number)));
+        }
+        let erased = &self.erased;
+        let is_left = |digest: &[u8; DIGEST_LEN], place: &mut Place| {
+            let (batch, age) = place.written;
+            let mut erasures = erased.get(digest).into_iter().flatten();
+            erasures.all(|(by, said)| match batches.get(by) {
+                Some(by) => *by < batch,
+                // The commit was thinned, or is lost.
+                None => *said <= age,
+            })
+        };
+        self.objects.retain(is_left);
+        self.texts.retain(is_left);
     }
 
     fn add(&mut self, piece: &Piece, suite: HashSuite) {
         let mut entry = PieceEntry {
             number: piece.number,
             whole: piece.whole,
-            segment: piece.segment,
+            age: piece.age,
             commit: None,
             records: Vec::with_capacity(piece.records.len()),
+            ignorable: piece.ignorable.clone(),
         };
         for record in &piece.records {
             let place = Place {
                 locator: record.locator,
-                segment: piece.segment,
+                written: (piece.number, piece.age),
             };
             if self.add_record(record, place, suite, &mut entry.commit).is_ok() {
                 entry.records.push(record.locator);
@@ -100,7 +119,7 @@ impl Index {
     ) -> std::result::Result<(), DecodeError> {
         let newest = |map: &mut HashMap<[u8; DIGEST_LEN], Place>, digest| {
             let known = map.entry(digest).or_insert(place);
-            if known.segment < place.segment {
+            if known.written < place.written {
                 *known = place;
             }
         };
@@ -114,29 +133,40 @@ impl Index {
             }
             RecordKind::Commit => {
                 let decoded = Commit::decode(&record.body)?;
+                if decoded.seq > SEQ_MAX {
+                    return Err(DecodeError::Invalid("the number of a commit is out of range"));
+                }
                 let digest = Commit::hash(&record.body, suite);
                 self.commits.insert(digest, decoded);
                 *commit = Some(digest);
             }
             RecordKind::Gap => {
                 let (first, digests) = gap_digests(&record.body)?;
+                if first > SEQ_MAX {
+                    return Err(DecodeError::Invalid("the number of a commit is out of range"));
+                }
                 let digests = digests.iter().copied().map(CommitDigest::from_bytes);
                 self.thinned.extend((first..).zip(digests));
             }
             RecordKind::Erased => {
                 let erased = Erased::decode(&record.body)?;
                 if erased.by.as_bytes() != &[0; DIGEST_LEN] {
-                    let known = self
-                        .erased
+                    let (_, age) = place.written;
+                    self.erased
                         .entry(erased.digest)
-                        .or_insert((erased.by, place.segment));
-                    known.1 = known.1.min(place.segment);
+                        .or_default()
+                        .push((erased.by, age));
                 }
             }
             RecordKind::Reference => drop(Reference::decode(&record.body)?),
             _ => {}
         }
         Ok(())
+    }
+
+    /// The commit that erased something, if any did.
+    pub(super) fn erased_by(&self, digest: &[u8; DIGEST_LEN]) -> Option<CommitDigest> {
+        self.erased.get(digest)?.last().map(|(by, _)| *by)
     }
 
     /// When the commit was made whose batch holds the object, if that is known.

@@ -29,7 +29,7 @@ use crate::trie::{Entry, NoSource, Trie};
 use super::References;
 use super::checkpoint::{self, Checkpoint};
 use super::rewritten::{Stated, StatedEntry, encode_gap};
-use index::{Changes, Index};
+use index::{Changes, Index, SEQ_MAX};
 use output::Output;
 pub(crate) use output::Sink;
 use state::States;
@@ -134,6 +134,9 @@ fn run(
             .iter()
             .map(|place| wreck.read(*place))
             .collect::<Result<_>>()?;
+        for place in &piece.ignorable {
+            salvager.output.add_ignorable(&wreck.read_ignorable(*place)?);
+        }
         done += records.iter().map(|record| record.body.len() as u64).sum::<u64>();
         step("write", done)?;
         salvager.take(piece.number, piece.commit, &records)?;
@@ -149,9 +152,11 @@ fn line(wreck: &Wreck, index: &Index, checkpoints: &[Checkpoint]) -> BTreeMap<u6
         .flat_map(|one| one.commits().iter())
         .map_while(Result::ok)
     {
-        line.insert(row.seq, row.digest);
+        if row.seq <= SEQ_MAX {
+            line.insert(row.seq, row.digest);
+        }
     }
-    if let Some((digest, seq)) = wreck.noted_head().filter(|(_, seq)| *seq > 0) {
+    if let Some((digest, seq)) = wreck.noted_head().filter(|(_, seq)| (1..=SEQ_MAX).contains(seq)) {
         line.insert(seq, digest);
     }
     line.extend(index.thinned.iter().map(|(seq, digest)| (*seq, *digest)));

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use crate::bytes::Bytes;
 use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, ObjectDigest, Root, TextDigest};
 use crate::error::Result;
-use crate::log::{BatchBuilder, HeadMark, Record, RecordKind, UNLINKED, Wreck};
+use crate::log::{BatchBuilder, HeadMark, Ignorable, Record, RecordKind, UNLINKED, Wreck};
 use crate::object::Object;
 use crate::store::rewritten::Erased;
 
@@ -70,6 +70,11 @@ impl<'a> Output<'a> {
         (self.sink)(batch, self.head)
     }
 
+    /// Adds a record of a kind that this version does not know and may ignore.
+    pub(super) fn add_ignorable(&mut self, record: &Ignorable) {
+        self.waiting.add_ignorable(record);
+    }
+
     /// Adds objects, contents and texts of a piece, which link nothing.
     pub(super) fn add_contents(&mut self, records: &[Record]) -> Result<()> {
         for record in records {
@@ -118,7 +123,7 @@ impl<'a> Output<'a> {
                         self.versions += u64::from(self.done.insert(*digest.as_bytes()));
                         batch.add(record.kind, record.flags, &record.body);
                     } else {
-                        let by = self.index.erased.get(digest.as_bytes()).map(|(by, _)| *by);
+                        let by = self.index.erased_by(digest.as_bytes());
                         self.done.insert(*digest.as_bytes());
                         let erased = Erased {
                             key: Some(key),
@@ -183,7 +188,7 @@ impl<'a> Output<'a> {
     }
 
     fn mark(&mut self, key: Option<KeyPath>, digest: [u8; DIGEST_LEN]) {
-        let by = self.index.erased.get(&digest).map(|(by, _)| *by);
+        let by = self.index.erased_by(&digest);
         if by.is_none() {
             self.lost += 1;
         }

@@ -1,0 +1,191 @@
+//! What records name and is not there is told, all of it, each with the record that names it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::gc::{HOUR, on_disk, options};
+use super::{note, put};
+use crate::digest::{CommitDigest, TextDigest};
+use crate::disk::Disk;
+use crate::engine::salvage::write;
+use crate::engine::{FindingKind, Options, VerifyDepth, VerifyReport};
+use crate::log::{
+    self, Batch, BatchBuilder, Log, LogOptions, Mode, RecordKind, UNLINKED, Wreck, segment_name,
+};
+use crate::object::{Encoded, Origin, Reference, ReferenceName, StagedChange, Time};
+use crate::testing::sim_disk::SimDisk;
+
+/// Appends batches that no memory would write, and keep the head.
+fn append(disk: &SimDisk, batches: Vec<BatchBuilder>) -> Vec<Batch> {
+    let head = on_disk(disk, options(1).read_only(true), false)
+        .unwrap()
+        .view()
+        .commit()
+        .clone();
+    let mark = log::HeadMark {
+        commit: head.digest,
+        root: head.commit.root,
+        seq: head.commit.seq,
+    };
+    let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+    let mut log = Log::open(shared, Mode::ReadWrite, LogOptions::default()).unwrap();
+    log.catch_up(&mut |_| Ok(())).unwrap();
+    let lock = log.lock(Duration::ZERO).unwrap();
+    log.prepare(&lock, &mut |_| Ok(())).unwrap();
+    let group = batches.into_iter().map(|batch| (batch, mark)).collect();
+    log.append(&lock, group, log::Durability::Synced).unwrap()
+}
+
+fn verify(disk: &SimDisk) -> VerifyReport {
+    let memory = on_disk(disk, options(1).read_only(true), false).unwrap();
+    memory.verify(VerifyDepth::Full).unwrap()
+}
+
+/// An object with a content record of its own.
+fn long(disk: &SimDisk, name: &str) -> Encoded {
+    let suite = on_disk(disk, options(1).read_only(true), false).unwrap().suite();
+    note(name, &format!("{name} ").repeat(2_000))
+        .encode(Origin::Model, suite)
+        .unwrap()
+}
+
+fn of(kind: RecordKind, body: &[u8]) -> BatchBuilder {
+    let mut batch = BatchBuilder::new();
+    batch.add(kind, if kind == RecordKind::Object { UNLINKED } else { 0 }, body);
+    batch
+}
+
+#[test]
+fn everything_that_is_missing_is_named_with_the_record_that_names_it() {
+    let disk = SimDisk::new(1);
+    put(&on_disk(&disk, options(HOUR), true).unwrap(), "a", "text");
+    let (one, two) = (long(&disk, "one"), long(&disk, "two"));
+    let mut snapshot = Reference::new(
+        ReferenceName::new("snapshots/lost").unwrap(),
+        Some(CommitDigest::from_bytes([7; 32])),
+        Time::from_micros(1),
+    );
+    snapshot.reason = Some(TextDigest::from_bytes([8; 32]));
+    let written = append(
+        &disk,
+        vec![
+            of(RecordKind::Object, &one.bytes),
+            of(RecordKind::Object, &two.bytes),
+            of(RecordKind::Reference, &snapshot.encode().unwrap()),
+        ],
+    );
+    let report = verify(&disk);
+    assert!(!report.ok);
+    // NAM-1.
+    let mut found: Vec<_> = report
+        .damage
+        .iter()
+        .map(|found| (found.kind, found.file.clone(), found.offset))
+        .collect();
+    found.dedup();
+    let places = written.iter().map(|batch| batch.records[0].locator);
+    let expected: Vec<_> = places
+        .map(|place| {
+            (
+                FindingKind::Missing,
+                segment_name(place.segment()),
+                Some(place.offset()),
+            )
+        })
+        .collect();
+    assert_eq!(found, expected, "{report:?}");
+    assert_eq!(report.damage.len(), 4, "a commit and a reason: {report:?}");
+    assert!(report.damage[0].what.contains("of one is missing"), "{report:?}");
+    assert!(
+        report.commits == 2 && report.versions == 3,
+        "the rest is counted: {report:?}"
+    );
+    // Salvage leaves them out, and says so.
+    let wreck = Wreck::open(Arc::new(disk.clone())).unwrap();
+    let target: Arc<dyn Disk> = Arc::new(crate::disk::MemDisk::new());
+    let saved = write(&wreck, &target, &Options::new()).unwrap();
+    assert_eq!(saved.lost_references, ["snapshots/lost"]);
+    assert_eq!(saved.lost_records, 2, "{saved:?}");
+}
+
+#[test]
+fn a_version_that_a_draft_holds_is_missed() {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    put(&memory, "a", "text");
+    let commit = memory.view().commit().clone();
+    let key = memory.suite().key_path("b");
+    drop(memory);
+    let mut draft = Reference::new(
+        ReferenceName::new("drafts/lost").unwrap(),
+        Some(commit.digest),
+        Time::from_micros(1),
+    );
+    draft.root = Some(commit.commit.root);
+    draft.changes = vec![StagedChange {
+        key,
+        digest: Some(crate::digest::ObjectDigest::from_bytes([9; 32])),
+    }];
+    append(&disk, vec![of(RecordKind::Reference, &draft.encode().unwrap())]);
+    let report = verify(&disk);
+    assert_eq!(report.damage.len(), 1, "{report:?}");
+    assert!(report.damage[0].what.contains("drafts/lost"), "{report:?}");
+    // One that was given up is not asked for anything.
+    let mut gone = draft.clone();
+    (gone.commit, gone.root, gone.changes) = (None, None, Vec::new());
+    append(&disk, vec![of(RecordKind::Reference, &gone.encode().unwrap())]);
+    assert!(verify(&disk).ok);
+}
+
+#[test]
+fn a_content_that_comes_behind_what_names_it_is_not_missed() {
+    let disk = SimDisk::new(1);
+    put(&on_disk(&disk, options(HOUR), true).unwrap(), "a", "text");
+    let one = long(&disk, "one");
+    append(&disk, vec![of(RecordKind::Object, &one.bytes)]);
+    assert!(!verify(&disk).ok);
+    append(&disk, vec![of(RecordKind::Content, &one.content.unwrap().1)]);
+    let report = verify(&disk);
+    assert!(report.ok, "{report:?}");
+}
+
+#[test]
+fn a_batch_that_says_something_else_than_it_should_is_named_with_its_place() {
+    let disk = SimDisk::new(1);
+    put(&on_disk(&disk, options(HOUR), true).unwrap(), "a", "text");
+    let written = append(&disk, vec![of(RecordKind::Reference, b"no reference")]);
+    let place = written[0].records[0].locator;
+    let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+    let report = crate::engine::verify::examine(&shared, &Options::new(), VerifyDepth::Full, None).unwrap();
+    let found = &report.damage[0];
+    assert_eq!(
+        (found.file.clone(), found.offset),
+        (segment_name(place.segment()), Some(place.offset())),
+        "{report:?}"
+    );
+}
+
+#[test]
+fn numbers_that_overflow_when_counted_on_from_make_no_salvage_panic() {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    put(&memory, "a", "text");
+    let commit = memory.view().commit().commit.clone();
+    drop(memory);
+    let last = crate::object::Commit {
+        seq: u64::MAX,
+        ..commit
+    };
+    let gap: Vec<u8> = (u64::MAX - 1).to_le_bytes().into_iter().chain([1; 64]).collect();
+    append(
+        &disk,
+        vec![
+            of(RecordKind::Commit, &last.encode().unwrap()),
+            of(RecordKind::Gap, &gap),
+        ],
+    );
+    let wreck = Wreck::open(Arc::new(disk.clone())).unwrap();
+    let target: Arc<dyn Disk> = Arc::new(crate::disk::MemDisk::new());
+    let saved = write(&wreck, &target, &Options::new()).unwrap();
+    assert_eq!((saved.commits, saved.objects), (2, 1), "{saved:?}");
+}
