@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::digest::{KeyPath, ObjectDigest};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::log::BatchBuilder;
 use crate::object::Id;
 use crate::store::{ChangeCounts, CommitEntry, Gap, Store};
@@ -360,6 +360,10 @@ impl Inner {
         };
         let children = || self.children(head.clone());
         tree.check(children).map_err(|error| {
+            // What could not be read says nothing about later changes.
+            if error.kind() != ErrorKind::InvalidInput {
+                return error;
+            }
             let ids = error.ids().to_vec();
             Error::conflict(format!("later changes stand on this one: {error}")).with_ids(ids)
         })
