@@ -126,6 +126,8 @@ fn a_reader_asks_the_system_for_nothing_that_writes() {
         for line in text
             .lines()
             .filter(|line| !line.contains("+++") && !line.contains("---"))
+            // The flags stand in the line where a call began that another thread's came between.
+            .filter(|line| !line.contains(" resumed>"))
         {
             let reads = line.contains("O_RDONLY") && !line.contains("O_CREAT") && !line.contains("O_TRUNC");
             assert!(reads, "{verb:?}: {line}");
