@@ -153,7 +153,7 @@ pub(crate) enum Verb {
         after_help = "Snapshots, drafts, erasures, and what a rollback, undo or redo went back to keep their commits, whatever \
                       the policy. A thinned commit's digest stays in the chain; its state is gone for good, so a policy that \
                       keeps less than the standard one, or another moment than now, asks for --yes. It holds for this run: a \
-                      writer collects by itself with the standard policy, but nothing younger than 7 days. Ages are judged by \
+                      writer that closes the store may collect by itself, with the standard policy, but nothing younger than 7 days. Ages are judged by \
                       the newest commit where the clock is more than a day ahead of it. Others may read and write meanwhile. \
                       A duration is 12h, 30d, 8w, 2y, 0 or forever.\n\n\
                       Examples:\n  treering gc --dry-run\n  treering gc\n  treering gc --keep-all 2d --hourly 0 --weekly 2y --yes"

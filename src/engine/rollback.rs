@@ -267,12 +267,6 @@ impl Inner {
         writer: &Writer,
     ) -> Result<Plan> {
         let (target, before) = to_reverse(store, op, writer)?;
-        if target.commit.op.as_str() == "erase" {
-            let message = format!("seq:{} erased for good: that cannot be undone", target.seq());
-            return Err(Error::not_found(message)
-                .with_code("erased")
-                .with_hint("`rollback REV` brings back a whole earlier state, without what was erased"));
-        }
         // Undo goes from the commit's state to its parent's, redo the other way.
         let (from, to) = if op == "undo" {
             (&target, &before)

@@ -275,7 +275,7 @@ impl Inner {
                     self.indexes.clear();
                     self.subtrees.clear();
                     *self.newer.lock() = None;
-                    let head = store.head()?;
+                    let head = store.head().map_err(|error| self.because_of_damage(error))?;
                     self.store.store(Arc::new(store));
                     if before.is_some_and(|before| before.digest != head.digest) {
                         self.notify(&head);
@@ -306,10 +306,18 @@ impl Inner {
             visit(&batch)
         })?;
         tell(total);
-        if let Some(damage) = &tail.damage
-            && self.damage.set(damage.to_string()).is_ok()
-        {
-            self.warn(format!("reading stopped at damage: {damage}"));
+        match &tail.damage {
+            Some(damage) => {
+                if self.damage.set(damage.to_string()).is_ok() {
+                    self.warn(format!("reading stopped at damage: {damage}"));
+                }
+            }
+            // By a checkpoint, all was known that the log says, and not all of it can be read.
+            None => {
+                for damage in log.passed_over() {
+                    self.warn(format!("some objects cannot be read: {damage}"));
+                }
+            }
         }
         if tail.torn_bytes > 0 {
             self.warn(format!(
@@ -318,6 +326,15 @@ impl Inner {
             ));
         }
         Ok(done)
+    }
+
+    /// Why there is no commit at all: whoever reads past damage is told of the damage.
+    fn because_of_damage(&self, error: Error) -> Error {
+        let Some(damage) = self.damage.get() else {
+            return error;
+        };
+        Error::corrupt(format!("no commit before the damage is whole: {damage}"))
+            .with_hint("`treering salvage` saves what is behind it")
     }
 
     /// Notes something that the owner should know, once.

@@ -290,7 +290,7 @@ impl Log {
     pub(super) fn enter_new(&mut self, id: u64) -> Result<Arc<SegmentFile>> {
         let before = self.manifest.before_active();
         if before.id != 0 {
-            self.segment(before.id)?.seal(before.length, self.options.map)?;
+            self.segment(before.id)?.seal(before.length, self.options.map);
         }
         self.cursor.segment = id;
         self.cursor.offset = FIRST_OFFSET;

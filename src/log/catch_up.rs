@@ -225,7 +225,7 @@ impl Log {
         visit: &mut Visit<'_>,
     ) -> Result<()> {
         let segment = self.segment(entry.id)?;
-        segment.seal(entry.length, self.options.map)?;
+        segment.seal(entry.length, self.options.map);
         if self.cursor.segment != entry.id {
             let digest = before.map_or([0; 32], |before| before.last_digest);
             self.enter(entry, digest);

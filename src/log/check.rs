@@ -51,6 +51,17 @@ pub struct Finding {
     pub message: String,
 }
 
+impl Finding {
+    pub(crate) fn new(severity: Severity, file: &str, offset: u64, message: &str) -> Self {
+        Self {
+            severity,
+            file: file.to_owned(),
+            offset,
+            message: message.to_owned(),
+        }
+    }
+}
+
 /// What a check comes across, in the order of the log.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -204,13 +215,7 @@ impl Report<'_> {
         if severity == Severity::Damage {
             self.summary.damages += 1;
         }
-        let finding = Finding {
-            severity,
-            file: file.to_owned(),
-            offset,
-            message: message.to_owned(),
-        };
-        self.tell(CheckItem::Finding(finding))
+        self.tell(CheckItem::Finding(Finding::new(severity, file, offset, message)))
     }
 
     fn tell(&mut self, item: CheckItem) -> Result<()> {

@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use super::manifest::{MANIFEST_NAME, Manifest};
+use super::manifest::{MANIFEST_NAME, Manifest, SegmentEntry};
 use super::reader::Segments;
 use super::{Log, Position, damage, read_manifest};
 use crate::digest::CommitDigest;
@@ -108,14 +108,39 @@ impl Log {
 
     /// Opens every listed segment: what is open stays readable when a rewrite unlinks it. Sealed ones are mapped when they
     /// are first read.
-    pub(super) fn open_listed(&self) -> Result<()> {
+    ///
+    /// # Errors
+    /// `Corrupt` if one is missing, damaged or shorter than where it was sealed; with `degraded`, such a one is noted and
+    /// met again when it is read. `Io`.
+    pub(super) fn open_listed(&mut self) -> Result<()> {
+        let mut passed_over = Vec::new();
         for entry in self.manifest.entries() {
-            let segment = self.segment(entry.id)?;
-            if !entry.is_active() && self.options.map {
-                segment.map_later(entry.length);
+            match self.open_entry(entry) {
+                // It may also be gone because a rewrite has replaced it.
+                Err(error) if self.options.degraded && error.is_corruption() && !self.is_outdated()? => {
+                    passed_over.push(error);
+                }
+                other => other?,
             }
         }
+        self.passed_over = passed_over;
         Ok(())
+    }
+
+    /// With `degraded`: what is wrong with the listed segments that could not be opened, or not whole.
+    pub fn passed_over(&self) -> &[Error] {
+        &self.passed_over
+    }
+
+    fn open_entry(&self, entry: &SegmentEntry) -> Result<()> {
+        let segment = self.segment(entry.id)?;
+        if entry.is_active() {
+            return Ok(());
+        }
+        if self.options.map {
+            segment.map_later(entry.length);
+        }
+        segment.check_length(entry.length)
     }
 }
 

@@ -174,6 +174,8 @@ pub struct Log {
     identity: u64,
     /// The locking that `prepare` was last called under.
     prepared: u64,
+    /// With `degraded`: what is wrong with the listed segments that could not be opened, or not whole.
+    passed_over: Vec<Error>,
 }
 
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
@@ -223,6 +225,7 @@ impl Log {
             process,
             identity: NUMBERS.fetch_add(1, Ordering::Relaxed),
             prepared: 0,
+            passed_over: Vec::new(),
         })
     }
 

@@ -76,7 +76,7 @@ impl LogReader {
         let (first, from) = match first {
             Some(first) => (first, Some(from)),
             None if *from == Position::START => (0, None),
-            None => return Err(not_open(from.segment)),
+            None => return Err(self.segments.not_open(from.segment)),
         };
         for (index, entry) in order.iter().enumerate().skip(first) {
             if entry.first_batch > upto {
@@ -90,7 +90,7 @@ impl LogReader {
     }
 
     fn segment(&self, id: u64) -> Result<Arc<SegmentFile>> {
-        self.segments.find(id).ok_or_else(|| not_open(id))
+        self.segments.find(id).ok_or_else(|| self.segments.not_open(id))
     }
 
     /// As [`LogReader::batches`], of one segment.
@@ -157,6 +157,18 @@ impl Segments {
         list.get(index).cloned()
     }
 
+    /// Why a segment is not open: a reader of a damaged log passes over those that it cannot open.
+    fn not_open(&self, id: u64) -> Error {
+        if self.order.load().iter().any(|entry| entry.id == id) {
+            return super::damage(
+                &segment_name(id),
+                0,
+                "the manifest lists it and it could not be opened",
+            );
+        }
+        Error::internal(format!("segment {id} was asked for and is not open"))
+    }
+
     pub(super) fn insert(&self, segment: &Arc<SegmentFile>) {
         self.list.rcu(|list| {
             let mut list = Vec::clone(list);
@@ -167,10 +179,6 @@ impl Segments {
             list
         });
     }
-}
-
-fn not_open(id: u64) -> Error {
-    Error::internal(format!("segment {id} was asked for and is not open"))
 }
 
 /// Why the end of a sealed segment is damage.
@@ -264,6 +272,19 @@ impl SegmentFile {
         Error::io(format!("cannot read {}", self.name()), error)
     }
 
+    /// Checks that the file is as long as where it was sealed.
+    pub(super) fn check_length(&self, sealed: u64) -> Result<()> {
+        let length = self.file.length().map_err(|error| self.cannot_read(error))?;
+        if length < sealed {
+            return Err(super::damage(
+                &self.name(),
+                length,
+                "the file is shorter than what the manifest says",
+            ));
+        }
+        Ok(())
+    }
+
     /// Lets the segment, which is sealed at `length`, be mapped when it is first read: opening a store is not to take longer
     /// for every segment that it has.
     pub(super) fn map_later(&self, length: u64) {
@@ -283,28 +304,19 @@ impl SegmentFile {
         self.mapped.get()
     }
 
-    /// Maps the bytes that count, once the segment is sealed at `length`, and lets go of buffers that hold the same.
-    pub(super) fn seal(&self, length: u64, map: bool) -> Result<()> {
+    /// Maps the bytes that count, once the segment is sealed at `length`, and lets go of buffers that hold the same. Without a
+    /// map, every read goes to the file, and says what is wrong with it.
+    pub(super) fn seal(&self, length: u64, map: bool) {
         if !map || self.mapped.get().is_some() {
-            return Ok(());
+            return;
         }
         // RDR-2: a writer may have left torn bytes behind this length.
-        match self.file.map(length) {
-            Ok(Some(bytes)) => {
-                // Whoever came first mapped the same bytes.
-                drop(self.mapped.set(Bytes::new(bytes)));
-                self.spans
-                    .write()
-                    .retain(|span| span.start + span.bytes.len() as u64 > length);
-                Ok(())
-            }
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(super::damage(
-                &self.name(),
-                length,
-                "the file is shorter than what the manifest says",
-            )),
-            // Without a map, every read goes to the file.
-            Ok(None) | Err(_) => Ok(()),
+        if let Ok(Some(bytes)) = self.file.map(length) {
+            // Whoever came first mapped the same bytes.
+            drop(self.mapped.set(Bytes::new(bytes)));
+            self.spans
+                .write()
+                .retain(|span| span.start + span.bytes.len() as u64 > length);
         }
     }
 

@@ -151,7 +151,7 @@ impl Wreck {
         ] {
             if !is_there {
                 let what = "it is missing or damaged; the segments were read without it";
-                found.push(finding(Severity::Derived, name, 0, what));
+                found.push(Finding::new(Severity::Derived, name, 0, what));
             }
         }
         let instance = format
@@ -335,7 +335,7 @@ impl Wreck {
                 if at >= durable {
                     return Ok(());
                 }
-                found.push(finding(
+                found.push(Finding::new(
                     Severity::Damage,
                     &file.name,
                     at,
@@ -354,7 +354,7 @@ impl Wreck {
                     // A torn tail: it was never acknowledged.
                     Err(_) if at >= durable => return Ok(()),
                     Err((offset, reason)) => {
-                        found.push(finding(Severity::Damage, &file.name, offset, &reason));
+                        found.push(Finding::new(Severity::Damage, &file.name, offset, &reason));
                         let (piece, next) = broken_piece(&window, at, file.age);
                         at = next;
                         if let Some(piece) = piece {
@@ -368,7 +368,7 @@ impl Wreck {
         let last = file.sealed.map_or(0, |(_, last)| last);
         if at < durable && (file.sealed.is_none() || newest < last) {
             let what = "its end is lost: batches that were durable are not there";
-            found.push(finding(Severity::Damage, &file.name, at, what));
+            found.push(Finding::new(Severity::Damage, &file.name, at, what));
         }
         Ok(())
     }
@@ -406,16 +406,11 @@ impl WreckFile {
             }
             at += wanted;
         }
-        bytes.resize(
-            bytes.len()
-                + if bytes.is_empty() {
-                    0
-                } else {
-                    zeros.min(ZEROS_AT_END) as usize
-                },
-            0,
-        );
-        Ok((!bytes.is_empty()).then_some((base, bytes)))
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        bytes.resize(bytes.len() + zeros.min(ZEROS_AT_END) as usize, 0);
+        Ok(Some((base, bytes)))
     }
 
     /// The bytes there; fewer if the file ends before.
@@ -426,15 +421,6 @@ impl WreckFile {
             .map_err(|error| Error::io(format!("cannot read {}", self.name), error))?;
         bytes.truncate(count);
         Ok(bytes)
-    }
-}
-
-fn finding(severity: Severity, file: &str, offset: u64, message: &str) -> Finding {
-    Finding {
-        severity,
-        file: file.to_owned(),
-        offset,
-        message: message.to_owned(),
     }
 }
 
@@ -588,7 +574,7 @@ fn leave_out(
         match &file.header {
             None if is_listed => {
                 let what = "its header is damaged; its batches were read without it";
-                found.push(finding(Severity::Derived, &file.name, 0, what));
+                found.push(Finding::new(Severity::Derived, &file.name, 0, what));
                 true
             }
             None => false,
@@ -599,7 +585,12 @@ fn leave_out(
                 } else {
                     Severity::Harmless
                 };
-                found.push(finding(severity, &file.name, 0, "it belongs to another store"));
+                found.push(Finding::new(
+                    severity,
+                    &file.name,
+                    0,
+                    "it belongs to another store",
+                ));
                 false
             }
         }
@@ -624,7 +615,7 @@ fn use_manifest(files: &mut Vec<WreckFile>, manifest: &Manifest, found: &mut Vec
                 } else {
                     Severity::Damage
                 };
-                found.push(finding(
+                found.push(Finding::new(
                     severity,
                     &name,
                     0,

@@ -22,7 +22,9 @@ mod cli_pictures;
 mod cli_proof;
 #[cfg(feature = "cli")]
 mod cli_retention;
+#[cfg(feature = "cli")]
 mod cli_salvage;
+#[cfg(feature = "cli")]
 mod cli_schema;
 #[cfg(feature = "cli")]
 mod cli_store;

@@ -153,3 +153,87 @@ fn degraded_reading_serves_the_last_good_commit() {
         "{report:?}"
     );
 }
+
+/// A store of some segments, which a checkpoint covers or not, and their names.
+fn of_segments(covered: bool) -> (SimDisk, Vec<String>) {
+    let disk = SimDisk::new(1);
+    let options = Options::new().segment_bytes_max(64 << 10).checkpoints(covered);
+    let memory = Memory::on_disk(Arc::new(disk.clone()), options, true, None).unwrap();
+    for number in 0..60 {
+        put(
+            &memory,
+            &format!("o/{number}"),
+            &format!("content {number} ").repeat(400),
+        );
+    }
+    if covered {
+        super::covering::cover(&memory);
+    }
+    drop(memory);
+    let segments: Vec<_> = disk
+        .files()
+        .into_keys()
+        .filter(|name| name.starts_with("log/"))
+        .collect();
+    assert!(segments.len() > 3, "{segments:?}");
+    (disk, segments)
+}
+
+/// Objects of `memory` that can be read, after the seq of its head.
+fn readable(memory: &Memory) -> (u64, usize) {
+    let view = memory.view();
+    let whole = |number: &usize| {
+        view.get(&super::id(&format!("o/{number}")))
+            .is_ok_and(|found| found.is_some())
+    };
+    (view.commit().commit.seq, (0..60).filter(whole).count())
+}
+
+#[test]
+fn a_missing_or_short_segment_refuses_and_all_else_is_served_degraded() -> Result<()> {
+    for covered in [false, true] {
+        let (whole, segments) = of_segments(covered);
+        let mut least = 0;
+        for (at, name) in segments.iter().enumerate() {
+            let is_last = at + 1 == segments.len();
+            for missing in [true, false] {
+                let disk = whole.copy();
+                if missing {
+                    disk.remove_file(name);
+                } else if is_last {
+                    continue;
+                } else {
+                    disk.overwrite(name, |bytes| bytes.truncate(60 << 10));
+                }
+                let what = format!("covered {covered}, {name}, missing {missing}");
+                for options in [Options::new(), Options::new().read_only(true)] {
+                    let error = open(&disk, options).err().unwrap();
+                    assert_eq!(error.kind(), ErrorKind::Corrupt, "{what}");
+                    assert!(error.to_string().contains(name.as_str()), "{what}: {error}");
+                }
+                let memory = match open(&disk, Options::new().degraded(true)) {
+                    Ok(memory) => memory,
+                    Err(error) => {
+                        assert!(at == 0 && !covered && missing, "{what}: {error}");
+                        assert!(error.to_string().contains(name.as_str()), "{what}: {error}");
+                        continue;
+                    }
+                };
+                let (seq, count) = readable(&memory);
+                assert!(
+                    memory.warnings().iter().any(|text| text.contains(name.as_str())),
+                    "{what}"
+                );
+                if covered && !is_last {
+                    assert!(seq == 60 && count > 40 && count < 60, "{what}: {seq}, {count}");
+                    continue;
+                }
+                // All that stands before the damage, and what is whole of the segment that was cut.
+                assert_eq!(count as u64, seq, "{what}");
+                assert!(count >= least + usize::from(!missing), "{what}: {count}, {least}");
+                least = count;
+            }
+        }
+    }
+    Ok(())
+}

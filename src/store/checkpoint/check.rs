@@ -26,11 +26,11 @@ pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) ->
     let mut findings = Vec::new();
     if disk.list(FOLDER).is_err_and(|error| is_of_other_kind(&error)) {
         let message = "it is no folder, so no checkpoint can be made: remove it";
-        findings.push(finding(Severity::Derived, FOLDER, 0, message));
+        findings.push(Finding::new(Severity::Derived, FOLDER, 0, message));
     }
     for file in list(disk)? {
         if !file.is_finished {
-            findings.push(finding(Severity::Harmless, &file.name, 0, UNFINISHED));
+            findings.push(Finding::new(Severity::Harmless, &file.name, 0, UNFINISHED));
             continue;
         }
         match Checkpoint::open(disk, &file.name, true) {
@@ -40,7 +40,7 @@ pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) ->
             }
             // Another process wrote newer ones meanwhile.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => findings.push(finding(Severity::Derived, &file.name, 0, error.message())),
+            Err(error) => findings.push(Finding::new(Severity::Derived, &file.name, 0, error.message())),
         }
     }
     Ok(findings)
@@ -59,16 +59,7 @@ pub(super) fn other_log(checkpoint: &Checkpoint, log: LogId) -> Option<Finding> 
     } else {
         (Severity::Derived, "it was made from another log")
     };
-    Some(finding(severity, checkpoint.name(), 0, message))
-}
-
-pub(super) fn finding(severity: Severity, file: &str, offset: u64, message: &str) -> Finding {
-    Finding {
-        severity,
-        file: file.to_owned(),
-        offset,
-        message: message.to_owned(),
-    }
+    Some(Finding::new(severity, checkpoint.name(), 0, message))
 }
 
 /// Reads a file back that was just written, and verifies that it is whole and the one that was meant.
@@ -103,7 +94,12 @@ fn check_content(
     let mut visit = |offset: u64, bytes: u64| {
         is_whole = false;
         let message = format!("{bytes} bytes do not match their checksums");
-        findings.push(finding(Severity::Derived, checkpoint.name(), offset, &message));
+        findings.push(Finding::new(
+            Severity::Derived,
+            checkpoint.name(),
+            offset,
+            &message,
+        ));
     };
     checkpoint.blocks().check_all(&mut visit, progress)?;
     if !is_whole {
@@ -112,7 +108,7 @@ fn check_content(
     for (section, check) in CHECKS {
         if let Err(error) = check(checkpoint) {
             let offset = checkpoint.header().extent(section).offset;
-            findings.push(finding(
+            findings.push(Finding::new(
                 Severity::Derived,
                 checkpoint.name(),
                 offset,

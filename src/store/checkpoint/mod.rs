@@ -182,7 +182,7 @@ pub(crate) fn open_newest(
             // Another process wrote newer ones meanwhile.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => {
-                findings.push(check::finding(Severity::Derived, &file.name, 0, error.message()));
+                findings.push(Finding::new(Severity::Derived, &file.name, 0, error.message()));
             }
         }
     }

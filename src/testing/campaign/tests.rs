@@ -1,15 +1,24 @@
-//! The quick tier: a few seeds, less of each.
+//! What every run of the tests does: a few seeds.
 
+use std::thread;
 use std::time::Instant;
 
 use super::{Kind, Settings, Tally, run_seed};
 
-/// Runs seeds; a failure says how to see it again.
+/// Runs each seed in a thread; a failure says how to see it again.
 fn run(kind: Kind, seeds: std::ops::Range<u64>, settings: Settings) -> Tally {
     let started = Instant::now();
     let mut sum = Tally::default();
-    for seed in seeds {
-        match run_seed(kind, seed, settings) {
+    let outcomes: Vec<_> = thread::scope(|scope| {
+        let runs: Vec<_> = seeds
+            .map(|seed| (seed, scope.spawn(move || run_seed(kind, seed, settings))))
+            .collect();
+        runs.into_iter()
+            .map(|(seed, run)| (seed, run.join().unwrap()))
+            .collect()
+    });
+    for (seed, outcome) in outcomes {
+        match outcome {
             Ok(tally) => sum += tally,
             Err(what) => panic!(
                 "seed {seed}: {what}\nagain: TREERING_SEED={seed} cargo test --release --lib campaign -- --nocapture"
@@ -28,17 +37,30 @@ fn seeds(usual: std::ops::Range<u64>) -> std::ops::Range<u64> {
     asked.map_or(usual, |seed: u64| seed..seed + 1)
 }
 
+/// Whether less is looked at.
+const QUICK: bool = cfg!(debug_assertions);
+
 #[test]
 fn an_acknowledged_commit_survives_a_crash_at_every_call() {
-    let sum = run(Kind::Crash, seeds(1..4), Settings::QUICK);
+    let settings = if QUICK { Settings::QUICK } else { Settings::SOAK };
+    let sum = run(Kind::Crash, seeds(1..3), settings);
     assert!(
-        sum.images > 10_000 && sum.distinct > 2_000 && sum.doubles > 500 && sum.recoveries > 200,
+        QUICK
+            || sum.images > 40_000 && sum.distinct > 15_000 && sum.doubles > 4_000 && sum.recoveries > 1_000,
         "{sum}"
     );
 }
 
 #[test]
 fn a_fault_at_any_call_loses_and_invents_nothing() {
-    let sum = run(Kind::Fault, seeds(1..4), Settings::QUICK);
-    assert!(sum.faults > 300, "{sum}");
+    let settings = if QUICK {
+        Settings::QUICK
+    } else {
+        Settings {
+            fault_every: 4,
+            ..Settings::SOAK
+        }
+    };
+    let sum = run(Kind::Fault, seeds(1..4), settings);
+    assert!(QUICK || sum.faults > 3_000, "{sum}");
 }
