@@ -57,7 +57,7 @@ fn a_fault_at_any_call_loses_and_invents_nothing() {
         Settings::QUICK
     } else {
         Settings {
-            fault_every: 4,
+            fault_every: 8,
             ..Settings::SOAK
         }
     };
