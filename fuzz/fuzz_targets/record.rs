@@ -87,7 +87,7 @@ fuzz_target!(|input: &[u8]| {
         drop(whole);
     }
     let mut checked = 0;
-    let report = Log::check(disk, LogOptions::default(), &mut |item| {
+    let report = Log::check(disk, LogOptions::default(), None, &mut |item| {
         checked += u32::from(matches!(item, CheckItem::Batch(_)));
         Ok(ControlFlow::Continue(()))
     });

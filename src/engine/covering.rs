@@ -31,12 +31,16 @@ const DUE_HEAVY_BYTES: u64 = if cfg!(test) { 16 << 10 } else { DUE_BYTES };
 const COLLECT_FROM_BYTES: u64 = 8 << 20;
 
 /// Tells a log how far its checkpoints show it to have been durable, also where nothing is opened by them.
-pub(super) fn places_of(log: &Log, disk: &Arc<dyn Disk>) -> Arc<DurablePlaces> {
-    let (known, disk) = (LogId::of(log), Arc::clone(disk));
-    Arc::new(move |epoch| {
-        let epoch = u64::from(epoch);
-        store::checkpoint_positions(&*disk, LogId { epoch, ..known })
-    })
+pub(super) fn places_of(disk: &Arc<dyn Disk>) -> Arc<DurablePlaces> {
+    let disk = Arc::clone(disk);
+    Arc::new(move |log| store::checkpoint_positions(&*disk, LogId::of(log)))
+}
+
+/// Opens a log that asks its checkpoints.
+pub(super) fn open_log(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<Log> {
+    let mut log = Log::open(Arc::clone(disk), mode, options)?;
+    log.ask_places(places_of(disk));
+    Ok(log)
 }
 
 impl Inner {
@@ -63,6 +67,7 @@ impl Inner {
             }
             Err(error) if self.options.degraded && error.code() != REWRITTEN => {
                 self.warn(format!("the newest checkpoint and the log do not agree: {error}"));
+                drop(self.damage.set(error.to_string()));
                 log.reopen()?;
                 Ok(Store::new(suite, log.reader()))
             }
@@ -78,7 +83,7 @@ impl Inner {
             ..LogOptions::default()
         };
         Box::new(move |upto| {
-            let mut log = Log::open(Arc::clone(&disk), Mode::ReadOnly, options)?;
+            let mut log = open_log(&disk, Mode::ReadOnly, options)?;
             if log.epoch() != epoch {
                 let message = "a checkpoint is damaged, and the log was rewritten since it was made";
                 return Err(Error::conflict(message)

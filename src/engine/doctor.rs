@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use crate::disk::{Disk, FileDisk, lock_holder};
 use crate::error::{Error, ErrorKind, Result};
+use crate::log;
 
 use super::memory::Memory;
 use super::options::Options;
@@ -56,6 +57,8 @@ pub enum Remedy {
     FolderMode,
     /// A file is made its owner's alone.
     FileMode,
+    /// What stands in the place of a file is removed.
+    Remove,
     /// A newer version of the program.
     Upgrade,
     /// Nothing of the store can be had: a backup, or an export.
@@ -133,6 +136,8 @@ pub(super) fn examine_disk(
         let (code, what_it_means) = if found.file.starts_with("checkpoint/") {
             let means = "nothing is lost: opening takes longer until the next checkpoint is made, as gc does";
             ("derived_damaged", means)
+        } else if found.what == log::NO_FILE {
+            ("no_live", "nothing is lost with it")
         } else if found.file == "live" {
             (
                 "derived_damaged",
@@ -143,7 +148,11 @@ pub(super) fn examine_disk(
         } else {
             ("left_over", "nothing is lost")
         };
-        let mut problem = of_finding(found, ProblemSeverity::Notice, code, Remedy::Nothing);
+        let (severity, remedy) = match code {
+            "no_live" => (ProblemSeverity::Warning, Remedy::Remove),
+            _ => (ProblemSeverity::Notice, Remedy::Nothing),
+        };
+        let mut problem = of_finding(found, severity, code, remedy);
         problem.what = format!("{}; {what_it_means}", problem.what);
         problems.push(problem);
     }
@@ -154,7 +163,7 @@ pub(super) fn examine_disk(
 }
 
 /// What only shows once the store is opened.
-fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut Vec<Problem>) -> Result<()> {
+pub(super) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut Vec<Problem>) -> Result<()> {
     let options = options.clone().read_only(true);
     let memory = match Memory::on_disk(disk, options, false, None) {
         Err(error) if error.is_corruption() => {
@@ -169,7 +178,14 @@ fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut Vec<Proble
             "the newest commit is more than a day ahead of this machine's clock; expiry goes by the clock";
         problems.push(plain(ProblemSeverity::Warning, "clock", what, Remedy::Clock));
     }
-    let stats = memory.stats()?;
+    let stats = match memory.stats() {
+        // Damaged since it was verified.
+        Err(error) if error.is_corruption() => {
+            problems.push(of_error("damaged", &error, Remedy::Salvage));
+            return Ok(());
+        }
+        other => other?,
+    };
     if stats.log_bytes > LOW_BYTES / 16 && stats.live_bytes < stats.log_bytes / 2 {
         let (log, live) = (stats.log_bytes, stats.live_bytes);
         let what = format!("of {log} bytes of log, the present state needs {live}; the rest is history");

@@ -10,11 +10,12 @@ use std::sync::Arc;
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest, Root, to_hex};
 use crate::disk::{Disk, FileDisk};
 use crate::error::{Error, Result};
-use crate::log::{Locator, Log, LogOptions, Mode, RecordKind};
+use crate::log::{Inspection, Locator, Log, LogOptions, Mode, RecordKind};
 use crate::object::{Id, Object};
 use crate::store::{self, LogId};
 use crate::trie::{Entry, NodeKind};
 
+use super::covering::places_of;
 use super::memory::Memory;
 use super::revision;
 use super::view::{CommitInfo, View};
@@ -72,6 +73,16 @@ pub enum Meaning {
 const NODE_LEVELS: usize = 3;
 
 impl Memory {
+    /// The files of the store in the folder `path`, also of one that does not open. Nothing is read yet.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such folder; `Io`.
+    pub fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
+        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
+        let places = places_of(&disk);
+        Ok(Inspection::new(disk).asking(places))
+    }
+
     /// The checkpoints of the store in the folder `path`, the newest first, also of one that does not open. Opening reads the
     /// first that can be used.
     ///

@@ -136,7 +136,7 @@ impl Memory {
             };
             Log::open(Arc::clone(&disk), mode, log_options)?
         };
-        log.ask_places(places_of(&log, &disk));
+        log.ask_places(places_of(&disk));
         let suite = options.suite.unwrap_or_else(|| HashSuite::new(log.format().hash));
         let inner = Inner {
             store: ArcSwap::from_pointee(Store::new(suite, log.reader())),

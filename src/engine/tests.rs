@@ -11,6 +11,7 @@ mod groups;
 mod latent_defects;
 mod moved;
 mod named;
+mod placed;
 mod salvage;
 mod scan;
 mod staging;

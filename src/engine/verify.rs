@@ -18,6 +18,7 @@ use crate::log::{self, Batch, CheckItem, Log, LogOptions, Mode, RecordKind, Seve
 use crate::store::{self, CommitEntry, LogId, Store};
 use crate::threads::beside;
 
+use super::covering::{open_log, places_of};
 use super::memory::Memory;
 use super::named::Named;
 use super::options::{Options, Progress};
@@ -239,7 +240,7 @@ impl VerifyReport {
 fn check_files(disk: &Arc<dyn Disk>, options: &Options, tell: &dyn Fn(u64)) -> Result<VerifyReport> {
     let mut report = VerifyReport::default();
     let mut done = 0;
-    let files = Log::check(Arc::clone(disk), LogOptions::default(), &mut |item| {
+    let visit = &mut |item| {
         match item {
             CheckItem::Batch(batch) => {
                 let count = |kind| batch.records.iter().filter(|record| record.kind == kind).count() as u64;
@@ -260,8 +261,13 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Options, tell: &dyn Fn(u64)) -> R
             }
         }
         Ok(ControlFlow::Continue(()))
-    });
-    match files {
+    };
+    match Log::check(
+        Arc::clone(disk),
+        LogOptions::default(),
+        Some(places_of(disk)),
+        visit,
+    ) {
         Ok(files) => report.bytes = files.bytes,
         Err(error) if error.is_corruption() => {
             let found = of_error(&**disk, &error);
@@ -281,7 +287,7 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Options, tell: &dyn Fn(u64)) -> R
 /// Checks every checkpoint whole; what is wrong with one costs nothing. A log that does not hold what a whole one was made
 /// of is older, cut or emptied.
 fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut VerifyReport) -> Result<()> {
-    let open = || Log::open(Arc::clone(disk), Mode::ReadOnly, LogOptions::default());
+    let open = || open_log(disk, Mode::ReadOnly, LogOptions::default());
     let known = match open() {
         Ok(log) => LogId::of(&log),
         // Its damage is in the report already.
@@ -382,7 +388,7 @@ fn rebuild(
         map: false,
         ..LogOptions::default()
     };
-    let mut log = Log::open(Arc::clone(disk), Mode::ReadOnly, log_options)?;
+    let mut log = open_log(disk, Mode::ReadOnly, log_options)?;
     let suite = HashSuite::new(log.format().hash);
     let store = Store::new(suite, log.reader());
     let (mut done, mut named) = (0, Named::default());

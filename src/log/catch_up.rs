@@ -16,7 +16,7 @@ use super::leftovers::Unlisted;
 use super::live::Live;
 use super::manifest::SegmentEntry;
 use super::position::durable_by;
-use super::reader::{NOT_THE_LAST, SegmentFile};
+use super::reader::{NOT_THE_LAST, SegmentFile, Survey};
 use super::scan::{Chain, Scanned, Stop, Window};
 use super::segment::{LOG_FOLDER, SEGMENT_HEADER_BYTES, parse_segment_name, segment_name};
 use super::{Log, Position, Tail, damage, unsupported};
@@ -327,10 +327,13 @@ impl Log {
         live: Option<&Live>,
         limit: Option<u64>,
     ) -> Result<ActiveScan> {
-        let (places, window) = match limit {
-            Some(limit) => (Vec::new(), segment.window(from, limit, self.suite)?),
+        let (places, (window, mut behind)) = match limit {
+            Some(limit) => {
+                let window = segment.window(from, limit, self.suite)?;
+                (Vec::new(), (window, Survey::default()))
+            }
             // In this order: what is there when the places are said has to be in the window.
-            None => (self.durable_places()?, segment.window_to_end(from, self.suite)?),
+            None => (self.durable_places()?, segment.read_to_end(from, self.suite)?),
         };
         let mark = live
             .filter(|live| live.segment == segment.header.id)
@@ -358,12 +361,8 @@ impl Log {
             if matches!(stop.reason, FrameError::Unsupported(_)) {
                 return Err(stop_error(segment, stop));
             }
-            let ahead = window
-                .seals_from(end)
-                .map(|(_, seal)| seal.synced_upto)
-                .max()
-                .unwrap_or(0);
-            durable = durable.max(ahead);
+            behind.add(&window, end);
+            durable = durable.max(behind.synced_upto);
             // INVARIANT LOG-4.
             if durable > end {
                 let error = stop_error(segment, stop);
@@ -373,11 +372,7 @@ impl Log {
                 damage = Some(error);
             }
         }
-        let torn_bytes = if stop.is_some() {
-            window.used_bytes_from(end)
-        } else {
-            0
-        };
+        let torn_bytes = stop.map_or(0, |_| behind.used_from(end));
         Ok(ActiveScan {
             window,
             batches,

@@ -19,13 +19,17 @@ use super::frame::FrameError;
 use super::leftovers::Unlisted;
 use super::live::{LIVE_NAME, Live};
 use super::manifest::{MANIFEST_NAME, SegmentEntry};
-use super::reader::{NOT_THE_LAST, SegmentFile};
+use super::position::DurablePlaces;
+use super::reader::{NOT_THE_LAST, SegmentFile, Survey, Windows};
 use super::rewrite::is_rewrite_name;
 use super::scan::{Chain, Stop, Window};
 use super::segment::{LOG_FOLDER, parse_segment_name, segment_name};
 use super::{Log, LogOptions, Mode};
-use crate::disk::Disk;
+use crate::disk::{Access, Disk, is_of_other_kind};
 use crate::error::{ErrorKind, Result};
+
+/// What is said of a `live` that no writer can overwrite.
+pub const NO_FILE: &str = "it is no file, so nothing can be committed: remove it";
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +99,7 @@ impl Log {
     pub fn check(
         disk: Arc<dyn Disk>,
         options: LogOptions,
+        places: Option<Arc<DurablePlaces>>,
         visit: &mut dyn FnMut(CheckItem) -> Result<ControlFlow<()>>,
     ) -> Result<CheckSummary> {
         let options = LogOptions {
@@ -120,6 +125,7 @@ impl Log {
             }
             Err(error) => return Err(error),
         };
+        log.places = places;
         // Holds the files of one manifest open, whatever is published meanwhile; what is damaged is reported below.
         match log.take_listed() {
             Err(error) if !error.is_corruption() => return Err(error),
@@ -131,6 +137,9 @@ impl Log {
 
     fn check_all(&self, report: &mut Report<'_>) -> Result<()> {
         let live = self.check_live(report)?;
+        // In this order: what is there when the places are said is found when the segments are read.
+        let places = self.durable_places()?;
+        let placed = places.iter().map(|place| place.offset).fold(0, u64::max);
         let manifest = &self.manifest;
         let mut newest = 0;
         let mut before: Option<SegmentEntry> = None;
@@ -141,6 +150,7 @@ impl Log {
                 entry,
                 before,
                 live,
+                placed,
             };
             newest = walk.run(report)?.max(newest);
             if report.ended {
@@ -153,9 +163,14 @@ impl Log {
 
     fn check_live(&self, report: &mut Report<'_>) -> Result<Option<Live>> {
         let live = self.read_live()?;
-        let missing = "it is missing, damaged or of another store; the log is read without it";
         if live.is_none() {
-            report.finding(Severity::Derived, LIVE_NAME, 0, missing)?;
+            let opened = self.disk.open(LIVE_NAME, Access::Read);
+            let what = if opened.is_err_and(|error| is_of_other_kind(&error)) {
+                NO_FILE
+            } else {
+                "it is missing, damaged or of another store; the log is read without it"
+            };
+            report.finding(Severity::Derived, LIVE_NAME, 0, what)?;
         }
         Ok(live)
     }
@@ -232,6 +247,8 @@ struct Walk<'a> {
     entry: &'a SegmentEntry,
     before: Option<SegmentEntry>,
     live: Option<Live>,
+    /// Offset up to which the active segment is known to be durable from elsewhere.
+    placed: u64,
 }
 
 impl Walk<'_> {
@@ -255,17 +272,24 @@ impl Walk<'_> {
             let message = "its header does not continue the segment that the manifest has before it";
             report.finding(Severity::Damage, &self.name(), 0, message)?;
         }
-        let window = segment.window_to_end(FIRST_OFFSET, self.log.suite)?;
+        let (window, mut survey) = segment.read_to_end(FIRST_OFFSET, self.log.suite)?;
+        // The manifest says where a sealed one is durable.
+        let open_from = if self.entry.is_active() {
+            FIRST_OFFSET
+        } else {
+            self.entry.length
+        };
+        survey.add(&window, open_from);
         report.summary.bytes += window.bytes.len() as u64 + FIRST_OFFSET;
         let chain = Chain {
             batch: self.entry.batch_before(),
             digest: continues.then_some(before.last_digest),
         };
-        self.walk(&segment, &window, chain, report)
+        self.walk(&segment, window, &survey, chain, report)
     }
 
     /// Offset below which every byte must be right.
-    fn durable(&self, window: &Window) -> u64 {
+    fn durable(&self, survey: &Survey) -> u64 {
         if !self.entry.is_active() {
             return self.entry.length;
         }
@@ -273,21 +297,20 @@ impl Walk<'_> {
             .live
             .filter(|live| live.segment == self.entry.id)
             .map_or(0, |live| live.offset);
-        let sealed = window
-            .seals_from(FIRST_OFFSET)
-            .map(|(_, seal)| seal.synced_upto)
-            .max();
-        sealed.unwrap_or(FIRST_OFFSET).max(live)
+        survey.synced_upto.max(FIRST_OFFSET).max(live)
     }
 
     fn walk(
         &self,
         segment: &SegmentFile,
-        window: &Window,
+        mut window: Window,
+        survey: &Survey,
         chain: Chain,
         report: &mut Report<'_>,
     ) -> Result<u64> {
-        let durable = self.durable(window);
+        let durable = self.durable(survey);
+        let placed = if self.entry.is_active() { self.placed } else { 0 };
+        let mut windows = segment.windows(window.end(), u64::MAX, self.log.suite)?;
         let limit = if self.entry.is_active() {
             u64::MAX
         } else {
@@ -307,13 +330,15 @@ impl Walk<'_> {
                         return Ok(newest);
                     }
                 }
-                Err(stop) if at >= durable => {
-                    self.report_tail(window, at, &stop, report)?;
+                Err(stop) if at >= durable.max(placed) => {
+                    self.report_tail(survey, at, &stop, report)?;
                     return Ok(newest);
                 }
+                // Nothing follows, so it is not damaged: the place tells whoever compares it that the end is gone.
+                Err(_) if at >= durable && survey.used_from(at) == 0 => return Ok(newest),
                 Err(stop) => {
                     report.finding(Severity::Damage, &segment.name(), stop.offset, reason(&stop))?;
-                    match resume(window, at, stop.offset) {
+                    match resume(&mut window, &mut windows, at, stop.offset)? {
                         Some((next, batch)) => {
                             at = next;
                             chain = Chain { batch, digest: None };
@@ -324,7 +349,7 @@ impl Walk<'_> {
             }
         }
         self.check_end(at, chain, report)?;
-        self.report_unused(window, limit, report)?;
+        self.report_unused(survey, limit, report)?;
         Ok(newest)
     }
 
@@ -336,17 +361,17 @@ impl Walk<'_> {
         report.finding(Severity::Damage, &self.name(), self.entry.length, NOT_THE_LAST)
     }
 
-    fn report_tail(&self, window: &Window, at: u64, stop: &Stop, report: &mut Report<'_>) -> Result<()> {
+    fn report_tail(&self, survey: &Survey, at: u64, stop: &Stop, report: &mut Report<'_>) -> Result<()> {
         let unsupported = matches!(stop.reason, FrameError::Unsupported(_));
         if unsupported {
             return report.finding(Severity::Damage, &self.name(), stop.offset, reason(stop));
         }
-        self.report_unused(window, at, report)
+        self.report_unused(survey, at, report)
     }
 
-    fn report_unused(&self, window: &Window, from: u64, report: &mut Report<'_>) -> Result<()> {
-        let used = window.used_bytes_from(from);
-        if used == 0 || from == u64::MAX {
+    fn report_unused(&self, survey: &Survey, from: u64, report: &mut Report<'_>) -> Result<()> {
+        let used = survey.used_from(from);
+        if used == 0 {
             return Ok(());
         }
         let message = format!("{used} bytes behind the last batch, left by a crash");
@@ -362,13 +387,25 @@ fn reason(stop: &Stop) -> &str {
 }
 
 /// Where the next batch starts behind damage at `damaged` in the batch that starts at `batch_start`, and the number of
-/// the one before it.
-fn resume(window: &Window, batch_start: u64, damaged: u64) -> Option<(u64, u64)> {
-    let (at, seal) = window.seals_from(damaged).next()?;
-    if seal.start > batch_start {
-        return Some((seal.start, seal.batch.saturating_sub(1)));
+/// the one before it: in `window`, or in the first of `windows` that has one.
+fn resume(
+    window: &mut Window,
+    windows: &mut Windows<'_>,
+    batch_start: u64,
+    damaged: u64,
+) -> Result<Option<(u64, u64)>> {
+    loop {
+        if let Some((at, seal)) = window.seals_from(damaged.max(window.base)).next() {
+            if seal.start > batch_start && seal.start >= window.base {
+                return Ok(Some((seal.start, seal.batch.saturating_sub(1))));
+            }
+            // The damaged batch itself ends here.
+            let seal_bytes = super::frame::framed_bytes(super::seal::SEAL_BYTES) as u64;
+            return Ok(Some((at + seal_bytes, seal.batch)));
+        }
+        match windows.next()? {
+            Some(next) => *window = next,
+            None => return Ok(None),
+        }
     }
-    // The damaged batch itself ends here.
-    let seal_bytes = super::frame::framed_bytes(super::seal::SEAL_BYTES) as u64;
-    Some((at + seal_bytes, seal.batch))
 }

@@ -190,8 +190,8 @@ fn is_beyond_first(disk: &dyn Disk, name: &str) -> Result<bool> {
         Err(error) => return Err(error),
     };
     // Which hash the store has was in the format file; a seal is known by its checksum.
-    let window = segment.window_to_end(FIRST_OFFSET, HashSuite::new(HashAlgorithm::Blake3))?;
-    Ok(window.seals_from(FIRST_OFFSET).any(|(_, seal)| seal.batch > 1))
+    let survey = segment.survey(HashSuite::new(HashAlgorithm::Blake3))?;
+    Ok(survey.batch > 1)
 }
 
 fn clear_unfinished(disk: &dyn Disk) -> Result<()> {

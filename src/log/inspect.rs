@@ -28,7 +28,7 @@ use super::live::{LIVE_BYTES, LIVE_NAME, Live};
 use super::manifest::{MANIFEST_NAME, MANIFEST_SEGMENTS_MAX, Manifest};
 use super::recover::NextWriter;
 use super::segment::{LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name, segment_name};
-use super::{Log, LogOptions, Mode};
+use super::{DurablePlaces, Log, LogOptions, Mode};
 use crate::disk::{Access, Disk, DiskFile, read_full};
 use crate::error::{Error, Result};
 pub use frames::{Found, Frame, Frames};
@@ -124,12 +124,20 @@ pub fn kind_name(kind: u8) -> &'static str {
 #[derive(Clone)]
 pub struct Inspection {
     disk: Arc<dyn Disk>,
+    places: Option<Arc<DurablePlaces>>,
 }
 
 impl Inspection {
     /// Looks at the store on this disk. Nothing is read yet.
     pub fn new(disk: Arc<dyn Disk>) -> Self {
-        Self { disk }
+        Self { disk, places: None }
+    }
+
+    /// Lets what the next writer would do, and what is damaged, be told as a log tells it that asks `places`.
+    #[must_use]
+    pub fn asking(mut self, places: Arc<DurablePlaces>) -> Self {
+        self.places = Some(places);
+        self
     }
 
     /// The files of the store with their lengths, by name.
@@ -307,6 +315,7 @@ impl Inspection {
     /// `Corrupt` if it would refuse to write, and why; as [`Log::open`].
     pub fn next_writer(&self) -> Result<NextWriter> {
         let mut log = Log::open(Arc::clone(&self.disk), Mode::ReadOnly, LogOptions::default())?;
+        log.places.clone_from(&self.places);
         log.next_writer()
     }
 
@@ -319,6 +328,7 @@ impl Inspection {
         let summary = Log::check(
             Arc::clone(&self.disk),
             LogOptions::default(),
+            self.places.clone(),
             &mut |item| match item {
                 super::CheckItem::Batch(batch) => Ok(visit(batch)),
                 super::CheckItem::Finding(_) => Ok(ControlFlow::Continue(())),

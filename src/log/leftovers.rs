@@ -14,7 +14,7 @@ use std::io;
 use std::time::Duration;
 
 use super::Log;
-use super::catch_up::{FIRST_OFFSET, no_folder};
+use super::catch_up::no_folder;
 use super::reader::SegmentFile;
 use super::rewrite::{COMPACTION_LOCK_NAME, CompactionLock, is_rewrite_name};
 use super::segment::{LOG_FOLDER, parse_segment_name, segment_name};
@@ -52,10 +52,7 @@ impl Log {
             _ => return Ok(Unlisted::Foreign),
         };
         // One that was created and never listed holds nothing, or what a rewrite has taken from listed segments.
-        let window = segment.window_to_end(FIRST_OFFSET, self.suite)?;
-        let is_newer = window
-            .seals_from(FIRST_OFFSET)
-            .any(|(_, seal)| seal.batch > newest);
+        let is_newer = segment.survey(self.suite)?.batch > newest;
         Ok(if is_newer { Unlisted::Newer } else { Unlisted::Left })
     }
 

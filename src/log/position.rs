@@ -57,8 +57,8 @@ impl Position {
     }
 }
 
-/// Says for an epoch of the log behind which batches it was durable when something was derived from it.
-pub type DurablePlaces = dyn Fn(u32) -> Result<Vec<Position>> + Send + Sync;
+/// Says behind which batches a log, in its epoch, was durable when something was derived from it.
+pub type DurablePlaces = dyn Fn(&Log) -> Result<Vec<Position>> + Send + Sync;
 
 impl Log {
     /// Lets this handle ask `places` wherever `live` does not say how far the log is durable (POS-2).
@@ -72,7 +72,7 @@ impl Log {
         let Some(places) = &self.places else {
             return Ok(Vec::new());
         };
-        let mut places = places(self.manifest.epoch)?;
+        let mut places = places(self)?;
         places.retain(|place| place.segment == self.manifest.active().id);
         Ok(places)
     }
@@ -90,6 +90,7 @@ impl Log {
         if log.manifest.epoch != self.manifest.epoch {
             return Err(rewritten());
         }
+        log.places.clone_from(&self.places);
         let mut found = false;
         let read = log.catch_up(&mut |batch| {
             found |= (batch.number, batch.commit) == (position.batch, position.commit);
@@ -120,8 +121,8 @@ impl Log {
     }
 
     /// Makes a log that was just opened go on behind `position`, as if everything before it had been handed out. Reads
-    /// the seal before it and nothing else. All that the log lists can then be read, and stays so if a rewrite unlinks
-    /// it.
+    /// the seal before it and nothing else; with `degraded`, all of the active segment, because the newest state before damage
+    /// there is one before `position`. All that the log lists can then be read, and stays so if a rewrite unlinks it.
     ///
     /// # Errors
     /// `Corrupt`, naming file and offset, if the log does not hold the batch before `position` where that says: it was
@@ -175,11 +176,26 @@ impl Log {
             );
             return Err(damage(&segment.name(), seal_before(position.offset), &message));
         }
+        if self.options.degraded && entry.is_active() {
+            self.check_active(&segment)?;
+        }
         self.cursor = *position;
         self.durable = position.offset;
         self.visited = position.batch;
         self.visited_commit = position.commit;
         Ok(())
+    }
+}
+
+impl Log {
+    /// Reads the active segment up to where it is known to be durable.
+    ///
+    /// # Errors
+    /// `Corrupt` if a batch there is not whole; `Io`.
+    fn check_active(&self, segment: &SegmentFile) -> Result<()> {
+        let chain = self.manifest.chain_into_active();
+        let scan = self.scan_active(segment, FIRST_OFFSET, chain, None, None)?;
+        scan.damage.map_or(Ok(()), Err)
     }
 }
 

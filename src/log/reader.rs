@@ -18,6 +18,7 @@ use super::catch_up::stop_error;
 use super::frame::{FRAME_HEADER_BYTES, FrameError, FrameHeader, RecordKind};
 use super::manifest::{Manifest, SegmentEntry};
 use super::position::Position;
+use super::runs::Runs;
 use super::scan::{Chain, Window};
 use super::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, segment_name};
 use crate::bytes::Bytes;
@@ -184,6 +185,64 @@ impl Segments {
 /// Why the end of a sealed segment is damage.
 pub(super) const NOT_THE_LAST: &str = "its last batch is not the one that the manifest names";
 
+/// The parts of a segment that are not zero, one after the other.
+pub(super) struct Windows<'a> {
+    segment: &'a SegmentFile,
+    runs: Runs<'a>,
+    from: u64,
+    suite: HashSuite,
+}
+
+impl Windows<'_> {
+    /// The first part: what stands where reading begins, be it nothing but zeros.
+    fn here(&mut self) -> Result<Window> {
+        let bytes = self
+            .runs
+            .here()
+            .map_err(|error| self.segment.cannot_read(error))?;
+        Ok(self.segment.window_of(self.from, Bytes::from(bytes), self.suite))
+    }
+
+    /// The next part.
+    pub(super) fn next(&mut self) -> Result<Option<Window>> {
+        let run = self
+            .runs
+            .next()
+            .map_err(|error| self.segment.cannot_read(error))?;
+        Ok(run.map(|run| {
+            self.segment
+                .window_of(run.base, Bytes::from(run.bytes), self.suite)
+        }))
+    }
+}
+
+/// What stands in a part of a segment, without holding it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Survey {
+    /// The highest offset that a seal states to be durable.
+    pub(super) synced_upto: u64,
+    /// The highest number of a batch that has a seal.
+    pub(super) batch: u64,
+    /// Offset behind the last byte that is not zero.
+    pub(super) used: u64,
+}
+
+impl Survey {
+    /// Takes in what stands in `window` from `from` on.
+    pub(super) fn add(&mut self, window: &Window, from: u64) {
+        for (_, seal) in window.seals_from(from) {
+            self.synced_upto = self.synced_upto.max(seal.synced_upto);
+            self.batch = self.batch.max(seal.batch);
+        }
+        self.used = self.used.max(from + window.used_bytes_from(from));
+    }
+
+    /// Bytes from `from` to the last one that is not zero.
+    pub(super) fn used_from(&self, from: u64) -> u64 {
+        self.used.saturating_sub(from)
+    }
+}
+
 /// Bytes of a segment that are in memory.
 struct Span {
     start: u64,
@@ -339,69 +398,59 @@ impl SegmentFile {
         }
     }
 
-    /// The bytes from `from` to `to` for a scan; fewer if the file ends before.
+    /// The bytes from `from` to `to` for a scan; fewer if the file ends before, or no batch goes on.
     pub(super) fn window(&self, from: u64, to: u64, suite: HashSuite) -> Result<Window> {
         let mapped = self
             .mapped
             .get()
             .and_then(|mapped| mapped.slice(from as usize..to as usize));
-        let bytes = match mapped {
-            Some(bytes) => bytes,
-            None => Bytes::from(self.read_range(from, to)?),
-        };
-        Ok(Window {
-            bytes,
-            base: from,
-            segment: self.header.id,
-            seed: self.header.seed(),
-            suite,
-        })
-    }
-
-    /// The bytes from `from` on, without the zeros at the end of the file, always from the file.
-    pub(super) fn window_to_end(&self, from: u64, suite: HashSuite) -> Result<Window> {
-        let end = self.file.length().map_err(|error| self.cannot_read(error))?;
-        let bytes = Bytes::from(self.read_range(from, end)?);
-        Ok(Window {
-            bytes,
-            base: from,
-            segment: self.header.id,
-            seed: self.header.seed(),
-            suite,
-        })
-    }
-
-    /// Zeros at the end are not kept, so a sparse file takes no memory.
-    fn read_range(&self, from: u64, to: u64) -> Result<Vec<u8>> {
-        const STEP: u64 = 1 << 20;
-        let end = to.min(self.file.length().map_err(|error| self.cannot_read(error))?);
-        let mut bytes = Vec::new();
-        let mut zeros = 0;
-        let mut at = from;
-        let mut chunk = vec![0; STEP.min(end.saturating_sub(from)) as usize];
-        while at < end {
-            let wanted = STEP.min(end - at) as usize;
-            let piece = chunk.get_mut(..wanted).unwrap_or_default();
-            let count = read_full(&*self.file, at, piece).map_err(|error| self.cannot_read(error))?;
-            let piece = piece.get(..count).unwrap_or_default();
-            let used = piece
-                .iter()
-                .rposition(|byte| *byte != 0)
-                .map_or(0, |last| last + 1);
-            if used > 0 {
-                bytes.resize(bytes.len() + zeros, 0);
-                bytes.extend_from_slice(piece.get(..used).unwrap_or_default());
-                zeros = 0;
-            }
-            zeros += count - used;
-            at += count as u64;
-            if count < wanted {
-                break;
-            }
+        match mapped {
+            Some(bytes) => Ok(self.window_of(from, bytes, suite)),
+            None => self.windows(from, to, suite)?.here(),
         }
-        // The last digest may end in zeros that count.
-        bytes.resize(bytes.len() + zeros.min(512), 0);
-        Ok(bytes)
+    }
+
+    /// The bytes from `from` on, up to where no batch goes on, always from the file.
+    pub(super) fn window_to_end(&self, from: u64, suite: HashSuite) -> Result<Window> {
+        self.windows(from, u64::MAX, suite)?.here()
+    }
+
+    /// As [`SegmentFile::window_to_end`], with what the file says behind that.
+    pub(super) fn read_to_end(&self, from: u64, suite: HashSuite) -> Result<(Window, Survey)> {
+        let mut windows = self.windows(from, u64::MAX, suite)?;
+        let (window, mut behind) = (windows.here()?, Survey::default());
+        while let Some(window) = windows.next()? {
+            behind.add(&window, window.base);
+        }
+        Ok((window, behind))
+    }
+
+    /// What the seals of the whole file say, whatever is around them.
+    pub(super) fn survey(&self, suite: HashSuite) -> Result<Survey> {
+        let (window, mut survey) = self.read_to_end(SEGMENT_HEADER_BYTES as u64, suite)?;
+        survey.add(&window, window.base);
+        Ok(survey)
+    }
+
+    /// Reads the parts of the file from `from` to `to` that are not zero.
+    pub(super) fn windows(&self, from: u64, to: u64, suite: HashSuite) -> Result<Windows<'_>> {
+        let end = self.file.length().map_err(|error| self.cannot_read(error))?;
+        Ok(Windows {
+            segment: self,
+            runs: Runs::new(&*self.file, self.header.seed(), from, to.min(end)),
+            from,
+            suite,
+        })
+    }
+
+    fn window_of(&self, base: u64, bytes: Bytes, suite: HashSuite) -> Window {
+        Window {
+            bytes,
+            base,
+            segment: self.header.id,
+            seed: self.header.seed(),
+            suite,
+        }
     }
 
     pub(super) fn read(&self, locator: Locator) -> Result<Record> {

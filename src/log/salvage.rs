@@ -9,7 +9,7 @@
 //! # Invariants
 //! - SAL-1: nothing is written, and nothing is handed out whose checksums do not match.
 //! - SAL-2: what a rewrite did away with is not brought back where the manifest says so.
-//! - SAL-3: memory taken is bounded by the bytes of a file that are not zero, whatever its length says.
+//! - SAL-3: memory taken is bounded by what a file holds (RUN-2), whatever its length says.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,11 +19,12 @@ use super::catch_up::FIRST_OFFSET;
 use super::check::{Finding, Severity};
 use super::format_file::FORMAT_NAME;
 use super::frame::{
-    BODY_BYTES_MAX, FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameError, FrameHeader, FrameSeed, RecordKind,
-    parse_frame,
+    FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameError, FrameHeader, FrameSeed, RecordKind, parse_frame,
 };
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
 use super::manifest::{MANIFEST_NAME, MANIFEST_SEGMENTS_MAX, Manifest};
+use super::position::Position;
+use super::runs::Runs;
 use super::scan::{Chain, Scanned, Window};
 use super::segment::{
     LOG_FOLDER, SEGMENT_BYTES_LIMIT, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name,
@@ -33,15 +34,6 @@ use crate::bytes::Bytes;
 use crate::digest::{CommitDigest, HashAlgorithm, HashSuite};
 use crate::disk::{Access, Disk, DiskFile, is_of_other_kind, read_full};
 use crate::error::{Error, Result};
-
-/// Bytes that are read at a time.
-const STEP_BYTES: u64 = 1 << 20;
-/// Zeros that one frame may hold, and so as many as are read together with what is around them.
-const ZEROS_MAX: u64 = BODY_BYTES_MAX as u64 + FRAME_HEADER_BYTES as u64;
-/// Zeros among the bytes that are read together, besides as many as there are others.
-const ZEROS_IN_ALL: u64 = 4 * ZEROS_MAX;
-/// Zeros behind the last byte that is not one: the end of a seal may consist of them.
-const ZEROS_AT_END: u64 = 512;
 
 /// The records of one batch, or what is whole of it.
 #[derive(Clone, Debug)]
@@ -208,15 +200,19 @@ impl Wreck {
     }
 
     /// Hands every batch, or what is whole of it, to `visit`, with the bytes read so far: segment by segment, so numbers may
-    /// fall and be there twice. Returns what is not as it should be.
+    /// fall and be there twice. Returns what is not as it should be; what stands before one of `places` was durable.
     ///
     /// # Errors
     /// `Io`; what `visit` returns.
-    pub fn pieces(&self, visit: &mut dyn FnMut(Piece, u64) -> Result<()>) -> Result<Vec<Finding>> {
+    pub fn pieces(
+        &self,
+        places: &[Position],
+        visit: &mut dyn FnMut(Piece, u64) -> Result<()>,
+    ) -> Result<Vec<Finding>> {
         let mut found = self.found.clone();
         let mut done = 0;
         for index in 0..self.files.len() {
-            self.pieces_of(index, &mut found, &mut |piece| visit(piece, done))?;
+            self.pieces_of(index, places, &mut found, &mut |piece| visit(piece, done))?;
             done += self.files.get(index).map_or(0, |file| file.length);
         }
         Ok(found)
@@ -262,15 +258,18 @@ impl Wreck {
         Ok((file, header, Bytes::from(body)))
     }
 
-    /// The next bytes of a file that are read together, from `from` on.
-    fn window(&self, index: usize, from: u64) -> Result<Option<Window>> {
-        let Some(file) = self.files.get(index) else {
-            return Ok(None);
-        };
+    /// The parts of a file that are not zero.
+    fn runs<'a>(&self, file: &'a WreckFile) -> Runs<'a> {
         let end = file.sealed.map_or(u64::MAX, |(length, _)| length);
-        Ok(file.run(from, end)?.map(|(base, bytes)| Window {
-            bytes: Bytes::from(bytes),
-            base,
+        file.runs(end)
+    }
+
+    /// The next part of the file `index`.
+    fn next_window(&self, index: usize, file: &WreckFile, runs: &mut Runs<'_>) -> Result<Option<Window>> {
+        let run = runs.next().map_err(|error| file.cannot_read(error))?;
+        Ok(run.map(|run| Window {
+            bytes: Bytes::from(run.bytes),
+            base: run.base,
             // Records are read again by the place of their file, whatever its header says.
             segment: index as u64,
             seed: file.seed,
@@ -280,10 +279,9 @@ impl Wreck {
 
     /// The hash under which a batch has the digest that its seal states.
     fn find_hash(&self) -> Result<HashAlgorithm> {
-        for index in 0..self.files.len() {
-            let mut at = FIRST_OFFSET;
-            while let Some(mut window) = self.window(index, at)? {
-                at = window.end();
+        for (index, file) in self.files.iter().enumerate() {
+            let mut runs = self.runs(file);
+            while let Some(mut window) = self.next_window(index, file, &mut runs)? {
                 let seals: Vec<_> = window.seals_from(window.base).map(|(_, seal)| seal).collect();
                 for seal in seals.into_iter().filter(|seal| seal.start >= window.base) {
                     for hash in [HashAlgorithm::Blake3, HashAlgorithm::Sha256] {
@@ -301,7 +299,7 @@ impl Wreck {
     }
 
     /// Offset below which every byte of a file must be right.
-    fn durable(&self, index: usize, file: &WreckFile) -> Result<u64> {
+    fn durable(&self, index: usize, file: &WreckFile, places: &[Position]) -> Result<u64> {
         if let Some((length, _)) = file.sealed {
             return Ok(length);
         }
@@ -309,10 +307,12 @@ impl Wreck {
             .live
             .filter(|live| live.segment == file.id)
             .map_or(0, |live| live.offset);
-        let mut durable = FIRST_OFFSET.max(live);
-        let mut at = FIRST_OFFSET;
-        while let Some(window) = self.window(index, at)? {
-            at = window.end();
+        let placed = places.iter().filter(|place| place.segment == file.id);
+        let mut durable = placed
+            .map(|place| place.offset)
+            .fold(FIRST_OFFSET.max(live), u64::max);
+        let mut runs = self.runs(file);
+        while let Some(window) = self.next_window(index, file, &mut runs)? {
             let sealed = window.seals_from(window.base).map(|(_, seal)| seal.synced_upto);
             durable = sealed.fold(durable, u64::max);
         }
@@ -322,15 +322,17 @@ impl Wreck {
     fn pieces_of(
         &self,
         index: usize,
+        places: &[Position],
         found: &mut Vec<Finding>,
         visit: &mut dyn FnMut(Piece) -> Result<()>,
     ) -> Result<()> {
         let Some(file) = self.files.get(index) else {
             return Ok(());
         };
-        let durable = self.durable(index, file)?;
+        let durable = self.durable(index, file, places)?;
         let (mut at, mut newest) = (FIRST_OFFSET, 0);
-        while let Some(window) = self.window(index, at)? {
+        let mut runs = self.runs(file);
+        while let Some(window) = self.next_window(index, file, &mut runs)? {
             if window.base > at {
                 if at >= durable {
                     return Ok(());
@@ -379,46 +381,21 @@ impl WreckFile {
         super::damage(&self.name, place.offset(), "it changed while it was read")
     }
 
-    /// The next bytes from `from` on that are read together, and where they start. Zeros around them are left out (SAL-3).
-    fn run(&self, from: u64, end: u64) -> Result<Option<(u64, Vec<u8>)>> {
+    /// The parts of the file up to `end` that are not zero (SAL-3).
+    fn runs(&self, end: u64) -> Runs<'_> {
         let end = end.min(self.length).min(SEGMENT_BYTES_LIMIT);
-        let (mut base, mut bytes) = (from, Vec::new());
-        let (mut at, mut zeros, mut filled) = (from, 0, 0);
-        while at < end && zeros <= ZEROS_MAX {
-            let wanted = STEP_BYTES.min(end - at);
-            let step = self.bytes(at, wanted as usize)?;
-            let used = step
-                .iter()
-                .rposition(|byte| *byte != 0)
-                .map_or(0, |last| last + 1);
-            if used > 0 {
-                if filled + zeros > ZEROS_IN_ALL + bytes.len() as u64 - filled {
-                    break;
-                }
-                filled += zeros;
-                bytes.resize(bytes.len() + zeros as usize, 0);
-                bytes.extend_from_slice(step.get(..used).unwrap_or_default());
-                zeros = (step.len() - used) as u64;
-            } else if bytes.is_empty() {
-                base = at + wanted;
-            } else {
-                zeros += step.len() as u64;
-            }
-            at += wanted;
-        }
-        if bytes.is_empty() {
-            return Ok(None);
-        }
-        bytes.resize(bytes.len() + zeros.min(ZEROS_AT_END) as usize, 0);
-        Ok(Some((base, bytes)))
+        Runs::new(&*self.file, self.seed, FIRST_OFFSET, end)
+    }
+
+    fn cannot_read(&self, error: std::io::Error) -> Error {
+        Error::io(format!("cannot read {}", self.name), error)
     }
 
     /// The bytes there; fewer if the file ends before.
     fn bytes(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
         let left = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX);
         let mut bytes = vec![0; length.min(left)];
-        let count = read_full(&*self.file, offset, &mut bytes)
-            .map_err(|error| Error::io(format!("cannot read {}", self.name), error))?;
+        let count = read_full(&*self.file, offset, &mut bytes).map_err(|error| self.cannot_read(error))?;
         bytes.truncate(count);
         Ok(bytes)
     }
@@ -531,11 +508,11 @@ fn list_files(disk: &dyn Disk) -> Result<Vec<WreckFile>> {
 
 /// What the checksums of a file start from, by its frames alone.
 fn find_seed(file: &WreckFile) -> Result<Option<FrameSeed>> {
-    let mut at = FIRST_OFFSET;
-    while let Some((base, bytes)) = file.run(at, u64::MAX)? {
-        for place in (0..bytes.len()).step_by(FRAME_ALIGNMENT) {
-            let rest = bytes.get(place..).unwrap_or_default();
-            let offset = base + place as u64;
+    let mut runs = file.runs(u64::MAX);
+    while let Some(run) = runs.next().map_err(|error| file.cannot_read(error))? {
+        for place in (0..run.bytes.len()).step_by(FRAME_ALIGNMENT) {
+            let rest = run.bytes.get(place..).unwrap_or_default();
+            let offset = run.base + place as u64;
             // The body's checksum confirms what the header's gives.
             if let Some(seed) = FrameSeed::of_frame(rest, offset)
                 && parse_frame(rest, seed, offset).is_ok()
@@ -543,7 +520,6 @@ fn find_seed(file: &WreckFile) -> Result<Option<FrameSeed>> {
                 return Ok(Some(seed));
             }
         }
-        at = (base + bytes.len() as u64).next_multiple_of(FRAME_ALIGNMENT as u64);
     }
     Ok(None)
 }

@@ -6,6 +6,7 @@ mod epoch;
 mod layout;
 mod live;
 mod rewrite;
+mod runs;
 mod salvage;
 mod turns;
 

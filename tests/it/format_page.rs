@@ -204,7 +204,7 @@ fn example_store(damaged: Option<(&str, usize)>) -> Arc<dyn Disk> {
 /// What a check of the store finds wrong, or the error with which it is refused.
 fn findings(disk: Arc<dyn Disk>) -> Vec<String> {
     let mut findings = Vec::new();
-    let result = Log::check(disk, LogOptions::default(), &mut |item| {
+    let result = Log::check(disk, LogOptions::default(), None, &mut |item| {
         if let CheckItem::Finding(finding) = item {
             findings.push(format!("{}: {}", finding.file, finding.message));
         }

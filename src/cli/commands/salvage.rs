@@ -183,6 +183,7 @@ fn command(problem: &Problem, path: &Path) -> Option<String> {
         Remedy::FolderMode if name == "." => Some(format!("chmod 700 {store}")),
         Remedy::FolderMode => Some(format!("chmod 700 {}", file(name))),
         Remedy::FileMode => Some(format!("chmod 600 {}", file(name))),
+        Remedy::Remove => Some(format!("rm -r {}", file(name))),
         Remedy::Upgrade => Some("cargo install treering".to_owned()),
         _ => None,
     }

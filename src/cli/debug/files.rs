@@ -6,7 +6,6 @@
 //! L9, part of cli.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use serde_json::json;
 
@@ -21,7 +20,6 @@ use super::table::{Command, Completes};
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{self, counted};
 use crate::cli::output::{Meaning, Output};
-use crate::disk::FileDisk;
 use crate::engine::Memory;
 use crate::error::{Error, Result};
 use crate::log::{self, Inspection, Layout, SegmentStanding, StoreFile};
@@ -108,7 +106,7 @@ pub(super) const COMMANDS: &[Command] = &[
 
 impl Shell<'_> {
     pub(super) fn inspection(&self) -> Result<Inspection> {
-        Ok(Inspection::new(Arc::new(FileDisk::open(&self.path)?)))
+        Memory::inspection(&self.path)
     }
 }
 

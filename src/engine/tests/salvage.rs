@@ -113,7 +113,7 @@ fn truth(memory: &Memory) -> Truth {
     truth
 }
 
-fn rescue(disk: &SimDisk) -> Result<(Memory, SalvageReport)> {
+pub(super) fn rescue(disk: &SimDisk) -> Result<(Memory, SalvageReport)> {
     let wreck = Wreck::open(Arc::new(disk.copy()))?;
     let target: Arc<dyn Disk> = Arc::new(MemDisk::new());
     let report = write(&wreck, &target, &Options::new())?;
@@ -122,7 +122,7 @@ fn rescue(disk: &SimDisk) -> Result<(Memory, SalvageReport)> {
 }
 
 /// What the doctor names, with what mends it; looking changes nothing (DOC-1).
-fn named(disk: &SimDisk, what: &str) -> Vec<(String, Remedy)> {
+pub(super) fn named(disk: &SimDisk, what: &str) -> Vec<(String, Remedy)> {
     let before = disk.files();
     let mut problems = Vec::new();
     let looked_at: Arc<dyn Disk> = Arc::new(disk.clone());

@@ -276,7 +276,7 @@ fn verify_whole(image: &SimDisk, choice: CrashImage, what: &str) -> usize {
     );
     assert_no_leftovers(&lost, what);
     let mut damages = Vec::new();
-    let checked = Log::check(shared(image), SMALL, &mut |item| {
+    let checked = Log::check(shared(image), SMALL, None, &mut |item| {
         if let CheckItem::Finding(finding) = item
             && finding.severity == Severity::Damage
         {

@@ -29,7 +29,7 @@ fn read(disk: &SimDisk) -> Result<Vec<String>> {
 
 fn findings(disk: &SimDisk) -> Vec<Finding> {
     let mut findings = Vec::new();
-    Log::check(shared(disk), SMALL, &mut |item| {
+    Log::check(shared(disk), SMALL, None, &mut |item| {
         if let CheckItem::Finding(finding) = item {
             findings.push(finding);
         }
@@ -147,7 +147,7 @@ fn chk_1_check_finds_every_damaged_byte_and_goes_on_behind_it() {
     disk.overwrite("log/00000001.seg", |bytes| bytes[4096 + 40] ^= 1);
     disk.overwrite("log/00000002.seg", |bytes| bytes[4096 + 40] ^= 1);
     let mut numbers = Vec::new();
-    let summary = Log::check(shared(&disk), SMALL, &mut |item| {
+    let summary = Log::check(shared(&disk), SMALL, None, &mut |item| {
         if let CheckItem::Batch(batch) = item {
             numbers.push(batch.number);
         }

@@ -362,7 +362,7 @@ fn write_on(disk: &SimDisk, writer: &mut Log, before: &[String]) {
         .unwrap();
     assert_eq!(past, expected, "across the numbers that were left out");
     let mut damages = 0;
-    let checked = Log::check(shared(disk), SMALL, &mut |item| {
+    let checked = Log::check(shared(disk), SMALL, None, &mut |item| {
         damages +=
             u64::from(matches!(&item, CheckItem::Finding(found) if found.severity == Severity::Damage));
         Ok(std::ops::ControlFlow::Continue(()))

@@ -89,7 +89,7 @@ fn segments(disk: &SimDisk) -> Vec<String> {
 /// Findings of a check as (severity, file).
 fn findings(disk: &SimDisk) -> Vec<(Severity, String)> {
     let mut findings = Vec::new();
-    Log::check(shared(disk), SMALL, &mut |item| {
+    Log::check(shared(disk), SMALL, None, &mut |item| {
         if let CheckItem::Finding(finding) = item {
             findings.push((finding.severity, finding.file));
         }

@@ -8,7 +8,7 @@ use crate::log::manifest::SegmentEntry;
 fn pieces(disk: &Arc<dyn Disk>) -> (Vec<String>, usize, Vec<Finding>) {
     let wreck = Wreck::open(Arc::clone(disk)).unwrap();
     let (mut texts, mut broken) = (Vec::new(), 0);
-    let found = wreck.pieces(&mut |piece, _| {
+    let found = wreck.pieces(&[], &mut |piece, _| {
         broken += usize::from(!piece.whole);
         for record in &piece.records {
             assert_eq!(&wreck.read(record.locator)?, record);

@@ -12,7 +12,9 @@ use std::collections::{BTreeMap, HashMap};
 use crate::codec::{self, DecodeError};
 use crate::digest::{CommitDigest, DIGEST_LEN, Domain, HashSuite, KeyPath, ObjectDigest};
 use crate::error::Result;
-use crate::log::{Finding, LINK_BYTES, Locator, Piece, Record, RecordKind, UNLINK_BYTES, UNLINKED, Wreck};
+use crate::log::{
+    Finding, LINK_BYTES, Locator, Piece, Position, Record, RecordKind, UNLINK_BYTES, UNLINKED, Wreck,
+};
 use crate::object::{Commit, Object, Reference};
 use crate::store::rewritten::{Erased, Stated, gap_digests};
 
@@ -54,9 +56,14 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn read(wreck: &Wreck, step: &mut dyn FnMut(u64) -> Result<()>) -> Result<Self> {
+    /// Reads a log that was durable up to each of `places`.
+    pub(super) fn read(
+        wreck: &Wreck,
+        places: &[Position],
+        step: &mut dyn FnMut(u64) -> Result<()>,
+    ) -> Result<Self> {
         let mut index = Self::default();
-        let findings = wreck.pieces(&mut |piece, done| {
+        let findings = wreck.pieces(places, &mut |piece, done| {
             index.add(&piece, wreck.suite());
             step(done)
         })?;

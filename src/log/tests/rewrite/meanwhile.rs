@@ -75,7 +75,7 @@ fn follow(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
 
 fn check_again(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
     while !done.load(Ordering::Acquire) {
-        Log::check(disk_of(store), SMALL, &mut |item| {
+        Log::check(disk_of(store), SMALL, None, &mut |item| {
             if let CheckItem::Finding(finding) = item {
                 assert_ne!(finding.severity, Severity::Damage, "{finding:?}");
             }

@@ -1,0 +1,150 @@
+//! Where checkpoints end counts for how far the log was durable, for everything that reads a store: what was acknowledged is
+//! never a torn tail.
+
+use std::sync::Arc;
+
+use super::covering::cover;
+use super::gc::{HOUR, on_disk, options};
+use super::salvage::{named, rescue};
+use super::{id, note, put};
+use crate::disk::Disk;
+use crate::engine::covering::places_of;
+use crate::engine::doctor::{examine_disk, look_inside};
+use crate::engine::verify::examine;
+use crate::engine::{Memory, Options, Remedy, VerifyDepth, Writer};
+use crate::log::Inspection;
+use crate::testing::sim_disk::SimDisk;
+use crate::{ErrorKind, Result};
+
+/// Objects of the last commit.
+const MANY: usize = 50;
+
+/// A store whose last batch has a damaged record and a checkpoint behind it; with the `live` from before, or none.
+fn damaged_in_the_last_batch(stale: bool) -> SimDisk {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    put(&memory, "first", "what was there before");
+    let live = disk.files()["live"].clone();
+    let mut draft = memory.draft(Writer::new());
+    for number in 0..MANY {
+        draft
+            .put(note(
+                &format!("o/{number}"),
+                &format!("text {number} ").repeat(100),
+            ))
+            .unwrap();
+    }
+    memory.commit(draft, "put").unwrap();
+    cover(&memory);
+    drop(memory);
+    let (file, at) = damaged_at(&disk);
+    disk.overwrite(&file, |bytes| bytes[at] ^= 1);
+    disk.remove_file("live");
+    if stale {
+        disk.put_file("live", live);
+    }
+    disk
+}
+
+/// The place of a text in the last batch.
+fn damaged_at(disk: &SimDisk) -> (String, usize) {
+    let text = b"text 31 text 31";
+    let files = disk.files();
+    let mut segments = files.iter().filter(|(name, _)| name.starts_with("log/"));
+    segments
+        .find_map(|(file, bytes)| {
+            let at = bytes.windows(text.len()).position(|found| found == text)?;
+            Some((file.clone(), at))
+        })
+        .unwrap()
+}
+
+fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
+    Arc::new(disk.clone())
+}
+
+#[test]
+fn damage_behind_an_old_or_missing_live_is_named_and_mended_by_salvage() -> Result<()> {
+    for stale in [true, false] {
+        let disk = damaged_in_the_last_batch(stale);
+        for depth in [VerifyDepth::Quick, VerifyDepth::Full] {
+            let report = examine(&shared(&disk), &Options::new(), depth, None)?;
+            assert!(!report.ok, "stale {stale}: {report:?}");
+            let found = &report.damage[0];
+            assert!(
+                found.file.starts_with("log/") && found.offset > Some(4096),
+                "{report:?}"
+            );
+        }
+        let found = named(&disk, "damaged");
+        assert!(
+            found
+                .iter()
+                .any(|(file, remedy)| file.starts_with("log/") && *remedy == Remedy::Salvage),
+            "stale {stale}: {found:?}"
+        );
+        let (saved, report) = rescue(&disk)?;
+        assert_eq!(report.versions, MANY as u64, "stale {stale}: {report:?}");
+        assert!(
+            report.lost.iter().any(|found| found.file.starts_with("log/")),
+            "{report:?}"
+        );
+        for number in (0..MANY).filter(|number| *number != 31) {
+            assert!(
+                saved.view().get(&id(&format!("o/{number}")))?.is_some(),
+                "{number}"
+            );
+        }
+        let inspection = Inspection::new(shared(&disk)).asking(places_of(&shared(&disk)));
+        assert_eq!(inspection.next_writer().unwrap_err().kind(), ErrorKind::Corrupt);
+    }
+    Ok(())
+}
+
+#[test]
+fn degraded_reading_serves_the_state_before_the_damage_there() -> Result<()> {
+    for stale in [true, false] {
+        let disk = damaged_in_the_last_batch(stale);
+        let memory = on_disk(&disk, options(HOUR).read_only(true).degraded(true), false)?;
+        assert!(memory.damage().is_some());
+        let objects: Result<Vec<_>> = memory.view().objects().collect();
+        assert_eq!(objects?.len(), 1, "stale {stale}");
+        assert!(memory.view().get(&id("first"))?.is_some());
+    }
+    Ok(())
+}
+
+#[test]
+fn what_shows_only_when_the_doctor_looks_inside_is_mended_by_salvage() -> Result<()> {
+    let disk = damaged_in_the_last_batch(true);
+    let mut problems = Vec::new();
+    look_inside(shared(&disk), &Options::new(), &mut problems)?;
+    assert!(
+        problems.iter().any(|problem| problem.remedy == Remedy::Salvage),
+        "{problems:?}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_live_that_is_no_file_is_told_with_what_removes_it() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    drop(Memory::create(&store)?);
+    std::fs::remove_file(store.join("live")).unwrap();
+    std::fs::create_dir(store.join("live")).unwrap();
+    let disk: Arc<dyn Disk> = Arc::new(crate::disk::FileDisk::open(&store)?);
+    let mut problems = Vec::new();
+    examine_disk(&disk, &Options::new(), &mut problems)?;
+    let found = problems
+        .iter()
+        .find(|problem| problem.file.as_deref() == Some("live"))
+        .unwrap();
+    assert_eq!((found.remedy, found.code), (Remedy::Remove, "no_live"));
+    assert!(found.what.contains("is no file"), "{found:?}");
+    let failed = Memory::open(&store).and_then(|memory| memory.put(note("a", "b"), Writer::new()));
+    assert!(failed.unwrap_err().hint().unwrap().contains("remove live"));
+    std::fs::remove_dir(store.join("live")).unwrap();
+    put(&Memory::open(&store)?, "a", "b");
+    Ok(())
+}
