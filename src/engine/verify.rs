@@ -307,8 +307,14 @@ fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut Verif
         // Rewritten meanwhile: the checkpoint is of the log before.
         return Ok(());
     }
-    match log.start_at(&newest.position()) {
-        Err(error) if error.is_corruption() && log.holds(&newest.position())? => {
+    let started = match log.start_at(&newest.position()) {
+        Err(error) if error.is_corruption() => {
+            log.holds(&newest.position()).map(|holds| (holds, Some(error)))
+        }
+        other => other.map(|()| (true, None)),
+    };
+    match started {
+        Ok((true, Some(_))) => {
             let what = "the log was written again elsewhere since it was made, and is read instead";
             report.derived.push(Finding {
                 kind: FindingKind::Older,
@@ -318,7 +324,7 @@ fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut Verif
             });
             Ok(())
         }
-        Err(error) if error.is_corruption() => {
+        Ok((false, Some(error))) => {
             let found = of_error(&**disk, &error);
             report.damage.push(Finding {
                 kind: FindingKind::Older,
@@ -329,7 +335,7 @@ fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut Verif
         }
         // Rewritten meanwhile.
         Err(error) if error.code() == log::REWRITTEN => Ok(()),
-        other => other,
+        other => other.map(drop),
     }
 }
 

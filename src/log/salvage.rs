@@ -11,7 +11,7 @@
 //! - SAL-2: what a rewrite did away with is not brought back where the manifest says so.
 //! - SAL-3: memory taken is bounded by what a file holds (RUN-2), whatever its length says.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::batch::{Ignorable, Locator, Record};
@@ -22,12 +22,12 @@ use super::frame::{
     FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameError, FrameHeader, FrameSeed, RecordKind, parse_frame,
 };
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
-use super::manifest::{MANIFEST_NAME, MANIFEST_SEGMENTS_MAX, Manifest};
+use super::manifest::{MANIFEST_NAME, MANIFEST_SEGMENTS_MAX, Manifest, SegmentEntry};
 use super::position::Position;
 use super::runs::Runs;
 use super::scan::{Chain, Scanned, Window};
 use super::segment::{
-    LOG_FOLDER, SEGMENT_BYTES_LIMIT, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name,
+    LOG_FOLDER, SEGMENT_BYTES_LIMIT, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name, segment_name,
 };
 use super::{Mode, read_format, read_small};
 use crate::bytes::Bytes;
@@ -258,12 +258,6 @@ impl Wreck {
         Ok((file, header, Bytes::from(body)))
     }
 
-    /// The parts of a file that are not zero.
-    fn runs<'a>(&self, file: &'a WreckFile) -> Runs<'a> {
-        let end = file.sealed.map_or(u64::MAX, |(length, _)| length);
-        file.runs(end)
-    }
-
     /// The next part of the file `index`.
     fn next_window(&self, index: usize, file: &WreckFile, runs: &mut Runs<'_>) -> Result<Option<Window>> {
         let run = runs.next().map_err(|error| file.cannot_read(error))?;
@@ -280,7 +274,7 @@ impl Wreck {
     /// The hash under which a batch has the digest that its seal states.
     fn find_hash(&self) -> Result<HashAlgorithm> {
         for (index, file) in self.files.iter().enumerate() {
-            let mut runs = self.runs(file);
+            let mut runs = file.runs();
             while let Some(mut window) = self.next_window(index, file, &mut runs)? {
                 let seals: Vec<_> = window.seals_from(window.base).map(|(_, seal)| seal).collect();
                 for seal in seals.into_iter().filter(|seal| seal.start >= window.base) {
@@ -311,7 +305,7 @@ impl Wreck {
         let mut durable = placed
             .map(|place| place.offset)
             .fold(FIRST_OFFSET.max(live), u64::max);
-        let mut runs = self.runs(file);
+        let mut runs = file.runs();
         while let Some(window) = self.next_window(index, file, &mut runs)? {
             let sealed = window.seals_from(window.base).map(|(_, seal)| seal.synced_upto);
             durable = sealed.fold(durable, u64::max);
@@ -331,7 +325,7 @@ impl Wreck {
         };
         let durable = self.durable(index, file, places)?;
         let (mut at, mut newest) = (FIRST_OFFSET, 0);
-        let mut runs = self.runs(file);
+        let mut runs = file.runs();
         while let Some(window) = self.next_window(index, file, &mut runs)? {
             if window.base > at {
                 if at >= durable {
@@ -381,9 +375,10 @@ impl WreckFile {
         super::damage(&self.name, place.offset(), "it changed while it was read")
     }
 
-    /// The parts of the file up to `end` that are not zero (SAL-3).
-    fn runs(&self, end: u64) -> Runs<'_> {
-        let end = end.min(self.length).min(SEGMENT_BYTES_LIMIT);
+    /// The parts of the file, as far as it was sealed, that are not zero (SAL-3).
+    fn runs(&self) -> Runs<'_> {
+        let sealed = self.sealed.map_or(u64::MAX, |(length, _)| length);
+        let end = sealed.min(self.length).min(SEGMENT_BYTES_LIMIT);
         Runs::new(&*self.file, self.seed, FIRST_OFFSET, end)
     }
 
@@ -508,7 +503,7 @@ fn list_files(disk: &dyn Disk) -> Result<Vec<WreckFile>> {
 
 /// What the checksums of a file start from, by its frames alone.
 fn find_seed(file: &WreckFile) -> Result<Option<FrameSeed>> {
-    let mut runs = file.runs(u64::MAX);
+    let mut runs = file.runs();
     while let Some(run) = runs.next().map_err(|error| file.cannot_read(error))? {
         for place in (0..run.bytes.len()).step_by(FRAME_ALIGNMENT) {
             let rest = run.bytes.get(place..).unwrap_or_default();
@@ -545,8 +540,10 @@ fn leave_out(
     manifest: Option<&Manifest>,
     found: &mut Vec<Finding>,
 ) {
+    let listed: Option<HashSet<u64>> =
+        manifest.map(|manifest| manifest.entries().map(|entry| entry.id).collect());
     files.retain(|file| {
-        let is_listed = manifest.is_none_or(|manifest| manifest.lists(file.id));
+        let is_listed = listed.as_ref().is_none_or(|listed| listed.contains(&file.id));
         match &file.header {
             None if is_listed => {
                 let what = "its header is damaged; its batches were read without it";
@@ -575,29 +572,26 @@ fn leave_out(
 
 /// Leaves out what a rewrite did away with (SAL-2), names what is missing and notes where segments were sealed.
 fn use_manifest(files: &mut Vec<WreckFile>, manifest: &Manifest, found: &mut Vec<Finding>) {
-    files.retain(|file| manifest.lists(file.id) || file.id > manifest.highest_id());
-    for entry in manifest.entries() {
-        let mut file = files.iter_mut().find(|file| file.id == entry.id);
-        if let Some(file) = &mut file {
-            file.age = manifest.highest_id();
-        }
-        match file {
-            Some(file) if !entry.is_active() => file.sealed = Some((entry.length, entry.last_batch)),
-            Some(_) => {}
-            None => {
-                let name = super::segment::segment_name(entry.id);
-                let severity = if found.iter().any(|found| found.file == name) {
-                    continue;
-                } else {
-                    Severity::Damage
-                };
-                found.push(Finding::new(
-                    severity,
-                    &name,
-                    0,
-                    "the manifest lists it and it is missing",
-                ));
+    let highest = manifest.highest_id();
+    let listed: HashMap<u64, &SegmentEntry> = manifest.entries().map(|entry| (entry.id, entry)).collect();
+    files.retain(|file| listed.contains_key(&file.id) || file.id > highest);
+    let mut present = HashSet::new();
+    for file in files.iter_mut() {
+        if let Some(entry) = listed.get(&file.id)
+            && present.insert(file.id)
+        {
+            file.age = highest;
+            if !entry.is_active() {
+                file.sealed = Some((entry.length, entry.last_batch));
             }
+        }
+    }
+    let told: HashSet<String> = found.iter().map(|found| found.file.clone()).collect();
+    for entry in manifest.entries().filter(|entry| !present.contains(&entry.id)) {
+        let name = segment_name(entry.id);
+        if !told.contains(&name) {
+            let what = "the manifest lists it and it is missing";
+            found.push(Finding::new(Severity::Damage, &name, 0, what));
         }
     }
     // The manifest may be older than the segments.

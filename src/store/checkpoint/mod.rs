@@ -189,15 +189,15 @@ pub(crate) fn open_newest(
     Ok((None, findings))
 }
 
-/// Behind which batches a log was durable when its checkpoints were made, as far as they can be opened.
+/// Behind which batches a log was durable when its checkpoints were made, as far as their headers can be read.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.
 pub(crate) fn positions(disk: &dyn Disk, log: LogId) -> Result<Vec<Position>> {
     let files = list(disk)?.into_iter().filter(|file| file.is_finished);
-    let opened = files.filter_map(|file| Checkpoint::open(disk, &file.name, false).ok());
-    let of_log = opened.filter(|checkpoint| checkpoint.log() == log);
-    Ok(of_log.map(|checkpoint| checkpoint.position()).collect())
+    let ends = files.filter_map(|file| reader::end_of(disk, &file.name).ok());
+    let of_log = ends.filter(|(found, _)| *found == log);
+    Ok(of_log.map(|(_, position)| position).collect())
 }
 
 /// Opens every checkpoint of a store that can be opened, of whatever epoch, the newest first: their states and the digests

@@ -3,6 +3,8 @@
 //! # Layer
 //! L4. Part of checkpoint/.
 
+use std::sync::Arc;
+
 use super::blocks::{BLOCK_BYTES, Blocks};
 use super::damaged;
 use super::header::{Header, LogId, Section};
@@ -32,13 +34,7 @@ impl Checkpoint {
     /// # Errors
     /// `NotFound`; `Corrupt` if the header, the table or the length is not what was written; `Io`.
     pub(super) fn open(disk: &dyn Disk, name: &str, map: bool) -> Result<Self> {
-        let file = disk.open(name, Access::Read).map_err(|error| {
-            if error.kind() == std::io::ErrorKind::NotFound {
-                return Error::not_found(format!("there is no {name}")).with_source(error);
-            }
-            Error::io(format!("cannot open {name}"), error)
-        })?;
-        let header = read_head(&*file, name)?;
+        let (file, header) = open_head(disk, name)?;
         let blocks = Blocks::new(name, file, header.blocks(), header.table_sum, map)?;
         Ok(Self { header, blocks })
     }
@@ -252,6 +248,26 @@ impl Checkpoint {
 }
 
 /// Reads and checks the header.
+fn open_head(disk: &dyn Disk, name: &str) -> Result<(Arc<dyn DiskFile>, Header)> {
+    let file = disk.open(name, Access::Read).map_err(|error| {
+        if error.kind() == std::io::ErrorKind::NotFound {
+            return Error::not_found(format!("there is no {name}")).with_source(error);
+        }
+        Error::io(format!("cannot open {name}"), error)
+    })?;
+    let header = read_head(&*file, name)?;
+    Ok((file, header))
+}
+
+/// What a file says of the log that it is derived from, and how far it covers it: nothing but its header is read.
+///
+/// # Errors
+/// As [`Checkpoint::open`].
+pub(super) fn end_of(disk: &dyn Disk, name: &str) -> Result<(LogId, Position)> {
+    let (_, header) = open_head(disk, name)?;
+    Ok((header.log, header.position))
+}
+
 fn read_head(file: &dyn DiskFile, name: &str) -> Result<Header> {
     let reading = |error| Error::io(format!("cannot read {name}"), error);
     let length = file.length().map_err(reading)?;
