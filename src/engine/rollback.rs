@@ -7,7 +7,7 @@
 //!
 //! # Invariants
 //! - ROL-1: rolling back twice to one commit gives one root, whatever happened in between.
-//! - ROL-2: undo and redo touch only the ids of the commit they reverse, or nothing at all.
+//! - ROL-2: undo and redo touch only the ids of the commit they reverse, all that are not yet as they will be, or nothing at all.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use std::sync::Arc;
 use crate::digest::{KeyPath, ObjectDigest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::BatchBuilder;
-use crate::object::Id;
+use crate::object::{Id, Object};
 use crate::store::{ChangeCounts, CommitEntry, Gap, Store};
-use crate::trie::{Entry, Shape, Trie};
+use crate::trie::{Change as TrieChange, Entry, Shape, Trie};
 
 use super::commit::{Committed, Note, Ready, Tip, changed_meanwhile};
 use super::erase::erased_by;
@@ -30,6 +30,9 @@ use super::tree::{Placement, Tree};
 use super::view::{CommitInfo, View};
 use super::writer::Writer;
 use super::writing::Writing;
+
+/// What helps where a lane cannot go back any further.
+const OTHERWISE: &str = "`restore REV ID` brings back single objects, `rollback REV` a whole state";
 
 /// What an undo or redo would do.
 #[derive(Clone)]
@@ -92,11 +95,12 @@ impl Memory {
         Ok((CommitInfo::of(&target), counts))
     }
 
-    /// Reverses the newest commit of the writer's lane that is not undone.
+    /// Reverses the newest commit of the writer's lane that is not undone. An id that is already as it was before that
+    /// commit stays so.
     ///
     /// # Errors
-    /// `NotFound` if there is none; `Conflict` listing the ids if somebody has changed one of them since;
-    /// as [`Self::commit`].
+    /// `NotFound` if there is none, or (code `erased`) if nothing but an erased version is in the way; `Conflict` listing
+    /// the ids if somebody has changed one of them since; as [`Self::commit`].
     ///
     /// # Durability
     /// As a commit.
@@ -275,35 +279,24 @@ impl Inner {
         };
         let (from, to_commit, to) = (State::of(store, from)?, Arc::clone(to), State::of(store, to)?);
         let mut reversals = BTreeMap::new();
-        let mut conflicts = Vec::new();
+        let mut obstacles = Obstacles::default();
+        let digest = |entry: Option<Entry>| entry.map(|entry| entry.digest);
         for change in from.diff(&to, &from.nodes_with(&to)) {
-            let change = change?;
-            let now = head.entry_at(&change.key)?;
-            if now.map(|entry| entry.digest) == change.old.map(|entry| entry.digest) {
-                reversals.insert(
-                    change.key,
-                    Reversal {
-                        now,
-                        then: change.new,
-                    },
-                );
-            } else if let Some(entry) = change.old.or(change.new) {
-                let object = head.load(&entry)?;
-                if object.is_placeholder() {
-                    let seq = target.seq();
-                    let what = format!("seq:{seq} cannot be reversed: a version that it touched");
-                    return Err(erased_by(store, &what, object.erased_by()));
-                }
-                conflicts.push(object.id().to_owned());
+            let TrieChange { key, old, new } = change?;
+            let now = head.entry_at(&key)?;
+            // Somebody did it already: who erased what was put, above all.
+            if digest(now) == digest(new) {
+                continue;
+            }
+            if digest(now) == digest(old) {
+                obstacles.add_erased(head, new)?;
+                reversals.insert(key, Reversal { now, then: new });
+            } else {
+                obstacles.add_changed(head, [now, old, new])?;
             }
         }
         // ROL-2: all of them or none.
-        if !conflicts.is_empty() {
-            conflicts.sort_unstable();
-            return Err(changed_meanwhile(conflicts)
-                .with_code("changed_since")
-                .with_hint("nothing was done; `history ID` shows who changed it, `restore REV ID` brings back single objects"));
-        }
+        obstacles.check(store, target.seq())?;
         self.check_reversals(head, &reversals)?;
         Ok(Plan {
             target,
@@ -333,10 +326,6 @@ impl Inner {
             let placement = match &reversal.then {
                 Some(entry) => {
                     let object = head.load(entry)?;
-                    if object.is_placeholder() {
-                        let what = format!("the version {} that this brings back", object.digest());
-                        return Err(erased_by(&head.store, &what, object.erased_by()));
-                    }
                     let parent = object.parent().map(Id::new).transpose()?;
                     (Id::new(object.id())?, Placement::Under { parent, moved: true })
                 }
@@ -361,6 +350,63 @@ impl Inner {
             let ids = error.ids().to_vec();
             Error::conflict(format!("later changes stand on this one: {error}")).with_ids(ids)
         })
+    }
+}
+
+/// What stands against a reversal.
+#[derive(Default)]
+struct Obstacles {
+    /// Ids that somebody has changed since.
+    changed: Vec<String>,
+    /// A version that nobody can bring back.
+    erased: Option<Object>,
+}
+
+impl Obstacles {
+    /// Looks at the version that an id would get.
+    fn add_erased(&mut self, head: &State, then: Option<Entry>) -> Result<()> {
+        let then = then.map(|entry| head.load(&entry)).transpose()?;
+        let erased = then.filter(Object::is_placeholder);
+        self.erased = self.erased.take().or(erased);
+        Ok(())
+    }
+
+    /// Adds the id that has these versions, by the first one that still says it.
+    fn add_changed(&mut self, head: &State, versions: [Option<Entry>; 3]) -> Result<()> {
+        for entry in versions.iter().flatten() {
+            let object = head.load(entry)?;
+            if !object.is_placeholder() {
+                self.changed.push(object.id().to_owned());
+                return Ok(());
+            }
+            self.erased.get_or_insert(object);
+        }
+        Ok(())
+    }
+
+    fn check(mut self, store: &Store, seq: u64) -> Result<()> {
+        let erased = self.erased.map(|object| {
+            let what = format!(
+                "seq:{seq} cannot be reversed: the version {} that it touched",
+                object.digest()
+            );
+            erased_by(store, &what, object.erased_by())
+        });
+        let by = |error: &Error| error.hint().unwrap_or_default().to_owned();
+        if self.changed.is_empty() {
+            return erased.map_or(Ok(()), |erased| {
+                let hint = format!("{}; {OTHERWISE}", by(&erased));
+                Err(erased.with_hint(hint))
+            });
+        }
+        self.changed.sort_unstable();
+        let mut hint = format!("nothing was done; `history ID` shows who changed it, {OTHERWISE}");
+        if let Some(erased) = erased {
+            hint = format!("{hint}; besides, {erased} {}", by(&erased));
+        }
+        Err(changed_meanwhile(self.changed)
+            .with_code("changed_since")
+            .with_hint(hint))
     }
 }
 

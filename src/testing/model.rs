@@ -339,7 +339,7 @@ impl Model {
         let mut state = self.head().clone();
         let ids: BTreeSet<_> = from.keys().chain(to.keys()).cloned().collect();
         for id in ids {
-            if from.get(&id) == to.get(&id) {
+            if from.get(&id) == to.get(&id) || state.get(&id) == to.get(&id) {
                 continue;
             }
             if state.get(&id) != from.get(&id) {

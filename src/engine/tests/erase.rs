@@ -570,16 +570,58 @@ fn a_crash_at_any_call_leaves_all_of_an_erasure_or_nothing() -> Result<()> {
 }
 
 #[test]
-fn an_erasure_cannot_be_undone_and_nobody_is_blamed() {
+fn undo_passes_over_an_erasure_and_takes_back_what_was_put_beside_what_is_gone() {
     let disk = SimDisk::new(5);
     let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    put(&memory, "tea", "green");
     put(&memory, "secret", "never to be seen again");
     memory.erase(&of(&["secret"]), &Writer::new()).unwrap();
-    let refused = memory.undo(&Writer::new()).unwrap_err();
-    assert_eq!((refused.kind(), refused.code()), (ErrorKind::NotFound, "erased"));
-    assert!(!refused.to_string().contains("erased:"), "{refused}");
-    // What came after it can.
-    put(&memory, "other", "text");
+    // The id is gone already, as the undo wants it.
+    assert!(memory.undo_preview(&Writer::new()).unwrap().changes.is_empty());
+    memory.undo(&Writer::new()).unwrap();
+    assert_eq!(content(&memory.view(), "tea").as_deref(), Some("green"));
     memory.undo(&Writer::new()).unwrap();
     assert!(memory.view().is_empty());
+    assert_eq!(memory.undo(&Writer::new()).unwrap_err().code(), "nothing_to_undo");
+}
+
+#[test]
+fn what_was_erased_is_told_beside_conflicts_and_with_a_way_out() {
+    let disk = SimDisk::new(6);
+    let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    for name in ["secret", "q"] {
+        put(&memory, name, "first");
+    }
+    let mut draft = memory.draft(Writer::new());
+    for name in ["secret", "q"] {
+        draft.put(note(name, "second")).unwrap();
+    }
+    memory.commit(draft, "put").unwrap();
+    let first = memory.history(&id("secret")).unwrap().last().unwrap().digest;
+    let first = first.unwrap().to_hex();
+    memory
+        .erase(&of(&[&first]), &Writer::new().session("cleaning"))
+        .unwrap();
+    // Nobody changed anything since: only the erasure is in the way.
+    let refused = memory.undo(&Writer::new()).unwrap_err();
+    assert_eq!((refused.kind(), refused.code()), (ErrorKind::NotFound, "erased"));
+    assert!(refused.to_string().contains(&first), "{refused}");
+    let hint = refused.hint().unwrap();
+    assert!(
+        hint.contains("cleaning") && hint.contains("`restore REV ID`"),
+        "{hint}"
+    );
+    memory
+        .put(note("q", "of somebody else"), Writer::new().session("b"))
+        .unwrap();
+    let refused = memory.undo(&Writer::new()).unwrap_err();
+    assert_eq!(
+        (refused.kind(), refused.code(), refused.ids()),
+        (ErrorKind::Conflict, "changed_since", &["q".to_owned()][..])
+    );
+    let hint = refused.hint().unwrap();
+    assert!(
+        hint.contains(&first) && hint.contains("cleaning") && hint.contains("`restore REV ID`"),
+        "{hint}"
+    );
 }
