@@ -98,6 +98,8 @@ struct Survey<'a> {
     gone: Gone,
     /// The versions that go, by digest.
     versions: HashMap<Digest, Version>,
+    /// Digests that the targets name.
+    given: HashSet<Digest>,
     /// Ids of which every version goes.
     ids: BTreeSet<String>,
     /// Contents that go, and those of them that were asked for.
@@ -116,6 +118,7 @@ impl Inner {
             erasing,
             gone: Gone::default(),
             versions: HashMap::new(),
+            given: HashSet::new(),
             ids: BTreeSet::new(),
             contents: HashSet::new(),
         };
@@ -195,12 +198,9 @@ impl Survey<'_> {
         for target in &targets {
             self.resolve(target, &mut texts)?;
         }
-        let given: HashSet<Digest> = targets
-            .iter()
-            .flat_map(|target| &target.digests)
-            .copied()
-            .collect();
-        found.retain(|digest, version| self.ids.contains(&version.id) || given.contains(digest));
+        let given = targets.iter().flat_map(|target| &target.digests);
+        self.given = given.copied().collect();
+        found.retain(|digest, version| self.ids.contains(&version.id) || self.given.contains(digest));
         self.versions = found;
         self.add_derived(lineage);
         Ok(())
@@ -267,12 +267,6 @@ impl Survey<'_> {
     fn check_current(&mut self) -> Result<()> {
         let store = &self.cut.store;
         let head = State::of(store, &*store.head()?)?;
-        let targets: Vec<_> = self
-            .erasing
-            .targets
-            .iter()
-            .filter_map(|text| digest_range(text))
-            .collect();
         let mut leaving: BTreeSet<&str> = BTreeSet::new();
         for id in &self.ids {
             if head.entry_at(&store.suite.key_path(id))?.is_some() {
@@ -288,10 +282,7 @@ impl Survey<'_> {
             if current.is_none_or(|entry| entry.digest != version.digest) {
                 continue;
             }
-            if targets
-                .iter()
-                .any(|(low, high)| (low..=high).contains(&&version.digest))
-            {
+            if self.given.contains(&version.digest) {
                 let (id, digest) = (&version.id, to_hex(&version.digest));
                 return Err(
                     Error::invalid(format!("{digest} is the current version of '{id}'"))

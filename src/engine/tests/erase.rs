@@ -625,3 +625,25 @@ fn what_was_erased_is_told_beside_conflicts_and_with_a_way_out() {
         "{hint}"
     );
 }
+
+#[test]
+fn an_id_that_looks_like_the_start_of_a_digest_is_an_id() {
+    let memory = Memory::in_memory().unwrap();
+    put(&memory, "a", "an id of one hexadecimal digit");
+    let from = memory.view().get(&id("a")).unwrap().unwrap().digest();
+    for number in 0.. {
+        let mut object = note("derived", &format!("text {number}"));
+        object.derived_from = vec![from];
+        memory.put(object, Writer::new()).unwrap();
+        let derived = memory.view().get(&id("derived")).unwrap().unwrap();
+        if derived.digest().to_hex().starts_with('a') {
+            break;
+        }
+    }
+    let erasing = Erasing {
+        derived: true,
+        ..of(&["a"])
+    };
+    let report = memory.erase(&erasing, &Writer::new()).unwrap();
+    assert_eq!(report.unlinked, [id("a"), id("derived")]);
+}
