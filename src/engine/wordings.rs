@@ -23,7 +23,7 @@ pub enum Wording {
     Content(ContentDigest, String),
     /// A reason or a source.
     Text(TextDigest, String),
-    /// A commit, for its actor and session.
+    /// A commit, for its op, actor and session.
     Commit(CommitInfo),
     /// A reference, for its name, actor and session; also one that was deleted, until garbage is collected.
     Reference(Reference),

@@ -442,10 +442,6 @@ fn what_erase_would_take_is_told_before_and_what_it_took_afterwards() {
     digests.sort_unstable();
     assert_eq!(listed, digests);
 
-    let refused = folder.refused(1, &["undo"]);
-    assert_eq!(refused["code"], "erased", "an erasure is passed over: {refused}");
-    let message = refused["message"].as_str().unwrap();
-    assert!(message.contains("cannot be reversed"), "{refused}");
     let because = folder.stream(&["log"])[1]["reason_digest"]
         .as_str()
         .unwrap()
@@ -484,6 +480,20 @@ fn what_should_be_nowhere_is_found_wherever_history_has_it() {
     ]);
     folder.json(&["put", "c", "--kind", "k", "--session", "swordfish"]);
     folder.json(&["snapshot", "swordfish-1", "-m", "after swordfish"]);
+    // In the fields that are no attribute, of versions that no state has any more.
+    folder.json(&["put", "swordfish", "--kind", "k"]);
+    for (field, value) in [
+        ("kind", "swordfish"),
+        ("scope", "swordfish"),
+        ("position", "swordfish"),
+    ] {
+        folder.json(&["put", field, "--kind", "k", &format!("--{field}"), value]);
+    }
+    folder.json(&["put", "parent", "--kind", "k", "--parent", "swordfish"]);
+    assert_eq!(folder.stream(&["debug", "-c", "find swordfish"]).len(), 5);
+    for id in ["kind", "scope", "position", "parent", "swordfish"] {
+        folder.json(&["remove", id]);
+    }
     let found = || {
         let found = folder.stream(&["debug", "-c", "find swordfish --history"]);
         let text = |hit: &Value, field: &str| hit[field].as_str().unwrap().to_owned();
@@ -502,6 +512,11 @@ fn what_should_be_nowhere_is_found_wherever_history_has_it() {
         "text seq:5 source",
         "text snapshots/swordfish-1 reason",
         "version a password",
+        "version kind kind",
+        "version parent parent",
+        "version position position",
+        "version scope scope",
+        "version swordfish id",
     ];
     assert_eq!(found(), all);
     assert!(
@@ -527,15 +542,37 @@ fn what_should_be_nowhere_is_found_wherever_history_has_it() {
 }
 
 #[test]
-fn an_undo_of_what_somebody_else_erased_says_so() {
+fn an_undo_to_what_somebody_else_erased_says_so() {
     let folder = Folder::with_store();
-    folder.json(&["put", "a", "--kind", "k", "--session", "one"]);
-    folder.json(&["erase", "a", "--yes", "--session", "two", "-m", "a secret"]);
+    for text in ["one", "two"] {
+        folder.json(&["put", "a", "--kind", "k", "--content", text, "--session", "one"]);
+    }
+    let history = folder.stream(&["history", "a"]);
+    let first = history[1]["digest"].as_str().unwrap();
+    folder.json(&["erase", first, "--yes", "--session", "two", "-m", "a secret"]);
     let refused = folder.refused(1, &["undo", "--session", "one"]);
+    let hint = refused["hint"].as_str().unwrap();
     assert!(
-        refused["code"] == "erased" && refused["hint"].as_str().unwrap().contains("by two"),
+        refused["code"] == "erased" && hint.contains("by two") && hint.contains("`restore REV ID`"),
         "{refused}"
     );
+    // Beside what others changed, as a note.
+    folder.json(&[
+        "put",
+        "a",
+        "--kind",
+        "k",
+        "--content",
+        "three",
+        "--session",
+        "two",
+    ]);
+    let refused = folder.refused(3, &["undo", "--session", "one"]);
+    assert_eq!(names(&refused["ids"]), ["a"]);
+    // An id that is gone is as the undo of its first version wants it.
+    folder.json(&["put", "b", "--kind", "k", "--session", "one"]);
+    folder.json(&["erase", "b", "--yes", "--session", "two"]);
+    assert_eq!(folder.json(&["undo", "--session", "one"])["removed"], 0);
 }
 
 #[test]

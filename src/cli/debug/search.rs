@@ -12,7 +12,7 @@ use super::table::Command;
 use crate::cli::errors::{DONE, Done};
 use crate::cli::human;
 use crate::engine::{CommitInfo, Wording};
-use crate::object::{Object, Reference};
+use crate::object::{Object, Reference, Value};
 
 /// Characters around what was found.
 const FOUND_AROUND: usize = 30;
@@ -23,14 +23,14 @@ pub(super) const FIND: &str = "find";
 pub(super) const COMMAND: Command = Command::own(
     FIND,
     "TEXT [--history] [--limit N]",
-    "Objects whose id, attributes or content hold TEXT, or all of history that does",
+    "Objects that hold TEXT in any field, or all of history that does",
     find,
 )
 .examples(&[
     ("find 'green tea'", "in any case of letters"),
     (
         "find swordfish --history",
-        "in every version, reason, source, actor, session and name: what erasing has to reach",
+        "in every version, reason, source, actor, session, op and name: what erasing has to reach",
     ),
 ]);
 
@@ -146,8 +146,13 @@ impl Found {
             }
         }
         let digest = *info.digest.as_bytes();
-        for (said, place) in [(&commit.actor, "actor"), (&commit.session, "session")] {
-            let found = said.as_deref().and_then(|said| excerpt(said, wanted));
+        let said = [
+            (commit.actor.as_deref(), "actor"),
+            (commit.session.as_deref(), "session"),
+            (Some(commit.op.as_str()), "op"),
+        ];
+        for (said, place) in said {
+            let found = said.and_then(|said| excerpt(said, wanted));
             if let Some(found) = found.filter(|_| self.seen.insert(digest)) {
                 self.hits.push(Hit {
                     is_a: "commit",
@@ -169,6 +174,7 @@ impl Found {
             (Some(of.as_str()), "name"),
             (reference.actor.as_deref(), "actor"),
             (reference.session.as_deref(), "session"),
+            (reference.lane.as_deref(), "lane"),
         ];
         let found = said
             .into_iter()
@@ -201,17 +207,39 @@ impl Found {
 
 /// Where in an object the text stands, and a little around it.
 fn found_in(object: &Object, wanted: &str) -> Option<(String, String)> {
-    if let Some(found) = excerpt(object.id(), wanted) {
-        return Some(("id".to_owned(), found));
-    }
-    if let Some(found) = object.content().and_then(|content| excerpt(content, wanted)) {
-        return Some(("content".to_owned(), found));
-    }
-    object.attributes().iter().find_map(|(name, value)| {
-        let value = human::value(value);
-        let found = excerpt(&value, wanted).or_else(|| excerpt(name, wanted).map(|_| value.clone()))?;
-        Some((name.clone(), found))
+    let fields = [
+        ("id", Some(object.id())),
+        ("kind", Some(object.kind())),
+        ("scope", Some(object.scope())),
+        ("parent", object.parent()),
+        ("position", object.position()),
+        ("content", object.content()),
+    ];
+    let found = fields
+        .into_iter()
+        .find_map(|(name, text)| Some((name.to_owned(), excerpt(text?, wanted)?)));
+    found.or_else(|| {
+        object.attributes().iter().find_map(|(name, value)| {
+            let shown = human::value(value);
+            let found = excerpt(&shown, wanted).or_else(|| {
+                let holds = excerpt(name, wanted).is_some() || says(value, wanted);
+                holds.then_some(shown)
+            })?;
+            Some((name.clone(), found))
+        })
     })
+}
+
+/// Whether a text in a value holds the words: what is shown of it has quotes and line breaks in another form.
+fn says(value: &Value, wanted: &str) -> bool {
+    match value {
+        Value::Text(text) => excerpt(text, wanted).is_some(),
+        Value::List(values) => values.iter().any(|value| says(value, wanted)),
+        Value::Map(values) => values
+            .iter()
+            .any(|(name, value)| excerpt(name, wanted).is_some() || says(value, wanted)),
+        _ => false,
+    }
 }
 
 fn excerpt(text: &str, wanted: &str) -> Option<String> {
