@@ -6,10 +6,10 @@
 //! # Invariants
 //! - NAM-1: what is named and neither there nor erased is found, each with the record that names it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 
-use crate::digest::{ContentDigest, TextDigest};
+use crate::digest::{ContentDigest, DIGEST_LEN, TextDigest};
 use crate::error::Result;
 use crate::log::{Batch, Locator, Record, RecordKind, segment_name};
 use crate::object::{Commit, Object, Reference, ReferenceName};
@@ -20,6 +20,8 @@ use super::verify::{Finding, FindingKind};
 /// What batches named when it was not there. It may come behind: a rewrite moves what several records share.
 #[derive(Default)]
 pub(super) struct Named {
+    /// Contents and texts that were read and are there: many records may name one, and reading it costs what it is long.
+    found: HashSet<[u8; DIGEST_LEN]>,
     contents: Vec<(ContentDigest, Locator)>,
     texts: Vec<(TextDigest, Locator)>,
     references: HashMap<ReferenceName, Locator>,
@@ -33,9 +35,13 @@ impl Named {
                 RecordKind::Object => {
                     let content = object_in(store, record).content_digest();
                     if let Some((content, _)) = content
-                        && store.records.find_content(content)?.is_none()
+                        && !self.found.contains(content.as_bytes())
                     {
-                        self.contents.push((content, record.locator));
+                        if store.records.find_content(content)?.is_some() {
+                            self.found.insert(*content.as_bytes());
+                        } else {
+                            self.contents.push((content, record.locator));
+                        }
                     }
                 }
                 RecordKind::Commit => {
@@ -62,7 +68,12 @@ impl Named {
         record: &Record,
     ) -> Result<()> {
         for text in texts {
-            if store.records.find_text(text)?.is_none() {
+            if self.found.contains(text.as_bytes()) {
+                continue;
+            }
+            if store.records.find_text(text)?.is_some() {
+                self.found.insert(*text.as_bytes());
+            } else {
                 self.texts.push((text, record.locator));
             }
         }

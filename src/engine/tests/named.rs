@@ -189,3 +189,23 @@ fn numbers_that_overflow_when_counted_on_from_make_no_salvage_panic() {
     let saved = write(&wreck, &target, &Options::new()).unwrap();
     assert_eq!((saved.commits, saved.objects), (2, 1), "{saved:?}");
 }
+
+#[test]
+fn a_content_is_read_once_however_many_versions_have_it() {
+    let text = "the same ".repeat(100_000);
+    let reads = |versions: i64| {
+        let disk = SimDisk::new(1);
+        let memory = on_disk(&disk, options(HOUR), true).unwrap();
+        for version in 0..versions {
+            let mut object = note("a", &text);
+            object.attributes.insert("version", version);
+            memory.put(object, crate::engine::Writer::new()).unwrap();
+        }
+        drop(memory);
+        let before = disk.reads();
+        assert!(verify(&disk).ok);
+        disk.reads() - before
+    };
+    let (few, many) = (reads(10), reads(60));
+    assert!(many < few + 100, "{few} reads of 10 versions, {many} of 60");
+}
