@@ -13,6 +13,7 @@ mod moved;
 mod named;
 mod placed;
 mod salvage;
+mod salvage_leftovers;
 mod scan;
 mod staging;
 

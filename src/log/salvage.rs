@@ -45,6 +45,9 @@ pub struct Piece {
     /// How new its segment is: a higher age is newer. Those that one manifest lists are of one age, because rewritten ones
     /// have higher numbers than those that were appended to meanwhile.
     pub age: u64,
+    /// Which log its segment is of: the numbers of batches count among those of one chain only, because a rewrite numbers
+    /// them anew. Segments are of one chain if one manifest lists them, or if the header of one names the other.
+    pub chain: u64,
     /// Its records, in order. Their places count for [`Wreck::read`] only.
     pub records: Vec<Record>,
     /// Where its records are of a kind that this version may ignore, for [`Wreck::read_ignorable`].
@@ -52,11 +55,12 @@ pub struct Piece {
 }
 
 impl Piece {
-    fn of(number: u64, age: u64) -> Self {
+    fn of(number: u64, file: &WreckFile) -> Self {
         Self {
             number,
             whole: false,
-            age,
+            age: file.age,
+            chain: file.chain,
             records: Vec::new(),
             ignorable: Vec::new(),
         }
@@ -103,6 +107,8 @@ struct WreckFile {
     sealed: Option<(u64, u64)>,
     /// As [`Piece::age`].
     age: u64,
+    /// As [`Piece::chain`].
+    chain: u64,
 }
 
 impl Wreck {
@@ -345,13 +351,13 @@ impl Wreck {
                     Ok(scanned) => {
                         at = scanned.end;
                         newest = scanned.batch.number;
-                        visit(whole_piece(&window, &scanned, file.age))?;
+                        visit(whole_piece(&window, &scanned, file))?;
                     }
                     // A torn tail: it was never acknowledged.
                     Err(_) if at >= durable => return Ok(()),
                     Err((offset, reason)) => {
                         found.push(Finding::new(Severity::Damage, &file.name, offset, &reason));
-                        let (piece, next) = broken_piece(&window, at, file.age);
+                        let (piece, next) = broken_piece(&window, at, file);
                         at = next;
                         if let Some(piece) = piece {
                             newest = piece.number.max(newest);
@@ -417,8 +423,8 @@ fn batch_here(window: &Window, at: u64) -> std::result::Result<Scanned, (u64, St
 }
 
 /// All records of a batch that is whole.
-fn whole_piece(window: &Window, scanned: &Scanned, age: u64) -> Piece {
-    let mut piece = Piece::of(scanned.batch.number, age);
+fn whole_piece(window: &Window, scanned: &Scanned, file: &WreckFile) -> Piece {
+    let mut piece = Piece::of(scanned.batch.number, file);
     piece.whole = true;
     let mut at = scanned.start;
     while at < scanned.start + scanned.length {
@@ -432,7 +438,7 @@ fn whole_piece(window: &Window, scanned: &Scanned, age: u64) -> Piece {
 }
 
 /// The records that are whole of a damaged batch that starts at or behind `start`, and where to go on.
-fn broken_piece(window: &Window, start: u64, age: u64) -> (Option<Piece>, u64) {
+fn broken_piece(window: &Window, start: u64, file: &WreckFile) -> (Option<Piece>, u64) {
     let mut piece: Option<Piece> = None;
     let mut at = start;
     while at < window.end() {
@@ -448,7 +454,7 @@ fn broken_piece(window: &Window, start: u64, age: u64) -> (Option<Piece>, u64) {
         if is_next {
             break;
         }
-        let piece = piece.get_or_insert_with(|| Piece::of(header.batch, age));
+        let piece = piece.get_or_insert_with(|| Piece::of(header.batch, file));
         let place = at;
         at += header.framed_bytes() as u64;
         if parse_frame(rest, window.seed, place).is_err() {
@@ -489,6 +495,7 @@ fn list_files(disk: &dyn Disk) -> Result<Vec<WreckFile>> {
             header: None,
             sealed: None,
             age: id,
+            chain: id,
         };
         file.header = SegmentHeader::decode(&file.bytes(0, SEGMENT_HEADER_BYTES)?).ok();
         file.seed = match &file.header {
@@ -580,7 +587,7 @@ fn use_manifest(files: &mut Vec<WreckFile>, manifest: &Manifest, found: &mut Vec
         if let Some(entry) = listed.get(&file.id)
             && present.insert(file.id)
         {
-            file.age = highest;
+            (file.age, file.chain) = (highest, highest);
             if !entry.is_active() {
                 file.sealed = Some((entry.length, entry.last_batch));
             }
@@ -598,18 +605,24 @@ fn use_manifest(files: &mut Vec<WreckFile>, manifest: &Manifest, found: &mut Vec
     use_headers(files);
 }
 
-/// A segment says where the one before it was sealed.
+/// A segment says where the one before it was sealed, and so that both are of one chain.
 fn use_headers(files: &mut [WreckFile]) {
-    let ends: Vec<_> = files
-        .iter()
-        .filter_map(|file| file.header)
-        .map(|header| header.previous)
-        .collect();
-    for end in ends {
-        if let Some(file) = files.iter_mut().find(|file| file.id == end.id)
-            && file.sealed.is_none()
+    // The one before has the lower number.
+    for index in 0..files.len() {
+        let Some((before, [file, ..])) = files.split_at_mut_checked(index) else {
+            return;
+        };
+        let Some(end) = file.header.map(|header| header.previous) else {
+            continue;
+        };
+        if let Ok(found) = before.binary_search_by_key(&end.id, |before| before.id)
+            && let Some(before) = before.get_mut(found)
         {
-            file.sealed = Some((end.length, end.last_batch));
+            before.sealed.get_or_insert((end.length, end.last_batch));
+            // Whatever one manifest lists is of one chain already.
+            if file.chain == file.id {
+                file.chain = before.chain;
+            }
         }
     }
 }

@@ -25,8 +25,10 @@ pub(super) const SEQ_MAX: u64 = u64::MAX / 2;
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) locator: Locator,
-    /// The number of its batch, and the age of its segment: a rewrite keeps the order of batches.
+    /// The age of its segment, and the number of its batch.
     written: (u64, u64),
+    /// The segments among which that number counts.
+    chain: u64,
 }
 
 /// The records of one batch that are whole.
@@ -49,6 +51,8 @@ pub(super) struct Index {
     pub(super) texts: HashMap<[u8; DIGEST_LEN], Place>,
     /// What was erased, with the commits that did it and the ages of the segments that say so.
     erased: HashMap<[u8; DIGEST_LEN], Vec<(CommitDigest, u64)>>,
+    /// The numbers of the batches that commits are in, by chain: a rewrite numbers them anew.
+    batches: HashMap<(u64, CommitDigest), u64>,
     pub(super) commits: HashMap<CommitDigest, Commit>,
     /// Commits that were thinned, by number.
     pub(super) thinned: BTreeMap<u64, CommitDigest>,
@@ -78,17 +82,13 @@ impl Index {
 
     /// INVARIANT SVI-1.
     fn leave_out_erased(&mut self) {
-        let mut batches: HashMap<CommitDigest, u64> = HashMap::new();
-        for piece in &self.pieces {
-            batches.extend(piece.commit.map(|commit| (commit, piece.number)));
-        }
-        let erased = &self.erased;
+        let (erased, batches) = (&self.erased, &self.batches);
         let is_left = |digest: &[u8; DIGEST_LEN], place: &mut Place| {
-            let (batch, age) = place.written;
+            let (age, batch) = place.written;
             let mut erasures = erased.get(digest).into_iter().flatten();
-            erasures.all(|(by, said)| match batches.get(by) {
+            erasures.all(|(by, said)| match batches.get(&(place.chain, *by)) {
                 Some(by) => *by < batch,
-                // The commit was thinned, or is lost.
+                // The commit is of another log, or was thinned, or is lost.
                 None => *said <= age,
             })
         };
@@ -108,11 +108,15 @@ impl Index {
         for record in &piece.records {
             let place = Place {
                 locator: record.locator,
-                written: (piece.number, piece.age),
+                written: (piece.age, piece.number),
+                chain: piece.chain,
             };
             if self.add_record(record, place, suite, &mut entry.commit).is_ok() {
                 entry.records.push(record.locator);
             }
+        }
+        if let Some(commit) = entry.commit {
+            self.batches.insert((piece.chain, commit), piece.number);
         }
         self.pieces.push(entry);
     }
@@ -158,7 +162,7 @@ impl Index {
             RecordKind::Erased => {
                 let erased = Erased::decode(&record.body)?;
                 if erased.by.as_bytes() != &[0; DIGEST_LEN] {
-                    let (_, age) = place.written;
+                    let (age, _) = place.written;
                     self.erased
                         .entry(erased.digest)
                         .or_default()

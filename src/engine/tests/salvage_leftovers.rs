@@ -1,0 +1,170 @@
+//! Salvage beside segments that a rewrite left, as a crash or a copy put back leaves them: what was thinned or erased since
+//! does not come back.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::gc::{HOUR, on_disk, options, tight};
+use super::salvage::{check, rescue, truth, used, versions};
+use super::{id, put};
+use crate::engine::{Erasing, Retention, Writer};
+use crate::testing::sim_disk::SimDisk;
+
+fn of(target: &str) -> Erasing {
+    Erasing {
+        targets: vec![target.to_owned()],
+        ..Erasing::default()
+    }
+}
+
+#[test]
+fn what_is_written_again_after_an_erasure_counts_whatever_segment_the_erasure_is_in() {
+    for retention in [
+        tight(),
+        Retention {
+            newest: 0,
+            all: Duration::ZERO,
+            hourly: Duration::ZERO,
+            ..tight()
+        },
+    ] {
+        let disk = SimDisk::new(1);
+        let memory = on_disk(&disk, options(HOUR), true).unwrap();
+        for number in 0..20 {
+            put(&memory, "other", &format!("text {number}"));
+        }
+        put(&memory, "again", "the same text");
+        memory.erase(&of("again"), &Writer::new()).unwrap();
+        for number in 0..20 {
+            put(&memory, "other", &format!("later {number}"));
+        }
+        // While the log is rewritten, its newest segment gets a lower number than the rewritten ones.
+        let written = std::sync::atomic::AtomicBool::new(false);
+        let choose = |store: &crate::store::Store, count: usize| {
+            let kept = retention.choose(store, count, memory.view().now())?;
+            if !written.swap(true, std::sync::atomic::Ordering::Relaxed) {
+                put(&memory, "again", "the same text");
+            }
+            Ok(kept)
+        };
+        memory.inner.rewrite(&choose, false, Duration::ZERO).unwrap();
+        let truth = truth(&memory);
+        let (saved, report) = rescue(&disk).unwrap();
+        // SVI-1.
+        assert!(report.is_whole(), "{report:?}");
+        let found = saved.view().get(&id("again")).unwrap().unwrap();
+        assert_eq!(found.content(), Some("the same text"));
+        check(&saved, &report, &truth, "written again");
+    }
+}
+
+#[test]
+fn an_erased_record_in_a_segment_that_a_rewrite_left_does_not_come_back() {
+    // A rewrite numbers batches anew, so those of the log that it left say nothing about those of the new one.
+    for collected in [false, true] {
+        let disk = SimDisk::new(1);
+        let memory = on_disk(&disk, options(HOUR), true).unwrap();
+        if collected {
+            for number in 0..80 {
+                put(&memory, "other", &format!("text {number}"));
+            }
+            memory.gc(&tight(), None).unwrap();
+        }
+        put(&memory, "secret", "never to be seen again");
+        let secret = memory.view().get(&id("secret")).unwrap().unwrap().digest();
+        put(&memory, "other", "text");
+        let old = disk.files();
+        memory.erase(&of("secret"), &Writer::new()).unwrap();
+        put(&memory, "other", "later");
+        let truth = truth(&memory);
+        drop(memory);
+        put_back(&disk, &old);
+        let marker = |bytes: &[u8]| bytes.windows(32).position(|found| found == secret.as_bytes());
+        let files = disk.files();
+        let (file, bytes) = files
+            .iter()
+            .find(|(name, bytes)| !old.contains_key(*name) && marker(bytes).is_some())
+            .unwrap();
+        let (marker, end) = (marker(bytes).unwrap(), used(bytes));
+        for lost in ["none", "manifest"] {
+            disk.remove_file(lost);
+            // Also where the batch with the marker is damaged, and the one that it took the place of is whole.
+            for at in (4_096..end)
+                .step_by(53)
+                .filter(|at| !(marker - 64..marker + 96).contains(at))
+            {
+                let copy = disk.copy();
+                copy.overwrite(file, |bytes| bytes[at] ^= 1);
+                let (saved, report) = rescue(&copy).unwrap();
+                let what = format!("collected {collected}, without {lost}, byte {at}");
+                assert!(!versions(&saved).contains(&secret), "{what}");
+                check(&saved, &report, &truth, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_erased_and_written_again_is_kept_beside_what_a_rewrite_left() {
+    for collected in [false, true] {
+        let disk = SimDisk::new(1);
+        let memory = on_disk(&disk, options(HOUR), true).unwrap();
+        for number in 0..40 {
+            put(&memory, "other", &format!("text {number}"));
+        }
+        put(&memory, "again", "the same text");
+        let old = disk.files();
+        memory.erase(&of("again"), &Writer::new()).unwrap();
+        put(&memory, "again", "the same text");
+        // The batch of the old log has a higher number then, and what is in it is older.
+        if collected {
+            memory.gc(&tight(), None).unwrap();
+        }
+        let truth = truth(&memory);
+        drop(memory);
+        put_back(&disk, &old);
+        for lost in ["none", "manifest"] {
+            disk.remove_file(lost);
+            let (saved, report) = rescue(&disk).unwrap();
+            let found = saved.view().get(&id("again")).unwrap().unwrap();
+            assert_eq!(found.content(), Some("the same text"), "{collected}, {lost}");
+            check(&saved, &report, &truth, lost);
+        }
+    }
+}
+
+/// Puts segments back that are no longer there.
+fn put_back(disk: &SimDisk, old: &BTreeMap<String, Vec<u8>>) {
+    for (name, content) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
+        if !disk.files().contains_key(name) {
+            disk.put_file(name, content.clone());
+        }
+    }
+}
+
+#[test]
+fn what_was_thinned_does_not_come_back_from_a_segment_that_a_rewrite_left() {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    for number in 0..60 {
+        put(&memory, "a", &format!("text {number}"));
+    }
+    let all = versions(&memory);
+    let old = disk.files();
+    assert!(memory.gc(&tight(), None).unwrap().thinned > 20);
+    let left = versions(&memory);
+    assert!(left.len() + 20 < all.len());
+    let truth = truth(&memory);
+    drop(memory);
+    let listed = disk.files().len();
+    put_back(&disk, &old);
+    assert!(disk.files().len() > listed);
+    let (saved, report) = rescue(&disk).unwrap();
+    // SAL-2.
+    assert!(
+        versions(&saved).is_subset(&left),
+        "a version that was thinned is back"
+    );
+    check(&saved, &report, &truth, "thinned");
+    assert!(report.is_whole(), "{report:?}");
+}
