@@ -134,7 +134,7 @@ const ANSWERS: [(&str, &str, &str); 42] = [
     (
         "salvage",
         "",
-        "commits:count versions:count objects:count lost:findings lost_ids:texts lost_keys:digests older_ids:texts lost_commits:count lost_records:count lost_references:texts \
+        "commits:count versions:count objects:count lost:findings lost_ids:texts lost_keys:digests older_ids:texts lost_contents:texts lost_commits:count lost_records:count lost_references:texts \
          root:digest? store:text",
     ),
     (

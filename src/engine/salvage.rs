@@ -51,7 +51,10 @@ pub struct SalvageReport {
     pub lost_commits: u64,
     /// Snapshots and other references whose commit is not kept.
     pub lost_references: Vec<String>,
-    /// Records that a kept commit or version names and that are lost: versions of past states, contents, reasons.
+    /// Ids of the newest state whose content is lost, and nothing else of them.
+    pub lost_contents: Vec<String>,
+    /// Other records that a kept commit or version names and that are lost: versions of past states and their contents,
+    /// reasons.
     pub lost_records: u64,
     /// The root of the newest state.
     pub root: Option<Root>,
@@ -64,6 +67,7 @@ impl SalvageReport {
             && self.lost_ids.is_empty()
             && self.lost_keys.is_empty()
             && self.older_ids.is_empty()
+            && self.lost_contents.is_empty()
             && self.lost_references.is_empty()
             && self.lost_commits + self.lost_records == 0
     }
@@ -220,6 +224,7 @@ fn report(disk: &dyn Disk, saved: Salvaged) -> SalvageReport {
         older_ids: saved.older_ids.into_iter().collect(),
         lost_commits: saved.lost_commits,
         lost_references: saved.lost_references.iter().map(ToString::to_string).collect(),
+        lost_contents: saved.lost_contents.into_iter().collect(),
         lost_records: saved.lost_records,
         root: saved.root,
     }

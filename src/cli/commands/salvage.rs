@@ -36,6 +36,7 @@ pub(super) fn salvage(context: &mut Context, verb: &Salvage) -> Done {
             "lost_ids": report.lost_ids,
             "lost_keys": report.lost_keys.iter().map(|key| key.to_hex()).collect::<Value>(),
             "older_ids": report.older_ids,
+            "lost_contents": report.lost_contents,
             "lost_commits": report.lost_commits,
             "lost_records": report.lost_records,
             "lost_references": report.lost_references,
@@ -88,10 +89,15 @@ fn tell_saved(context: &mut Context, verb: &Salvage, report: &SalvageReport) -> 
         .lost_keys
         .iter()
         .map(|key| format!("an object whose id is lost, key path {}", key.to_hex()));
-    for object in known.chain(nameless).take(LOST_SHOWN) {
+    let contents = report
+        .lost_contents
+        .iter()
+        .map(|id| format!("the content of object {}", human::one_line(id)));
+    for object in known.chain(nameless).chain(contents).take(LOST_SHOWN) {
         output.line(format_args!("{lost}  {object}"))?;
     }
-    let more = (report.lost_ids.len() + report.lost_keys.len()).saturating_sub(LOST_SHOWN);
+    let all = report.lost_ids.len() + report.lost_keys.len() + report.lost_contents.len();
+    let more = all.saturating_sub(LOST_SHOWN);
     if more > 0 {
         let objects = counted(more as u64, "more object");
         output.line(format_args!("{lost}  {objects}: --json names all"))?;

@@ -191,6 +191,27 @@ fn numbers_that_overflow_when_counted_on_from_make_no_salvage_panic() {
 }
 
 #[test]
+fn a_commit_whose_history_is_another_one_is_not_salvaged() {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    put(&memory, "a", "text");
+    let head = memory.view().commit();
+    drop(memory);
+    let forged = crate::object::Commit {
+        parents: vec![head.digest],
+        seq: head.commit.seq + 1,
+        time: Time::from_micros(head.commit.time.as_micros() + 1),
+        ..head.commit
+    };
+    append(&disk, vec![of(RecordKind::Commit, &forged.encode().unwrap())]);
+    let wreck = Wreck::open(Arc::new(disk.clone())).unwrap();
+    let target: Arc<dyn Disk> = Arc::new(crate::disk::MemDisk::new());
+    let saved = write(&wreck, &target, &Options::new()).unwrap();
+    // Everything but its history root fits.
+    assert_eq!((saved.commits, saved.lost_commits), (2, 1), "{saved:?}");
+}
+
+#[test]
 fn a_content_is_read_once_however_many_versions_have_it() {
     let text = "the same ".repeat(100_000);
     let reads = |versions: i64| {

@@ -596,3 +596,55 @@ fn records_of_kinds_that_may_be_ignored_are_carried() {
     .unwrap();
     assert_eq!(found, told);
 }
+
+#[test]
+fn a_content_that_is_lost_is_told_with_the_object_that_has_it() {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    put(&memory, "long", &"before ".repeat(2_000));
+    put(&memory, "long", &"present ".repeat(2_000));
+    put(&memory, "other", "text");
+    let truth = truth(&memory);
+    drop(memory);
+    for (text, ids, records) in [("present present", &["long"][..], 0), ("before before", &[], 1)] {
+        let copy = disk.copy();
+        let at = |bytes: &[u8]| {
+            bytes
+                .windows(text.len())
+                .position(|found| found == text.as_bytes())
+        };
+        let files = copy.files();
+        let (file, at) = files
+            .iter()
+            .find_map(|(file, bytes)| Some((file, at(bytes)?)))
+            .unwrap();
+        copy.overwrite(file, |bytes| bytes[at] ^= 1);
+        let (saved, report) = rescue(&copy).unwrap();
+        assert_eq!(report.lost_contents, ids, "{report:?}");
+        assert_eq!(report.lost_records, records, "{report:?}");
+        assert!(!report.is_whole());
+        check(&saved, &report, &truth, text);
+    }
+}
+
+#[test]
+fn what_was_erased_from_the_present_state_is_not_lost() {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    put(&memory, "secret", "never to be seen again");
+    put(&memory, "other", "text");
+    let erasing = Erasing {
+        targets: vec!["secret".to_owned()],
+        ..Erasing::default()
+    };
+    memory.erase(&erasing, &Writer::new()).unwrap();
+    memory
+        .rollback(&"seq:2".parse().unwrap(), true, &Writer::new())
+        .unwrap();
+    let truth = truth(&memory);
+    let (saved, report) = rescue(&disk).unwrap();
+    assert!(report.is_whole(), "{report:?}");
+    assert_eq!(self::truth(&saved).commits, truth.commits);
+    assert_eq!(saved.view().commit().digest, truth.head);
+    assert_eq!(saved.view().get(&id("secret")).unwrap_err().code(), "erased");
+}

@@ -516,6 +516,8 @@ fn a_manifest_that_names_another_last_batch_is_refused() {
         bytes[covered..].copy_from_slice(&checksum.to_le_bytes());
     });
     assert_corrupt(&disk, "the manifest names another batch");
+    let found = findings(&disk);
+    assert!(has(&found, Severity::Damage, "log/00000001.seg"), "{found:?}");
 }
 
 #[test]

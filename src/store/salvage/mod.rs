@@ -60,7 +60,9 @@ pub(crate) struct Salvaged {
     pub(crate) lost_commits: u64,
     /// References that name none that is kept.
     pub(crate) lost_references: Vec<ReferenceName>,
-    /// Versions, contents and texts that some kept commit or version names and that are not there.
+    /// Ids of the newest state whose content is lost, and nothing else of them.
+    pub(crate) lost_contents: BTreeSet<String>,
+    /// Other versions, contents and texts that some kept commit or version names and that are not there.
     pub(crate) lost_records: u64,
     pub(crate) root: Option<Root>,
 }
@@ -407,7 +409,7 @@ impl Salvager<'_> {
         if let Some((_, stored)) = self.states.stored_between(missed, u64::MAX) {
             self.guess = stored;
         }
-        let (target, lost_keys, older_keys) = self.without_lost()?;
+        let (target, lost_keys, older_keys) = self.without_lost(newest)?;
         let kept = self.kept.len() as u64;
         let root = self.states.root(&target)?;
         let is_newest = self
@@ -423,6 +425,7 @@ impl Salvager<'_> {
             self.put_last(target.clone(), root, newest, now)?;
         }
         let lost_references = self.put_references()?;
+        let (lost_contents, told) = self.without_content(&target)?;
         let (lost_ids, lost_keys) = self.names(lost_keys)?;
         let thinned = self
             .index
@@ -448,25 +451,51 @@ impl Salvager<'_> {
             older_ids: self.names(older_keys)?.0,
             lost_commits: in_all.saturating_sub(kept).saturating_sub(thinned),
             lost_references,
-            lost_records: self.output.lost,
+            lost_contents,
+            lost_records: self.output.lost.len() as u64 - told,
             root: Some(root),
         })
     }
 
+    /// The ids of a state whose content is lost, and how many contents that are.
+    fn without_content(&self, state: &Trie) -> Result<(BTreeSet<String>, u64)> {
+        let (mut ids, mut contents) = (BTreeSet::new(), HashSet::new());
+        if self.output.lost.is_empty() {
+            return Ok((ids, 0));
+        }
+        for entry in state.iter(NoSource) {
+            let digest = entry?.digest;
+            let Some(place) = self.index.objects.get(&digest) else {
+                continue;
+            };
+            let body = self.wreck.read(place.locator)?.body;
+            let object = Object::from_verified(body, ObjectDigest::from_bytes(digest));
+            let content = object.content_digest().map(|(content, _)| *content.as_bytes());
+            if let Some(content) = content.filter(|content| self.output.lost.contains(content)) {
+                ids.insert(object.id().to_owned());
+                contents.insert(content);
+            }
+        }
+        Ok((ids, contents.len() as u64))
+    }
+
     /// The newest state without the versions that are lost: the ids that left it, and those that have the version of the
-    /// newest kept commit instead. No other version will do: it may be one that was taken back.
-    fn without_lost(&self) -> Result<(Trie, BTreeSet<KeyPath>, BTreeSet<KeyPath>)> {
+    /// newest kept commit instead. No other version will do: it may be one that was taken back. What was erased is not lost:
+    /// it stays where the state is proven, and else it leaves, as the erasure made it do.
+    fn without_lost(&self, newest: Option<u64>) -> Result<(Trie, BTreeSet<KeyPath>, BTreeSet<KeyPath>)> {
         let mut target = self.guess.clone();
+        let root = self.states.root(&self.guess)?;
+        let head = self.head.as_ref();
+        let is_proven = head.is_some_and(|head| newest == Some(head.seq) && head.root == root);
         let (mut lost, mut older) = (BTreeSet::new(), BTreeSet::new());
         for entry in self.guess.iter(NoSource) {
             let entry = entry?;
-            if self.index.objects.contains_key(&entry.digest) {
+            let is_there = self.index.objects.contains_key(&entry.digest);
+            let is_erased = self.index.erased_by(&entry.digest).is_some();
+            if is_there || is_erased && is_proven {
                 continue;
             }
-            let kept = self
-                .head
-                .as_ref()
-                .map(|head| head.trie.get(&entry.key, &NoSource));
+            let kept = head.map(|head| head.trie.get(&entry.key, &NoSource));
             match kept.transpose()?.flatten() {
                 Some(kept) if self.index.objects.contains_key(&kept.digest) => {
                     target.insert(kept, &NoSource)?;
@@ -474,7 +503,9 @@ impl Salvager<'_> {
                 }
                 _ => {
                     target.remove(&entry.key, &NoSource)?;
-                    lost.insert(entry.key);
+                    if !is_erased {
+                        lost.insert(entry.key);
+                    }
                 }
             }
         }

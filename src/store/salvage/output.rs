@@ -37,7 +37,7 @@ pub(super) struct Output<'a> {
     /// How many versions came out.
     pub(super) versions: u64,
     /// Versions, contents and texts that are named and lost.
-    pub(super) lost: u64,
+    pub(super) lost: HashSet<[u8; DIGEST_LEN]>,
 }
 
 impl<'a> Output<'a> {
@@ -55,7 +55,7 @@ impl<'a> Output<'a> {
             waiting: BatchBuilder::new(),
             done: HashSet::new(),
             versions: 0,
-            lost: 0,
+            lost: HashSet::new(),
         }
     }
 
@@ -190,7 +190,7 @@ impl<'a> Output<'a> {
     fn mark(&mut self, key: Option<KeyPath>, digest: [u8; DIGEST_LEN]) {
         let by = self.index.erased_by(&digest);
         if by.is_none() {
-            self.lost += 1;
+            self.lost.insert(digest);
         }
         let by = by.unwrap_or_else(nobody);
         let erased = Erased { key, digest, by };
