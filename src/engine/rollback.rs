@@ -292,7 +292,7 @@ impl Inner {
                 obstacles.add_erased(head, new)?;
                 reversals.insert(key, Reversal { now, then: new });
             } else {
-                obstacles.add_changed(head, [now, old, new])?;
+                obstacles.add_changed(head, &[now, old, new])?;
             }
         }
         // ROL-2: all of them or none.
@@ -372,7 +372,7 @@ impl Obstacles {
     }
 
     /// Adds the id that has these versions, by the first one that still says it.
-    fn add_changed(&mut self, head: &State, versions: [Option<Entry>; 3]) -> Result<()> {
+    fn add_changed(&mut self, head: &State, versions: &[Option<Entry>]) -> Result<()> {
         for entry in versions.iter().flatten() {
             let object = head.load(entry)?;
             if !object.is_placeholder() {

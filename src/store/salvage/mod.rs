@@ -121,7 +121,7 @@ fn run(
     let mut salvager = Salvager {
         wreck,
         index,
-        states: States::new(wreck.suite(), checkpoints),
+        states: States::new(wreck.suite(), checkpoints, index.commits.values()),
         output: Output::new(wreck, index, &mut forward),
         line: line(wreck, index, checkpoints),
         history: HistoryTree::new(wreck.suite()),

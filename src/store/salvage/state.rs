@@ -6,7 +6,7 @@
 //! # Invariants
 //! - SVS-1: a state counts as proven only if its root is the one that its commit names.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::digest::{HashSuite, KeyPath, Root};
 use crate::error::Result;
@@ -19,7 +19,9 @@ use super::index::Changes;
 /// States that are known, and what is needed to make the next one.
 pub(super) struct States<'a> {
     suite: HashSuite,
+    /// The states that were made whose root more than one commit names: no other is asked for again.
     by_root: HashMap<Root, Trie>,
+    repeated: HashSet<Root>,
     /// When ids were first written that left the state.
     first_written: HashMap<KeyPath, i64>,
     /// States in checkpoints, by the number of their commit.
@@ -27,7 +29,15 @@ pub(super) struct States<'a> {
 }
 
 impl<'a> States<'a> {
-    pub(super) fn new(suite: HashSuite, checkpoints: &'a [Checkpoint]) -> Self {
+    /// `commits` are all whose states may be asked for.
+    pub(super) fn new<'b>(
+        suite: HashSuite,
+        checkpoints: &'a [Checkpoint],
+        commits: impl Iterator<Item = &'b Commit>,
+    ) -> Self {
+        let mut seen = HashSet::new();
+        let repeated = commits.filter_map(|commit| (!seen.insert(commit.root)).then_some(commit.root));
+        let repeated = repeated.collect();
         let mut stored: BTreeMap<u64, Vec<_>> = BTreeMap::new();
         let mut first_written = HashMap::new();
         for checkpoint in checkpoints {
@@ -41,6 +51,7 @@ impl<'a> States<'a> {
         Self {
             suite,
             by_root: HashMap::new(),
+            repeated,
             first_written,
             stored,
         }
@@ -51,7 +62,9 @@ impl<'a> States<'a> {
     }
 
     pub(super) fn keep(&mut self, root: Root, trie: &Trie) {
-        self.by_root.insert(root, trie.clone());
+        if self.repeated.contains(&root) {
+            self.by_root.insert(root, trie.clone());
+        }
     }
 
     /// The state behind `before` with the changes of a piece, whatever its root.
