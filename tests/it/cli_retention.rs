@@ -478,7 +478,16 @@ fn what_should_be_nowhere_is_found_wherever_history_has_it() {
         "--source",
         "swordfish.txt",
     ]);
-    folder.json(&["put", "c", "--kind", "k", "--session", "swordfish"]);
+    folder.json(&[
+        "put",
+        "c",
+        "--kind",
+        "k",
+        "--session",
+        "swordfish",
+        "--actor",
+        "swordfish",
+    ]);
     folder.json(&["snapshot", "swordfish-1", "-m", "after swordfish"]);
     // In the fields that are no attribute, of versions that no state has any more.
     folder.json(&["put", "swordfish", "--kind", "k"]);
@@ -505,6 +514,7 @@ fn what_should_be_nowhere_is_found_wherever_history_has_it() {
         found
     };
     let all = [
+        "commit seq:6 actor",
         "commit seq:6 session",
         "content long content",
         "reference snapshots/swordfish-1 name",
@@ -529,7 +539,11 @@ fn what_should_be_nowhere_is_found_wherever_history_has_it() {
     folder.json(&[&["erase", "--everywhere", "--yes"], &digests[..]].concat());
     assert_eq!(
         found(),
-        ["commit seq:6 session", "reference snapshots/swordfish-1 name"]
+        [
+            "commit seq:6 actor",
+            "commit seq:6 session",
+            "reference snapshots/swordfish-1 name"
+        ]
     );
     // A name goes with what it names: the snapshot, and the commit, which retention thins.
     folder.json(&["snapshot", "--delete", "swordfish-1"]);

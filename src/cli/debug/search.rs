@@ -151,18 +151,21 @@ impl Found {
             (commit.session.as_deref(), "session"),
             (Some(commit.op.as_str()), "op"),
         ];
-        for (said, place) in said {
-            let found = said.and_then(|said| excerpt(said, wanted));
-            if let Some(found) = found.filter(|_| self.seen.insert(digest)) {
-                self.hits.push(Hit {
-                    is_a: "commit",
-                    digest: Some(digest),
-                    of: of.clone(),
-                    place: place.to_owned(),
-                    found,
-                });
-            }
+        let found = said
+            .into_iter()
+            .filter_map(|(said, place)| Some((excerpt(said?, wanted)?, place)));
+        let found: Vec<_> = found.collect();
+        // Every place of it; the record may come twice.
+        if found.is_empty() || !self.seen.insert(digest) {
+            return;
         }
+        self.hits.extend(found.into_iter().map(|(found, place)| Hit {
+            is_a: "commit",
+            digest: Some(digest),
+            of: of.clone(),
+            place: place.to_owned(),
+            found,
+        }));
     }
 
     fn add_reference(&mut self, reference: &Reference, wanted: &str) {
