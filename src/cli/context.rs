@@ -19,6 +19,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::args::AnyOptions;
 use super::errors::system_kind;
+use super::human::counted;
 use super::output::{Mode, Output};
 use super::revision;
 use crate::digest::HashAlgorithm;
@@ -236,6 +237,18 @@ impl Context {
     pub(crate) fn tell_kept_warnings(&mut self) {
         if let Some(memory) = self.kept.clone() {
             self.tell_warnings(&memory);
+        }
+    }
+
+    /// Says how much of a damaged store was passed over.
+    pub(crate) fn tell_unreadable(&mut self, memory: &Memory) {
+        let count = memory.unreadable() as u64;
+        if count > 0 {
+            let told = format!(
+                "left out: {}, whose records are damaged; `treering salvage` saves what there is of earlier versions",
+                counted(count, "object")
+            );
+            self.output.warn("degraded", &told);
         }
     }
 

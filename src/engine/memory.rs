@@ -3,14 +3,15 @@
 //! # Layer
 //! L5.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crossbeam_channel::Receiver;
 
-use crate::digest::{HashAlgorithm, HashSuite, ObjectDigest, TextDigest};
+use crate::digest::{HashAlgorithm, HashSuite, KeyPath, ObjectDigest, TextDigest};
 use crate::disk::Disk;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, NewObject, Object};
 use crate::store::Store;
 use crate::threads::{ArcSwap, Mutex};
@@ -74,9 +75,22 @@ pub(super) struct Inner {
     pub(super) warnings: Mutex<Vec<String>>,
     /// Where reading stopped, if the handle reads a damaged store.
     pub(super) damage: OnceLock<String>,
+    /// Objects that a handle of a damaged store could not read and passed over.
+    pub(super) unreadable: Mutex<HashSet<KeyPath>>,
 }
 
 impl Inner {
+    /// Passes over the object at `key` if it is damaged and the handle reads a damaged store; elsewhere that is an error.
+    pub(super) fn or_passed_over(&self, key: KeyPath, loaded: Result<Object>) -> Result<Option<Object>> {
+        match loaded {
+            Err(error) if self.options.degraded && error.kind() == ErrorKind::Corrupt => {
+                self.unreadable.lock().insert(key);
+                Ok(None)
+            }
+            other => other.map(Some),
+        }
+    }
+
     /// What was read of the log.
     pub(super) fn store(&self) -> Arc<Store> {
         self.store.load_full()
@@ -224,6 +238,12 @@ impl Memory {
     /// is not known here, so that an id that is not found may still have been there.
     pub fn damage(&self) -> Option<&str> {
         self.inner.damage.get().map(String::as_str)
+    }
+
+    /// How many objects listing and exporting passed over so far because their records are damaged, for a handle that reads a
+    /// damaged store; [`View::get`](super::View::get) says of each what is wrong with it.
+    pub fn unreadable(&self) -> usize {
+        self.inner.unreadable.lock().len()
     }
 
     /// A channel that tells when the head moves, by this process or, at [`Self::refresh`] and at commits, by

@@ -119,6 +119,8 @@ impl Memory {
         path: Option<&Path>,
     ) -> Result<Self> {
         options.read_only |= options.degraded;
+        // An index is of all objects or none.
+        options.indexes &= !options.degraded;
         let log_options = LogOptions {
             segment_bytes_max: u64::from(options.segment_bytes_max),
             map: options.map,
@@ -151,6 +153,7 @@ impl Memory {
             watchers: Watchers::default(),
             warnings: Mutex::default(),
             damage: OnceLock::new(),
+            unreadable: Mutex::default(),
         };
         let memory = Self {
             inner: Arc::new(inner),

@@ -189,7 +189,9 @@ impl Window {
         for (done, entry) in (1..).zip(view.trie.iter(&*view.store)) {
             options.step("look through", done, view.len())?;
             let entry = entry?;
-            let object = view.load(&entry)?;
+            let Some(object) = view.inner.or_passed_over(entry.key, view.load(&entry))? else {
+                continue;
+            };
             erased += u64::from(object.is_placeholder());
             if after.is_none_or(|after| object.id() > after.as_str()) && query.accepts(&object, now) {
                 found.push((Id::new(object.id())?, entry));

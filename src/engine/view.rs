@@ -268,14 +268,28 @@ impl Iterator for Objects {
     type Item = Result<Object>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let entry = self.entries.as_mut()?.next()?;
-        self.done += 1;
-        let step = self.view.inner.options.step("read", self.done, self.view.len());
-        let found = step.and(entry).and_then(|entry| self.view.load(&entry));
-        if found.is_err() {
+        let found = self.advance().transpose();
+        if !matches!(found, Some(Ok(_))) {
             self.entries = None;
         }
-        Some(found)
+        found
+    }
+}
+
+impl Objects {
+    fn advance(&mut self) -> Result<Option<Object>> {
+        let Some(entries) = &mut self.entries else {
+            return Ok(None);
+        };
+        for entry in entries {
+            self.done += 1;
+            let (entry, inner) = (entry?, &self.view.inner);
+            inner.options.step("read", self.done, self.view.len())?;
+            if let Some(object) = inner.or_passed_over(entry.key, self.view.load(&entry))? {
+                return Ok(Some(object));
+            }
+        }
+        Ok(None)
     }
 }
 

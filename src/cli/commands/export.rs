@@ -58,6 +58,7 @@ pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
             tell(context, &view, path, 1)?;
         }
     }
+    context.tell_unreadable(&memory);
     Ok(DONE)
 }
 

@@ -166,6 +166,7 @@ pub(super) fn list(context: &mut Context, verb: &List) -> Done {
         let note = format!("{count} of this state, erased or lost since, cannot be listed");
         context.output.note("erased", note);
     }
+    context.tell_unreadable(&memory);
     let expired = !found && !query.include_expired && verb.limit != Some(0) && has_expired(&view, query)?;
     if expired {
         let note = "all that was found has expired: --include-expired shows it";

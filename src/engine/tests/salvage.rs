@@ -11,7 +11,7 @@ use crate::digest::{CommitDigest, ObjectDigest};
 use crate::disk::{Disk, FileDisk, MemDisk};
 use crate::engine::doctor::examine_disk;
 use crate::engine::salvage::write;
-use crate::engine::{Erasing, Memory, Options, Remedy, SalvageReport, VerifyDepth, Wording, Writer};
+use crate::engine::{Erasing, Memory, Options, Query, Remedy, SalvageReport, VerifyDepth, Wording, Writer};
 use crate::log::{BatchBuilder, Durability, HeadMark, Ignorable, Log, LogOptions, Mode, Wreck};
 use crate::testing::sim_disk::SimDisk;
 use crate::{ErrorKind, Result};
@@ -453,6 +453,20 @@ fn damage_below_a_checkpoint_costs_the_object_that_it_hit() {
             } else {
                 assert!(found.unwrap().unwrap().content().is_some(), "{name}");
             }
+        }
+        let listed = view
+            .query(&Query::default())
+            .and_then(Iterator::collect::<Result<Vec<_>>>);
+        let walked: Result<Vec<_>> = view.objects().collect();
+        if degraded {
+            assert_eq!(
+                (listed.unwrap().len(), walked.unwrap().len()),
+                (all as usize - 1, all as usize - 1)
+            );
+            assert_eq!(memory.unreadable(), 1);
+        } else {
+            assert_eq!(listed.err().unwrap().kind(), ErrorKind::Corrupt);
+            assert_eq!(walked.err().unwrap().kind(), ErrorKind::Corrupt);
         }
     }
 }
