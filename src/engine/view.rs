@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use crate::digest::{Domain, KeyPath, ObjectDigest, Root, SubtreeDigest};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::object::{Commit, Id, Object, Time};
 use crate::store::{CommitEntry, Store};
 use crate::trie::{self, Entry, NoSource, Trie};
@@ -226,7 +226,8 @@ impl View {
         super::subtree::digest(self, id)
     }
 
-    /// When the id was first written, and when this version of it was.
+    /// When the id was first written, and when this version of it was; `None` if there is no such object, and where a handle
+    /// of a damaged store cannot read the commit that says it.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -234,7 +235,12 @@ impl View {
         let Some(entry) = self.entry_at(&self.key(id))? else {
             return Ok(None);
         };
-        let updated = self.store.updated(&entry)?.unwrap_or(self.entry.commit.time);
+        let updated = match self.store.updated(&entry) {
+            Err(error) if self.inner.options.degraded && error.kind() == ErrorKind::Corrupt => {
+                return Ok(None);
+            }
+            updated => updated?.unwrap_or(self.entry.commit.time),
+        };
         let created = Time::from_micros(entry.created);
         Ok(Some((created, updated)))
     }

@@ -107,39 +107,42 @@ impl Log {
         Ok(live)
     }
 
-    /// Checks that the manifest knows the segment of `live`.
+    /// Checks that the manifest knows the segment of `live`; one that a rewrite did away with says nothing.
     pub(super) fn place_live(&self, live: Option<Live>) -> Result<Option<Live>> {
         let Some(mark) = live else { return Ok(None) };
-        if mark.segment == self.manifest.active().id {
-            return Ok(live);
+        if let Some((file, offset, what)) = self.misplaced(&mark) {
+            return Err(damage(&file, offset, &what));
         }
-        match self
-            .manifest
-            .sealed()
-            .iter()
-            .find(|entry| entry.id == mark.segment)
-        {
-            Some(entry) if mark.offset <= entry.length => Ok(live),
-            Some(entry) => Err(damage(
-                &segment_name(entry.id),
-                entry.length,
-                "it was sealed before bytes that are known to be durable",
-            )),
+        Ok(live.filter(|mark| self.manifest.lists(mark.segment)))
+    }
+
+    /// The file, the offset and what is wrong there if the log lacks what `live` says to be durable.
+    pub(super) fn misplaced(&self, live: &Live) -> Option<(String, u64, String)> {
+        let active = self.manifest.active().id;
+        if live.segment == active {
+            return None;
+        }
+        let sealed = self.manifest.sealed();
+        match sealed.iter().find(|entry| entry.id == live.segment) {
+            Some(entry) if live.offset <= entry.length => None,
+            Some(entry) => {
+                let what = "it was sealed before bytes that are known to be durable";
+                Some((segment_name(entry.id), entry.length, what.to_owned()))
+            }
             // The active segment is the youngest, so the mark is older than the manifest. A segment leaves that in a
             // recovery if it never got a batch, and in a rewrite, whatever is in it, if it ends before the cut.
-            None if mark.segment < self.manifest.active().id
-                && (mark.offset == FIRST_OFFSET || self.manifest.has_replaced(mark.batch)) =>
+            None if live.segment < active
+                && (live.offset == FIRST_OFFSET || self.manifest.has_replaced(live.batch)) =>
             {
-                Ok(None)
+                None
             }
-            None => Err(damage(
-                super::manifest::MANIFEST_NAME,
-                0,
-                &format!(
+            None => {
+                let what = format!(
                     "it does not list segment {}, which the log was last written to",
-                    mark.segment
-                ),
-            )),
+                    live.segment
+                );
+                Some((super::manifest::MANIFEST_NAME.to_owned(), 0, what))
+            }
         }
     }
 

@@ -158,7 +158,14 @@ impl Log {
             }
             before = Some(*entry);
         }
-        self.check_folder(newest, report)
+        self.check_folder(newest, report)?;
+        match live.and_then(|live| self.misplaced(&live)) {
+            // Or else a writer has moved on since the manifest was read.
+            Some((file, offset, what)) if !self.is_outdated()? => {
+                report.finding(Severity::Damage, &file, offset, &what)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_live(&self, report: &mut Report<'_>) -> Result<Option<Live>> {

@@ -102,6 +102,8 @@ struct WreckFile {
     file: Arc<dyn DiskFile>,
     length: u64,
     seed: FrameSeed,
+    /// Whether neither a header nor a frame is in it.
+    is_blank: bool,
     header: Option<SegmentHeader>,
     /// Where it was sealed, with the number of its last batch, as far as that is known.
     sealed: Option<(u64, u64)>,
@@ -138,14 +140,27 @@ impl Wreck {
         let manifest =
             manifest.filter(|manifest| format.is_none_or(|format| format.instance == manifest.instance));
         // One that lists nothing of what is there is of another time of the log: no help, and in the way.
-        let manifest =
-            manifest.filter(|manifest| files.is_empty() || files.iter().any(|file| manifest.lists(file.id)));
+        let (manifest, other) = match manifest {
+            Some(other) if !files.is_empty() && !files.iter().any(|file| other.lists(file.id)) => {
+                (None, Some(other))
+            }
+            manifest => (manifest, None),
+        };
+        let newer = other.filter(|other| files.iter().all(|file| file.id < other.highest_id()));
+        if let Some(newer) = &newer {
+            let what = format!(
+                "the {} segments that it lists are missing; older ones were read instead, of which some may have been \
+                 collected or erased since",
+                newer.entries().count()
+            );
+            found.push(Finding::new(Severity::Damage, MANIFEST_NAME, 0, &what));
+        }
         if files.is_empty() && format.is_none() && manifest.is_none() {
             return Err(Error::not_found(format!("{} is not a store", disk.describe())).with_code("no_store"));
         }
         for (name, is_there) in [
             (FORMAT_NAME, format.is_some()),
-            (MANIFEST_NAME, manifest.is_some()),
+            (MANIFEST_NAME, manifest.is_some() || newer.is_some()),
         ] {
             if !is_there {
                 let what = "it is missing or damaged; the segments were read without it";
@@ -493,15 +508,17 @@ fn list_files(disk: &dyn Disk) -> Result<Vec<WreckFile>> {
             file: opened,
             seed: FrameSeed::new(&[0; 16], &[0; 16]),
             header: None,
+            is_blank: true,
             sealed: None,
             age: id,
             chain: id,
         };
         file.header = SegmentHeader::decode(&file.bytes(0, SEGMENT_HEADER_BYTES)?).ok();
-        file.seed = match &file.header {
-            Some(header) => header.seed(),
-            None => find_seed(&file)?.unwrap_or(file.seed),
+        let seed = match &file.header {
+            Some(header) => Some(header.seed()),
+            None => find_seed(&file)?,
         };
+        (file.seed, file.is_blank) = (seed.unwrap_or(file.seed), seed.is_none());
         files.push(file);
     }
     files.sort_by_key(|file| file.id);
@@ -553,8 +570,15 @@ fn leave_out(
         let is_listed = listed.as_ref().is_none_or(|listed| listed.contains(&file.id));
         match &file.header {
             None if is_listed => {
-                let what = "its header is damaged; its batches were read without it";
-                found.push(Finding::new(Severity::Derived, &file.name, 0, what));
+                let (severity, what) = if file.is_blank && listed.is_some() {
+                    (Severity::Damage, "nothing of what was in it can be read")
+                } else {
+                    (
+                        Severity::Derived,
+                        "its header is damaged; its batches were read without it",
+                    )
+                };
+                found.push(Finding::new(severity, &file.name, 0, what));
                 true
             }
             None => false,

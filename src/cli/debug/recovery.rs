@@ -38,7 +38,9 @@ pub(super) fn recovery(shell: &mut Shell<'_>, _: &Arguments) -> Done {
         }
         Err(error) => (
             "refuse",
-            format!("the next writer would refuse to write: {error}"),
+            format!(
+                "the next writer would refuse to write, unless a checkpoint spares it from reading there: {error}"
+            ),
         ),
     };
     if output.is_json() {

@@ -1,12 +1,15 @@
 //! A store of 64 KiB, cut at every byte and with every bit flipped: it opens at a state that it had, or
 //! refuses; never a panic, never wrong data, never "empty".
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::put;
 use crate::digest::Root;
 use crate::disk::Disk;
-use crate::engine::{Memory, Options, Revision, Writer};
+use crate::engine::verify;
+use crate::engine::{Memory, Options, Retention, Revision, Writer};
 use crate::object::{Id, Kind, NewObject};
 use crate::testing::sim_disk::SimDisk;
 use crate::{ErrorKind, Result};
@@ -234,5 +237,112 @@ fn a_missing_or_short_segment_refuses_and_all_else_is_served_degraded() {
                 least = count;
             }
         }
+    }
+}
+
+/// A store, and its files of before what was committed last.
+fn of_two_times() -> (SimDisk, BTreeMap<String, Vec<u8>>) {
+    let (disk, _) = of_segments(false);
+    let old = disk.files();
+    let memory = open(&disk, Options::new().checkpoints(false)).unwrap();
+    let retention = Retention {
+        newest: 1,
+        all: Duration::ZERO,
+        ..Retention::default()
+    };
+    memory.gc(&retention, None).unwrap();
+    put(&memory, "later", "text");
+    (disk, old)
+}
+
+#[test]
+fn an_older_log_under_a_newer_live_is_told_by_every_check() {
+    let (disk, old) = of_two_times();
+    for name in disk.files().keys().filter(|name| name.starts_with("log/")) {
+        disk.remove_file(name);
+    }
+    for (name, bytes) in old
+        .iter()
+        .filter(|(name, _)| name.starts_with("log/") || *name == "manifest")
+    {
+        disk.put_file(name, bytes.clone());
+    }
+    let disk: Arc<dyn Disk> = Arc::new(disk);
+    for depth in [crate::VerifyDepth::Quick, crate::VerifyDepth::Full] {
+        let report = verify::examine(&disk, &Options::new(), depth, None).unwrap();
+        assert!(
+            !report.ok && report.damage[0].file == "manifest",
+            "{depth:?}: {report:?}"
+        );
+    }
+}
+
+#[test]
+fn salvage_says_what_is_lost_where_no_segment_is_there_to_say_it() {
+    let (disk, old) = of_two_times();
+    disk.remove_file("live");
+    // The log of before a collection under the manifest of after it.
+    let older = disk.copy();
+    for name in disk.files().keys().filter(|name| name.starts_with("log/")) {
+        older.remove_file(name);
+    }
+    for (name, bytes) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
+        older.put_file(name, bytes.clone());
+    }
+    // The active segment without a byte.
+    let active = disk
+        .files()
+        .into_keys()
+        .filter(|name| name.starts_with("log/"))
+        .max();
+    let active = active.unwrap();
+    disk.overwrite(&active, Vec::clear);
+    for (disk, file) in [(older, "manifest"), (disk, active.as_str())] {
+        let (_, report) = super::salvage::rescue(&disk).unwrap();
+        let told = report.lost.iter().any(|found| found.file == file);
+        assert!(told && !report.is_whole(), "{file}: {report:?}");
+    }
+}
+
+#[test]
+fn an_object_is_served_degraded_also_where_the_commit_is_lost_that_wrote_it() {
+    let disk = SimDisk::new(1);
+    let options = Options::new().segment_bytes_max(64 << 10);
+    let memory = Memory::on_disk(Arc::new(disk.clone()), options, true, None).unwrap();
+    let mut draft = memory.draft(Writer::new());
+    for number in 0..60 {
+        draft
+            .put(super::note(
+                &format!("o/{number}"),
+                &format!("text {number} ").repeat(150),
+            ))
+            .unwrap();
+    }
+    memory.commit(draft, "put").unwrap();
+    for number in 0..40 {
+        put(&memory, "later", &format!("text {number} ").repeat(400));
+    }
+    super::covering::cover(&memory);
+    drop(memory);
+    let segments = disk
+        .files()
+        .into_iter()
+        .filter(|(name, _)| name.starts_with("log/"));
+    let (largest, length) = segments
+        .map(|(name, bytes)| (name, bytes.len()))
+        .max_by_key(|(_, length)| *length)
+        .unwrap();
+    disk.overwrite(&largest, |bytes| bytes.truncate(length / 3));
+    let memory = open(&disk, Options::new().degraded(true)).unwrap();
+    let (_, count) = readable(&memory);
+    assert!(count > 5 && count < 55, "{count}");
+    let view = memory.view();
+    for object in view.objects() {
+        let id = super::id(object.unwrap().id());
+        assert_eq!(
+            view.stamps(&id).unwrap().is_some(),
+            id.as_str() == "later",
+            "{id}"
+        );
     }
 }
