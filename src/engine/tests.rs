@@ -33,6 +33,12 @@ pub(crate) fn note(name: &str, content: &str) -> NewObject {
     object
 }
 
+/// The names of the segments on a disk, in order.
+fn segments(disk: &crate::testing::sim_disk::SimDisk) -> Vec<String> {
+    let names = disk.files().into_keys();
+    names.filter(|name| name.starts_with("log/")).collect()
+}
+
 fn child(name: &str, parent: &str) -> NewObject {
     let mut object = note(name, "");
     object.parent = Some(id(parent));

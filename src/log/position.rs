@@ -185,9 +185,7 @@ impl Log {
         self.visited_commit = position.commit;
         Ok(())
     }
-}
 
-impl Log {
     /// Reads the active segment up to where it is known to be durable.
     ///
     /// # Errors

@@ -173,11 +173,7 @@ fn of_segments(covered: bool) -> (SimDisk, Vec<String>) {
         super::covering::cover(&memory);
     }
     drop(memory);
-    let segments: Vec<_> = disk
-        .files()
-        .into_keys()
-        .filter(|name| name.starts_with("log/"))
-        .collect();
+    let segments = super::segments(&disk);
     assert!(segments.len() > 3, "{segments:?}");
     (disk, segments)
 }
@@ -258,8 +254,8 @@ fn of_two_times() -> (SimDisk, BTreeMap<String, Vec<u8>>) {
 #[test]
 fn an_older_log_under_a_newer_live_is_told_by_every_check() {
     let (disk, old) = of_two_times();
-    for name in disk.files().keys().filter(|name| name.starts_with("log/")) {
-        disk.remove_file(name);
+    for name in super::segments(&disk) {
+        disk.remove_file(&name);
     }
     for (name, bytes) in old
         .iter()
@@ -283,8 +279,8 @@ fn salvage_says_what_is_lost_where_no_segment_is_there_to_say_it() {
     disk.remove_file("live");
     // The log of before a collection under the manifest of after it.
     let older = disk.copy();
-    for name in disk.files().keys().filter(|name| name.starts_with("log/")) {
-        older.remove_file(name);
+    for name in super::segments(&disk) {
+        older.remove_file(&name);
     }
     for (name, bytes) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
         older.put_file(name, bytes.clone());

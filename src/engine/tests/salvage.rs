@@ -253,11 +253,7 @@ fn files_that_are_lost_cut_emptied_zeroed_or_foreign() {
     let foreign = on_disk(&other, options(HOUR).read_only(true), false).unwrap();
     let foreign = foreign.view().get(&id("of")).unwrap().unwrap().digest();
     let truth = truth(&on_disk(&disk, options(HOUR), false).unwrap());
-    let segments: Vec<_> = disk
-        .files()
-        .into_keys()
-        .filter(|name| name.starts_with("log/"))
-        .collect();
+    let segments = super::segments(&disk);
     assert!(segments.len() > 3, "{segments:?}");
     let damages: Vec<Damage> = vec![
         ("missing", Box::new(SimDisk::remove_file)),
@@ -487,7 +483,7 @@ fn a_file_of_another_store_or_time_does_not_keep_the_rest_from_being_saved() {
     let memory = on_disk(&disk, options(HOUR), false).unwrap();
     memory.gc(&tight(), None).unwrap();
     drop(memory);
-    for name in disk.files().into_keys().filter(|name| name.starts_with("log/")) {
+    for name in super::segments(&disk) {
         disk.remove_file(&name);
     }
     for (name, content) in older.iter().filter(|(name, _)| name.starts_with("log/")) {
@@ -502,7 +498,7 @@ fn a_file_of_another_store_or_time_does_not_keep_the_rest_from_being_saved() {
 fn nothing_comes_of_nothing() {
     let disk = store();
     without_checkpoints(&disk);
-    for name in disk.files().into_keys().filter(|name| name.starts_with("log/")) {
+    for name in super::segments(&disk) {
         disk.overwrite(&name, Vec::clear);
     }
     assert_eq!(rescue(&disk).err().unwrap().kind(), ErrorKind::Corrupt);
