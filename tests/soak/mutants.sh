@@ -42,7 +42,7 @@ pass() {
 }
 
 mkdir -p "$out"
-slow="log::tests::crash log::tests::damage log::tests::salvage trie::tests::memory trie::tests::check tri_ ckp_1_"
+slow="presence_and_absence log::tests::crash log::tests::damage log::tests::salvage trie::tests::memory trie::tests::check tri_ ckp_1_"
 pass 0 "codec:: trie:: store:: log:: $(printf -- '--skip %s ' $slow)"
 pass 1 "codec:: trie:: store:: log:: campaign"
 
