@@ -5,8 +5,8 @@
 #
 #   tests/soak/mutants.sh [SHARD]      # one of ten shards, about 300 changes: 0/10 by default; hours
 #
-# Needs cargo-mutants. A run that was cut off goes on with what was not caught yet. What was missed
-# is in target/mutants/0-of-10/mutants.out/missed.txt.
+# Needs cargo-mutants. A run that was cut off goes on where it was. What was missed is in
+# target/mutants/0-of-10/missed-1.txt.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -26,28 +26,41 @@ host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
 export "CARGO_TARGET_${host}_RUNNER=$runner"
 export CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_TEST_DEBUG=0
 
-# Keeps what was caught until now: the next pass passes over it together with what does not compile, as if that were one.
-note_caught() {
-  cat "$out"/mutants.out/{caught,timeout}.txt 2>/dev/null >>"$out/caught.txt" || true
+# Adds what the last run of pass $1 found to what is known.
+settle() {
+  local of_pass=$out/$1/mutants.out
+  [ -d "$of_pass" ] || return 0
+  cat "$of_pass"/{caught,timeout}.txt >>"$out/caught.txt"
+  cat "$of_pass/unviable.txt" >>"$out/unviable.txt"
+  cat "$of_pass/missed.txt" >>"$out/missed-$1.txt"
+  rm -r "$of_pass"
 }
 
-# One pass over what was not caught before: optimisation $1, tests $2.
+# One pass over what is not settled: optimisation $1, tests $2.
 pass() {
-  local status=0
-  note_caught
-  CARGO_PROFILE_DEV_OPT_LEVEL=$1 TESTS_OF_MUTANTS=$2 \
-    cargo mutants --iterate --sharding round-robin --shard "$shard" --output "$out" || status=$?
+  local status=0 change todo=()
+  touch "$out"/{caught,unviable,"missed-$1"}.txt
+  settle "$1"
+  while read -r change; do
+    todo+=(--re "^$change\$")
+  done < <(grep -vxFf <(cat "$out"/{caught,unviable,"missed-$1"}.txt) "$out/sample.txt" | sed 's/[].*+?(){}|^$\\[]/\\&/g')
+  [ ${#todo[@]} = 0 ] && return
+  CARGO_PROFILE_DEV_OPT_LEVEL=$1 TESTS_OF_MUTANTS=$2 cargo mutants "${todo[@]}" --output "$out/$1" || status=$?
+  settle "$1"
   # 2 and 3: something was missed, or took too long.
   [ "$status" = 0 ] || [ "$status" = 2 ] || [ "$status" = 3 ]
 }
 
-mkdir -p "$out"
+mkdir -p "$out"/{0,1}
+cargo mutants --list --sharding round-robin --shard "$shard" >"$out/sample.txt"
 slow="presence_and_absence log::tests::crash log::tests::damage log::tests::salvage trie::tests::memory trie::tests::check tri_ ckp_1_"
 pass 0 "codec:: trie:: store:: log:: $(printf -- '--skip %s ' $slow)"
 pass 1 "codec:: trie:: store:: log:: engine:: campaign --skip engine::tests::damage --skip model_test"
 
-note_caught
-caught=$(sort -u "$out/caught.txt" | wc -l)
-missed=$(wc -l <"$out/mutants.out/missed.txt")
-echo "$caught caught, $missed missed"
+number_of() {
+  sort -u "$out/$1.txt" | grep -cxFf "$out/sample.txt" || true
+}
+caught=$(number_of caught)
+missed=$(number_of missed-1)
+echo "$caught caught, $missed missed, $(number_of unviable) do not compile"
 [ $((caught * 10)) -ge $(((caught + missed) * 9)) ]
