@@ -398,6 +398,12 @@ digest_type! {
     /// The digest of a commit.
     CommitDigest
 }
+
+impl CommitDigest {
+    /// Stands for the commit that erased something where none did: it was lost, and could not be salvaged.
+    pub(crate) const NOBODY: Self = Self([0; DIGEST_LEN]);
+}
+
 digest_type! {
     /// The digest of an object and everything below it.
     SubtreeDigest

@@ -223,7 +223,7 @@ impl Memory {
         inner.check_writable()?;
         inner.check_own(&draft)?;
         draft.writer.check()?;
-        if ["init", "rollback", "undo", "redo", "erase"].contains(&op) {
+        if [Op::INIT, Op::ROLLBACK, Op::UNDO, Op::REDO, Op::ERASE].contains(&op) {
             return Err(
                 Error::invalid(format!("`{op}` is the name of another operation")).with_code("reserved_op")
             );

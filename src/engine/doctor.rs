@@ -143,7 +143,7 @@ pub(super) fn examine_disk(
                 "derived_damaged",
                 "nothing is lost: the next writer makes it anew",
             )
-        } else if found.what.contains("behind the last batch") {
+        } else if found.what.ends_with(log::TORN_TAIL) {
             ("torn_tail", "nothing is lost: it was never acknowledged")
         } else {
             ("left_over", "nothing is lost")

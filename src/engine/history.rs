@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use crate::digest::ObjectDigest;
+use crate::digest::{CommitDigest, ObjectDigest};
 use crate::error::{Error, Result};
 use crate::object::{Id, Time};
-use crate::store::{self, ChangeCounts, Store};
+use crate::store::{ChangeCounts, Store};
 
 use super::commit::Committed;
 use super::memory::Memory;
@@ -157,7 +157,7 @@ impl Memory {
                     }
                     _ => None,
                 };
-                let lost = by.is_some_and(store::was_lost);
+                let lost = by == Some(CommitDigest::NOBODY);
                 let made = match entry.filter(|_| is_behind_gap) {
                     Some(entry) => store.updated(&entry)?,
                     None => None,

@@ -212,7 +212,7 @@ impl Memory {
 }
 
 fn erased(digest: [u8; 32], by: CommitDigest) -> Meaning {
-    Meaning::Erased(digest, Some(by).filter(|by| !store::was_lost(*by)))
+    Meaning::Erased(digest, Some(by).filter(|by| *by != CommitDigest::NOBODY))
 }
 
 impl View {

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::error::Result;
-use crate::object::Time;
+use crate::object::{Op, Time};
 use crate::store::Store;
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -104,7 +104,7 @@ impl Retention {
             // Asked in any case, so that a commit that stays for another reason takes its hour, too.
             let point = points.takes(self, entry.commit.time, now);
             // INVARIANT RET-1. What a commit goes back to is older than it.
-            let is_named = wanted.contains(&entry.digest) || entry.commit.op.as_str() == "erase";
+            let is_named = wanted.contains(&entry.digest) || entry.commit.op.as_str() == Op::ERASE;
             if index + 1 == count || young || point || is_named {
                 kept.push(index);
                 wanted.extend(entry.commit.target);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::digest::{KeyPath, ObjectDigest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::BatchBuilder;
-use crate::object::{Id, Object};
+use crate::object::{Id, Object, Op};
 use crate::store::{ChangeCounts, CommitEntry, Gap, Store};
 use crate::trie::{Change as TrieChange, Entry, Shape, Trie};
 
@@ -105,7 +105,7 @@ impl Memory {
     /// # Durability
     /// As a commit.
     pub fn undo(&self, writer: &Writer) -> Result<Committed> {
-        self.reverse("undo", writer)
+        self.reverse(Op::UNDO, writer)
     }
 
     /// Does again what the lane's newest undo reversed, if the lane has not committed since.
@@ -116,7 +116,7 @@ impl Memory {
     /// # Durability
     /// As a commit.
     pub fn redo(&self, writer: &Writer) -> Result<Committed> {
-        self.reverse("redo", writer)
+        self.reverse(Op::REDO, writer)
     }
 
     /// What [`Self::undo`] would do.
@@ -124,7 +124,7 @@ impl Memory {
     /// # Errors
     /// As [`Self::undo`].
     pub fn undo_preview(&self, writer: &Writer) -> Result<Reversing> {
-        self.reverse_preview("undo", writer)
+        self.reverse_preview(Op::UNDO, writer)
     }
 
     /// What [`Self::redo`] would do.
@@ -132,7 +132,7 @@ impl Memory {
     /// # Errors
     /// As [`Self::redo`].
     pub fn redo_preview(&self, writer: &Writer) -> Result<Reversing> {
-        self.reverse_preview("redo", writer)
+        self.reverse_preview(Op::REDO, writer)
     }
 
     fn reverse_preview(&self, op: &'static str, writer: &Writer) -> Result<Reversing> {
@@ -221,7 +221,7 @@ impl Inner {
         self.check_lanes(target, all, writer)?;
         // ROL-1: the new state is the target's own trie.
         let note = Note {
-            op: "rollback",
+            op: Op::ROLLBACK,
             target: Some(target.digest),
             writer,
         };
@@ -240,7 +240,7 @@ impl Inner {
     ) -> Result<Committed> {
         let store = self.store();
         let root = trie.root(store.suite, Shape::State, &*store)?;
-        if root == head.commit.root && note.op == "rollback" {
+        if root == head.commit.root && note.op == Op::ROLLBACK {
             return Ok(Committed {
                 commit: CommitInfo::of(head),
                 changed: false,
@@ -272,7 +272,7 @@ impl Inner {
     ) -> Result<Plan> {
         let (target, before) = to_reverse(store, op, writer)?;
         // Undo goes from the commit's state to its parent's, redo the other way.
-        let (from, to) = if op == "undo" {
+        let (from, to) = if op == Op::UNDO {
             (&target, &before)
         } else {
             (&before, &target)
@@ -417,7 +417,7 @@ impl Obstacles {
 /// The commit to undo or redo, and the one before it.
 fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEntry>, Arc<CommitEntry>)> {
     let lane = writer.lane();
-    let (found, code) = if op == "undo" {
+    let (found, code) = if op == Op::UNDO {
         (store.to_undo(lane)?, "nothing_to_undo")
     } else {
         (store.to_redo(lane)?, "nothing_to_redo")

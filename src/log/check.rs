@@ -28,6 +28,8 @@ use super::{Log, LogOptions, Mode};
 use crate::disk::{Access, Disk, is_of_other_kind};
 use crate::error::{ErrorKind, Result};
 
+/// How what is said of a torn tail ends.
+pub const TORN_TAIL: &str = "bytes behind the last batch, left by a crash";
 /// What is said of a `live` that no writer can overwrite.
 pub const NO_FILE: &str = "it is no file, so nothing can be committed: remove it";
 
@@ -203,7 +205,7 @@ impl Log {
                     ),
                     Unlisted::Foreign => (
                         Severity::Harmless,
-                        "the manifest does not list it, and no writer of this log made it; it may be removed",
+                        "the manifest does not list it, and no header says that a writer of this log made it; it may be removed",
                     ),
                 },
                 Some((_, true)) => (
@@ -381,7 +383,7 @@ impl Walk<'_> {
         if used == 0 {
             return Ok(());
         }
-        let message = format!("{used} bytes behind the last batch, left by a crash");
+        let message = format!("{used} {TORN_TAIL}");
         report.finding(Severity::Harmless, &self.name(), from, &message)
     }
 }

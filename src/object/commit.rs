@@ -70,6 +70,18 @@ pub struct Op(Cow<'static, str>);
 impl Op {
     /// Characters at most.
     pub const BYTES_MAX: usize = 32;
+    /// The first commit of a store.
+    pub const INIT: &str = "init";
+    /// An earlier state came back.
+    pub const ROLLBACK: &str = "rollback";
+    /// A commit was reversed.
+    pub const UNDO: &str = "undo";
+    /// An undo was reversed.
+    pub const REDO: &str = "redo";
+    /// Something was taken out of every file.
+    pub const ERASE: &str = "erase";
+    /// What was left of a damaged store was written anew.
+    pub const SALVAGE: &str = "salvage";
 
     /// Checks and keeps `name`.
     ///

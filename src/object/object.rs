@@ -148,8 +148,7 @@ impl Object {
 
     /// Whether it, or its content, was erased by nobody but lost, and could not be salvaged.
     pub fn is_lost(&self) -> bool {
-        self.erased
-            .is_some_and(|by| by.as_bytes().iter().all(|byte| *byte == 0))
+        self.erased == Some(CommitDigest::NOBODY)
     }
 
     /// Whether this only stands for a version that was erased.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::digest::CommitDigest;
 use crate::error::Result;
+use crate::object::Op;
 
 use super::Store;
 use super::base::lane_number;
@@ -25,7 +26,7 @@ impl Store {
         });
         entries.filter(move |entry| {
             entry.as_ref().map_or(true, |entry| {
-                entry.lane() == lane && entry.commit.op.as_str() != "init"
+                entry.lane() == lane && entry.commit.op.as_str() != Op::INIT
             })
         })
     }
@@ -49,9 +50,9 @@ impl Store {
         for entry in self.of_lane(lane) {
             let entry = entry?;
             match (entry.commit.op.as_str(), entry.commit.target) {
-                ("undo", Some(target)) if !redone.remove(&target) => drop(undone.insert(target)),
-                ("redo", Some(target)) => drop(redone.insert(target)),
-                ("undo", Some(_)) | ("erase", _) => {}
+                (Op::UNDO, Some(target)) if !redone.remove(&target) => drop(undone.insert(target)),
+                (Op::REDO, Some(target)) => drop(redone.insert(target)),
+                (Op::UNDO, Some(_)) | (Op::ERASE, _) => {}
                 _ if undone.contains(&entry.digest) => {}
                 _ => return Ok(Some(entry)),
             }
@@ -68,9 +69,9 @@ impl Store {
         for entry in self.of_lane(lane) {
             let entry = entry?;
             match (entry.commit.op.as_str(), entry.commit.target) {
-                ("undo", Some(target)) if !redone.remove(&target) => return self.by_digest(target),
-                ("redo", Some(target)) => drop(redone.insert(target)),
-                ("undo", Some(_)) => {}
+                (Op::UNDO, Some(target)) if !redone.remove(&target) => return self.by_digest(target),
+                (Op::REDO, Some(target)) => drop(redone.insert(target)),
+                (Op::UNDO, Some(_)) => {}
                 _ => return Ok(None),
             }
         }

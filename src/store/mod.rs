@@ -49,9 +49,9 @@ pub(crate) use records::{Records, erased_error};
 pub(crate) use references::{RING, ReferenceEntry, References};
 pub(crate) use replay::StagedState;
 pub(crate) use rewrite::{Erasure, Live, Plan};
+pub(crate) use rewritten::Erased;
 #[cfg(feature = "cli")]
 pub(crate) use rewritten::STATED_BYTES;
-pub(crate) use rewritten::{Erased, was_lost};
 pub(crate) use salvage::{Salvaged, salvage};
 pub(crate) use states::BothStores;
 use states::Loaded;

@@ -27,19 +27,14 @@ pub(crate) struct Erased {
     pub(crate) key: Option<KeyPath>,
     /// The digest of what was erased.
     pub(crate) digest: [u8; DIGEST_LEN],
-    /// The commit that erased it: who, when and why. All zero for what was lost and could not be salvaged.
+    /// The commit that erased it: who, when and why; [`CommitDigest::NOBODY`] for what was lost.
     pub(crate) by: CommitDigest,
-}
-
-/// Whether what names this commit was lost, and erased by nobody.
-pub(crate) fn was_lost(by: CommitDigest) -> bool {
-    by.as_bytes().iter().all(|byte| *byte == 0)
 }
 
 impl Erased {
     /// Whether nobody erased it: it was lost, and could not be salvaged.
     pub(crate) fn is_lost(&self) -> bool {
-        was_lost(self.by)
+        self.by == CommitDigest::NOBODY
     }
 
     pub(crate) fn decode(body: &[u8]) -> Result<Self, DecodeError> {

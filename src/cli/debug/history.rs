@@ -15,6 +15,7 @@ use crate::cli::json;
 use crate::digest::{CommitDigest, to_hex};
 use crate::engine::{CommitInfo, Revision};
 use crate::error::Result;
+use crate::object::Op;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command::verb("log").examples(&[
@@ -66,7 +67,7 @@ fn commit(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
         None => shell.view()?.commit(),
     };
     let counts = memory.commit_counts(&info)?;
-    let erased = if info.commit.op.as_str() == "erase" {
+    let erased = if info.commit.op.as_str() == Op::ERASE {
         memory.erased_in(info.digest)?
     } else {
         Vec::new()

@@ -18,7 +18,7 @@ pub(crate) const LOST: &str = "lost";
 use crate::digest::{CommitDigest, DIGEST_LEN, ObjectDigest};
 use crate::error::{Error, Result};
 use crate::log::{BatchBuilder, CompactionLock, HeadMark, RecordKind};
-use crate::object::Id;
+use crate::object::{Id, Op};
 use crate::store::{self, Erasure, Live, Plan, Store, erased_error};
 use crate::trie::{Shape, Trie};
 
@@ -200,7 +200,7 @@ impl Inner {
         let (mut batch, trie) = self.unlink(&gone, &tip)?;
         let root = trie.root(store.suite, Shape::State, &*store)?;
         let note = Note {
-            op: "erase",
+            op: Op::ERASE,
             target: None,
             writer,
         };
@@ -276,7 +276,7 @@ impl Gone {
 
 /// The error for asking after what was erased: it tells who did it, when and why, as far as history still does.
 pub(super) fn erased_by(store: &Store, what: &str, by: Option<CommitDigest>) -> Error {
-    let Some(by) = by.filter(|by| !store::was_lost(*by)) else {
+    let Some(by) = by.filter(|by| *by != CommitDigest::NOBODY) else {
         return Error::not_found(format!("{what} was lost, and could not be salvaged"))
             .with_code(LOST)
             .with_hint("nobody erased it: a backup or an export from before the damage may have it");

@@ -161,7 +161,7 @@ impl Index {
             }
             RecordKind::Erased => {
                 let erased = Erased::decode(&record.body)?;
-                if erased.by.as_bytes() != &[0; DIGEST_LEN] {
+                if !erased.is_lost() {
                     let (age, _) = place.written;
                     self.erased
                         .entry(erased.digest)

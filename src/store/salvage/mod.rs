@@ -34,9 +34,6 @@ use output::Output;
 pub(crate) use output::Sink;
 use state::States;
 
-/// The name of the commit that states what was put together.
-pub(crate) const SALVAGE_OP: Op = Op::constant("salvage");
-
 /// What was saved and what not.
 #[derive(Default)]
 pub(crate) struct Salvaged {
@@ -551,7 +548,7 @@ impl Salvager<'_> {
             seq,
             history_root: self.history.root(),
             time,
-            op: SALVAGE_OP,
+            op: Op::constant(Op::SALVAGE),
             target: None,
             actor: None,
             session: None,

@@ -47,7 +47,7 @@ impl<'a> Output<'a> {
             index,
             sink,
             head: HeadMark {
-                commit: nobody(),
+                commit: CommitDigest::NOBODY,
                 root: Root::from_bytes([0; DIGEST_LEN]),
                 seq: 0,
             },
@@ -128,7 +128,7 @@ impl<'a> Output<'a> {
                         let erased = Erased {
                             key: Some(key),
                             digest: *digest.as_bytes(),
-                            by: by.unwrap_or_else(nobody),
+                            by: by.unwrap_or(CommitDigest::NOBODY),
                         };
                         batch.add(RecordKind::Erased, record.flags, &erased.encode());
                     }
@@ -192,7 +192,7 @@ impl<'a> Output<'a> {
         if by.is_none() {
             self.lost.insert(digest);
         }
-        let by = by.unwrap_or_else(nobody);
+        let by = by.unwrap_or(CommitDigest::NOBODY);
         let erased = Erased { key, digest, by };
         self.waiting.add(RecordKind::Erased, UNLINKED, &erased.encode());
     }
@@ -200,9 +200,4 @@ impl<'a> Output<'a> {
     fn body(&self, place: Place) -> Result<Bytes> {
         Ok(self.wreck.read(place.locator)?.body)
     }
-}
-
-/// Stands for the commit that erased something where it is lost.
-fn nobody() -> CommitDigest {
-    CommitDigest::from_bytes([0; DIGEST_LEN])
 }
