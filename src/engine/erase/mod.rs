@@ -11,6 +11,7 @@
 //! - ERA-2: a state of which nothing was erased by its id keeps its root; commits keep their digests.
 
 mod survey;
+mod targets;
 
 /// The code of errors about a version that damage took: like one that was erased, but by nobody.
 pub(crate) const LOST: &str = "lost";

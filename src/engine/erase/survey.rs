@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::digest::{CommitDigest, DIGEST_LEN, Domain, to_hex};
+use crate::digest::{DIGEST_LEN, Domain, to_hex};
 use crate::error::{Error, Result};
 use crate::log::{Record, RecordKind};
 use crate::object::{Id, Object};
@@ -13,9 +13,9 @@ use crate::store::{Erased, Store};
 
 use super::super::gc::Cut;
 use super::super::memory::Inner;
-use super::super::revision::digest_range;
 use super::super::state::State;
 use super::super::tree::{Placement, Tree};
+use super::targets::{Target, Targets};
 use super::{ErasedRecord, Erasing};
 
 /// How many ids a refusal names.
@@ -70,23 +70,6 @@ impl Version {
             sources: object.derived_from().map(|source| *source.as_bytes()).collect(),
             bytes: record.body.len() as u64,
         }
-    }
-}
-
-/// A target as it was typed, and what it may mean.
-struct Target<'a> {
-    text: &'a str,
-    range: Option<(Digest, Digest)>,
-    is_id: bool,
-    digests: BTreeSet<Digest>,
-    /// The commit that erased what had that digest.
-    erased_by: Option<CommitDigest>,
-}
-
-impl Target<'_> {
-    fn fits(&self, digest: &Digest) -> bool {
-        self.range
-            .is_some_and(|(low, high)| (low..=high).contains(digest))
     }
 }
 
@@ -147,30 +130,16 @@ impl Survey<'_> {
 
     /// Finds what the targets name, and with `derived` what comes from it.
     fn find_targets(&mut self) -> Result<()> {
-        let mut targets = targets_of(self.erasing)?;
+        let mut targets = Targets::of(self.erasing)?;
         let suite = self.store().suite;
         let mut lineage: Vec<Version> = Vec::new();
         let mut found: HashMap<Digest, Version> = HashMap::new();
         let mut texts: HashMap<Digest, ErasedRecord> = HashMap::new();
         self.read(&mut |record| {
-            let note = |targets: &mut [Target<'_>], digest: &Digest, id: Option<&str>| {
-                let mut is_wanted = false;
-                for target in targets {
-                    if target.fits(digest) {
-                        is_wanted |= true;
-                        target.digests.insert(*digest);
-                    }
-                    if id == Some(target.text) {
-                        is_wanted = true;
-                        target.is_id = true;
-                    }
-                }
-                is_wanted
-            };
             match record.kind {
                 RecordKind::Object => {
                     let version = Version::of(self.store(), record);
-                    if note(&mut targets, &version.digest, Some(&version.id)) {
+                    if targets.note(&version.digest, Some(&version.id)) {
                         found.insert(version.digest, version);
                     } else if self.erasing.derived && !version.sources.is_empty() {
                         lineage.push(version);
@@ -180,25 +149,23 @@ impl Survey<'_> {
                     let is_content = record.kind == RecordKind::Content;
                     let domain = if is_content { Domain::Content } else { Domain::Text };
                     let digest = suite.hash_bytes(domain, &record.body);
-                    if note(&mut targets, &digest, None) {
+                    if targets.note(&digest, None) {
                         texts.insert(digest, erased_text(record, digest));
                     }
                 }
                 RecordKind::Erased => {
-                    let erased = Erased::decode(&record.body).ok();
-                    for target in &mut targets {
-                        let fitting = erased.filter(|erased| target.fits(&erased.digest));
-                        target.erased_by = fitting.map(|erased| erased.by).or(target.erased_by);
+                    if let Ok(erased) = Erased::decode(&record.body) {
+                        targets.note_erased(&erased.digest, erased.by);
                     }
                 }
                 _ => {}
             }
             Ok(())
         })?;
-        for target in &targets {
+        for target in targets.all() {
             self.resolve(target, &mut texts)?;
         }
-        let given = targets.iter().flat_map(|target| &target.digests);
+        let given = targets.all().flat_map(|target| &target.digests);
         self.given = given.copied().collect();
         found.retain(|digest, version| self.ids.contains(&version.id) || self.given.contains(digest));
         self.versions = found;
@@ -207,8 +174,8 @@ impl Survey<'_> {
     }
 
     /// Decides what one target means.
-    fn resolve(&mut self, target: &Target<'_>, texts: &mut HashMap<Digest, ErasedRecord>) -> Result<()> {
-        let text = target.text;
+    fn resolve(&mut self, target: &Target, texts: &mut HashMap<Digest, ErasedRecord>) -> Result<()> {
+        let text = target.text.as_str();
         match (target.is_id, target.digests.len()) {
             (true, 0) => {
                 self.ids.insert(text.to_owned());
@@ -246,18 +213,22 @@ impl Survey<'_> {
         Ok(())
     }
 
-    fn add_derived(&mut self, mut lineage: Vec<Version>) {
-        loop {
-            let before = lineage.len();
-            let (goes, stays): (Vec<_>, Vec<_>) = lineage.into_iter().partition(|version| {
-                let from = |source| self.versions.contains_key(source);
-                version.sources.iter().any(from)
-            });
-            self.versions
-                .extend(goes.into_iter().map(|version| (version.digest, version)));
-            lineage = stays;
-            if lineage.len() == before {
-                return;
+    /// Adds what comes from the versions that go, in any number of steps.
+    fn add_derived(&mut self, lineage: Vec<Version>) {
+        let mut from: HashMap<Digest, Vec<usize>> = HashMap::new();
+        for (number, version) in lineage.iter().enumerate() {
+            for source in &version.sources {
+                from.entry(*source).or_default().push(number);
+            }
+        }
+        let mut lineage: Vec<_> = lineage.into_iter().map(Some).collect();
+        let mut open: Vec<Digest> = self.versions.keys().copied().collect();
+        while let Some(source) = open.pop() {
+            for number in from.remove(&source).unwrap_or_default() {
+                if let Some(version) = lineage[number].take() {
+                    open.push(version.digest);
+                    self.versions.insert(version.digest, version);
+                }
             }
         }
     }
@@ -400,22 +371,6 @@ impl Survey<'_> {
         }
         Ok(())
     }
-}
-
-fn targets_of(erasing: &Erasing) -> Result<Vec<Target<'_>>> {
-    if erasing.targets.is_empty() {
-        return Err(Error::invalid("nothing to erase was named"));
-    }
-    let targets = erasing.targets.iter().map(|text| Target {
-        text,
-        range: Some(text)
-            .filter(|text| (8..=64).contains(&text.len()))
-            .and_then(|text| digest_range(&text.to_ascii_lowercase())),
-        is_id: false,
-        digests: BTreeSet::new(),
-        erased_by: None,
-    });
-    Ok(targets.collect())
 }
 
 fn erased_text(record: &Record, digest: Digest) -> ErasedRecord {
