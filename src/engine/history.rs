@@ -5,13 +5,14 @@
 
 use std::sync::Arc;
 
-use crate::digest::{CommitDigest, ObjectDigest};
+use crate::digest::{CommitDigest, KeyPath, ObjectDigest};
 use crate::error::{Error, Result};
 use crate::object::{Id, Time};
-use crate::store::{ChangeCounts, Store};
+use crate::store::{ChangeCounts, CommitEntry, Store};
+use crate::trie::Entry;
 
 use super::commit::Committed;
-use super::memory::Memory;
+use super::memory::{Inner, Memory};
 use super::view::{CommitInfo, View};
 
 /// How an id differs between two states.
@@ -106,6 +107,98 @@ impl Iterator for Commits {
     }
 }
 
+/// The changes of an id, newest first; see [`Memory::changes_of`]. Stops for good after an error.
+pub struct ChangesOf {
+    inner: Arc<Inner>,
+    store: Arc<Store>,
+    key: KeyPath,
+    /// How many commits were not looked at.
+    left: usize,
+    /// The commit that was looked at last.
+    later: Option<Standing>,
+}
+
+/// What a commit has for an id.
+struct Standing {
+    commit: Arc<CommitEntry>,
+    entry: Option<Entry>,
+}
+
+impl Standing {
+    fn digest(&self) -> Option<ObjectDigest> {
+        self.entry.map(|entry| ObjectDigest::from_bytes(entry.digest))
+    }
+}
+
+impl Iterator for ChangesOf {
+    type Item = Result<HistoryEntry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let found = self.find().transpose()?;
+        if found.is_err() {
+            (self.left, self.later) = (0, None);
+        }
+        Some(found)
+    }
+}
+
+impl ChangesOf {
+    /// The next change into the past.
+    fn find(&mut self) -> Result<Option<HistoryEntry>> {
+        if self.later.is_none() {
+            self.later = self.earlier()?;
+        }
+        while let Some(later) = self.later.take() {
+            self.later = self.earlier()?;
+            let before = self.later.as_ref();
+            if later.digest() != before.and_then(Standing::digest) {
+                let follows = before.map_or(0, |before| before.commit.seq() + 1);
+                return self.entry_of(&later, later.commit.seq() > follows).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// What the commit before has.
+    fn earlier(&mut self) -> Result<Option<Standing>> {
+        let Some(index) = self.left.checked_sub(1) else {
+            return Ok(None);
+        };
+        self.left = index;
+        let total = self.store.kept() as u64;
+        self.inner.options.step("commits", total - index as u64, total)?;
+        let Some(commit) = self.store.commit_at(index)? else {
+            return Ok(None);
+        };
+        let entry = self.store.state(&commit)?.get(&self.key, &*self.store)?;
+        Ok(Some(Standing { commit, entry }))
+    }
+
+    fn entry_of(&self, found: &Standing, is_behind_gap: bool) -> Result<HistoryEntry> {
+        let (store, commit, digest) = (&self.store, &found.commit, found.digest());
+        let by = match digest.filter(|_| store.records.erased() > 0) {
+            Some(digest) if store.records.find_place(digest)?.is_none() => {
+                store.records.erasure(digest.as_bytes())?
+            }
+            _ => None,
+        };
+        let lost = by == Some(CommitDigest::NOBODY);
+        let made = match found.entry.filter(|_| is_behind_gap) {
+            Some(entry) => store.updated(&entry)?,
+            None => None,
+        };
+        let time = made.unwrap_or(commit.commit.time);
+        Ok(HistoryEntry {
+            digest,
+            erased: by.is_some() && !lost,
+            lost,
+            thinned: is_behind_gap && (digest.is_none() || time != commit.commit.time),
+            time,
+            commit: CommitInfo::of(commit),
+        })
+    }
+}
+
 impl Memory {
     /// The kept commits, newest first, from the head of this moment on.
     pub fn commits(&self) -> Commits {
@@ -135,47 +228,19 @@ impl Memory {
     /// # Errors
     /// `Corrupt` or `Io` if a state cannot be read.
     pub fn history(&self, id: &Id) -> Result<Vec<HistoryEntry>> {
-        let key = self.suite().key_path(id.as_str());
+        self.changes_of(id).collect()
+    }
+
+    /// As [`Self::history`], a change at a time: who wants the newest ones reads the commits back to them only.
+    pub fn changes_of(&self, id: &Id) -> ChangesOf {
         let store = self.inner.store();
-        let mut entries = Vec::new();
-        let mut before = None;
-        let mut next = 0;
-        let total = store.kept() as u64;
-        for index in 0..store.kept() {
-            self.inner.options.step("commits", index as u64 + 1, total)?;
-            let Some(commit) = store.commit_at(index)? else {
-                break;
-            };
-            let is_behind_gap = commit.seq() > next;
-            next = commit.seq() + 1;
-            let entry = store.state(&commit)?.get(&key, &*store)?;
-            let now = entry.map(|entry| ObjectDigest::from_bytes(entry.digest));
-            if now != before {
-                let by = match now.filter(|_| store.records.erased() > 0) {
-                    Some(digest) if store.records.find_place(digest)?.is_none() => {
-                        store.records.erasure(digest.as_bytes())?
-                    }
-                    _ => None,
-                };
-                let lost = by == Some(CommitDigest::NOBODY);
-                let made = match entry.filter(|_| is_behind_gap) {
-                    Some(entry) => store.updated(&entry)?,
-                    None => None,
-                };
-                let time = made.unwrap_or(commit.commit.time);
-                entries.push(HistoryEntry {
-                    digest: now,
-                    erased: by.is_some() && !lost,
-                    lost,
-                    thinned: is_behind_gap && (now.is_none() || time != commit.commit.time),
-                    time,
-                    commit: CommitInfo::of(&commit),
-                });
-                before = now;
-            }
+        ChangesOf {
+            key: self.suite().key_path(id.as_str()),
+            left: store.kept(),
+            inner: Arc::clone(&self.inner),
+            store,
+            later: None,
         }
-        entries.reverse();
-        Ok(entries)
     }
 
     /// What differs from `older` to `newer`, sorted by id. Costs what differs, not what there is. An id of which both
@@ -200,8 +265,7 @@ impl Memory {
                 object = older.load(entry)?;
             }
             let (id, erased) = (Id::new(object.id())?, object.is_placeholder());
-            let digest =
-                |entry: Option<crate::trie::Entry>| entry.map(|e| ObjectDigest::from_bytes(e.digest));
+            let digest = |entry: Option<Entry>| entry.map(|e| ObjectDigest::from_bytes(e.digest));
             changes.push(Change {
                 id,
                 old: digest(change.old),

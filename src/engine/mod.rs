@@ -63,7 +63,7 @@ pub use doctor::{Problem, ProblemSeverity, Remedy};
 pub use draft::{Draft, Staged};
 pub use erase::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
 pub use gc::GcReport;
-pub use history::{Change, ChangeKind, Commits, HistoryEntry};
+pub use history::{Change, ChangeKind, ChangesOf, Commits, HistoryEntry};
 pub use inspect::{CheckpointInfo, Meaning, Place};
 pub use memory::Memory;
 pub use options::{Clock, Durability, Options, Progress, ProgressListener, SystemClock};

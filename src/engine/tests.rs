@@ -340,6 +340,24 @@ fn a_policy_may_refuse_replace_and_quarantine() -> Result<()> {
 }
 
 #[test]
+fn the_newest_changes_of_an_id_are_found_without_reading_all_commits() -> Result<()> {
+    let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let options = Options::new().stop(Arc::clone(&stop));
+    let disk = Arc::new(crate::testing::sim_disk::SimDisk::new(1));
+    let memory = Memory::on_disk(disk, options, true, None)?;
+    for round in 0..1_100 {
+        put(&memory, "a", &round.to_string());
+    }
+    // Work that goes on for long is stopped at its thousandth step.
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(memory.history(&id("a")).unwrap_err().code(), "interrupted");
+    let newest: Vec<_> = memory.changes_of(&id("a")).take(3).collect::<Result<_>>()?;
+    let numbers: Vec<u64> = newest.iter().map(|entry| entry.commit.commit.seq).collect();
+    assert_eq!(numbers, [1_100, 1_099, 1_098]);
+    Ok(())
+}
+
+#[test]
 fn created_and_updated_are_the_first_times() -> Result<()> {
     let memory = Memory::in_memory()?;
     let first = put(&memory, "a", "one").commit.commit.time;

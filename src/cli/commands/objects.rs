@@ -27,8 +27,8 @@ pub(super) fn get(context: &mut Context, verb: &Get) -> Done {
     let view = context.view(&memory)?;
     let id = Id::new(&verb.id)?;
     let Some(object) = view.get(&id)? else {
-        let past = memory.history(&id)?;
-        return Err(no_object(&memory, &id, &view, past.first()).into());
+        let newest = memory.changes_of(&id).next().transpose()?;
+        return Err(no_object(&memory, &id, &view, newest.as_ref()).into());
     };
     if context.output.is_json() {
         context.output.document(&json::object(&view, &object)?)?;
@@ -222,17 +222,16 @@ pub(super) fn history(context: &mut Context, verb: &History) -> Done {
     let id = Id::new(&verb.id)?;
     let view = context.view(&memory)?;
     let newest = view.commit().commit.seq;
-    let all = memory.history(&id)?;
-    let mut entries = all
-        .iter()
-        .filter(|entry| entry.commit.commit.seq <= newest)
-        .peekable();
+    let is_later =
+        |entry: &Result<HistoryEntry>| entry.as_ref().is_ok_and(|entry| entry.commit.commit.seq > newest);
+    let mut entries = memory.changes_of(&id).skip_while(is_later).peekable();
     if entries.peek().is_none() {
-        return Err(no_object(&memory, &id, &view, all.last()).into());
+        return Err(no_object(&memory, &id, &view, memory.history(&id)?.last()).into());
     }
     let now = memory.view().now();
     let mut table = Table::new(&["seq", "version", "op", "lane", "when"]);
     for entry in entries.take(verb.limit.unwrap_or(usize::MAX)) {
+        let entry = &entry?;
         if context.output.is_json() {
             context.output.document(&json::history_entry(entry))?;
             continue;
