@@ -20,6 +20,21 @@ use super::writer::Writer;
 /// A condition that a change must meet; the error says which and why, for a person or a model to act on.
 pub type Check<'a> = dyn Fn(&Draft) -> Result<(), String> + 'a;
 
+/// Why a change was not kept, and where what it had staged is.
+pub(crate) struct Refusal {
+    /// For the caller.
+    pub(crate) error: Error,
+    /// The name of what was staged, such as `rejected/17`; nothing if there was nothing, or it could not be kept.
+    #[cfg_attr(not(feature = "agent"), expect(dead_code, reason = "only the guard tells it"))]
+    pub(crate) kept: Option<String>,
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self { error, kept: None }
+    }
+}
+
 /// What an accepted attempt gave.
 #[derive(Debug)]
 pub struct Attempted<T> {
@@ -61,7 +76,18 @@ impl Memory {
     ) -> Result<Attempted<T>> {
         self.inner.check_writable()?;
         writer.check()?;
-        let mut draft = self.draft(writer);
+        let attempted = self.attempt_as("attempt", self.draft(writer), change, checks);
+        attempted.map_err(|refusal| refusal.error)
+    }
+
+    /// As [`Self::attempt`], on a draft, with a commit of this operation.
+    pub(crate) fn attempt_as<T>(
+        &self,
+        op: &str,
+        mut draft: Draft,
+        change: impl FnOnce(&mut Draft) -> Result<T>,
+        checks: &[&Check<'_>],
+    ) -> Result<Attempted<T>, Refusal> {
         draft.snapshot_before(true);
         // A panic of the change leaves only the draft in doubt, and that is dropped.
         // ATT-1: only the draft was touched so far, and only `commit` below changes the state.
@@ -71,8 +97,11 @@ impl Memory {
                 let kept = self.reject(&draft, &format!("the change failed: {error}"));
                 // The caller's own error goes first, also if what led to it could not be kept.
                 return Err(match (kept, error.hint()) {
-                    (Err(lost), None) => error.with_hint(not_kept(&lost)),
-                    _ => error,
+                    (Err(lost), None) => error.with_hint(not_kept(&lost)).into(),
+                    (kept, _) => Refusal {
+                        error,
+                        kept: kept.ok().flatten(),
+                    },
                 });
             }
             Err(panic) => {
@@ -86,20 +115,35 @@ impl Memory {
                 return Err(self.rejected(&draft, &reason));
             }
         }
-        let committed = self.commit(draft, "attempt")?;
+        let committed = self.commit(draft, op)?;
         Ok(Attempted { value, committed })
     }
 
-    fn rejected(&self, draft: &Draft, reason: &str) -> Error {
+    fn rejected(&self, draft: &Draft, reason: &str) -> Refusal {
         let error =
             Error::new(ErrorKind::Denied, format!("the change was rejected: {reason}")).with_code("rejected");
         match self.reject(draft, reason) {
-            Ok(Some(name)) => {
-                error.with_hint(format!("nothing was changed; what it staged is kept as {name}"))
-            }
-            Ok(None) => error,
-            Err(lost) => error.with_hint(not_kept(&lost)),
+            Ok(Some(name)) => Refusal {
+                error: error.with_hint(format!("nothing was changed; what it staged is kept as {name}")),
+                kept: Some(name),
+            },
+            Ok(None) => error.into(),
+            Err(lost) => error.with_hint(not_kept(&lost)).into(),
         }
+    }
+
+    /// Keeps what a draft stages under `rejected/`, with the reason, for a person to look at; the state does not change.
+    /// Answers the name, with which [`Self::open_draft`] opens it; none if nothing is staged.
+    ///
+    /// # Errors
+    /// As [`Self::save_draft`].
+    ///
+    /// # Durability
+    /// As a commit.
+    pub fn quarantine(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
+        self.inner.check_writable()?;
+        draft.writer().check()?;
+        self.reject(draft, reason)
     }
 
     /// Keeps what a draft stages under `rejected/`, with the reason; the state does not change.

@@ -136,6 +136,11 @@ pub(super) fn examine_disk(
         let (code, what_it_means) = if found.file.starts_with("checkpoint/") {
             let means = "nothing is lost: opening takes longer until the next checkpoint is made, as gc does";
             ("derived_damaged", means)
+        } else if found.file.starts_with("derived/") {
+            (
+                "derived_damaged",
+                "nothing is lost: it is made anew when it is needed",
+            )
         } else if found.what == log::NO_FILE {
             ("no_live", "nothing is lost with it")
         } else if found.file == "live" {

@@ -6,6 +6,9 @@
 //! # Invariants
 //! - DRA-1: what is staged for an id differs from the base state; staging it back to the base unstages it.
 //! - DRA-2: a version whose origin vouched for a staged one is kept by the commit, also if it was replaced since.
+//! - ORI-1: what is staged is never more trusted than its writer, nor than any version that it is derived from. Whatever is
+//!   merged, summarised, imported or brought back only lowers.
+//! - ORI-2: one call alone is not bound to the lineage, `put_promoted`, and one verb alone makes it: a person's promotion.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -215,10 +218,26 @@ impl Draft {
         self.put_as(object, self.writer.trust)
     }
 
+    /// Stages `object` with the writer's class as its origin, whatever it is derived from (ORI-2): a person looked at it
+    /// and vouches for it.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    #[cfg(feature = "agent")]
+    pub(crate) fn put_promoted(&mut self, object: NewObject) -> Result<Staged> {
+        self.put_with(object, self.writer.trust)
+    }
+
     fn put_as(&mut self, object: NewObject, class: Origin) -> Result<Staged> {
+        // ORI-1
+        let origin = self.origin(&object, class)?;
+        self.put_with(object, origin)
+    }
+
+    fn put_with(&mut self, object: NewObject, origin: Origin) -> Result<Staged> {
         self.base.inner.options.limits.check(&object)?;
         let key = self.base.key(&object.id);
-        let (old, origin) = (self.base_version(&object.id, &key)?, self.origin(&object, class)?);
+        let old = self.base_version(&object.id, &key)?;
         let suite = self.base.inner.store().suite;
         let staged = self.staged.get(&key);
         let current = match staged {
@@ -273,6 +292,14 @@ impl Draft {
             self.past.insert(digest, past);
         }
         Ok(digest)
+    }
+
+    /// Lets an earlier version go that nothing staged is derived from any more; see [`Self::put_past`].
+    #[cfg(feature = "agent")]
+    pub(crate) fn drop_past(&mut self, version: ObjectDigest) {
+        if self.past.remove(&version).is_some() {
+            self.origins.remove(&version);
+        }
     }
 
     /// Stages a version that history keeps, as it is.

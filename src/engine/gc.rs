@@ -53,7 +53,7 @@ pub(super) struct Cut {
 
 impl Memory {
     /// Thins history as `retention` says and gives back the space of what nobody needs any more. Others may read and
-    /// write meanwhile. Views that are held stay readable.
+    /// write meanwhile. Views that are held stay readable. What was refused more than 7 days ago goes too.
     ///
     /// `now` is the moment that ages are judged at: the clock's if `None`, but never more than a day after the newest
     /// commit, so that a clock that is off cannot thin what is young.
@@ -66,6 +66,9 @@ impl Memory {
     /// After a crash the log is the old one or the new one, whole.
     pub fn gc(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
         let inner = &self.inner;
+        inner.check_writable()?;
+        self.refresh()?;
+        self.drop_old_rejected(inner.retention_time(&inner.store(), now)?)?;
         let choose =
             |store: &Store, count: usize| retention.choose(store, count, inner.retention_time(store, now)?);
         inner.rewrite(&choose, false, inner.options.wait)
@@ -152,6 +155,7 @@ impl Inner {
         };
         let preview = memory.gc_preview(retention, Some(now))?;
         if preview.bytes < preview.bytes_before / 2 {
+            memory.drop_old_rejected(now)?;
             let choose = |store: &Store, count: usize| retention.choose(store, count, now);
             self.rewrite(&choose, false, Duration::ZERO)?;
         }

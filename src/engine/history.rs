@@ -3,6 +3,7 @@
 //! # Layer
 //! L5.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest};
@@ -209,6 +210,18 @@ impl Memory {
         }
     }
 
+    /// The state of a commit.
+    ///
+    /// # Errors
+    /// `NotFound` if it is not kept; `Corrupt` or `Io` if it cannot be read.
+    pub fn view_of(&self, commit: &CommitInfo) -> Result<View> {
+        let store = self.inner.store();
+        let Some(entry) = store.by_digest(commit.digest)? else {
+            return Err(Error::not_found(format!("commit {} is not kept", commit.digest)));
+        };
+        View::new(Arc::clone(&self.inner), store, entry)
+    }
+
     /// The state of the commit kept before this one: its parent, unless that was thinned.
     ///
     /// # Errors
@@ -250,10 +263,28 @@ impl Memory {
     /// `Corrupt` or `Io` if an object or node cannot be read.
     pub fn diff(&self, older: &View, newer: &View) -> Result<Vec<Change>> {
         let mut changes = Vec::new();
+        self.each_change(older, newer, &mut |change| {
+            changes.push(change);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+        Ok(changes)
+    }
+
+    /// Hands what differs from `older` to `newer` to `visit`, in no order that means anything, until it breaks off.
+    ///
+    /// # Errors
+    /// As [`Self::diff`]; what `visit` returns.
+    pub fn each_change(
+        &self,
+        older: &View,
+        newer: &View,
+        visit: &mut dyn FnMut(Change) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
         let (older, newer) = (older.state(), newer.state());
         let (most, nodes) = (older.trie.len() + newer.trie.len(), older.nodes_with(&newer));
-        for change in older.diff(&newer, &nodes) {
-            self.inner.options.step("diff", changes.len() as u64 + 1, most)?;
+        for (done, change) in (1..).zip(older.diff(&newer, &nodes)) {
+            self.inner.options.step("diff", done, most)?;
             let change = change?;
             let mut object = match (&change.new, &change.old) {
                 (Some(entry), _) => newer.load(entry)?,
@@ -266,15 +297,17 @@ impl Memory {
             }
             let (id, erased) = (Id::new(object.id())?, object.is_placeholder());
             let digest = |entry: Option<Entry>| entry.map(|e| ObjectDigest::from_bytes(e.digest));
-            changes.push(Change {
+            let visited = visit(Change {
                 id,
                 old: digest(change.old),
                 new: digest(change.new),
                 erased,
-            });
+            })?;
+            if visited.is_break() {
+                break;
+            }
         }
-        changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));
-        Ok(changes)
+        Ok(())
     }
 
     /// How much differs from `older` to `newer`.

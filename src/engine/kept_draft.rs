@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::digest::Root;
 use crate::error::{Error, Result};
 use crate::log::{BatchBuilder, RecordKind};
-use crate::object::{Id, ReferenceClass, ReferenceName, StagedChange};
+use crate::object::{Id, Reference, ReferenceClass, ReferenceName, StagedChange, Time};
 use crate::trie::Shape;
 
 use super::commit::Tip;
@@ -19,6 +19,9 @@ use super::memory::Memory;
 use super::staging::{Keep, add_changes};
 use super::view::View;
 use super::writer::Writer;
+
+/// How long a refused change is kept for a person to look at: 7 days.
+const REJECTED_MICROS: i64 = 7 * super::DAY_MICROS;
 
 impl Memory {
     /// Saves a draft under `drafts/` and a name, for a later process to go on with. The state does not change.
@@ -81,6 +84,34 @@ impl Memory {
                 return Err(no_draft(name));
             }
             self.inner.drop_reference(writing, full, writer)
+        })
+    }
+
+    /// Deletes what was refused longer ago than [`REJECTED_MICROS`] before `now`; history keeps its versions until they
+    /// are collected.
+    pub(super) fn drop_old_rejected(&self, now: Time) -> Result<()> {
+        let inner = &self.inner;
+        let is_old = |reference: &Reference| {
+            reference.name.class() == ReferenceClass::Rejected
+                && now.as_micros().saturating_sub(reference.time.as_micros()) > REJECTED_MICROS
+        };
+        let old = || -> Vec<ReferenceName> {
+            let store = inner.store();
+            let references = store.references();
+            let all = references.iter().map(|entry| &entry.reference);
+            all.filter(|reference| is_old(reference))
+                .map(|reference| reference.name.clone())
+                .collect()
+        };
+        // Nearly always there is none, and then nothing is written.
+        if old().is_empty() {
+            return Ok(());
+        }
+        inner.write(|writing| {
+            for name in old() {
+                inner.drop_reference(writing, name, &Writer::new())?;
+            }
+            Ok(())
         })
     }
 

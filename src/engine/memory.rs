@@ -25,6 +25,7 @@ use super::index::IndexCache;
 use super::options::Options;
 use super::policy::Limits;
 use super::revision::{self, Revision};
+use super::stamps::Stamps;
 use super::subtree::SubtreeCache;
 use super::view::{CommitInfo, View};
 use super::watch::{HeadMoved, Watchers};
@@ -60,6 +61,10 @@ pub struct Memory {
 
 /// What all handles and views of one opened store share.
 pub(super) struct Inner {
+    /// What the store and its copies have in common.
+    pub(super) lineage: [u8; 16],
+    /// What tells the store from all others.
+    pub(super) instance: [u8; 16],
     /// What was read of the log; another one takes its place when the log was rewritten.
     pub(super) store: ArcSwap<Store>,
     pub(super) options: Options,
@@ -75,6 +80,8 @@ pub(super) struct Inner {
     pub(super) warnings: Mutex<Vec<String>>,
     /// Where reading stopped, if the handle reads a damaged store.
     pub(super) damage: OnceLock<String>,
+    /// When objects were used.
+    pub(super) stamps: Mutex<Stamps>,
     /// Objects that a handle of a damaged store could not read and passed over.
     pub(super) unreadable: Mutex<HashSet<KeyPath>>,
 }
@@ -88,6 +95,15 @@ impl Inner {
                 Ok(None)
             }
             other => other.map(Some),
+        }
+    }
+
+    /// Reads what other processes have committed.
+    pub(super) fn follow(&self) -> Result<()> {
+        // Who holds the writer's mutex is catching up or waiting for the lock; a reader waits for neither.
+        match self.writing.try_lock() {
+            Some(mut writing) if !writing.has_lock() => self.catch_up(&mut writing),
+            _ => Ok(()),
         }
     }
 
@@ -113,12 +129,8 @@ impl Memory {
     /// # Errors
     /// `Corrupt` or `Io` if the log cannot be read.
     pub fn refresh(&self) -> Result<View> {
-        // Who holds the writer's mutex is catching up or waiting for the lock; a reader waits for neither.
-        if let Some(mut writing) = self.inner.writing.try_lock()
-            && !writing.has_lock()
-        {
-            self.inner.catch_up(&mut writing)?;
-        }
+        self.inner.follow()?;
+        self.inner.stamps.lock().may_be_behind();
         Ok(self.view())
     }
 
@@ -224,6 +236,21 @@ impl Memory {
         self.inner.store().suite
     }
 
+    /// Random bytes that were drawn when the store was made, and that its copies share.
+    pub fn lineage(&self) -> [u8; 16] {
+        self.inner.lineage
+    }
+
+    /// Fills `bytes` with random ones.
+    ///
+    /// # Errors
+    /// `Io`: the system gives none.
+    #[cfg(feature = "agent")]
+    pub(crate) fn random(&self, bytes: &mut [u8]) -> Result<()> {
+        let drawn = self.inner.disk.random(bytes);
+        drawn.map_err(|error| Error::io("asking for random bytes", error))
+    }
+
     /// The folder, unless the memory lives in this process only.
     pub fn path(&self) -> Option<&Path> {
         self.inner.path.as_deref()
@@ -260,6 +287,8 @@ impl Memory {
         let mut writing = self.inner.writing.lock();
         let synced = writing.sync();
         writing.release(self.inner.options.exclusive);
+        drop(writing);
+        self.inner.keep_stamps();
         synced
     }
 
@@ -287,5 +316,6 @@ impl Drop for Inner {
         if let Some(mut writing) = self.writing.try_lock() {
             self.cover_if_due(&mut writing, true);
         }
+        self.keep_stamps();
     }
 }

@@ -11,6 +11,7 @@
 //! 5. Making a checkpoint, after a commit or when a handle is closed.
 //! 6. Writing the log anew: garbage collection and erasure.
 //! 7. Salvage, which writes a store of its own.
+//! 8. Keeping a derived file, and the stamps of use when a handle is synced or closed.
 //!
 //! All of it is the log's work; what a crash leaves after each step is in docs/durability.md. Reading, refreshing
 //! and verifying change nothing.
@@ -22,6 +23,7 @@ mod attempt;
 mod children;
 mod commit;
 mod covering;
+mod derived;
 mod doctor;
 mod draft;
 mod erase;
@@ -43,6 +45,7 @@ mod rollback;
 mod salvage;
 mod snapshot;
 mod staging;
+mod stamps;
 mod state;
 mod stats;
 mod subtree;

@@ -141,6 +141,8 @@ impl Memory {
         log.ask_places(places_of(&disk));
         let suite = options.suite.unwrap_or_else(|| HashSuite::new(log.format().hash));
         let inner = Inner {
+            lineage: log.format().lineage,
+            instance: log.format().instance,
             store: ArcSwap::from_pointee(Store::new(suite, log.reader())),
             writing: Mutex::new(Writing::new(log)),
             options,
@@ -153,6 +155,7 @@ impl Memory {
             watchers: Watchers::default(),
             warnings: Mutex::default(),
             damage: OnceLock::new(),
+            stamps: Mutex::default(),
             unreadable: Mutex::default(),
         };
         let memory = Self {

@@ -6,10 +6,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::digest::ObjectDigest;
 use crate::error::{Error, Result};
 use crate::object::Id;
 
 use super::draft::Draft;
+use super::erase::erased_by;
 use super::view::View;
 
 impl Draft {
@@ -53,6 +55,30 @@ impl Draft {
             }
             None => self.remove(id),
         }
+    }
+
+    /// Stages a version of `id` that history keeps: that very version with its own origin. Returns whether that changes
+    /// something.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such version of `id`, with the code `erased` or `lost` if there once was one of that digest;
+    /// else as [`Self::restore`].
+    pub fn restore_version(&mut self, id: &Id, version: ObjectDigest) -> Result<bool> {
+        let store = self.base().inner.store();
+        let found = store.records.find_object(version)?.map(|(_, object)| object);
+        let Some(object) = found.filter(|object| object.id() == id.as_str()) else {
+            let what = format!("version {version} of '{id}'");
+            return Err(match store.records.erasure(version.as_bytes())? {
+                Some(by) => erased_by(&store, &what, Some(by)),
+                None => Error::not_found(format!("{what} is not kept")),
+            });
+        };
+        if self.digest(id)? == Some(version) {
+            return Ok(false);
+        }
+        let key = self.base().key(id);
+        self.stage_version(key, object)?;
+        Ok(true)
     }
 
     /// Stages `id` and everything below it as the state `from` has it: what is below it only now is removed. Returns how

@@ -6,6 +6,7 @@
 //! # Invariants
 //! - RET-1: the newest commit, every commit that a reference names, every commit that a kept one goes back to, and every
 //!   one that erased something stay: these say who did it, and why.
+//! - RET-2: what was forgotten lately comes back whole: the commits that forgot it stay, and each one before them.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -34,11 +35,17 @@ pub struct Retention {
     pub daily: Duration,
     /// The last commit of each week stays if it is younger than this.
     pub weekly: Duration,
+    /// What an agent forgot, shortened or replaced stays if the commit that did it is younger than this: that commit, and
+    /// the one before it, whose state still has it.
+    pub forgotten: Duration,
 }
+
+/// The operations whose commits take out of the state what may be wanted back.
+const FORGETTING: [&str; 4] = ["forget", "decay", "supersede", "note"];
 
 impl Default for Retention {
     /// Everything of 7 days, up to 5,000 commits; then a point an hour for 30 days, a point a day for a year, a point a
-    /// week for ever.
+    /// week for ever; what was forgotten in the last 30 days.
     fn default() -> Self {
         Self {
             all: 7 * DAY,
@@ -46,6 +53,7 @@ impl Default for Retention {
             hourly: 30 * DAY,
             daily: 365 * DAY,
             weekly: Duration::MAX,
+            forgotten: 30 * DAY,
         }
     }
 }
@@ -67,6 +75,7 @@ impl Retention {
             hourly: Duration::ZERO,
             daily: Duration::ZERO,
             weekly: Duration::ZERO,
+            forgotten: Duration::ZERO,
         }
     }
 
@@ -96,16 +105,21 @@ impl Retention {
             .collect();
         let mut kept = Vec::new();
         let mut points = Points::default();
+        let mut is_before = false;
         for index in (0..count).rev() {
             let Some(entry) = store.commit_at(index)? else {
                 continue;
             };
+            let op = entry.commit.op.as_str();
+            // INVARIANT RET-2.
+            let forgets = FORGETTING.contains(&op) && is_younger(entry.commit.time, now, self.forgotten);
+            let was_before = std::mem::replace(&mut is_before, forgets);
             let young = (kept.len() as u64) < self.newest && self.keeps_young(entry.commit.time, now);
             // Asked in any case, so that a commit that stays for another reason takes its hour, too.
             let point = points.takes(self, entry.commit.time, now);
             // INVARIANT RET-1. What a commit goes back to is older than it.
-            let is_named = wanted.contains(&entry.digest) || entry.commit.op.as_str() == Op::ERASE;
-            if index + 1 == count || young || point || is_named {
+            let is_named = wanted.contains(&entry.digest) || op == Op::ERASE;
+            if index + 1 == count || young || point || is_named || forgets || was_before {
                 kept.push(index);
                 wanted.extend(entry.commit.target);
             }

@@ -2,6 +2,7 @@
 mod chain;
 mod covering;
 mod damage;
+mod derived;
 mod erase;
 mod figures;
 mod gc;

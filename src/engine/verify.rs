@@ -279,14 +279,14 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Options, tell: &dyn Fn(u64)) -> R
         }
         Err(error) => return Err(error),
     }
-    check_checkpoints(disk, options, &mut report)?;
+    check_derived(disk, options, &mut report)?;
     report.ok = report.damage.is_empty();
     Ok(report)
 }
 
-/// Checks every checkpoint whole; what is wrong with one costs nothing. A log that does not hold what a whole one was made
+/// Checks every checkpoint and every derived file whole; what is wrong with one costs nothing. A log that does not hold what a whole one was made
 /// of is older, cut or emptied.
-fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut VerifyReport) -> Result<()> {
+fn check_derived(disk: &Arc<dyn Disk>, options: &Options, report: &mut VerifyReport) -> Result<()> {
     let open = || open_log(disk, Mode::ReadOnly, LogOptions::default());
     let known = match open() {
         Ok(log) => LogId::of(&log),
@@ -298,6 +298,9 @@ fn check_checkpoints(disk: &Arc<dyn Disk>, options: &Options, report: &mut Verif
     for found in store::check_checkpoints(&**disk, known, &mut step)? {
         report.derived.push(Finding::of(&**disk, found));
     }
+    report
+        .derived
+        .extend(super::derived::check(&**disk, &known.instance)?);
     let (newest, _) = store::open_newest(&**disk, known, options.map)?;
     let Some(newest) = newest.filter(|_| report.damage.is_empty()) else {
         return Ok(());

@@ -147,6 +147,23 @@ impl View {
         Ok((object.id() == id.as_str()).then_some(object))
     }
 
+    /// The object whose id has a digest ([`HashSuite::key_path`](crate::HashSuite::key_path)) that starts with these bytes:
+    /// for who names objects in little room.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn object_at(&self, prefix: &[u8; 16]) -> Result<Option<Object>> {
+        let Some(entry) = self.trie.get_by_prefix(prefix, &*self.store)? else {
+            return Ok(None);
+        };
+        let object = self.load(&entry)?;
+        if object.is_placeholder() {
+            let what = format!("what this state has at {}", crate::digest::to_hex(prefix));
+            return Err(erased_by(&self.store, &what, object.erased_by()));
+        }
+        Ok(Some(object))
+    }
+
     /// Whether there is an object named `id`.
     ///
     /// # Errors

@@ -129,6 +129,20 @@ impl Trie {
         Ok(self.leaf(key, source)?.filter(|entry| entry.key == *key).copied())
     }
 
+    /// The entry whose key starts with `prefix`. Of keys that share so much, which a hash does not make, it is one of
+    /// them or none.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn get_by_prefix(&self, prefix: &[u8; 16], source: &dyn NodeSource) -> Result<Option<Entry>> {
+        let mut key = [0; 32];
+        key[..16].copy_from_slice(prefix);
+        let leaf = self.leaf(&KeyPath::from_bytes(key), source)?;
+        Ok(leaf
+            .filter(|entry| entry.key.as_bytes().starts_with(prefix))
+            .copied())
+    }
+
     /// Puts `entry` in the place of the entry with its key, and returns that one.
     ///
     /// If the digests are equal, only `place` and `created` are replaced and every cached digest stays. After

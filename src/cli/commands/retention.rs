@@ -28,6 +28,7 @@ pub(super) fn gc(context: &mut Context, verb: &Gc) -> Done {
         hourly: verb.hourly.unwrap_or(standard.hourly),
         daily: verb.daily.unwrap_or(standard.daily),
         weekly: verb.weekly.unwrap_or(standard.weekly),
+        forgotten: standard.forgotten,
     };
     let is_stricter = retention.all < standard.all
         || retention.newest < standard.newest

@@ -200,6 +200,7 @@ impl Inner {
         let mut tip = Tip::of(&store, &head, writing)?;
         let (mut batch, trie) = self.unlink(&gone, &tip)?;
         let root = trie.root(store.suite, Shape::State, &*store)?;
+        let left = trie.clone();
         let note = Note {
             op: Op::ERASE,
             target: None,
@@ -212,6 +213,8 @@ impl Inner {
         self.write_without(&self.cut(writing), &gone.erasure(mark.commit), &mut rewrite)?;
         rewrite.push(batch, mark.commit)?;
         let rewritten = rewrite.finish()?;
+        // They may hold words of what goes. Nobody keeps another one meanwhile (DER-2).
+        self.forget_derived(&left, &store)?;
         // INVARIANT ERA-1: the commit comes with the log that does without what it erased.
         self.publish(writing, rewritten)?;
         Ok(gone.into_report(Some(self.committed(mark)?)))

@@ -253,6 +253,7 @@ fn a_commit_behind_a_gap_is_not_undone_as_if_it_had_done_what_was_thinned() -> R
         hourly: std::time::Duration::ZERO,
         daily: std::time::Duration::ZERO,
         weekly: std::time::Duration::ZERO,
+        forgotten: std::time::Duration::ZERO,
     };
     let report = memory.gc(&only_head, None)?;
     assert_eq!((report.kept, report.thinned), (1, 20));
@@ -390,6 +391,7 @@ fn what_a_thinned_commit_did_is_told_of_nobody_else() {
         hourly: none,
         daily: none,
         weekly: none,
+        forgotten: none,
     };
     memory.gc(&least, None).unwrap();
     let newest = |name: &str| memory.history(&id(name)).unwrap().swap_remove(0);
@@ -412,4 +414,33 @@ fn what_a_thinned_commit_did_is_told_of_nobody_else() {
             .unwrap()
             .changed
     );
+}
+
+/// INVARIANT RET-2.
+#[test]
+fn what_was_forgotten_lately_stays_whatever_is_thinned() -> Result<()> {
+    let mut least = super::gc_beside::only_head();
+    least.forgotten = Retention::default().forgotten;
+    let memory = Memory::in_memory()?;
+    for name in ["a", "b", "c"] {
+        put(&memory, name, name);
+    }
+    for name in ["a", "b"] {
+        let mut draft = memory.draft(Writer::new());
+        draft.remove(&id(name))?;
+        memory.commit(draft, "forget")?;
+    }
+    put(&memory, "later", "text");
+    let forgetting: Vec<_> = memory.commits().skip(1).take(2).map(Result::unwrap).collect();
+    let report = memory.gc(&least, None)?;
+    assert_eq!((report.kept, report.thinned), (4, 3));
+    for (info, name) in forgetting.iter().zip(["b", "a"]) {
+        let before = memory.view_before(info)?.unwrap();
+        assert_eq!(before.get(&id(name))?.unwrap().content(), Some(name));
+    }
+    // A month later nobody asks for them any more.
+    let later = memory.view().now().as_micros() + 31 * super::super::DAY_MICROS;
+    let report = memory.gc(&least, Some(Time::from_micros(later)))?;
+    assert_eq!(report.kept, 1);
+    Ok(())
 }

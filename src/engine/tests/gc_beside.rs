@@ -23,6 +23,7 @@ pub(super) fn only_head() -> Retention {
         hourly: Duration::ZERO,
         daily: Duration::ZERO,
         weekly: Duration::ZERO,
+        forgotten: Duration::ZERO,
     }
 }
 

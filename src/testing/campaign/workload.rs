@@ -455,6 +455,7 @@ fn retention(newest: Option<u64>) -> Retention {
         hourly: Duration::ZERO,
         daily: Duration::ZERO,
         weekly: Duration::ZERO,
+        forgotten: Duration::ZERO,
     }
 }
 

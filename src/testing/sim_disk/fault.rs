@@ -82,7 +82,7 @@ pub(super) struct Faults {
     call: Option<(u64, u64, Fault)>,
     read: Option<(u64, ReadFault)>,
     met: bool,
-    /// Whether a call failed on anything but checkpoints.
+    /// Whether a call failed on anything but checkpoints and derived files.
     pub(super) met_primary: bool,
 }
 
@@ -107,7 +107,7 @@ impl Faults {
                     return Outcome::Done;
                 }
                 self.met = true;
-                self.met_primary |= !name.starts_with("checkpoint");
+                self.met_primary |= !(name.starts_with("checkpoint") || name.starts_with("derived"));
                 Outcome::Failed(fault)
             }
             _ => Outcome::Done,

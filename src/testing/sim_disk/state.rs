@@ -312,8 +312,9 @@ impl State {
     /// Names of published files whose bytes or whose names a loss of power may take.
     pub(super) fn unsynced(&self) -> Vec<String> {
         let counts = |name: &str| {
-            let is_derived =
-                matches!(name, "live" | "lock" | "compact.lock") || name.starts_with("checkpoint/");
+            let is_derived = matches!(name, "live" | "lock" | "compact.lock")
+                || name.starts_with("checkpoint/")
+                || name.starts_with("derived/");
             !is_derived && name.strip_suffix(".tmp").is_none()
         };
         let is_pending = |inode: usize| !self.inodes[inode].pending.is_empty();

@@ -1,0 +1,225 @@
+//! Derived files and stamps of use: what is read, what is not, and that erasure takes them.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::disk::{Disk, MemDisk};
+use crate::object::Time;
+use crate::testing::sim_disk::{CrashImage, SimDisk};
+
+fn on(disk: &Arc<dyn Disk>, create: bool) -> Memory {
+    Memory::on_disk(Arc::clone(disk), Options::new(), create, None).unwrap()
+}
+
+fn kept(memory: &Memory, name: &str) -> Option<Vec<u8>> {
+    memory.derived(name).unwrap().map(|bytes| bytes.to_vec())
+}
+
+fn used(memory: &Memory, name: &str) -> Option<i64> {
+    memory.last_used(&id(name)).unwrap().map(Time::as_micros)
+}
+
+fn at(micros: i64) -> Time {
+    Time::from_micros(micros)
+}
+
+#[test]
+fn an_object_is_found_by_half_of_its_key() {
+    let memory = Memory::in_memory().unwrap();
+    for number in 0..100 {
+        put(&memory, &format!("n/{number}"), "text");
+    }
+    let view = memory.view();
+    let half = |name: &str| {
+        let mut prefix = [0; 16];
+        prefix.copy_from_slice(&memory.suite().key_path(name).as_bytes()[..16]);
+        prefix
+    };
+    for number in 0..100 {
+        let name = format!("n/{number}");
+        assert_eq!(view.object_at(&half(&name)).unwrap().unwrap().id(), name);
+    }
+    for number in 100..300 {
+        assert!(view.object_at(&half(&format!("n/{number}"))).unwrap().is_none());
+    }
+    assert!(
+        Memory::in_memory()
+            .unwrap()
+            .view()
+            .object_at(&half("n/1"))
+            .unwrap()
+            .is_none()
+    );
+}
+
+#[test]
+fn what_was_kept_is_read_by_the_next_handle() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = Options::new().create(folder.path().join("store"))?;
+    put(&memory, "a", "one");
+    assert_eq!(kept(&memory, "words"), None);
+    assert!(memory.keep_derived("words", b"first", &memory.view())?);
+    assert!(memory.keep_derived("words", b"second", &memory.view())?);
+    assert!(memory.keep_derived("empty", b"", &memory.view())?);
+    assert_eq!(kept(&memory, "words").unwrap(), b"second");
+    memory.close()?;
+    let reader = Options::new().read_only(true).open(folder.path().join("store"))?;
+    assert_eq!(kept(&reader, "words").unwrap(), b"second");
+    assert_eq!(kept(&reader, "empty").unwrap(), b"");
+    let refused = reader
+        .keep_derived("words", b"third", &reader.view())
+        .unwrap_err();
+    assert_eq!(refused.code(), "read_only");
+    for name in ["", "..", "a/b", "A", &"a".repeat(33)] {
+        assert_eq!(reader.derived(name).unwrap_err().kind(), ErrorKind::InvalidInput);
+    }
+    let report = reader.verify(VerifyDepth::Full)?;
+    assert!(report.ok && report.derived.is_empty(), "{report:?}");
+    Ok(())
+}
+
+/// INVARIANT DER-1.
+#[test]
+fn a_damaged_or_foreign_file_reads_as_absent_and_verify_tells() -> Result<()> {
+    let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
+    let memory = on(&disk, true);
+    assert!(memory.keep_derived("words", b"some words", &memory.view())?);
+    let file = |name: &str| {
+        let file = disk.open(name, crate::disk::Access::ReadWrite).unwrap();
+        let mut bytes = vec![0; file.length().unwrap() as usize];
+        file.read_at(0, &mut bytes).unwrap();
+        bytes
+    };
+    let whole = file("derived/words");
+    let written = |name: &str, bytes: &[u8]| crate::disk::replace(&*disk, name, bytes).unwrap();
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        written("derived/words", &bytes);
+        assert_eq!(kept(&memory, "words"), None, "byte {at}");
+        let report = memory.verify(VerifyDepth::Quick)?;
+        assert!(report.ok && report.derived.len() == 1, "{report:?}");
+    }
+    for length in 0..whole.len() {
+        written("derived/words", &whole[..length]);
+        assert_eq!(kept(&memory, "words"), None, "cut at {length}");
+    }
+    written("derived/words", &[&whole[..], b"!"].concat());
+    assert_eq!(kept(&memory, "words"), None);
+    written("derived/other", &whole);
+    assert_eq!(kept(&memory, "other"), None, "of another name");
+    let other = Memory::in_memory()?;
+    assert!(other.keep_derived("words", b"some words", &other.view())?);
+    written("derived/words", &whole);
+    assert_eq!(kept(&memory, "words").unwrap(), b"some words");
+    let foreign = other.inner.derived("words")?.unwrap();
+    written("derived/words", &foreign);
+    assert_eq!(kept(&memory, "words"), None, "of another store");
+    Ok(())
+}
+
+/// INVARIANT DER-2.
+#[test]
+fn erasure_removes_derived_files_and_none_of_before_comes_back() -> Result<()> {
+    let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
+    let memory = on(&disk, true);
+    put(&memory, "secret", "harbour");
+    put(&memory, "open", "tea");
+    let before = memory.view();
+    assert!(memory.keep_derived("words", b"harbour tea", &before)?);
+    memory.touch([&id("secret"), &id("open")], at(5));
+    memory.sync()?;
+    let other = on(&disk, false);
+    memory.touch([&id("secret")], at(9));
+    let erasing = Erasing {
+        targets: vec!["secret".to_owned()],
+        ..Erasing::default()
+    };
+    memory.erase(&erasing, &Writer::new())?;
+    assert_eq!(disk.list("derived").unwrap(), ["uses"]);
+    assert_eq!((used(&memory, "secret"), used(&memory, "open")), (None, Some(5)));
+    assert!(!memory.keep_derived("words", b"harbour tea", &before)?);
+    // Another process has not even read of it.
+    assert!(!other.keep_derived("words", b"harbour tea", &other.view())?);
+    assert_eq!(kept(&memory, "words"), None);
+    assert!(memory.keep_derived("words", b"tea", &memory.view())?);
+    memory.gc(&Retention::default(), None)?;
+    assert_eq!(kept(&memory, "words").unwrap(), b"tea", "gc leaves them");
+    Ok(())
+}
+
+#[test]
+fn use_makes_no_version_and_the_later_stamp_counts() -> Result<()> {
+    let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
+    let memory = on(&disk, true);
+    put(&memory, "a", "one");
+    put(&memory, "b", "two");
+    let head = memory.view();
+    memory.touch([&id("a")], at(7));
+    memory.touch([&id("a"), &id("b")], at(3));
+    assert_eq!((used(&memory, "a"), used(&memory, "b")), (Some(7), Some(3)));
+    memory.sync()?;
+    assert_eq!(memory.view().root(), head.root());
+    assert_eq!(memory.view().commit().digest, head.commit().digest);
+    // STP-1: another process that knows less does not take a later stamp back.
+    let other = on(&disk, false);
+    assert_eq!(used(&other, "a"), Some(7));
+    memory.touch([&id("a")], at(20));
+    memory.sync()?;
+    other.touch([&id("a"), &id("b")], at(10));
+    other.sync()?;
+    memory.refresh()?;
+    assert_eq!((used(&memory, "a"), used(&memory, "b")), (Some(20), Some(10)));
+    // STP-2
+    memory.remove(&id("b"), false, Writer::new())?;
+    memory.touch([&id("a")], at(21));
+    memory.close()?;
+    let again = on(&disk, false);
+    assert_eq!((used(&again, "a"), used(&again, "b")), (Some(21), None));
+    let reader = Memory::on_disk(Arc::clone(&disk), Options::new().read_only(true), false, None)?;
+    reader.touch([&id("a")], at(50));
+    assert_eq!(used(&reader, "a"), Some(50));
+    drop(reader);
+    let last = on(&disk, false);
+    assert_eq!(used(&last, "a"), Some(21), "who only reads writes nothing");
+    Ok(())
+}
+
+#[test]
+fn what_others_made_and_used_meanwhile_keeps_its_stamp() -> Result<()> {
+    let disk: Arc<dyn Disk> = Arc::new(SimDisk::new(1));
+    let long = on(&disk, true);
+    put(&long, "a", "x");
+    long.touch([&id("a")], at(5));
+    let other = on(&disk, false);
+    put(&other, "b", "x");
+    other.touch([&id("b")], at(7));
+    other.close()?;
+    // It has not looked since the other one wrote.
+    long.close()?;
+    let next = on(&disk, false);
+    assert_eq!((used(&next, "a"), used(&next, "b")), (Some(5), Some(7)));
+    Ok(())
+}
+
+#[test]
+fn a_crash_leaves_the_old_derived_file_or_the_new_one() -> Result<()> {
+    for call in 0..12 {
+        let disk = SimDisk::new(call);
+        let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+        let memory = on(&shared, true);
+        assert!(memory.keep_derived("words", b"old", &memory.view())?);
+        disk.crash_at(disk.calls() + call);
+        let done = memory.keep_derived("words", b"new", &memory.view());
+        drop(memory);
+        for image in [CrashImage::Nothing, CrashImage::Everything] {
+            let left: Arc<dyn Disk> = Arc::new(disk.crash_image(image));
+            let found = kept(&on(&left, false), "words").unwrap();
+            assert!(
+                found == b"new" || found == b"old" && done.is_err(),
+                "{call}: {found:?}"
+            );
+        }
+    }
+    Ok(())
+}
