@@ -432,3 +432,10 @@ impl KeyPath {
 
 #[cfg(test)]
 mod tests;
+
+/// Returns the BLAKE3 digest of `bytes` under `key`: without the key it says nothing about them. For what is shown of
+/// a secret; no part of the format.
+#[cfg(feature = "agent")]
+pub(crate) fn keyed(key: &[u8; 32], bytes: &[u8]) -> [u8; 32] {
+    *blake3::keyed_hash(key, bytes).as_bytes()
+}

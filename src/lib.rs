@@ -12,6 +12,10 @@ pub mod error;
 pub mod ingest;
 pub mod log;
 pub mod object;
+#[cfg(feature = "agent")]
+pub mod recall;
+#[cfg(feature = "agent")]
+pub mod scan;
 pub(crate) mod store;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

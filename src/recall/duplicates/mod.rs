@@ -1,0 +1,290 @@
+//! Whether two short texts say the same, contradict each other, or neither.
+//!
+//! Gates come first: a negation on one side, opposite directions or opposite words make a contradiction, and no
+//! likeness of the rest a duplicate. What passes is weighed: shared and related words, numbers, the last word,
+//! and stretches of characters. No statistics of a store are needed.
+//!
+//! # Layer
+//! Above `recall::text` and, for the nearest memories, `recall::query`.
+//!
+//! # Invariants
+//! - DUP-1: a pair that a gate stops is never a duplicate.
+
+mod lists;
+mod words;
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::LazyLock;
+
+use crate::recall::index::{Index, Key};
+use crate::recall::query::{Query, Scratch};
+use crate::recall::text::lexicon::{KINDS, SYNONYMS};
+use crate::recall::text::relations::{Relations, relations};
+use crate::recall::text::terms::term_of;
+use words::{Grams, Words, dice, grams, is_number};
+
+/// From this similarity on a pair is reported as a duplicate.
+pub const REPORT: f32 = 0.37;
+/// From this on it may be merged without asking: nine in ten such pairs say the same.
+pub const MERGE: f32 = 0.79;
+/// From this cover on, a pair that a gate stops is reported as a conflict: it is about the same thing.
+pub const CONFLICT_COVER: f32 = 0.6;
+/// The hits that are compared with a new text.
+const NEAREST: usize = 8;
+
+/// Words of each text that are paired; longer texts are no longer compared word by word.
+const PAIRED_MAX: usize = 64;
+
+/// How much a word of the lexicon counts beside the same word; two words with one beginning count as much.
+const RELATED: f32 = 0.8;
+/// Words with fewer common characters are different words.
+const CHARACTERS_MIN: f32 = 0.55;
+
+static RELATIONS: LazyLock<Relations> = LazyLock::new(|| relations(&[SYNONYMS, lists::SYNONYMS], KINDS));
+static ANTONYMS: LazyLock<HashSet<(String, String)>> = LazyLock::new(|| {
+    let pairs = lists::ANTONYMS
+        .split_whitespace()
+        .filter_map(|pair| pair.split_once('/'));
+    let terms = pairs.map(|(one, two)| (term_of(one), term_of(two)));
+    terms
+        .flat_map(|(one, two)| [(one.clone(), two.clone()), (two, one)])
+        .collect()
+});
+
+/// Why two texts contradict each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Contradiction {
+    /// One has a negation.
+    Negation,
+    /// One goes up, the other down.
+    Direction,
+    /// One has a word, the other its opposite.
+    Opposite,
+}
+
+impl fmt::Display for Contradiction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Negation => "one of them has a negation",
+            Self::Direction => "they go opposite ways",
+            Self::Opposite => "they use opposite words",
+        })
+    }
+}
+
+/// How two texts stand to each other.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Similarity {
+    /// How alike they are, 0 to 1, gates aside.
+    pub likeness: f32,
+    /// The share of their words that the other has, or has something related to.
+    pub cover: f32,
+    /// The gate that stops them.
+    pub contradiction: Option<Contradiction>,
+}
+
+/// What is to be done about a pair.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Nothing.
+    Different,
+    /// They say the same, most likely.
+    Duplicate,
+    /// They say the same, surely enough to merge them.
+    Same,
+    /// They are about the same thing and contradict each other.
+    Conflict(Contradiction),
+}
+
+impl Similarity {
+    /// The likeness, or none if a gate stops the pair.
+    pub fn score(&self) -> f32 {
+        if self.contradiction.is_some() {
+            0.0
+        } else {
+            self.likeness
+        }
+    }
+
+    /// What is to be done about it.
+    pub fn verdict(&self) -> Verdict {
+        match self.contradiction {
+            Some(contradiction) if self.cover >= CONFLICT_COVER => Verdict::Conflict(contradiction),
+            None if self.likeness >= MERGE => Verdict::Same,
+            None if self.likeness >= REPORT => Verdict::Duplicate,
+            _ => Verdict::Different,
+        }
+    }
+}
+
+/// Compares two texts.
+pub fn similarity(one: &str, two: &str) -> Similarity {
+    compare(&Words::new(one), &Words::new(two))
+}
+
+fn compare(one: &Words, two: &Words) -> Similarity {
+    let own = |words: &Words, other: &Words| -> Vec<String> {
+        words
+            .terms
+            .iter()
+            .filter(|term| !other.terms.contains(term))
+            .cloned()
+            .collect()
+    };
+    let (only_one, only_two) = (own(one, two), own(two, one));
+    let common = one.terms.len() - only_one.len();
+    let paired = pair_up(&only_one, &only_two);
+    let cover = (common as f32 + paired.sum) / one.terms.len().max(two.terms.len()).max(1) as f32;
+    let numbers = |terms: &[String]| terms.iter().any(|term| is_number(term));
+    let flag = |is: bool| f32::from(u8::from(is));
+    let weight = -2.7 + 3.2 * cover - 1.2 * flag(paired.left_one > 0 && paired.left_two > 0)
+        + 2.0 * common.min(15) as f32 / 15.0
+        - 0.7 * flag(numbers(&only_one) && numbers(&only_two))
+        + 0.6 * flag(one.last == two.last)
+        + 2.1 * dice(&one.grams, &two.grams)
+        - 0.8 * flag(one.goes_away() != two.goes_away() && only_one.len() + only_two.len() <= 2);
+    Similarity {
+        likeness: 1.0 / (1.0 + (-weight).exp()),
+        cover,
+        contradiction: contradiction(one, two, &only_one, &only_two),
+    }
+}
+
+fn contradiction(
+    one: &Words,
+    two: &Words,
+    only_one: &[String],
+    only_two: &[String],
+) -> Option<Contradiction> {
+    if one.is_negated() != two.is_negated() {
+        return Some(Contradiction::Negation);
+    }
+    if one.goes_against(two) {
+        return Some(Contradiction::Direction);
+    }
+    let opposite = only_one.iter().any(|of_one| {
+        only_two
+            .iter()
+            .any(|of_two| ANTONYMS.contains(&(of_one.clone(), of_two.clone())))
+    });
+    opposite.then_some(Contradiction::Opposite)
+}
+
+/// Related words of two texts, each used once.
+struct Paired {
+    sum: f32,
+    left_one: usize,
+    left_two: usize,
+}
+
+fn pair_up(only_one: &[String], only_two: &[String]) -> Paired {
+    let front = |terms: &[String]| -> Vec<(String, Grams)> {
+        let front = terms.iter().take(PAIRED_MAX);
+        front
+            .map(|term| (term.clone(), grams(&format!("^{term}$"), 3)))
+            .collect()
+    };
+    let (front_one, front_two) = (front(only_one), front(only_two));
+    let mut used = vec![false; front_two.len()];
+    let mut paired = Paired {
+        sum: 0.0,
+        left_one: only_one.len(),
+        left_two: only_two.len(),
+    };
+    for of_one in &front_one {
+        let (mut best, mut place) = (0.0, None);
+        for (at, of_two) in front_two.iter().enumerate() {
+            let near = if used[at] { 0.0 } else { nearness(of_one, of_two) };
+            if near > best {
+                (best, place) = (near, Some(at));
+            }
+        }
+        if let Some(at) = place {
+            used[at] = true;
+            paired.sum += best;
+            paired.left_one -= 1;
+            paired.left_two -= 1;
+        }
+    }
+    paired
+}
+
+/// How near two different terms are.
+fn nearness((one, grams_one): &(String, Grams), (two, grams_two): &(String, Grams)) -> f32 {
+    if is_number(one) || is_number(two) {
+        return 0.0;
+    }
+    let relation = |from: &str, to: &str| RELATIONS.get(from).and_then(|related| related.get(to)).copied();
+    if let Some(weight) = relation(one, two).or_else(|| relation(two, one)) {
+        return RELATED * weight;
+    }
+    let front = one.chars().zip(two.chars()).take_while(|(a, b)| a == b).count();
+    let longer = one.chars().count().max(two.chars().count());
+    if front >= 4 && front * 10 >= longer * 6 {
+        return RELATED;
+    }
+    let likeness = dice(grams_one, grams_two);
+    if likeness > CHARACTERS_MIN { likeness } else { 0.0 }
+}
+
+/// A memory near a new text.
+#[derive(Clone, Debug)]
+pub struct Near {
+    /// Its key.
+    pub key: Key,
+    /// How the two stand to each other.
+    pub similarity: Similarity,
+    /// What is to be done about it.
+    pub verdict: Verdict,
+}
+
+impl Index {
+    /// The memories of `scopes` that say what `text` says, or contradict it, the likest first.
+    ///
+    /// `text_of` gives the text of a memory; one without is passed over. `except` is left out: the memory that
+    /// is being written.
+    pub fn near<'t>(
+        &self,
+        text: &str,
+        scopes: Option<&[&str]>,
+        except: Option<&Key>,
+        scratch: &mut Scratch,
+        mut text_of: impl FnMut(&Key) -> Option<std::borrow::Cow<'t, str>>,
+    ) -> Vec<Near> {
+        let new = Words::new(text);
+        let filter = |key: &Key| except != Some(key);
+        let nearest = self.nearest(text, scopes, &filter, NEAREST, scratch);
+        let mut near: Vec<Near> = nearest
+            .into_iter()
+            .filter_map(|key| {
+                let similarity = compare(&new, &Words::new(&text_of(&key)?));
+                let verdict = similarity.verdict();
+                (verdict != Verdict::Different).then_some(Near {
+                    key,
+                    similarity,
+                    verdict,
+                })
+            })
+            .collect();
+        near.sort_by(|one, two| two.similarity.likeness.total_cmp(&one.similarity.likeness));
+        near
+    }
+
+    /// The memory of `scopes` that most surely says what `text` says, with the confidence; from
+    /// [`KNOWN`](crate::recall::KNOWN) on, the statement may be taken as known.
+    pub fn known(&self, text: &str, scopes: Option<&[&str]>, scratch: &mut Scratch) -> Option<(Key, f32)> {
+        let query = Query {
+            scopes,
+            limit: 40,
+            freshness: false,
+            ..Query::new(text)
+        };
+        let hits = self.recall(&query, scratch).hits.into_iter();
+        let best = hits.max_by(|one, two| one.confidence.total_cmp(&two.confidence))?;
+        Some((best.key, best.confidence))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+//! Which memory took the place of which.
+//!
+//! # Layer
+//! Knows keys alone, so that a link may come before the memory it names.
+
+use std::collections::BTreeSet;
+
+use super::Key;
+
+/// The links between memories: the same pairs, from either end.
+#[derive(Clone, Default)]
+pub(crate) struct Links {
+    olds: BTreeSet<(Key, Key)>,
+    news: BTreeSet<(Key, Key)>,
+}
+
+/// The second halves of the pairs that begin with `first`, in order.
+fn seconds(pairs: &BTreeSet<(Key, Key)>, first: Key) -> impl Iterator<Item = Key> {
+    let least = Key([0; Key::BYTES]);
+    let most = Key([0xFF; Key::BYTES]);
+    pairs
+        .range((first, least)..=(first, most))
+        .map(|&(_, second)| second)
+}
+
+impl Links {
+    /// Says that `new` supersedes `old`.
+    pub(crate) fn insert(&mut self, new: Key, old: Key) {
+        self.olds.insert((new, old));
+        self.news.insert((old, new));
+    }
+
+    /// Forgets what `new` supersedes.
+    pub(crate) fn remove(&mut self, new: &Key) {
+        let olds: Vec<Key> = self.olds_of(*new).collect();
+        for old in olds {
+            self.olds.remove(&(*new, old));
+            self.news.remove(&(old, *new));
+        }
+    }
+
+    /// What `new` supersedes, in order of the keys.
+    pub(crate) fn olds_of(&self, new: Key) -> impl Iterator<Item = Key> {
+        seconds(&self.olds, new)
+    }
+
+    /// What supersedes `old`, in order of the keys.
+    pub(crate) fn news_of(&self, old: Key) -> impl Iterator<Item = Key> {
+        seconds(&self.news, old)
+    }
+
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.olds.is_empty()
+    }
+
+    /// Bytes on the heap, estimated.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.olds.len() * 4 * size_of::<Key>()
+    }
+}

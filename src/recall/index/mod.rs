@@ -1,0 +1,343 @@
+//! The index: what is kept of memories so that a query need not read them.
+//!
+//! It is derived and incremental: a memory is searchable when [`Index::put`] returns, and what an index answers
+//! depends on what is in it, not on how it came there. All scopes share one index; a query of some scopes
+//! counts only what is in those, so that its scores are the same as in an index of those alone. What still
+//! shows is time: a query takes longer if other scopes use its words much.
+//!
+//! # Layer
+//! Above `recall::text`; knows neither queries nor where memories are kept.
+//!
+//! # Invariants
+//! - IDX-1: the index after any calls answers as one that was built of the memories it holds.
+//! - IDX-2: at most a quarter of the numbers, and `VACANT_MIN`, are vacant.
+
+mod columns;
+mod decode;
+mod encode;
+mod links;
+mod people;
+mod pool;
+mod postings;
+mod sessions;
+mod vectors;
+
+use std::fmt;
+
+use crate::recall::text::analysis::{Analysis, analyse};
+use crate::recall::text::calendar::day_of;
+
+pub(crate) use columns::Columns;
+use columns::{LIVE, Row};
+pub use decode::DecodeError;
+use links::Links;
+pub(crate) use people::People;
+pub(crate) use postings::{Posting, Postings};
+pub(crate) use sessions::Sessions;
+pub(crate) use vectors::{Quantised, Vectors};
+
+/// Fewer vacant numbers than these are never worth a rewrite.
+const VACANT_MIN: usize = 256;
+
+/// What a memory is found by: 16 bytes of the caller's, such as the first half of the digest of an id.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Key(pub [u8; Self::BYTES]);
+
+impl Key {
+    /// The length of a key.
+    pub const BYTES: usize = 16;
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(")?;
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str(")")
+    }
+}
+
+/// A memory as the index takes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory<'a> {
+    /// Its key.
+    pub key: Key,
+    /// The scope it is in.
+    pub scope: &'a str,
+    /// Its session; without one, pauses make sessions.
+    pub session: Option<&'a str>,
+    /// Who says it, or whom it is about; empty if nobody is known.
+    pub speaker: &'a str,
+    /// When it happened, in seconds since 1970.
+    pub time: i64,
+    /// Where it stands among memories of one time.
+    pub order: u32,
+    /// What it says.
+    pub text: &'a str,
+    /// The memories whose place it takes.
+    pub supersedes: &'a [Key],
+}
+
+/// The index has no room left: its numbers or its bytes of postings have run out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Full;
+
+impl fmt::Display for Full {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the index of recall is full")
+    }
+}
+
+impl std::error::Error for Full {}
+
+/// What is kept of a memory besides its terms, while an index is built.
+struct Entry<'a> {
+    scope: &'a str,
+    session: Option<&'a str>,
+    speaker: &'a str,
+    row: Row,
+}
+
+/// The index of recall.
+#[derive(Clone, Default)]
+pub struct Index {
+    pub(crate) columns: Columns,
+    pub(crate) postings: Postings,
+    pub(crate) people: People,
+    pub(crate) sessions: Sessions,
+    pub(crate) vectors: Vectors,
+    links: Links,
+    live: usize,
+    /// Reused by `put`: the numbers of terms and how much they count.
+    terms: Vec<(u32, u32)>,
+}
+
+/// Makes room for `more` elements without doubling: an index is large, and few bytes a memory are the goal.
+fn grow<T>(column: &mut Vec<T>, more: usize) {
+    if column.capacity() - column.len() < more {
+        column.reserve_exact(more.max(column.len() / 8));
+    }
+}
+
+impl Index {
+    /// The empty index.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The number of memories.
+    pub fn len(&self) -> usize {
+        self.live
+    }
+
+    /// Whether there is no memory.
+    pub fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    /// Whether there is a memory with this key.
+    pub fn contains(&self, key: &Key) -> bool {
+        self.columns.find(key).is_some()
+    }
+
+    /// Puts a memory in, in the place of one with its key. Any text is taken.
+    ///
+    /// # Errors
+    /// [`Full`] after some thousand million postings; the index is then as it was.
+    pub fn put(&mut self, memory: &Memory<'_>) -> Result<(), Full> {
+        if self.postings.is_full() || self.columns.len() >= (u32::MAX - 1) as usize {
+            return Err(Full);
+        }
+        self.remove(&memory.key);
+        let mut terms = std::mem::take(&mut self.terms);
+        terms.clear();
+        let mut length = 0u32;
+        let analysis = analyse(memory.text, day_of(memory.time), |term, quarters, counts| {
+            terms.push((self.postings.intern(term.as_bytes()), quarters));
+            length = length.saturating_add(if counts { quarters } else { 0 });
+        });
+        let number = self.admit(
+            &Entry {
+                scope: memory.scope,
+                session: memory.session,
+                speaker: memory.speaker,
+                row: Row {
+                    key: memory.key,
+                    time: memory.time,
+                    order: memory.order,
+                    session: 0,
+                    speaker: 0,
+                    length,
+                    flags: analysis.marks,
+                },
+            },
+            &analysis,
+        );
+        self.add_terms(number, &mut terms);
+        self.terms = terms;
+        for &old in memory.supersedes {
+            self.links.insert(memory.key, old);
+        }
+        Ok(())
+    }
+
+    fn add_terms(&mut self, memory: u32, terms: &mut [(u32, u32)]) {
+        terms.sort_unstable();
+        for of_term in terms.chunk_by(|one, two| one.0 == two.0) {
+            let quarters = of_term
+                .iter()
+                .fold(0u32, |sum, &(_, quarters)| sum.saturating_add(quarters));
+            self.postings.push(of_term[0].0, Posting { memory, quarters });
+        }
+    }
+
+    /// Gives an entry a number and adds it to all sums; its key is not in the index.
+    fn admit(&mut self, entry: &Entry<'_>, analysis: &Analysis) -> u32 {
+        let scope = self.people.scope(entry.scope);
+        let speaker = self.people.speaker(scope, entry.speaker);
+        let time = entry.row.time;
+        let session = match entry.session {
+            Some(name) => self.sessions.intern(scope, name),
+            None => {
+                let mut gaps = std::mem::take(&mut self.people.scopes[scope as usize].gaps);
+                let before = gaps.len();
+                let session = self.sessions.settle(scope, &mut gaps, &mut self.columns, time);
+                // Two sessions that this memory joins are one fewer; a new one is counted with its first member.
+                if gaps.len() < before {
+                    self.people.scopes[scope as usize].sessions -= 1;
+                }
+                self.people.scopes[scope as usize].gaps = gaps;
+                session
+            }
+        };
+        let row = Row {
+            session,
+            speaker,
+            ..entry.row
+        };
+        let number = self.columns.push(row, &analysis.spans);
+        let first = self.sessions.insert(number, &self.columns);
+        self.people.add_calls(number, speaker, &analysis.calls);
+        self.people.speakers[speaker as usize].memories += 1;
+        let scope = &mut self.people.scopes[scope as usize];
+        scope.memories += 1;
+        scope.length += u64::from(row.length);
+        scope.sessions += u32::from(first);
+        self.live += 1;
+        number
+    }
+
+    /// Puts a memory in as [`Self::put`] does, with a vector of its text for the dense part of recall. A vector
+    /// without direction, or of other dimensions than the first one, is left out.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn put_with_vector(&mut self, memory: &Memory<'_>, vector: &[f32]) -> Result<(), Full> {
+        self.put(memory)?;
+        // The memory just put in has the highest number.
+        if let (Some(number), Some(vector)) = (self.columns.find(&memory.key), Quantised::new(vector)) {
+            self.vectors.push(number, &vector);
+        }
+        Ok(())
+    }
+
+    /// Takes the memory with this key out, and says whether there was one.
+    pub fn remove(&mut self, key: &Key) -> bool {
+        let Some(number) = self.columns.find(key) else {
+            return false;
+        };
+        let row = self.columns.row(number);
+        self.links.remove(key);
+        self.people.remove_calls(number, row.speaker);
+        self.people.speakers[row.speaker as usize].memories -= 1;
+        let scope = self.sessions.all[row.session as usize].scope as usize;
+        let mut gaps = std::mem::take(&mut self.people.scopes[scope].gaps);
+        let change = self.sessions.remove(number, &mut gaps, &mut self.columns);
+        self.columns.vacate(number);
+        let scope = &mut self.people.scopes[scope];
+        scope.gaps = gaps;
+        scope.sessions = scope.sessions.saturating_add_signed(change);
+        scope.memories -= 1;
+        scope.length -= u64::from(row.length);
+        self.live -= 1;
+        let vacant = self.columns.len() - self.live;
+        if vacant > VACANT_MIN && vacant > self.columns.len() / 4 {
+            *self = self.rewritten();
+        }
+        true
+    }
+
+    /// The same index without vacant numbers and unused names.
+    fn rewritten(&self) -> Self {
+        let mut fresh = Self::default();
+        let mut renumber = vec![None; self.columns.len()];
+        for number in 0..self.columns.len() as u32 {
+            if self.columns.is_live(number) {
+                renumber[number as usize] = Some(self.copy_entry(number, &mut fresh));
+            }
+        }
+        fresh.postings = self.postings.rewritten(&renumber);
+        fresh
+    }
+
+    /// Admits a live memory of this index to `fresh`.
+    fn copy_entry(&self, number: u32, fresh: &mut Self) -> u32 {
+        let vector_of = number;
+        let row = self.columns.row(number);
+        let session = &self.sessions.all[row.session as usize];
+        let analysis = Analysis {
+            marks: 0,
+            spans: self
+                .columns
+                .spans_of(number)
+                .iter()
+                .map(|&(_, span)| span)
+                .collect(),
+            calls: self.people.calls_of(number).map(str::to_owned).collect(),
+        };
+        let entry = Entry {
+            scope: &self.people.scopes[session.scope as usize].name,
+            session: session.name.as_deref(),
+            speaker: &self.people.speakers[row.speaker as usize].name,
+            row: Row {
+                flags: row.flags & (LIVE - 1),
+                ..row
+            },
+        };
+        let number = fresh.admit(&entry, &analysis);
+        if let Some(vector) = self.vectors.get(vector_of) {
+            fresh.vectors.push(number, &vector);
+        }
+        for old in self.links.olds_of(row.key) {
+            fresh.links.insert(row.key, old);
+        }
+        number
+    }
+
+    /// The live memories that supersede the one with this number.
+    pub(crate) fn successors(&self, number: u32) -> impl Iterator<Item = u32> {
+        let old = self.columns.keys[number as usize];
+        let news = (!self.links.is_empty()).then(|| self.links.news_of(old));
+        news.into_iter()
+            .flatten()
+            .filter_map(|new| self.columns.find(&new))
+    }
+
+    /// The keys of the memories that supersede the one with this key, in order.
+    pub fn superseded_by(&self, key: &Key) -> impl Iterator<Item = Key> {
+        let news = (!self.links.is_empty()).then(|| self.links.news_of(*key));
+        news.into_iter().flatten().filter(|new| self.contains(new))
+    }
+
+    /// Bytes that the index takes on the heap, and in how many parts: columns, postings, sessions, people.
+    pub fn heap_bytes(&self) -> [usize; 4] {
+        [
+            self.columns.heap_bytes() + self.links.heap_bytes() + self.vectors.heap_bytes(),
+            self.postings.heap_bytes() + self.terms.capacity() * 8,
+            self.sessions.heap_bytes(),
+            self.people.heap_bytes(),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,245 @@
+//! The terms and, for each, the memories that have it.
+//!
+//! A posting is the distance to the number before it and how often the term counts, in quarters; once in prose,
+//! the usual case, takes no room of its own. Numbers only rise, so adding is appending. Removing leaves the
+//! postings where they are: the reader asks which numbers are alive, and `Index` rewrites when too many are not.
+//!
+//! # Layer
+//! Knows terms and numbers of memories; not what a memory is.
+//!
+//! # Invariants
+//! - PST-1: the numbers of a term rise strictly.
+//! - PST-2: a term has one number; terms are compared as bytes.
+
+use std::hash::{BuildHasher, RandomState};
+
+use hashbrown::HashTable;
+
+use super::pool::{List, Pool};
+use crate::recall::text::analysis::QUARTERS_PROSE;
+
+/// A memory that has a term, and how often the term counts in it, in quarters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Posting {
+    pub(crate) memory: u32,
+    pub(crate) quarters: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Row {
+    /// Where the text of the term ends; it starts where the one before ends.
+    text_end: u32,
+    last: u32,
+    list: List,
+}
+
+/// The inverted index proper.
+#[derive(Clone, Default)]
+pub(crate) struct Postings {
+    rows: Vec<Row>,
+    text: Vec<u8>,
+    table: HashTable<u32>,
+    hasher: RandomState,
+    pool: Pool,
+}
+
+/// Appends `value` in base 128, low part first.
+fn put_varint(out: &mut [u8; 10], length: &mut usize, mut value: u64) {
+    while value >= 0x80 {
+        out[*length] = (value as u8) | 0x80;
+        *length += 1;
+        value >>= 7;
+    }
+    out[*length] = value as u8;
+    *length += 1;
+}
+
+/// Takes a number off the front of `bytes`; a broken one ends with them.
+#[inline]
+fn take_varint(bytes: &mut &[u8]) -> u64 {
+    let (mut value, mut shift) = (0u64, 0u32);
+    while let [byte, rest @ ..] = *bytes {
+        *bytes = rest;
+        value |= u64::from(byte & 0x7F) << (shift & 63);
+        if *byte < 0x80 {
+            break;
+        }
+        shift += 7;
+    }
+    value
+}
+
+impl Postings {
+    /// Terms, live or not.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The text of the term with this number.
+    pub(crate) fn term(&self, number: u32) -> &[u8] {
+        let at = number as usize;
+        let start = at
+            .checked_sub(1)
+            .map_or(0, |before| self.rows[before].text_end as usize);
+        &self.text[start..self.rows[at].text_end as usize]
+    }
+
+    /// The number of a term.
+    pub(crate) fn find(&self, term: &[u8]) -> Option<u32> {
+        let hash = self.hasher.hash_one(term);
+        self.table
+            .find(hash, |&number| self.term(number) == term)
+            .copied()
+    }
+
+    /// The number of a term, new or not.
+    pub(crate) fn intern(&mut self, term: &[u8]) -> u32 {
+        let hash = self.hasher.hash_one(term);
+        if let Some(&number) = self.table.find(hash, |&number| self.term(number) == term) {
+            return number;
+        }
+        let number = self.rows.len() as u32;
+        super::grow(&mut self.text, term.len());
+        self.text.extend_from_slice(term);
+        super::grow(&mut self.rows, 1);
+        self.rows.push(Row {
+            text_end: self.text.len() as u32,
+            last: u32::MAX,
+            list: List::default(),
+        });
+        let mut table = std::mem::take(&mut self.table);
+        table.insert_unique(hash, number, |&number| self.hasher.hash_one(self.term(number)));
+        self.table = table;
+        number
+    }
+
+    /// Appends a posting to the term with this number.
+    pub(crate) fn push(&mut self, number: u32, posting: Posting) {
+        let row = &mut self.rows[number as usize];
+        debug_assert!(
+            row.last == u32::MAX || posting.memory > row.last,
+            "PST-1: numbers rise"
+        );
+        let distance = posting.memory.wrapping_sub(row.last).wrapping_sub(1);
+        let plain = posting.quarters == QUARTERS_PROSE;
+        let (mut bytes, mut length) = ([0; 10], 0);
+        put_varint(
+            &mut bytes,
+            &mut length,
+            u64::from(distance) << 1 | u64::from(plain),
+        );
+        if !plain {
+            put_varint(&mut bytes, &mut length, u64::from(posting.quarters));
+        }
+        row.list.push(&mut self.pool, &bytes[..length]);
+        row.last = posting.memory;
+    }
+
+    /// Calls `found` with each posting of the term with this number, in order.
+    #[inline]
+    pub(crate) fn for_each(&self, number: u32, mut found: impl FnMut(Posting)) {
+        let mut last = u32::MAX;
+        self.rows[number as usize]
+            .list
+            .for_each_piece(&self.pool, |bytes| {
+                let mut bytes = bytes;
+                while !bytes.is_empty() {
+                    let head = take_varint(&mut bytes);
+                    last = last.wrapping_add((head >> 1) as u32).wrapping_add(1);
+                    let quarters = if head & 1 == 1 {
+                        QUARTERS_PROSE
+                    } else {
+                        take_varint(&mut bytes) as u32
+                    };
+                    found(Posting {
+                        memory: last,
+                        quarters,
+                    });
+                }
+            });
+    }
+
+    /// The same postings with memories renumbered by `renumber`, which keeps their order, and without those
+    /// it drops.
+    pub(crate) fn rewritten(&self, renumber: &[Option<u32>]) -> Self {
+        let mut fresh = Self::default();
+        for number in 0..self.rows.len() as u32 {
+            let mut named = None;
+            self.for_each(number, |posting| {
+                if let Some(memory) = renumber.get(posting.memory as usize).copied().flatten() {
+                    let number = *named.get_or_insert_with(|| fresh.intern(self.term(number)));
+                    fresh.push(number, Posting { memory, ..posting });
+                }
+            });
+        }
+        fresh
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.rows.capacity() * size_of::<Row>()
+            + self.text.capacity()
+            + self.table.allocation_size()
+            + self.pool.heap_bytes()
+    }
+
+    /// Whether there is no room for the postings of another memory.
+    pub(crate) fn is_full(&self) -> bool {
+        self.pool.is_full() || self.text.len() > (u32::MAX / 2) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(postings: &Postings, term: &str) -> Vec<(u32, u32)> {
+        let mut out = Vec::new();
+        if let Some(number) = postings.find(term.as_bytes()) {
+            postings.for_each(number, |posting| out.push((posting.memory, posting.quarters)));
+        }
+        out
+    }
+
+    #[test]
+    fn what_is_put_in_comes_out_in_order() {
+        let mut postings = Postings::default();
+        let dog = postings.intern(b"dog");
+        let cat = postings.intern(b"cat");
+        assert_eq!(postings.intern(b"dog"), dog, "PST-2");
+        let wanted: Vec<(u32, u32)> = (0..3000).map(|at| (at * at, 1 + at % 9)).collect();
+        for &(memory, quarters) in &wanted {
+            postings.push(dog, Posting { memory, quarters });
+        }
+        postings.push(
+            cat,
+            Posting {
+                memory: u32::MAX - 1,
+                quarters: 4,
+            },
+        );
+        assert_eq!(all(&postings, "dog"), wanted);
+        assert_eq!(all(&postings, "cat"), [(u32::MAX - 1, 4)]);
+        assert_eq!(all(&postings, "cow"), []);
+    }
+
+    #[test]
+    fn rewriting_drops_and_renumbers() {
+        let mut postings = Postings::default();
+        let dog = postings.intern(b"dog");
+        let cat = postings.intern(b"cat");
+        for memory in 0..4 {
+            postings.push(dog, Posting { memory, quarters: 4 });
+        }
+        postings.push(
+            cat,
+            Posting {
+                memory: 2,
+                quarters: 8,
+            },
+        );
+        let fresh = postings.rewritten(&[Some(0), Some(1), None, Some(2)]);
+        assert_eq!(all(&fresh, "dog"), [(0, 4), (1, 4), (2, 4)]);
+        assert_eq!((all(&fresh, "cat"), fresh.len()), (Vec::new(), 1));
+    }
+}

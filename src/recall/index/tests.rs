@@ -1,0 +1,344 @@
+//! The index against one that was built anew, against one of a single scope, and against hostile bytes.
+
+use super::*;
+use crate::recall::{Answer, Query, Scratch};
+
+/// A small generator: the same numbers for the same seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit
+    }
+}
+
+const WORDS: &[&str] = &[
+    "dog",
+    "cats",
+    "yesterday",
+    "Hey Tim!",
+    "Anna",
+    "always",
+    "?",
+    "7 May 2023",
+    "running",
+    "東京都",
+    "👍",
+    "```x = 1```",
+    "I",
+    "you",
+    "three",
+    "house",
+    "puppy",
+    "last week",
+    "coffee",
+    "the",
+    "moved",
+    "Berlin",
+    "gardens",
+    "music",
+];
+
+#[derive(Clone)]
+struct Owned {
+    key: Key,
+    scope: &'static str,
+    session: Option<&'static str>,
+    speaker: &'static str,
+    time: i64,
+    order: u32,
+    text: String,
+    supersedes: Option<Key>,
+}
+
+impl Owned {
+    fn random(random: &mut Random) -> Self {
+        let key = |random: &mut Random| Key([random.below(60) as u8; Key::BYTES]);
+        Self {
+            key: key(random),
+            scope: ["home", "work", "lab"][random.below(3)],
+            session: [None, None, Some("one"), Some("two")][random.below(4)],
+            speaker: ["Anna", "Ben", "Anna", "Ben", "Timothy"][random.below(5)],
+            time: 1_683_500_000 + i64::from(random.below(20) as u32) * 3 * 3600,
+            order: random.below(3) as u32,
+            text: (0..random.below(9))
+                .map(|_| WORDS[random.below(WORDS.len())])
+                .collect::<Vec<_>>()
+                .join(" "),
+            supersedes: (random.below(9) == 0).then(|| key(random)),
+        }
+    }
+
+    fn put(&self, index: &mut Index) {
+        let memory = Memory {
+            key: self.key,
+            scope: self.scope,
+            session: self.session,
+            speaker: self.speaker,
+            time: self.time,
+            order: self.order,
+            text: &self.text,
+            supersedes: self.supersedes.as_slice(),
+        };
+        if self.order == 0 {
+            let vector = [self.key.0[0].into(), 3.0, self.text.len() as f32 - 9.0];
+            index.put_with_vector(&memory, &vector).unwrap();
+        } else {
+            index.put(&memory).unwrap();
+        }
+    }
+}
+
+const QUESTIONS: &[&str] = &[
+    "Where is Anna's dog?",
+    "what did Tim say about coffee in May 2023",
+    "東京",
+    "how many cats are there now?",
+    "",
+    "pupy house",
+    "👍 running",
+    "When was the garden moved?",
+    "Anna",
+    "in 2023",
+];
+
+struct Fixed;
+
+impl crate::recall::Embedder for Fixed {
+    fn embed(&self, text: &str) -> Vec<f32> {
+        vec![text.len() as f32, 1.0, -2.0]
+    }
+}
+
+/// All that an index answers, in a form that two answers can be compared in.
+fn answers(index: &Index, scopes: Option<&[&str]>) -> Vec<String> {
+    let mut scratch = Scratch::default();
+    let mut out = Vec::new();
+    for dense in [false, true] {
+        for text in QUESTIONS {
+            let query = Query {
+                scopes,
+                limit: 50,
+                now: Some(1_683_600_000),
+                embedder: dense.then_some(&Fixed),
+                ..Query::new(text)
+            };
+            let Answer { hits, terms } = index.recall(&query, &mut scratch);
+            out.push(format!("{terms:?} {hits:#?}"));
+        }
+    }
+    out
+}
+
+fn check_sessions(index: &Index) {
+    let mut members = 0;
+    for session in &index.sessions.all {
+        members += session.members.len();
+        for &member in &session.members {
+            assert!(index.columns.is_live(member), "SES-1");
+        }
+        for pair in session.members.windows(2) {
+            assert!(index.columns.chronology(pair[0], pair[1]).is_lt(), "SES-1");
+            let pause = index.columns.times[pair[1] as usize] - index.columns.times[pair[0] as usize];
+            assert!(session.name.is_some() || pause <= sessions::GAP_SECONDS, "SES-3");
+        }
+    }
+    assert_eq!(members, index.len(), "SES-1");
+}
+
+#[test]
+fn an_index_with_a_history_answers_as_one_without() {
+    for seed in 0..40 {
+        let mut random = Random(seed);
+        let mut index = Index::new();
+        let mut held: Vec<Owned> = Vec::new();
+        for _ in 0..300 {
+            let owned = Owned::random(&mut random);
+            held.retain(|other| other.key != owned.key);
+            if random.below(3) == 0 {
+                index.remove(&owned.key);
+            } else {
+                owned.put(&mut index);
+                held.push(owned);
+            }
+        }
+        let mut fresh = Index::new();
+        while !held.is_empty() {
+            held.swap_remove(random.below(held.len())).put(&mut fresh);
+        }
+        assert_eq!(index.len(), fresh.len());
+        check_sessions(&index);
+        assert_eq!(answers(&index, None), answers(&fresh, None), "IDX-1, seed {seed}");
+        assert_eq!(
+            answers(&index, Some(&["lab", "home"])),
+            answers(&fresh, Some(&["lab", "home"])),
+            "IDX-1, QRY-1, RCL-2, PEO-1, SES-2: seed {seed}"
+        );
+        assert_eq!(index.encode(), fresh.encode(), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_query_of_a_scope_answers_as_an_index_of_it_alone() {
+    for seed in 0..40 {
+        let mut random = Random(seed + 1000);
+        let (mut index, mut alone) = (Index::new(), Index::new());
+        for number in 0..120u8 {
+            let owned = Owned {
+                key: Key([number; Key::BYTES]),
+                supersedes: None,
+                ..Owned::random(&mut random)
+            };
+            owned.put(&mut index);
+            if owned.scope == "work" {
+                owned.put(&mut alone);
+            }
+        }
+        assert_eq!(
+            answers(&index, Some(&["work"])),
+            answers(&alone, None),
+            "QRY-2, SCO-1, BSC-1, PEO-2: seed {seed}"
+        );
+        assert_eq!(answers(&index, Some(&["nowhere"])), answers(&Index::new(), None));
+    }
+}
+
+#[test]
+fn removing_much_leaves_few_vacant_numbers() {
+    let mut random = Random(5);
+    let mut index = Index::new();
+    for number in 0..3000u32 {
+        let mut owned = Owned::random(&mut random);
+        owned.key.0[..4].copy_from_slice(&number.to_le_bytes());
+        owned.put(&mut index);
+        if number % 3 != 0 {
+            assert!(index.remove(&owned.key));
+            assert!(!index.remove(&owned.key));
+        }
+        let vacant = index.columns.len() - index.len();
+        assert!(
+            vacant <= VACANT_MIN.max(index.columns.len() / 4 + 1),
+            "IDX-2: {vacant}"
+        );
+    }
+    assert_eq!(index.len(), 1000);
+}
+
+#[test]
+fn pauses_make_sessions() {
+    let mut index = Index::new();
+    let mut put = |number: u8, hours: i64| {
+        let memory = Memory {
+            key: Key([number; Key::BYTES]),
+            scope: "s",
+            session: None,
+            speaker: "",
+            time: hours * 3600,
+            order: 0,
+            text: "x",
+            supersedes: &[],
+        };
+        index.put(&memory).unwrap();
+        index.people.scopes[0].sessions
+    };
+    assert_eq!([put(0, 0), put(1, 12), put(2, 24)], [1, 2, 3]);
+    assert_eq!(put(3, 18), 2, "12, 18 and 24 are one session");
+    assert_eq!(put(4, 6), 1, "all are one");
+    assert!(index.remove(&Key([3; Key::BYTES])));
+    assert_eq!(index.people.scopes[0].sessions, 2, "SES-3");
+}
+
+fn sample() -> Index {
+    let mut random = Random(77);
+    let mut index = Index::new();
+    for _ in 0..60 {
+        Owned::random(&mut random).put(&mut index);
+    }
+    index
+}
+
+#[test]
+fn bytes_come_back_as_the_same_index() {
+    for index in [Index::new(), sample()] {
+        let bytes = index.encode();
+        let decoded = Index::decode(&bytes).unwrap();
+        assert_eq!(decoded.encode(), bytes, "ENC-1");
+        assert_eq!(answers(&decoded, None), answers(&index, None));
+    }
+}
+
+#[test]
+fn changed_bytes_are_refused_or_mean_what_they_say() {
+    let bytes = sample().encode();
+    for length in 0..bytes.len() {
+        assert!(Index::decode(&bytes[..length]).is_err(), "ENC-2: cut at {length}");
+    }
+    let mut random = Random(3);
+    for at in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1 << random.below(8);
+        if let Ok(index) = Index::decode(&changed) {
+            assert_eq!(index.encode(), changed, "ENC-1 at {at}");
+            answers(&index, None);
+        }
+    }
+    let mut longer = bytes;
+    longer.push(0);
+    assert!(Index::decode(&longer).is_err());
+}
+
+#[test]
+fn any_text_is_taken_in_and_found() {
+    // RCL-1, TXT-1: nothing below may fail.
+    let mut index = Index::new();
+    let texts = [
+        "\u{0}x\u{202E}",
+        "漢",
+        "👩‍👩‍👧",
+        "a".repeat(70_000).leak(),
+        "[[[]]?",
+        "’’’",
+        "ﷺ ﷽",
+        "é\u{301}\u{301}",
+        "-1e999",
+    ];
+    for (at, text) in texts.iter().enumerate() {
+        let times = [i64::MIN, i64::MAX, 0];
+        let memory = Memory {
+            key: Key([at as u8; Key::BYTES]),
+            scope: text,
+            session: (at % 2 == 0).then_some(*text),
+            speaker: text,
+            time: times[at % 3],
+            order: u32::MAX,
+            text,
+            supersedes: &[Key([at as u8; Key::BYTES])],
+        };
+        index.put(&memory).unwrap();
+    }
+    let mut scratch = Scratch::default();
+    for text in texts {
+        index.recall(&Query::new(text), &mut scratch);
+        index.recall(
+            &Query {
+                now: Some(i64::MIN),
+                limit: usize::MAX,
+                ..Query::new("last year")
+            },
+            &mut scratch,
+        );
+    }
+    let found = |text| {
+        index
+            .recall(&Query::new(text), &mut Scratch::default())
+            .hits
+            .first()
+            .map(|hit| hit.key.0[0])
+    };
+    assert_eq!((found("漢"), found("👩‍👩‍👧")), (Some(1), Some(2)));
+    assert_eq!(Index::decode(&index.encode()).unwrap().encode(), index.encode());
+}

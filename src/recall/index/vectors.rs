@@ -1,0 +1,123 @@
+//! Vectors of memories in one byte a dimension.
+//!
+//! A vector is scaled to length one and then so that its largest part fits a byte; the cosine of two is the
+//! sum of products by the two scales. An error of a part is at most 1/254 of the largest.
+//!
+//! # Layer
+//! Knows numbers of memories; not who makes vectors.
+//!
+//! # Invariants
+//! - VEC-1: all vectors have the dimensions of the first one; others are refused.
+
+/// A vector in bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Quantised {
+    pub(crate) parts: Vec<i8>,
+    pub(crate) scale: f32,
+}
+
+impl Quantised {
+    /// `None` for a vector without a direction: empty, all zero, or not finite.
+    pub(crate) fn new(vector: &[f32]) -> Option<Self> {
+        let norm = vector.iter().map(|part| part * part).sum::<f32>().sqrt();
+        let largest = vector
+            .iter()
+            .fold(0.0f32, |largest, part| largest.max(part.abs()));
+        if !norm.is_finite() || norm <= 0.0 || largest <= 0.0 {
+            return None;
+        }
+        let parts = vector
+            .iter()
+            .map(|part| (part / largest * 127.0).round() as i8)
+            .collect();
+        let scale = largest / 127.0 / norm;
+        Some(Self { parts, scale })
+    }
+}
+
+/// The vectors of an index.
+#[derive(Clone, Default)]
+pub(crate) struct Vectors {
+    dimensions: usize,
+    /// Numbers of the memories with a vector, rising.
+    numbers: Vec<u32>,
+    scales: Vec<f32>,
+    parts: Vec<i8>,
+}
+
+impl Vectors {
+    /// Keeps the vector of a memory whose number is above all others'; true if it was taken.
+    pub(crate) fn push(&mut self, number: u32, vector: &Quantised) -> bool {
+        if self.numbers.is_empty() {
+            self.dimensions = vector.parts.len();
+        }
+        if vector.parts.len() != self.dimensions || self.numbers.last().is_some_and(|&last| last >= number) {
+            return false;
+        }
+        super::grow(&mut self.numbers, 1);
+        super::grow(&mut self.scales, 1);
+        super::grow(&mut self.parts, self.dimensions);
+        self.numbers.push(number);
+        self.scales.push(vector.scale);
+        self.parts.extend_from_slice(&vector.parts);
+        true
+    }
+
+    /// The vector of a memory.
+    pub(crate) fn get(&self, number: u32) -> Option<Quantised> {
+        let at = self.numbers.binary_search(&number).ok()?;
+        Some(Quantised {
+            parts: self.parts[at * self.dimensions..(at + 1) * self.dimensions].to_vec(),
+            scale: self.scales[at],
+        })
+    }
+
+    /// Calls `found` with each memory and its cosine to `query`.
+    pub(crate) fn for_each_cosine(&self, query: &Quantised, mut found: impl FnMut(u32, f32)) {
+        if query.parts.len() != self.dimensions || self.dimensions == 0 {
+            return;
+        }
+        let rows = self.parts.chunks_exact(self.dimensions);
+        for ((parts, &scale), &number) in rows.zip(&self.scales).zip(&self.numbers) {
+            let products = parts.iter().zip(&query.parts);
+            let sum: i32 = products.map(|(&one, &two)| i32::from(one) * i32::from(two)).sum();
+            found(number, sum as f32 * scale * query.scale);
+        }
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.numbers.capacity() * 4 + self.scales.capacity() * 4 + self.parts.capacity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cosines_survive_a_byte_a_dimension() {
+        let one: Vec<f32> = (0..384u16).map(|at| (f32::from(at) * 0.7).sin()).collect();
+        let two: Vec<f32> = (0..384u16).map(|at| (f32::from(at) * 0.71).sin()).collect();
+        let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+        let wanted = dot(&one, &two) / (dot(&one, &one) * dot(&two, &two)).sqrt();
+        let mut vectors = Vectors::default();
+        let (one, two) = (Quantised::new(&one).unwrap(), Quantised::new(&two).unwrap());
+        assert!(vectors.push(3, &one));
+        assert!(!vectors.push(3, &one));
+        vectors.for_each_cosine(&two, |number, cosine| {
+            assert_eq!(number, 3);
+            assert!((cosine - wanted).abs() < 0.01, "{cosine} {wanted}");
+        });
+    }
+
+    #[test]
+    fn vectors_without_direction_or_of_another_kind_are_refused() {
+        for vector in [&[][..], &[0.0, 0.0], &[f32::NAN, 1.0], &[f32::INFINITY, 1.0]] {
+            assert!(Quantised::new(vector).is_none(), "{vector:?}");
+        }
+        let mut vectors = Vectors::default();
+        assert!(vectors.push(0, &Quantised::new(&[1.0, 2.0]).unwrap()));
+        assert!(!vectors.push(1, &Quantised::new(&[1.0]).unwrap()), "VEC-1");
+    }
+}

@@ -1,0 +1,250 @@
+//! The base score: BM25 of each memory over the terms of a question and their relatives, and of each session.
+//!
+//! # Layer
+//! Knows postings, columns and sessions; not the other signals.
+//!
+//! # Invariants
+//! - BSC-1: a score depends on the admitted memories alone, in no way on their numbers.
+//! - BSC-2: between two questions every cell of the [`Scratch`] is zero.
+
+use super::question::Question;
+use super::relatives::{nearly, related};
+use super::scope::Admission;
+use crate::recall::index::{Index, Posting};
+
+/// BM25 of a memory: how soon repeats stop counting, and how much length counts.
+const K1: f32 = 1.2;
+const B: f32 = 0.75;
+/// How much length counts for a session.
+const SESSION_B: f32 = 0.5;
+/// Terms whose presence is kept bit by bit; later ones do not count for the context.
+pub(crate) const MASK_TERMS: usize = 32;
+/// Terms without a posting for which nearly the same ones are looked up: each time all terms are gone through.
+const UNKNOWN_MAX: usize = 8;
+
+/// Room for the scores of one question at a time, to be used again for the next.
+#[derive(Default)]
+pub struct Scratch {
+    pub(crate) base: Vec<f32>,
+    part: Vec<f32>,
+    /// Which terms of the question a memory has itself.
+    pub(crate) mask: Vec<u32>,
+    /// Memories with a base score.
+    pub(crate) touched: Vec<u32>,
+    pub(crate) session: Vec<f32>,
+    pub(crate) sessions_touched: Vec<u32>,
+    session_quarters: Vec<u32>,
+    own: Vec<Posting>,
+    related: Vec<Posting>,
+    /// Memories with a relative of a term: the place of the term, the memory, the weight.
+    pub(crate) covered: Vec<(u32, u32, f32)>,
+    parts_touched: Vec<u32>,
+    counted: Vec<u32>,
+}
+
+impl Scratch {
+    fn prepare(&mut self, index: &Index) {
+        let memories = index.columns.len();
+        if self.base.len() < memories {
+            // Fresh zeroed memory is cheaper than copying the old zeros.
+            self.base = vec![0.0; memories + memories / 8];
+            self.part = vec![0.0; memories + memories / 8];
+            self.mask = vec![0; memories + memories / 8];
+        }
+        let sessions = index.sessions.all.len();
+        if self.session.len() < sessions {
+            self.session = vec![0.0; sessions];
+            self.session_quarters = vec![0; sessions];
+        }
+    }
+
+    /// Makes all cells zero again.
+    pub(crate) fn clear(&mut self) {
+        for &memory in &self.touched {
+            self.base[memory as usize] = 0.0;
+            self.mask[memory as usize] = 0;
+        }
+        for &session in &self.sessions_touched {
+            self.session[session as usize] = 0.0;
+        }
+        self.touched.clear();
+        self.sessions_touched.clear();
+        self.covered.clear();
+    }
+}
+
+/// How much a term says that `frequency` of `all` have.
+fn rarity(all: u32, frequency: usize) -> f32 {
+    let (all, frequency) = (all as f32, frequency as f32);
+    ((all - frequency + 0.5) / (frequency + 0.5)).ln_1p()
+}
+
+/// What the pass over the postings leaves besides the cells of the scratch.
+pub(crate) struct Base {
+    /// The rarity of each term of the question.
+    pub(crate) rarities: Vec<f32>,
+}
+
+/// Scores all admitted memories and their sessions into `scratch`.
+pub(crate) fn score(
+    index: &Index,
+    admission: &Admission,
+    question: &Question,
+    scratch: &mut Scratch,
+) -> Base {
+    scratch.prepare(index);
+    let mut unknown = 0;
+    let mut rarities = Vec::with_capacity(question.terms.len());
+    for (place, term) in question.terms.iter().enumerate() {
+        let mut own = std::mem::take(&mut scratch.own);
+        own.clear();
+        let number = index.postings.find(term.text.as_bytes());
+        if let Some(number) = number {
+            collect(index, admission, number, &mut own);
+        }
+        let rarity = rarity(admission.memories, own.len());
+        rarities.push(rarity);
+        let relatives: Vec<(u32, f32)> = if own.is_empty() && unknown < UNKNOWN_MAX {
+            unknown += 1;
+            nearly(&index.postings, &term.text)
+        } else {
+            Vec::new()
+        };
+        let relatives = relatives.into_iter().chain(related(&index.postings, &term.text));
+        let pass = Pass {
+            index,
+            admission,
+            weight: term.weight,
+            rarity,
+            place,
+        };
+        pass.add(&own, relatives, scratch);
+        pass.add_sessions(&own, scratch);
+        scratch.own = own;
+    }
+    Base { rarities }
+}
+
+/// The admitted postings of a term.
+fn collect(index: &Index, admission: &Admission, number: u32, into: &mut Vec<Posting>) {
+    index.postings.for_each(number, |posting| {
+        if admission.has(posting.memory) {
+            into.push(posting);
+        }
+    });
+}
+
+/// One term of the question.
+struct Pass<'a> {
+    index: &'a Index,
+    admission: &'a Admission,
+    weight: f32,
+    rarity: f32,
+    place: usize,
+}
+
+impl Pass<'_> {
+    /// BM25 of one term in one memory.
+    #[inline]
+    fn part(&self, posting: Posting, rarity: f32) -> f32 {
+        let count = posting.quarters as f32 / 4.0;
+        let length =
+            self.index.columns.lengths[posting.memory as usize] as f32 / self.admission.memory_length;
+        rarity * count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length))
+    }
+
+    fn add(&self, own: &[Posting], relatives: impl Iterator<Item = (u32, f32)>, scratch: &mut Scratch) {
+        let bit = if self.place < MASK_TERMS {
+            1 << self.place
+        } else {
+            0
+        };
+        let mut relatives = relatives.peekable();
+        let alone = relatives.peek().is_none();
+        for &posting in own {
+            let part = self.part(posting, self.rarity);
+            let memory = posting.memory as usize;
+            if alone {
+                touch(
+                    &mut scratch.base,
+                    &mut scratch.touched,
+                    posting.memory,
+                    self.weight * part,
+                );
+            } else {
+                scratch.part[memory] = part;
+                scratch.parts_touched.push(posting.memory);
+            }
+            scratch.mask[memory] |= bit;
+        }
+        if alone {
+            return;
+        }
+        let mut postings = std::mem::take(&mut scratch.related);
+        for (number, weight) in relatives {
+            postings.clear();
+            collect(self.index, self.admission, number, &mut postings);
+            let rarity = self.rarity.min(rarity(self.admission.memories, postings.len()));
+            for &posting in &postings {
+                let part = weight * self.part(posting, rarity);
+                let cell = &mut scratch.part[posting.memory as usize];
+                if *cell == 0.0 {
+                    scratch.parts_touched.push(posting.memory);
+                }
+                *cell = cell.max(part);
+                scratch.covered.push((self.place as u32, posting.memory, weight));
+            }
+        }
+        scratch.related = postings;
+        let touched = std::mem::take(&mut scratch.parts_touched);
+        for &memory in &touched {
+            let part = std::mem::take(&mut scratch.part[memory as usize]);
+            touch(
+                &mut scratch.base,
+                &mut scratch.touched,
+                memory,
+                self.weight * part,
+            );
+        }
+        scratch.parts_touched = touched;
+        scratch.parts_touched.clear();
+    }
+
+    /// BM25 of each session as one text, of the term itself alone.
+    fn add_sessions(&self, own: &[Posting], scratch: &mut Scratch) {
+        let mut counted = std::mem::take(&mut scratch.counted);
+        counted.clear();
+        for posting in own {
+            let session = self.index.columns.sessions[posting.memory as usize];
+            let cell = &mut scratch.session_quarters[session as usize];
+            if *cell == 0 {
+                counted.push(session);
+            }
+            *cell = cell.saturating_add(posting.quarters);
+        }
+        let rarity = rarity(self.admission.sessions, counted.len());
+        for &session in &counted {
+            let count = std::mem::take(&mut scratch.session_quarters[session as usize]) as f32 / 4.0;
+            let length =
+                self.index.sessions.all[session as usize].length as f32 / self.admission.session_length;
+            let part = rarity * count * (K1 + 1.0) / (count + K1 * (1.0 - SESSION_B + SESSION_B * length));
+            touch(
+                &mut scratch.session,
+                &mut scratch.sessions_touched,
+                session,
+                self.weight * part,
+            );
+        }
+        scratch.counted = counted;
+    }
+}
+
+/// Adds to a cell and remembers that it is in use.
+#[inline]
+fn touch(cells: &mut [f32], touched: &mut Vec<u32>, at: u32, value: f32) {
+    let cell = &mut cells[at as usize];
+    if *cell == 0.0 {
+        touched.push(at);
+    }
+    *cell += value;
+}

@@ -1,0 +1,111 @@
+//! The order of the hits after their scores: the fresher of two that stand out, successors before the superseded.
+//!
+//! # Layer
+//! Knows candidates, chronology and links; not how scores come about.
+//!
+//! # Invariants
+//! - ORD-1: a superseded memory never stands above one that supersedes it, if that one is a candidate.
+//! - ORD-2: freshness exchanges two places at most; nothing else moves.
+
+use super::rank::{Candidate, Ranking};
+use std::cmp::Ordering;
+
+/// A candidate with its score.
+#[derive(Clone)]
+pub(crate) struct Scored {
+    pub(crate) candidate: Candidate,
+    pub(crate) score: f32,
+    pub(crate) lately: f32,
+    pub(crate) moved: Option<Moved>,
+}
+
+/// Why a hit does not stand where its score says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Moved {
+    /// It is newer than the best, nearly as good, and the question asks how things stand.
+    Fresher,
+    /// It supersedes the memory below it.
+    Successor,
+}
+
+/// How far the two leaders have to stand out from the third, in a conversation and elsewhere.
+const STANDS_OUT_CONVERSATION: f32 = 1.1;
+const STANDS_OUT: f32 = 0.8;
+/// The least share of the best score that the second must have.
+const SECOND_MIN: f32 = 0.4;
+
+/// Sorts by score and applies both rules.
+pub(crate) fn arrange(ranking: &Ranking<'_>, mut scored: Vec<Scored>) -> Vec<Scored> {
+    scored.sort_unstable_by(|one, two| {
+        ranking.order(
+            (one.score, one.candidate.number),
+            (two.score, two.candidate.number),
+        )
+    });
+    if ranking.question.asks.state {
+        put_fresher_first(ranking, &mut scored);
+    }
+    put_successors_first(ranking, scored)
+}
+
+/// Two memories that stand out together from the rest tell two states: the newer one counts.
+fn put_fresher_first(ranking: &Ranking<'_>, scored: &mut [Scored]) {
+    let [first, second, rest @ ..] = scored else {
+        return;
+    };
+    let third = rest.first().map_or(0.0, |third| third.score).max(1e-9);
+    let least = if first.candidate.conversation {
+        STANDS_OUT_CONVERSATION
+    } else {
+        STANDS_OUT
+    };
+    let chronology = ranking
+        .index
+        .columns
+        .chronology(second.candidate.number, first.candidate.number);
+    if chronology == Ordering::Greater
+        && second.score > 0.0
+        && second.score >= SECOND_MIN * first.score
+        && second.score * second.score >= least * first.score * third
+    {
+        std::mem::swap(first, second);
+        first.moved = Some(Moved::Fresher);
+    }
+}
+
+/// Moves each successor among the candidates before what it supersedes.
+fn put_successors_first(ranking: &Ranking<'_>, scored: Vec<Scored>) -> Vec<Scored> {
+    let numbers: Vec<u32> = scored.iter().map(|scored| scored.candidate.number).collect();
+    let mut order = Vec::with_capacity(numbers.len());
+    let mut placed = vec![false; numbers.len()];
+    for at in 0..numbers.len() {
+        // What is below the top of the stack waits for it; a circle of links ends where it began.
+        let mut stack = vec![at];
+        let mut entered = vec![at];
+        while let Some(&top) = stack.last() {
+            let successor = ranking.index.successors(numbers[top]).find_map(|number| {
+                let place = numbers.iter().position(|&other| other == number)?;
+                (!placed[place] && !entered.contains(&place)).then_some(place)
+            });
+            if let Some(place) = successor {
+                stack.push(place);
+                entered.push(place);
+                continue;
+            }
+            stack.pop();
+            if !placed[top] {
+                placed[top] = true;
+                order.push((top, !stack.is_empty()));
+            }
+        }
+    }
+    let mut slots: Vec<Option<Scored>> = scored.into_iter().map(Some).collect();
+    let ordered = order.into_iter().filter_map(|(place, moved)| {
+        let mut scored = slots[place].take()?;
+        if moved {
+            scored.moved = Some(Moved::Successor);
+        }
+        Some(scored)
+    });
+    ordered.collect()
+}

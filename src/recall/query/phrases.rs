@@ -1,0 +1,146 @@
+//! What kind of answer a question asks for, read off its turns of phrase. English only.
+//!
+//! # Layer
+//! Knows runs and folding; not the index.
+
+use crate::recall::text::runs::{RunKind, Runs, is_apostrophe};
+use crate::recall::text::terms::fold;
+
+/// One piece of the question: letters and digits between everything else.
+pub(crate) struct Piece<'a> {
+    pub(crate) raw: &'a str,
+    pub(crate) folded: String,
+    /// What stands between the piece before and this one.
+    pub(crate) gap: &'a str,
+    pub(crate) start: usize,
+}
+
+/// The pieces of a question.
+pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut end = 0;
+    for run in Runs::new(text).filter(|run| run.kind == RunKind::Word) {
+        for raw in run.text.split(is_apostrophe).filter(|raw| !raw.is_empty()) {
+            // A piece is a slice of the text, so that the distance of their starts is its place.
+            let start = raw.as_ptr().addr() - text.as_ptr().addr();
+            let mut folded = String::new();
+            fold(raw, &mut folded);
+            pieces.push(Piece {
+                raw,
+                folded,
+                gap: &text[end..start],
+                start,
+            });
+            end = start + raw.len();
+        }
+    }
+    pieces
+}
+
+/// What a question asks for.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Asks {
+    /// When something was.
+    pub(crate) when: bool,
+    /// How many, how much, how far.
+    pub(crate) many: bool,
+    /// How things stand now.
+    pub(crate) state: bool,
+}
+
+/// The question words that ask for a state, and what has to follow them: a word after a space, or an s after
+/// an apostrophe.
+const STATE_HEADS: &[(&str, &str)] = &[
+    ("what", "is are"),
+    ("when", "is are do will"),
+    ("where", "is are do does"),
+    ("who", "is are"),
+    ("has", "my the i we"),
+    ("have", "my the i we"),
+];
+const NOW: &str = "current currently now latest still newest";
+const PHRASES: &[&[&str]] = &[
+    &["most", "recent"],
+    &["most", "recently"],
+    &["these", "days"],
+    &["at", "the", "moment"],
+];
+
+fn is_in(list: &str, word: &str) -> bool {
+    list.split(' ').any(|other| other == word)
+}
+
+/// Reads what `pieces` ask for.
+pub(crate) fn asks(pieces: &[Piece<'_>]) -> Asks {
+    let mut asks = Asks::default();
+    for (at, piece) in pieces.iter().enumerate() {
+        let word = piece.folded.as_str();
+        let next = pieces.get(at + 1);
+        let spaced = next
+            .filter(|next| next.gap == " ")
+            .map_or("", |next| next.folded.as_str());
+        match word {
+            "how" => {
+                asks.when |= is_in("long often", spaced);
+                asks.many |= is_in("many much old tall far long often big large fast", spaced);
+                asks.state |= is_in("many much long often old tall far large big high fast", spaced);
+            }
+            "what" | "which" => asks.when |= is_in("date day month year time", spaced),
+            "when" => asks.when = true,
+            _ => {}
+        }
+        asks.state |= is_in(NOW, word) || PHRASES.iter().any(|phrase| follows(pieces, at, phrase));
+        for (head, after) in STATE_HEADS {
+            asks.state |= word == *head && is_in(after, spaced) && !spaced.is_empty();
+        }
+        let contracted = next.is_some_and(|next| next.gap == "'" && next.folded == "s");
+        asks.state |= contracted && is_in("what when where who", word);
+        asks.state |= word == "what" && verb_follows(&pieces[at + 1..]);
+    }
+    asks
+}
+
+fn follows(pieces: &[Piece<'_>], at: usize, phrase: &[&str]) -> bool {
+    let pieces = &pieces[at..];
+    pieces.len() >= phrase.len()
+        && phrase
+            .iter()
+            .zip(pieces)
+            .enumerate()
+            .all(|(place, (word, piece))| piece.folded == *word && (place == 0 || piece.gap == " "))
+}
+
+/// "what kind of car is", one to three words between: the verb of a question about a state.
+fn verb_follows(after: &[Piece<'_>]) -> bool {
+    let joined = after.iter().take(4).take_while(|piece| piece.gap == " ");
+    joined
+        .skip(1)
+        .any(|piece| is_in("is are do have does has", &piece.folded))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_ask_for_what_the_table_says() {
+        let cases: &[(&str, bool, bool, bool)] = &[
+            ("", false, false, false),
+            ("When did Anna leave?", true, false, false),
+            ("What date is it", true, false, true),
+            ("How often do they meet", true, true, true),
+            ("how  many", false, false, false),
+            ("What's my limit?", false, false, true),
+            ("what did she say", false, false, false),
+            ("What kind of car does he drive", false, false, true),
+            ("What is left", false, false, true),
+            ("which of these days", false, false, true),
+            ("Where does he live at the moment", false, false, true),
+            ("have we met", false, false, true),
+            ("tell me of it", false, false, false),
+        ];
+        for &(text, when, many, state) in cases {
+            assert_eq!(asks(&pieces(text)), Asks { when, many, state }, "of {text:?}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! A question as ranking sees it: terms with weights, who is named, which days, what kind of answer.
+//!
+//! # Layer
+//! Knows the names of the index; not its postings.
+//!
+//! # Invariants
+//! - QST-1: a question has at most `TERMS_MAX` terms, whatever its length.
+
+use super::dates::{Asked, dates};
+use super::phrases::{Asks, asks, pieces};
+use super::scope::Admission;
+use crate::recall::index::Index;
+use crate::recall::text::calendar::day_of;
+use crate::recall::text::marks::{Marker, push_word};
+use crate::recall::text::runs::{RunKind, Runs};
+use crate::recall::text::terms::{Side, facts_of, for_each_sign, is_frame, term_of, word_of};
+
+/// A pasted page is no question: what comes after so many different terms is not asked for.
+pub(crate) const TERMS_MAX: usize = 64;
+/// How much a word counts that frames the question.
+const FRAME_WEIGHT: f32 = 0.2;
+
+/// One term that is asked for.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Term {
+    pub(crate) text: String,
+    pub(crate) weight: f32,
+}
+
+/// A question.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Question {
+    pub(crate) terms: Vec<Term>,
+    /// The speakers that are named, by number, in order.
+    pub(crate) who: Vec<u32>,
+    pub(crate) dates: Vec<Asked>,
+    pub(crate) asks: Asks,
+    /// The text without the names: names draw vectors to whoever greets.
+    pub(crate) nameless: String,
+}
+
+impl Question {
+    /// Reads `text` against the names of the admitted scopes; `now` gives relative days a meaning.
+    pub(crate) fn read(index: &Index, admission: &Admission, text: &str, now: Option<i64>) -> Self {
+        let mut question = Self::default();
+        // A name must be written as one, if the question has capitals at all.
+        let capitals = text.chars().skip(1).any(char::is_uppercase);
+        let mut word = String::new();
+        let mut copied = 0;
+        for run in Runs::new(text) {
+            if run.kind != RunKind::Word {
+                for_each_sign(run, Side::Query, |sign| question.ask_for(sign.to_owned()));
+                continue;
+            }
+            word_of(run.text, &mut word);
+            if word.is_empty() {
+                continue;
+            }
+            if !capitals || run.text.starts_with(char::is_uppercase) {
+                let meant = index.people.meant(&word, |scope| admission.has_scope(scope));
+                if !meant.is_empty() {
+                    question.who.extend(meant);
+                    question.nameless.push_str(&text[copied..run.start]);
+                    copied = run.start + run.text.len();
+                    continue;
+                }
+            }
+            if !facts_of(&word).stop {
+                question.ask_for(term_of(&word));
+            }
+        }
+        question.nameless.push_str(&text[copied..]);
+        question.who.sort_unstable();
+        question.who.dedup();
+        let pieces = pieces(text);
+        question.asks = asks(&pieces);
+        question.dates = dates(&pieces);
+        if let Some(now) = now {
+            question.dates.extend(relative(text, now));
+        }
+        question
+    }
+
+    fn ask_for(&mut self, text: String) {
+        if self.terms.len() < TERMS_MAX
+            && !text.is_empty()
+            && !self.terms.iter().any(|term| term.text == text)
+        {
+            let weight = if is_frame(&text) { FRAME_WEIGHT } else { 1.0 };
+            self.terms.push(Term { text, weight });
+        }
+    }
+}
+
+/// The days that `text` speaks of, if it was written `now`.
+fn relative(text: &str, now: i64) -> Vec<Asked> {
+    let mut marker = Marker::new(text, day_of(now));
+    let mut folded = String::new();
+    for run in Runs::new(text).filter(|run| run.kind == RunKind::Word) {
+        push_word(&mut marker, run.start, run.text, &mut folded);
+    }
+    marker.spans.into_iter().map(Asked::Relative).collect()
+}

@@ -1,0 +1,330 @@
+//! Candidates and their signals.
+//!
+//! The best memories by a cheap key, and their neighbours, are the candidates; only they get all signals, so
+//! that the cost of those does not grow with the index.
+//!
+//! # Layer
+//! Knows the index and the scores of `base`; not the order rules that follow.
+
+use std::cmp::Ordering;
+
+use super::Filter;
+use super::base::{MASK_TERMS, Scratch};
+use super::dates::fit;
+use super::dense::Cosines;
+use super::question::Question;
+use super::scope::Admission;
+use super::signals::{KEY_DATE, KEY_SPEAKER, SIGNALS, Signal};
+use crate::recall::index::Index;
+use crate::recall::text::marks::{DIRECTIVE, FIRST_PERSON, NUMBER, QUESTION, SECOND_PERSON, TIME};
+
+/// Memories that are looked at closely.
+pub(crate) const CANDIDATES: usize = 100;
+/// Messages to each side that make the context, and how much each counts less than the one nearer.
+const CONTEXT: isize = 5;
+const CONTEXT_DECAY: f32 = 0.7;
+
+/// A memory that is looked at closely.
+#[derive(Clone)]
+pub(crate) struct Candidate {
+    pub(crate) number: u32,
+    pub(crate) conversation: bool,
+    pub(crate) signals: [f32; SIGNALS],
+    pub(crate) dense: f32,
+}
+
+/// All that ranking one question looks at.
+pub(crate) struct Ranking<'a> {
+    pub(crate) index: &'a Index,
+    pub(crate) admission: &'a Admission,
+    pub(crate) filter: Option<Filter<'a>>,
+    pub(crate) question: &'a Question,
+    pub(crate) scratch: &'a Scratch,
+    pub(crate) rarities: &'a [f32],
+    pub(crate) dense: Option<&'a Cosines>,
+    base_max: f32,
+    session_max: f32,
+}
+
+impl<'a> Ranking<'a> {
+    pub(crate) fn new(
+        index: &'a Index,
+        admission: &'a Admission,
+        filter: Option<Filter<'a>>,
+        question: &'a Question,
+        scratch: &'a Scratch,
+        rarities: &'a [f32],
+        dense: Option<&'a Cosines>,
+    ) -> Self {
+        let mut ranking = Self {
+            index,
+            admission,
+            filter,
+            question,
+            scratch,
+            rarities,
+            dense,
+            base_max: 0.0,
+            session_max: 0.0,
+        };
+        for &memory in &scratch.touched {
+            let base = scratch.base[memory as usize];
+            // The filter asks the caller: only memories that would be the best so far are worth it.
+            if base > ranking.base_max && ranking.passes(memory) {
+                ranking.base_max = base;
+            }
+        }
+        let sessions = scratch.sessions_touched.iter();
+        ranking.session_max = sessions.fold(0.0, |max, &session| scratch.session[session as usize].max(max));
+        ranking
+    }
+
+    fn passes(&self, memory: u32) -> bool {
+        self.filter
+            .is_none_or(|filter| filter(&self.index.columns.keys[memory as usize]))
+    }
+
+    /// The `count` memories with the best base scores.
+    pub(crate) fn nearest(&self, count: usize) -> Vec<u32> {
+        self.best(self.scratch.touched.iter().copied(), count, |memory| {
+            self.base(Some(memory))
+        })
+    }
+
+    /// The base score as a share of the best.
+    fn base(&self, memory: Option<u32>) -> f32 {
+        match memory {
+            Some(memory) if self.base_max > 0.0 => self.scratch.base[memory as usize] / self.base_max,
+            _ => 0.0,
+        }
+    }
+
+    fn is_named(&self, memory: u32) -> bool {
+        self.question
+            .who
+            .binary_search(&self.index.columns.speakers[memory as usize])
+            .is_ok()
+    }
+
+    /// One if the speaker is named; none if the question names all speakers of the session.
+    fn speaker(&self, memory: u32) -> f32 {
+        if self.question.who.is_empty() || !self.is_named(memory) {
+            return 0.0;
+        }
+        let session = &self.index.sessions.all[self.index.columns.sessions[memory as usize] as usize];
+        let apart = session.members.iter().any(|&member| !self.is_named(member));
+        f32::from(u8::from(apart))
+    }
+
+    fn date(&self, memory: u32) -> (f32, f32) {
+        let columns = &self.index.columns;
+        fit(
+            &self.question.dates,
+            columns.day(memory),
+            columns.spans_of(memory),
+        )
+    }
+
+    fn key(&self, memory: u32) -> f32 {
+        let mut key = self.base(Some(memory));
+        if !self.question.who.is_empty() {
+            key += KEY_SPEAKER * self.speaker(memory);
+        }
+        if !self.question.dates.is_empty() {
+            key += KEY_DATE * self.date(memory).0;
+        }
+        key
+    }
+
+    /// The best `count` of `memories` by `key`, which has to be above zero.
+    fn best(&self, memories: impl Iterator<Item = u32>, count: usize, key: impl Fn(u32) -> f32) -> Vec<u32> {
+        let order = |one: &(f32, u32), two: &(f32, u32)| {
+            two.0
+                .total_cmp(&one.0)
+                .then_with(|| self.index.columns.chronology(one.1, two.1))
+        };
+        let mut best: Vec<(f32, u32)> = Vec::with_capacity(count * 4);
+        let mut least = 0.0;
+        for memory in memories {
+            let key = key(memory);
+            if key < least || key <= 0.0 || !self.passes(memory) {
+                continue;
+            }
+            best.push((key, memory));
+            if best.len() == count * 4 {
+                best.select_nth_unstable_by(count, order);
+                best.truncate(count);
+                least = best.iter().fold(f32::MAX, |least, &(key, _)| least.min(key));
+            }
+        }
+        best.sort_unstable_by(order);
+        best.truncate(count);
+        best.into_iter().map(|(_, memory)| memory).collect()
+    }
+
+    /// The numbers of the candidates, each once.
+    fn candidate_numbers(&self) -> Vec<u32> {
+        let touched = self.scratch.touched.iter().copied();
+        let mut numbers = if self.scratch.touched.is_empty() {
+            // No word is found: the days and the names of the question may still find something.
+            let asked = !self.question.dates.is_empty() || !self.question.who.is_empty();
+            let all = if asked { self.index.columns.len() as u32 } else { 0 };
+            let admitted =
+                (0..all).filter(|&memory| self.index.columns.is_live(memory) && self.admission.has(memory));
+            self.best(admitted, CANDIDATES, |memory| self.key(memory))
+        } else {
+            self.best(touched, CANDIDATES, |memory| self.key(memory))
+        };
+        if let Some(dense) = self.dense {
+            numbers.extend(self.best(dense.memories(), CANDIDATES, |memory| {
+                dense.with_neighbours(self.index, memory)
+            }));
+        }
+        for at in 0..numbers.len() {
+            let session = self.index.columns.sessions[numbers[at] as usize];
+            let place = self
+                .index
+                .sessions
+                .place(session, numbers[at], &self.index.columns);
+            for offset in [1, 2, -1] {
+                let near = self.index.sessions.neighbour(session, place, offset);
+                numbers.extend(near.filter(|&near| self.passes(near)));
+            }
+        }
+        self.add_successors(&mut numbers);
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+
+    /// What supersedes a candidate is one too, found by its words or not.
+    fn add_successors(&self, numbers: &mut Vec<u32>) {
+        let mut at = 0;
+        let mut added = numbers.len();
+        while at < numbers.len() && added < CANDIDATES * 8 {
+            for successor in self.index.successors(numbers[at]) {
+                if self.admission.has(successor) && self.passes(successor) && !numbers.contains(&successor) {
+                    numbers.push(successor);
+                    added += 1;
+                }
+            }
+            at += 1;
+        }
+    }
+
+    /// The candidates with all signals.
+    pub(crate) fn candidates(&self) -> Vec<Candidate> {
+        let mut candidates: Vec<Candidate> = self
+            .candidate_numbers()
+            .into_iter()
+            .map(|number| self.candidate(number))
+            .collect();
+        normalise(&mut candidates, |candidate| {
+            &mut candidate.signals[Signal::Context as usize]
+        });
+        normalise(&mut candidates, |candidate| &mut candidate.dense);
+        candidates
+    }
+
+    fn candidate(&self, number: u32) -> Candidate {
+        let columns = &self.index.columns;
+        let row = columns.row(number);
+        let session = &self.index.sessions.all[row.session as usize];
+        let place = self.index.sessions.place(row.session, number, columns);
+        let neighbour = |offset| self.index.sessions.neighbour(row.session, place, offset);
+        let base = self.base(Some(number));
+        let base_if = |mark: u8| if row.flags & mark == 0 { 0.0 } else { base };
+        let asks = self.question.asks;
+        let length = row.length as f32 / 4.0;
+        let mut signals = [0.0; SIGNALS];
+        let mut set = |signal: Signal, value: f32| signals[signal as usize] = value;
+        set(Signal::Base, base);
+        set(Signal::Previous, self.base(neighbour(-1)));
+        set(Signal::Next, self.base(neighbour(1)));
+        if asks.many {
+            set(Signal::Number, base_if(NUMBER));
+        }
+        set(Signal::Long, 0.5 * (length.max(1.0) / 30.0).log2().max(0.0));
+        if !self.question.dates.is_empty() {
+            let (date, event) = self.date(number);
+            set(Signal::Date, date);
+            set(Signal::Event, event);
+        }
+        if session.conversation {
+            set(Signal::Speaker, self.speaker(number));
+            set(Signal::Question, f32::from(u8::from(row.flags & QUESTION != 0)));
+            set(Signal::PreviousTwo, self.base(neighbour(-2)));
+            let asked = neighbour(-1).filter(|&before| {
+                columns.flags[before as usize] & QUESTION != 0
+                    && columns.speakers[before as usize] != row.speaker
+            });
+            set(Signal::Answer, self.base(asked));
+            if self.session_max > 0.0 {
+                set(
+                    Signal::Session,
+                    self.scratch.session[row.session as usize] / self.session_max,
+                );
+            }
+            set(Signal::Time, base_if(TIME));
+            if asks.when {
+                set(Signal::When, base_if(TIME));
+            }
+            set(Signal::FirstPerson, base_if(FIRST_PERSON));
+            set(Signal::SecondPerson, base_if(SECOND_PERSON));
+            set(Signal::Short, (length.ln_1p() / 20f32.ln()).min(1.0));
+            set(Signal::Context, self.context(row.session, place));
+        } else {
+            set(Signal::Directive, base_if(DIRECTIVE).sqrt());
+        }
+        Candidate {
+            number,
+            conversation: session.conversation,
+            signals,
+            dense: self
+                .dense
+                .map_or(0.0, |dense| dense.with_neighbours(self.index, number)),
+        }
+    }
+
+    /// How much of the question the messages around a place have, near ones more.
+    fn context(&self, session: u32, place: usize) -> f32 {
+        let mut near = [0.0f32; MASK_TERMS];
+        let mut weight = 1.0;
+        for offset in 1..=CONTEXT {
+            for offset in [offset, -offset] {
+                if let Some(member) = self.index.sessions.neighbour(session, place, offset) {
+                    let mut mask = self.scratch.mask[member as usize];
+                    while mask != 0 {
+                        near[mask.trailing_zeros() as usize] += weight;
+                        mask &= mask - 1;
+                    }
+                }
+            }
+            weight *= CONTEXT_DECAY;
+        }
+        let terms = self.question.terms.iter().zip(self.rarities);
+        terms
+            .zip(near)
+            .map(|((term, rarity), near)| term.weight * rarity * near / (near + 1.0))
+            .sum()
+    }
+
+    /// The order of candidates with these scores: best first, then the older.
+    pub(crate) fn order(&self, one: (f32, u32), two: (f32, u32)) -> Ordering {
+        two.0
+            .total_cmp(&one.0)
+            .then_with(|| self.index.columns.chronology(one.1, two.1))
+    }
+}
+
+/// Divides one number of each candidate by the largest of them.
+fn normalise(candidates: &mut [Candidate], mut cell: impl FnMut(&mut Candidate) -> &mut f32) {
+    let max = candidates
+        .iter_mut()
+        .fold(0.0f32, |max, candidate| max.max(*cell(candidate)));
+    if max > 0.0 {
+        for candidate in candidates {
+            *cell(candidate) /= max;
+        }
+    }
+}

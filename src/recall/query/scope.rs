@@ -1,0 +1,87 @@
+//! Which memories a query may see, and the sums over them.
+//!
+//! # Layer
+//! Knows scopes and numbers of the index.
+//!
+//! # Invariants
+//! - SCO-1: sums and frequencies of a query count admitted memories alone.
+
+use crate::recall::index::Index;
+
+/// The admitted scopes, and their memories as bits.
+pub(crate) struct Admission {
+    /// `None` admits every live memory.
+    scopes: Option<Vec<u32>>,
+    /// `None` if every number is admitted.
+    bits: Option<Vec<u64>>,
+    pub(crate) memories: u32,
+    pub(crate) sessions: u32,
+    /// The mean lengths of a memory and of a session, in quarters.
+    pub(crate) memory_length: f32,
+    pub(crate) session_length: f32,
+}
+
+impl Admission {
+    /// Admits the scopes with these names, or all.
+    pub(crate) fn new(index: &Index, names: Option<&[&str]>) -> Self {
+        let scopes = names.map(|names| {
+            let mut scopes: Vec<u32> = names
+                .iter()
+                .filter_map(|name| index.people.find_scope(name))
+                .collect();
+            scopes.sort_unstable();
+            scopes.dedup();
+            scopes
+        });
+        let (mut memories, mut sessions, mut length) = (0u32, 0u32, 0u64);
+        for (number, scope) in index.people.scopes.iter().enumerate() {
+            if scopes
+                .as_ref()
+                .is_none_or(|scopes| scopes.binary_search(&(number as u32)).is_ok())
+            {
+                memories += scope.memories;
+                sessions += scope.sessions;
+                length += scope.length;
+            }
+        }
+        let bits =
+            (memories as usize != index.columns.len()).then(|| Self::bits_of(index, scopes.as_deref()));
+        Self {
+            scopes,
+            bits,
+            memories,
+            sessions,
+            // A length of zero would divide by zero; it happens only where nothing can be found.
+            memory_length: (length as f32 / memories.max(1) as f32).max(1.0),
+            session_length: (length as f32 / sessions.max(1) as f32).max(1.0),
+        }
+    }
+
+    fn bits_of(index: &Index, scopes: Option<&[u32]>) -> Vec<u64> {
+        let mut bits = vec![0u64; index.columns.len().div_ceil(64)];
+        for session in &index.sessions.all {
+            if scopes.is_none_or(|scopes| scopes.binary_search(&session.scope).is_ok()) {
+                for &number in &session.members {
+                    bits[number as usize / 64] |= 1 << (number % 64);
+                }
+            }
+        }
+        bits
+    }
+
+    /// Whether a scope is admitted.
+    pub(crate) fn has_scope(&self, scope: u32) -> bool {
+        self.scopes
+            .as_ref()
+            .is_none_or(|scopes| scopes.binary_search(&scope).is_ok())
+    }
+
+    /// Whether a memory is admitted.
+    #[inline]
+    pub(crate) fn has(&self, number: u32) -> bool {
+        match &self.bits {
+            Some(bits) => bits[number as usize / 64] >> (number % 64) & 1 == 1,
+            None => true,
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The signals of a score, their names and their weights.
+//!
+//! A score is a plain weighted sum. Two sets of weights: one for memories of conversations, where neighbours,
+//! speakers and sessions say much, one for all others, where they mislead.
+//!
+//! # Layer
+//! Constants and their names.
+
+/// How many signals there are.
+pub const SIGNALS: usize = 19;
+
+macro_rules! signals {
+    ($($constant:ident, $name:literal, $conversation:literal, $other:literal, $what:literal;)*) => {
+        /// The places of the signals.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(usize)]
+        pub enum Signal { $(#[doc = $what] $constant),* }
+
+        /// Their short names, in order.
+        pub const NAMES: [&str; SIGNALS] = [$($name),*];
+        /// What they measure, in order.
+        pub const MEANINGS: [&str; SIGNALS] = [$($what),*];
+        /// Their weights in a conversation.
+        pub(crate) const CONVERSATION: [f32; SIGNALS] = [$($conversation),*];
+        /// Their weights elsewhere.
+        pub(crate) const OTHER: [f32; SIGNALS] = [$($other),*];
+    };
+}
+
+signals! {
+    Base, "bm", 1.0, 1.0, "words of the question";
+    Speaker, "spk", 0.5, 0.0, "said by whom the question names";
+    Answer, "pvq", 0.7, 0.0, "follows a question of another speaker that has the words";
+    Previous, "pv", 0.1, 0.1, "the message before has the words";
+    Next, "nx", 0.2, 0.1, "the message after has the words";
+    PreviousTwo, "pv2", 0.25, 0.0, "the message two before has the words";
+    Context, "ctx", 0.25, 0.0, "five messages around have the words";
+    Session, "ses", 0.5, 0.0, "the session has the words";
+    Date, "date", 1.6, 0.8, "written at the time that is asked for";
+    Event, "evt", 1.0, 0.5, "speaks of the time that is asked for";
+    Time, "tx", 0.3, 0.0, "has the words and a time";
+    When, "when", 0.5, 0.0, "has the words and a time, and a time is asked for";
+    Number, "num", 0.5, 0.5, "has the words and a number, and a number is asked for";
+    FirstPerson, "fp", 0.5, 0.0, "has the words and speaks of the speaker";
+    SecondPerson, "sp", -0.15, 0.0, "has the words and speaks to another";
+    Question, "isq", -0.2, 0.0, "is a question itself";
+    Short, "len_s", 0.4, 0.0, "is long enough to say something";
+    Long, "len_l", -0.1, -0.1, "is longer than thirty terms";
+    Directive, "dir", 0.0, 0.4, "has the words and is a standing instruction";
+}
+
+/// The weight of a vector's cosine, in a conversation and elsewhere; from half to twice as much the measures
+/// hardly change.
+pub(crate) const DENSE_CONVERSATION: f32 = 0.9;
+pub(crate) const DENSE_OTHER: f32 = 0.5;
+/// The share of the weight of recency that is left outside of conversations.
+pub(crate) const RECENCY_OTHER: f32 = 0.3;
+/// What the neighbours' cosines add to a memory's.
+pub(crate) const DENSE_PREVIOUS: f32 = 0.2;
+pub(crate) const DENSE_NEXT: f32 = 0.1;
+/// What brings a memory among the candidates besides its base score.
+pub(crate) const KEY_SPEAKER: f32 = 0.3;
+pub(crate) const KEY_DATE: f32 = 1.0;

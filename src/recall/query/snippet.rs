@@ -1,0 +1,192 @@
+//! The part of a text that shows why it was found, and what a list of texts costs.
+//!
+//! # Layer
+//! Knows terms and text.
+
+use std::ops::Range;
+
+use crate::recall::text::runs::{RunKind, Runs};
+use crate::recall::text::terms::{Side, for_each_sign, term_of, word_of};
+
+/// A part of a text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Snippet<'a> {
+    /// The part.
+    pub text: &'a str,
+    /// Whether something stands before it, and after it.
+    pub cut: (bool, bool),
+    /// The matches in it, as ranges of bytes of `text`.
+    pub matches: Vec<Range<usize>>,
+}
+
+/// How many tokens a text takes, a token being about four characters.
+pub fn tokens(text: &str) -> usize {
+    text.chars().count().div_ceil(4)
+}
+
+/// How many of the hits fit into a budget of tokens, in order, stopping at the first that does not.
+pub fn fit_budget(costs: impl IntoIterator<Item = usize>, budget: usize) -> usize {
+    let mut left = budget;
+    let fits = costs
+        .into_iter()
+        .take_while(|&cost| match left.checked_sub(cost) {
+            Some(rest) => {
+                left = rest;
+                true
+            }
+            None => false,
+        });
+    fits.count()
+}
+
+/// The `characters_max` characters of `text` with the most different terms, cut between words.
+pub fn snippet<'a>(text: &'a str, terms: &[String], characters_max: usize) -> Snippet<'a> {
+    let matches = matches(text, terms);
+    let range = window(text, &matches, characters_max);
+    Snippet {
+        text: &text[range.clone()],
+        cut: (range.start > 0, range.end < text.len()),
+        matches: matches
+            .iter()
+            .filter(|(_, found)| found.start >= range.start && found.end <= range.end)
+            .map(|(_, found)| found.start - range.start..found.end - range.start)
+            .collect(),
+    }
+}
+
+/// The places of the terms in the text, with which term it is.
+fn matches(text: &str, terms: &[String]) -> Vec<(usize, Range<usize>)> {
+    let mut found = Vec::new();
+    let mut word = String::new();
+    let position = |term: &str| terms.iter().position(|other| other == term);
+    for run in Runs::new(text) {
+        let term = match run.kind {
+            RunKind::Word if !begins_alike(run.text, terms) => None,
+            RunKind::Word => {
+                word_of(run.text, &mut word);
+                position(&term_of(&word))
+            }
+            _ => {
+                let mut first = None;
+                for_each_sign(run, Side::Memory, |sign| first = first.or_else(|| position(sign)));
+                first
+            }
+        };
+        if let Some(term) = term {
+            found.push((term, run.start..run.start + run.text.len()));
+        }
+    }
+    found
+}
+
+/// Whether a word may have one of the terms, by its first letter: stems are made many times more slowly. The two or three
+/// irregular forms with another first letter are not shown.
+fn begins_alike(word: &str, terms: &[String]) -> bool {
+    let first = |text: &str| text.bytes().next().map(|byte| byte.to_ascii_lowercase());
+    !word.is_ascii() || terms.iter().any(|term| first(term) == first(word))
+}
+
+/// The window of the text that holds the most different terms; the first one of those.
+fn window(text: &str, matches: &[(usize, Range<usize>)], characters_max: usize) -> Range<usize> {
+    let places: Vec<usize> = text
+        .char_indices()
+        .map(|(at, _)| at)
+        .chain([text.len()])
+        .collect();
+    let characters = places.len() - 1;
+    if characters <= characters_max {
+        return 0..text.len();
+    }
+    let character_of = |byte: usize| places.partition_point(|&place| place < byte);
+    let (mut best, mut best_count) = (0..0, 0);
+    for (at, (_, first)) in matches.iter().enumerate() {
+        let from = character_of(first.start);
+        let inside = matches[at..]
+            .iter()
+            .take_while(|(_, found)| character_of(found.end) <= from + characters_max);
+        let mut terms: Vec<usize> = inside.clone().map(|(term, _)| *term).collect();
+        terms.sort_unstable();
+        terms.dedup();
+        if terms.len() > best_count {
+            best_count = terms.len();
+            best = from..inside.last().map_or(from, |(_, found)| character_of(found.end));
+        }
+    }
+    // The room that is left goes to both sides of the matches, a third before them.
+    let room = characters_max.saturating_sub(best.len());
+    let start = best
+        .start
+        .saturating_sub(room / 3)
+        .min(characters - characters_max);
+    trim(text, places[start]..places[start + characters_max])
+}
+
+/// Moves the ends of a window in to the next space, if there is one nearby.
+fn trim(text: &str, window: Range<usize>) -> Range<usize> {
+    const NEARBY: usize = 24;
+    let part = &text[window.clone()];
+    let start = if window.start == 0 {
+        0
+    } else {
+        part.find(' ').filter(|&at| at <= NEARBY).map_or(0, |at| at + 1)
+    };
+    let end = if window.end == text.len() {
+        part.len()
+    } else {
+        part.rfind(' ')
+            .filter(|&at| at + NEARBY >= part.len() && at > start)
+            .unwrap_or(part.len())
+    };
+    window.start + start..window.start + end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snippet_shows_the_most_terms_and_cuts_between_words() {
+        let text = "We talked of many things. In the end the dog ran off with two cats, and nobody knew why.";
+        let terms = vec!["dog".to_owned(), "cat".to_owned(), "we".to_owned()];
+        let found = snippet(text, &terms, 40);
+        assert!(found.text.contains("dog ran off with two cats"), "{found:?}");
+        assert!(found.text.chars().count() <= 40);
+        assert_eq!(found.cut, (true, true));
+        let shown: Vec<&str> = found
+            .matches
+            .iter()
+            .map(|range| &found.text[range.clone()])
+            .collect();
+        assert_eq!(shown, ["dog", "cats"]);
+        assert_eq!(snippet("short", &terms, 40).text, "short");
+    }
+
+    #[test]
+    fn any_text_has_a_snippet() {
+        let terms = vec!["漢字".to_owned(), "x".to_owned()];
+        for text in [
+            "",
+            "漢字漢字漢字",
+            "xxxxxxxxxx",
+            "é é é x é é é",
+            "👨\u{200D}👩 x",
+        ] {
+            for most in 0..8 {
+                assert!(
+                    snippet(text, &terms, most).text.chars().count() <= most.max(1),
+                    "{text} {most}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_budget_ends_at_the_first_that_does_not_fit() {
+        assert_eq!(
+            (tokens(""), tokens("abcd"), tokens("abcde"), tokens("漢字")),
+            (0, 1, 2, 1)
+        );
+        assert_eq!(fit_budget([3, 3, 9, 1], 8), 2);
+        assert_eq!(fit_budget([9], 8), 0);
+    }
+}

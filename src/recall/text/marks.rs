@@ -1,0 +1,378 @@
+//! What a text says about itself besides its terms: six marks, the days it speaks of, and who is addressed.
+//!
+//! A [`Marker`] is fed the alphanumeric pieces of a text in order, with the class of each, and keeps the three
+//! pieces before: all phrases it knows fit into that. English only; text of other languages leaves most marks
+//! unset, and ranking then goes without them.
+//!
+//! # Layer
+//! Knows the calendar; not terms, not the index.
+//!
+//! # Invariants
+//! - MRK-1: time and memory are bounded: one pass, at most `SPANS_MAX` spans and `CALLS_MAX` calls.
+
+use super::calendar::{Day, Span, date_at, day_at, month_span, weekday, weekday_named, year_span};
+use super::runs::is_apostrophe;
+
+/// Marks of a memory, as bits.
+pub(crate) type Marks = u8;
+/// It asks.
+pub(crate) const QUESTION: Marks = 1;
+/// It has an expression of time.
+pub(crate) const TIME: Marks = 2;
+/// It has a number.
+pub(crate) const NUMBER: Marks = 4;
+/// It speaks in the first person.
+pub(crate) const FIRST_PERSON: Marks = 8;
+/// It speaks to somebody.
+pub(crate) const SECOND_PERSON: Marks = 16;
+/// It begins with a standing instruction or a preference.
+pub(crate) const DIRECTIVE: Marks = 32;
+
+/// What a word can mark, as bits.
+pub(crate) type Class = u16;
+const FIRST: Class = 1;
+const SECOND: Class = 2;
+const COUNT: Class = 4;
+const WHEN: Class = 8;
+const WHEN_HEAD: Class = 16;
+const WHEN_UNIT: Class = 32;
+const WHEN_PREPOSITION: Class = 64;
+const CALENDAR: Class = 128;
+const DIRECT: Class = 256;
+const GREETING: Class = 512;
+const EVENT: Class = 1024;
+
+/// The words of each class.
+pub(crate) const CLASSES: &[(Class, &str)] = &[
+    (FIRST, "i im ive my mine me we our us myself"),
+    (SECOND, "you your yours u ur"),
+    (
+        COUNT,
+        "one two three four five six seven eight nine ten eleven twelve dozen hundred thousand once twice \
+         first second third couple several",
+    ),
+    (
+        WHEN,
+        "yesterday today tonight tomorrow ago recently lately january february april june july august \
+         september october november december weekend",
+    ),
+    (
+        WHEN_HEAD,
+        "last next this past coming previous few couple two three four several",
+    ),
+    (
+        WHEN_UNIT,
+        "night nights week weeks weekend weekends month months year years summer summers winter winters \
+         spring springs fall falls autumn autumns days monday mondays tuesday tuesdays wednesday wednesdays \
+         thursday thursdays friday fridays saturday saturdays sunday sundays mon mons tue tues wed weds thur \
+         thurs fri fris sat sats sun suns",
+    ),
+    (WHEN_PREPOSITION, "on since in"),
+    (
+        CALENDAR,
+        "monday tuesday wednesday thursday friday saturday sunday january february march april may june july \
+         august september october november december",
+    ),
+    (DIRECT, "always never prefer on to"),
+    (
+        GREETING,
+        "hi hello hey hii hiii heyy heyyy thanks you morning evening night bye dear congrats congratulations \
+         yes yeah no oh wow sure absolutely great awesome",
+    ),
+    (
+        EVENT,
+        "yesterday tomorrow night week weekend month year ago monday tuesday wednesday thursday friday \
+         saturday sunday",
+    ),
+];
+
+/// Days a text speaks of that are kept.
+pub(crate) const SPANS_MAX: usize = 2;
+/// Names called in a text that are kept.
+pub(crate) const CALLS_MAX: usize = 2;
+/// A directive stands among the first characters of a text.
+const DIRECTIVE_WITHIN: usize = 200;
+
+/// A piece of the text: letters and digits between everything else, apostrophes too.
+#[derive(Clone, Copy, Default)]
+struct Piece {
+    start: usize,
+    end: usize,
+}
+
+/// Reads the marks off a text, piece by piece.
+pub(crate) struct Marker<'a> {
+    text: &'a str,
+    day: Day,
+    /// The pieces before, the nearest first; an empty one is none.
+    before: [Piece; 3],
+    directive_end: usize,
+    /// A greeting has just ended: a name may follow.
+    greeted: bool,
+    pub(crate) marks: Marks,
+    pub(crate) spans: Vec<Span>,
+    /// Names called in greetings, lower case.
+    pub(crate) calls: Vec<String>,
+}
+
+impl<'a> Marker<'a> {
+    /// Starts at the front of `text`, which was written on `day`.
+    pub(crate) fn new(text: &'a str, day: Day) -> Self {
+        let directive_end = text
+            .char_indices()
+            .nth(DIRECTIVE_WITHIN)
+            .map_or(text.len(), |(at, _)| at);
+        Self {
+            text,
+            day,
+            before: [Piece::default(); 3],
+            directive_end,
+            greeted: false,
+            marks: if is_question(text) { QUESTION } else { 0 },
+            spans: Vec::new(),
+            calls: Vec::new(),
+        }
+    }
+
+    /// The piece `back` steps before, as it is written.
+    fn prior(&self, back: usize) -> &'a str {
+        self.before
+            .get(back - 1)
+            .map_or("", |piece| &self.text[piece.start..piece.end])
+    }
+
+    fn prior_is(&self, back: usize, words: &[&str]) -> bool {
+        let prior = self.prior(back);
+        words.iter().any(|word| prior.eq_ignore_ascii_case(word))
+    }
+
+    /// What stands between the piece before and a piece that starts at `start`.
+    fn gap(&self, start: usize) -> &'a str {
+        &self.text[self.before[0].end..start]
+    }
+
+    /// Whether the last `count` pieces and the one at `start` are joined by single spaces.
+    fn joined(&self, count: usize, start: usize) -> bool {
+        let mut next = start;
+        self.before.iter().take(count).all(|piece| {
+            let joined = piece.end > piece.start && self.text.get(piece.end..next) == Some(" ");
+            next = piece.start;
+            joined
+        })
+    }
+
+    /// Takes in the piece at `start`; `folded` is how it compares, `class` what is known of it.
+    pub(crate) fn push(&mut self, start: usize, length: usize, folded: &str, class: Class) {
+        let end = start + length;
+        let called = self.greeted && self.take_call(start, end);
+        if class & FIRST != 0 {
+            self.marks |= FIRST_PERSON;
+        }
+        if class & SECOND != 0 {
+            self.marks |= SECOND_PERSON;
+        }
+        let digits = folded.bytes().all(|byte| byte.is_ascii_digit());
+        if class & COUNT != 0 || digits {
+            self.marks |= NUMBER;
+        }
+        if self.is_time(start, folded, class, digits) {
+            self.marks |= TIME;
+        }
+        if class & DIRECT != 0 && end <= self.directive_end && self.is_directive(start, folded) {
+            self.marks |= DIRECTIVE;
+        }
+        if class & EVENT != 0 {
+            self.take_event(start, folded);
+        }
+        self.greeted = !called && class & GREETING != 0 && self.is_greeting(start, folded);
+        self.before = [Piece { start, end }, self.before[0], self.before[1]];
+    }
+
+    fn is_time(&self, start: usize, folded: &str, class: Class, digits: bool) -> bool {
+        if class & WHEN != 0 {
+            return true;
+        }
+        let four = digits && folded.len() == 4;
+        if folded.as_bytes().first().is_some_and(u8::is_ascii_digit) {
+            if four && (folded.starts_with("19") || folded.starts_with("20")) {
+                return true;
+            }
+            let number = folded.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+            if number.len() <= 2 && matches!(&folded[number.len()..], "st" | "nd" | "rd" | "th") {
+                return true;
+            }
+        }
+        if class & WHEN_UNIT != 0 && self.joined(1, start) {
+            let head = if self.prior_is(1, &["of"]) && self.joined(2, start) {
+                2
+            } else {
+                1
+            };
+            if self.prior_class(head) & WHEN_HEAD != 0 {
+                return true;
+            }
+        }
+        (four || class & CALENDAR != 0)
+            && self.joined(1, start)
+            && self.prior_class(1) & WHEN_PREPOSITION != 0
+    }
+
+    fn prior_class(&self, back: usize) -> Class {
+        let prior = self.prior(back);
+        // The longest word of a class that is asked for here has eight letters.
+        if prior.len() > 8 || !prior.is_ascii() {
+            return 0;
+        }
+        super::terms::facts_of(&prior.to_ascii_lowercase()).class
+    }
+
+    fn is_directive(&self, start: usize, folded: &str) -> bool {
+        match folded {
+            "on" => self.prior_is(1, &["now"]) && self.prior_is(2, &["from"]) && self.joined(2, start),
+            "to" => self.prior_is(1, &["sure"]) && self.prior_is(2, &["make"]) && self.joined(2, start),
+            _ => true,
+        }
+    }
+
+    /// Whether a greeting ends with this piece: it stands at the front or after a mark.
+    fn is_greeting(&self, start: usize, folded: &str) -> bool {
+        let first = match folded {
+            "you" if self.prior_is(1, &["thank"]) && self.joined(1, start) => self.before[0].start,
+            "morning" | "evening" | "night" if self.prior_is(1, &["good"]) && self.joined(1, start) => {
+                self.before[0].start
+            }
+            "you" | "evening" | "night" => return false,
+            _ => start,
+        };
+        first == 0 || self.text[..first].trim_end().ends_with(['.', '!', '?', ','])
+    }
+
+    /// A name after a greeting: a capital and two letters or more.
+    fn take_call(&mut self, start: usize, end: usize) -> bool {
+        let gap = self.gap(start);
+        let name = &self.text[start..end];
+        let called = !gap.is_empty()
+            && gap.bytes().all(|byte| matches!(byte, b' ' | b',' | b'!'))
+            && name.len() >= 3
+            && name.len() <= super::terms::TERM_BYTES_MAX
+            && name.bytes().all(|byte| byte.is_ascii_alphabetic())
+            && name.as_bytes()[0].is_ascii_uppercase();
+        if called && self.calls.len() < CALLS_MAX {
+            self.calls.push(name.to_ascii_lowercase());
+        }
+        called
+    }
+
+    fn take_event(&mut self, start: usize, folded: &str) {
+        let last = self.joined(1, start) && self.prior_is(1, &["last"]);
+        let next = self.joined(1, start) && self.prior_is(1, &["next"]);
+        let past = self.joined(1, start) && self.prior_is(1, &["past"]);
+        let day = self.day;
+        let of_week = weekday(day);
+        let (year, month, _) = date_at(day);
+        let span = |first, last| Some(Span { first, last });
+        let found = match folded {
+            "yesterday" => span(day - 1, day - 1),
+            "tomorrow" => span(day + 1, day + 1),
+            "night" if last => span(day - 1, day - 1),
+            "week" if last => span(day - of_week - 7, day - of_week - 1),
+            "week" if next => span(day - of_week + 7, day - of_week + 13),
+            "weekend" if last || past => span(day - of_week - 2, day - of_week - 1),
+            "month" if last => Some(month_span(year, month - 1)),
+            "month" if next => {
+                let first = day_at(year, month + 1, 1);
+                span(first, first + 29)
+            }
+            "year" if last => Some(year_span(year - 1)),
+            "ago" => self.ago(start),
+            _ => match weekday_named(folded) {
+                Some(named) if last => {
+                    let back = match (of_week - named).rem_euclid(7) {
+                        0 => 7,
+                        back => back,
+                    };
+                    span(day - back, day - back)
+                }
+                _ => None,
+            },
+        };
+        if let Some(found) = found
+            && self.spans.len() < SPANS_MAX
+            && !self.spans.contains(&found)
+        {
+            self.spans.push(found);
+        }
+    }
+
+    /// The days around "three weeks ago", the wider the longer ago.
+    fn ago(&self, start: usize) -> Option<Span> {
+        const DAYS_MAX: i32 = 20_000;
+        if !self.joined(2, start) {
+            return None;
+        }
+        let unit = self.prior(1).to_ascii_lowercase();
+        let unit = match unit.strip_suffix('s').unwrap_or(&unit) {
+            "day" => 1,
+            "week" => 7,
+            "month" => 30,
+            "year" => 365,
+            _ => return None,
+        };
+        let count = self.prior(2).to_ascii_lowercase();
+        let count = match count.as_str() {
+            "a" | "one" => 1,
+            "two" => 2,
+            "few" | "three" => 3,
+            "four" => 4,
+            "five" => 5,
+            "six" => 6,
+            "of" if self.prior_is(3, &["couple"]) && self.joined(3, start) => 2,
+            number => number.parse::<i32>().ok()?,
+        };
+        let days = count
+            .checked_mul(unit)
+            .filter(|days| (0..DAYS_MAX).contains(days))?;
+        Some(Span {
+            first: self.day - days - unit / 3,
+            last: self.day - days + unit / 3,
+        })
+    }
+}
+
+/// Feeds the pieces of a word with apostrophes, or the one piece of any other word, to `marker`.
+pub(crate) fn push_word(marker: &mut Marker<'_>, start: usize, text: &str, folded: &mut String) {
+    let mut at = start;
+    for piece in text.split(is_apostrophe) {
+        if !piece.is_empty() {
+            super::terms::fold(piece, folded);
+            marker.push(at, piece.len(), folded, super::terms::facts_of(folded).class);
+        }
+        // The apostrophe has one byte or three; what follows tells which.
+        let after = at + piece.len();
+        at = after + marker.text[after..].chars().next().map_or(0, char::len_utf8);
+    }
+}
+
+/// Whether a text ends with a question, notes in brackets at its end aside.
+pub(crate) fn is_question(text: &str) -> bool {
+    let mut text = text;
+    while let Some(inside) = text.trim_end().strip_suffix(']') {
+        let after_last = inside.rfind(']').map_or(0, |at| at + 1);
+        match inside[after_last..].find('[') {
+            Some(at) => text = &text[..after_last + at],
+            None => break,
+        }
+    }
+    for letter in text.chars().rev() {
+        if letter == '?' || letter == '\u{FF1F}' || letter == '\u{61F}' {
+            return true;
+        }
+        if letter.is_alphanumeric() {
+            return false;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! The lexicon by stems: which terms may stand for a term, and how well.
+//!
+//! # Layer
+//! Knows the word lists and the stemmer.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
+
+use super::lexicon::{KINDS, SYNONYMS};
+use super::terms::term_of;
+
+/// How well a kind stands for one of its members.
+const KIND_FOR_MEMBER: f32 = 0.5;
+
+/// For each term, the terms that stand for it, in order, with their weights.
+pub(crate) type Relations = HashMap<String, BTreeMap<String, f32>>;
+
+static LEXICON: LazyLock<Relations> = LazyLock::new(|| relations(&[SYNONYMS], KINDS));
+
+/// The relations of the lexicon.
+pub(crate) fn lexicon() -> &'static Relations {
+    &LEXICON
+}
+
+/// Builds relations of lines of synonyms, whose first word stands for each of the others, and of kinds.
+pub(crate) fn relations(synonyms: &[&[&str]], kinds: &[(&str, &str)]) -> Relations {
+    let mut relations = Relations::new();
+    let mut add = |from: &str, to: &str, weight: f32| {
+        let (from, to) = (term_of(from), term_of(to));
+        if from != to {
+            let best = relations.entry(from).or_default().entry(to).or_insert(0.0);
+            *best = best.max(weight);
+        }
+    };
+    for (kind, members) in kinds {
+        for member in members.split_whitespace() {
+            add(kind, member, 1.0);
+            add(member, kind, KIND_FOR_MEMBER);
+        }
+    }
+    for line in synonyms.iter().copied().flatten() {
+        let mut words = line.split_whitespace();
+        if let Some(first) = words.next() {
+            for word in words {
+                add(first, word, 1.0);
+                add(word, first, 1.0);
+            }
+        }
+    }
+    relations
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_and_synonyms_reach_each_other_by_their_weights() {
+        let weight = |from: &str, to: &str| lexicon().get(from).and_then(|to_s| to_s.get(to)).copied();
+        assert_eq!(weight("pet", "dog"), Some(1.0));
+        assert_eq!(weight("dog", "pet"), Some(0.5));
+        assert_eq!(weight("photo", "pictur"), Some(1.0));
+        assert_eq!(weight("photo", "tree"), None);
+        for (term, related) in lexicon() {
+            assert!(!related.contains_key(term), "{term} is related to itself");
+        }
+    }
+}

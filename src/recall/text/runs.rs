@@ -1,0 +1,222 @@
+//! Cuts text into runs: words, stretches of script written without spaces, and emoji.
+//!
+//! A word is letters and digits of any script, joined by apostrophes; everything else separates. Scripts that
+//! write no spaces are cut out of it, so that a Latin name in a Japanese sentence is a word
+//! beside stretches. An emoji is one run with
+//! its joiners and without its variation marks and skin tones.
+//!
+//! # Layer
+//! Pure; knows Unicode, not the meaning of a word.
+//!
+//! # Invariants
+//! - TRN-1: runs are slices of the text in rising order that do not overlap; cutting never fails.
+//! - TRN-2: every letter, digit and emoji of the text is in exactly one run.
+
+use unicode_normalization::char::is_combining_mark;
+
+/// What a run is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RunKind {
+    /// Letters and digits, with apostrophes between them.
+    Word,
+    /// Characters of a script that puts no space between words.
+    Spaceless,
+    /// One emoji.
+    Emoji,
+}
+
+/// A piece of the text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Run<'a> {
+    pub(crate) kind: RunKind,
+    pub(crate) text: &'a str,
+    /// Where it starts, in bytes.
+    pub(crate) start: usize,
+}
+
+/// The runs of a text.
+pub(crate) struct Runs<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Runs<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+}
+
+/// The kind of run that `letter` begins, if it begins one.
+fn kind_of(letter: char) -> Option<RunKind> {
+    if letter.is_ascii() {
+        return letter.is_ascii_alphanumeric().then_some(RunKind::Word);
+    }
+    if is_spaceless(letter) {
+        Some(RunKind::Spaceless)
+    } else if is_emoji(letter) {
+        Some(RunKind::Emoji)
+    } else {
+        letter.is_alphanumeric().then_some(RunKind::Word)
+    }
+}
+
+/// Han, kana, Hangul and bopomofo, and the scripts of South-East Asia that put no space between words.
+/// Korean does put spaces, but its endings grow on the words, so that pairs of syllables find more.
+pub(crate) fn is_spaceless(letter: char) -> bool {
+    matches!(u32::from(letter),
+        0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1100..=0x11FF | 0x1780..=0x17FF | 0x3005..=0x3007
+        | 0x3031..=0x3035 | 0x3041..=0x30FA | 0x30FC..=0x318F | 0x31A0..=0x31BF | 0x31F0..=0x31FF
+        | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xA960..=0xA97F | 0xAC00..=0xD7FF | 0xF900..=0xFAFF
+        | 0xFF66..=0xFF9F | 0x1B000..=0x1B2FF | 0x20000..=0x3FFFF)
+        && (letter.is_alphanumeric() || is_combining_mark(letter))
+}
+
+/// Pictographs and flags.
+fn is_emoji(letter: char) -> bool {
+    matches!(u32::from(letter),
+        0x231A..=0x231B | 0x23E9..=0x23FA | 0x2600..=0x27BF | 0x2B50 | 0x2B55 | 0x1F004 | 0x1F0CF
+        | 0x1F18E | 0x1F191..=0x1F19A | 0x1F1E6..=0x1F1FF | 0x1F300..=0x1FAFF)
+}
+
+/// Marks that follow an emoji and do not change what it says: variation, skin tone, keycap.
+pub(crate) fn is_emoji_mark(letter: char) -> bool {
+    matches!(u32::from(letter), 0xFE0E | 0xFE0F | 0x20E3 | 0x1F3FB..=0x1F3FF)
+}
+
+fn is_flag(letter: char) -> bool {
+    matches!(u32::from(letter), 0x1F1E6..=0x1F1FF)
+}
+
+/// The two signs that are written for an apostrophe inside a word.
+pub(crate) fn is_apostrophe(letter: char) -> bool {
+    matches!(letter, '\'' | '\u{2019}')
+}
+
+/// The end of a word that starts `text`.
+fn word_end(text: &str) -> usize {
+    let mut end = 0;
+    let mut letters = text.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        let inside = if letter.is_ascii_alphanumeric() {
+            true
+        } else if is_apostrophe(letter) {
+            letters
+                .peek()
+                .is_some_and(|&(_, next)| kind_of(next) == Some(RunKind::Word))
+        } else if letter.is_ascii() {
+            false
+        } else {
+            kind_of(letter) == Some(RunKind::Word) || (is_combining_mark(letter) && !is_emoji_mark(letter))
+        };
+        if !inside {
+            break;
+        }
+        end = at + letter.len_utf8();
+    }
+    end
+}
+
+fn spaceless_end(text: &str) -> usize {
+    text.char_indices()
+        .find(|&(_, letter)| !is_spaceless(letter))
+        .map_or(text.len(), |(at, _)| at)
+}
+
+/// The end of the emoji that starts `text`: a flag has two letters, a joined one any number of parts.
+fn emoji_end(text: &str) -> usize {
+    const JOINER: char = '\u{200D}';
+    let mut letters = text.char_indices().peekable();
+    let Some((_, first)) = letters.next() else {
+        return 0;
+    };
+    let mut end = first.len_utf8();
+    if is_flag(first) {
+        if let Some(&(at, second)) = letters.peek()
+            && is_flag(second)
+        {
+            end = at + second.len_utf8();
+        }
+        return end;
+    }
+    while let Some((at, letter)) = letters.next() {
+        if letter == JOINER {
+            match letters.peek() {
+                Some(&(_, next)) if is_emoji(next) => {}
+                _ => break,
+            }
+            if let Some((at, next)) = letters.next() {
+                end = at + next.len_utf8();
+            }
+        } else if is_emoji_mark(letter) {
+            end = at + letter.len_utf8();
+        } else {
+            break;
+        }
+    }
+    end
+}
+
+impl<'a> Iterator for Runs<'a> {
+    type Item = Run<'a>;
+
+    fn next(&mut self) -> Option<Run<'a>> {
+        let rest = &self.text[self.at..];
+        let (skipped, kind) = rest
+            .char_indices()
+            .find_map(|(at, letter)| kind_of(letter).map(|kind| (at, kind)))?;
+        let rest = &rest[skipped..];
+        let length = match kind {
+            RunKind::Word => word_end(rest),
+            RunKind::Spaceless => spaceless_end(rest),
+            RunKind::Emoji => emoji_end(rest),
+        };
+        let start = self.at + skipped;
+        self.at = start + length;
+        Some(Run {
+            kind,
+            text: &rest[..length],
+            start,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RunKind, Runs};
+
+    #[test]
+    fn text_is_cut_where_its_scripts_say() {
+        let cases: &[(&str, &[&str])] = &[
+            ("", &[]),
+            ("'' -- _", &[]),
+            (
+                "it's well-known, foo_bar",
+                &["it's", "well", "known", "foo", "bar"],
+            ),
+            ("Jon’s dogs'", &["Jon’s", "dogs"]),
+            ("iPhoneを買った。5台", &["iPhone", "を買った", "5", "台"]),
+            ("안녕하세요 세계", &["안녕하세요", "세계"]),
+            ("ok👍🏽👍", &["ok", "👍🏽", "👍"]),
+            ("👨‍👩‍👧 ❤️ 🇩🇪🇫🇷", &["👨‍👩‍👧", "❤️", "🇩🇪", "🇫🇷"]),
+            ("cafe\u{301} हिन्दी", &["cafe\u{301}", "हिन्दी"]),
+            ("3.5 10:30", &["3", "5", "10", "30"]),
+        ];
+        for (text, wanted) in cases {
+            let runs: Vec<&str> = Runs::new(text).map(|run| run.text).collect();
+            assert_eq!(runs, *wanted, "of {text:?}");
+        }
+    }
+
+    #[test]
+    fn every_letter_is_in_one_run() {
+        let text = "a\u{200D}👨\u{200D}b ไทย ❤\u{FE0F}x 漢字kana ﷽ 1️⃣ \u{0} é’ ’é ''x";
+        let mut end = 0;
+        for run in Runs::new(text) {
+            assert!(run.start >= end, "TRN-1");
+            assert_eq!(&text[run.start..run.start + run.text.len()], run.text, "TRN-1");
+            assert!(!text[end..run.start].chars().any(char::is_alphanumeric), "TRN-2");
+            end = run.start + run.text.len();
+        }
+        assert!(Runs::new("漢").all(|run| run.kind == RunKind::Spaceless));
+    }
+}

@@ -1,0 +1,323 @@
+//! Makes terms of text: what is indexed, and what is asked for.
+//!
+//! A word is folded (compatibility forms, case, accents on Latin letters), loses its possessive or its
+//! contraction, is dropped if it says nothing, is brought from an irregular form to its base and is stemmed. A
+//! stretch without spaces becomes single characters and pairs of them; an emoji is a term of its own.
+//!
+//! # Layer
+//! Knows runs, lists and the stemmer; not what is done with a term.
+//!
+//! # Invariants
+//! - TRM-1: a term is never empty, and never longer than `TERM_BYTES_MAX` bytes.
+//! - TRM-2: the terms of a text depend on the text alone.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::LazyLock;
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use super::lists::{FRAME_WORDS, IRREGULAR, STOP_WORDS};
+use super::marks::{self, Class};
+use super::runs::{Run, RunKind, Runs, is_apostrophe, is_emoji_mark};
+use super::stem::stem;
+
+/// A longer word (a key, an encoded picture) is cut here; a digest in hexadecimal still fits.
+pub(crate) const TERM_BYTES_MAX: usize = 64;
+/// The longest word that anything is known of, and a little more.
+const FACT_BYTES_MAX: usize = 20;
+/// What begins and ends a stretch of code.
+const FENCE: &str = "```";
+
+/// What is known of a word before it is looked at.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct WordFacts {
+    /// It is neither indexed nor asked for.
+    pub(crate) stop: bool,
+    /// The base of this irregular form.
+    pub(crate) base: Option<&'static str>,
+    /// What it can mark in a text.
+    pub(crate) class: Class,
+}
+
+impl WordFacts {
+    /// Writes the term of `word`, of which these are the facts, into `out`.
+    pub(crate) fn term<'t>(self, word: &str, out: &'t mut String) -> &'t str {
+        out.clear();
+        out.push_str(self.base.unwrap_or(word));
+        stem(out);
+        out
+    }
+}
+
+/// FNV-1a: fast for short words. Nobody but this file puts words into the table, so that none can be chosen to
+/// collide.
+struct ShortWords(u64);
+
+impl Default for ShortWords {
+    fn default() -> Self {
+        Self(0xCBF2_9CE4_8422_2325)
+    }
+}
+
+impl Hasher for ShortWords {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+type Facts = HashMap<&'static str, WordFacts, BuildHasherDefault<ShortWords>>;
+
+static FACTS: LazyLock<Facts> = LazyLock::new(|| {
+    let mut facts = Facts::default();
+    for word in STOP_WORDS.split_whitespace() {
+        facts.entry(word).or_default().stop = true;
+    }
+    for (base, forms) in IRREGULAR {
+        for form in forms.split_whitespace() {
+            facts.entry(form).or_default().base = Some(base);
+        }
+    }
+    for &(class, words) in marks::CLASSES {
+        for word in words.split_whitespace() {
+            facts.entry(word).or_default().class |= class;
+        }
+    }
+    facts
+});
+
+static FRAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let mut frames: Vec<String> = FRAME_WORDS.split_whitespace().map(term_of).collect();
+    frames.sort_unstable();
+    frames.dedup();
+    frames
+});
+
+/// What is known of `word`, which is folded.
+pub(crate) fn facts_of(word: &str) -> WordFacts {
+    // No word of the lists is longer.
+    if word.len() > FACT_BYTES_MAX {
+        return WordFacts::default();
+    }
+    FACTS.get(word).copied().unwrap_or_default()
+}
+
+/// Whether `term` frames a question more than it says what is asked for.
+pub(crate) fn is_frame(term: &str) -> bool {
+    FRAMES.binary_search_by(|frame| frame.as_str().cmp(term)).is_ok()
+}
+
+/// The term of a folded word, stop word or not.
+pub(crate) fn term_of(word: &str) -> String {
+    let mut term = String::new();
+    facts_of(word).term(word, &mut term);
+    term
+}
+
+/// Writes `raw` folded into `out`: one form for what reads the same.
+pub(crate) fn fold(raw: &str, out: &mut String) {
+    out.clear();
+    if raw.is_ascii() {
+        out.extend(raw.bytes().map(|byte| byte.to_ascii_lowercase() as char));
+        return;
+    }
+    let mut base = ' ';
+    let folded = raw
+        .nfkd()
+        .filter(|&letter| {
+            let accent = is_combining_mark(letter);
+            if !accent {
+                base = letter;
+            }
+            !(accent && base.is_ascii())
+        })
+        .nfc();
+    for letter in folded.flat_map(char::to_lowercase) {
+        out.push(if is_apostrophe(letter) { '\'' } else { letter });
+    }
+}
+
+/// Takes the possessive, the contraction and the apostrophes out of a folded word.
+pub(crate) fn settle(word: &mut String) {
+    if let Some(at) = word.find('\'') {
+        match &word[at + 1..] {
+            "s" | "re" | "ve" | "ll" | "d" | "m" => word.truncate(at),
+            _ => word.retain(|letter| letter != '\''),
+        }
+    }
+    if word.len() > TERM_BYTES_MAX {
+        let mut end = TERM_BYTES_MAX;
+        while !word.is_char_boundary(end) {
+            end -= 1;
+        }
+        word.truncate(end);
+    }
+}
+
+/// Writes the word that `raw`, a run of letters, stands for into `out`.
+pub(crate) fn word_of(raw: &str, out: &mut String) {
+    fold(raw, out);
+    settle(out);
+}
+
+/// The words of a text as they are, stop words too.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    for run in Runs::new(text) {
+        match run.kind {
+            RunKind::Word => {
+                let mut word = String::new();
+                word_of(run.text, &mut word);
+                if !word.is_empty() {
+                    out.push(word);
+                }
+            }
+            _ => for_each_sign(run, Side::Query, |sign| out.push(sign.to_owned())),
+        }
+    }
+    out
+}
+
+/// Which side of the index terms are made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Side {
+    /// Everything that may be asked for.
+    Memory,
+    /// Pairs alone where there are pairs: single characters of a longer stretch would only blur it.
+    Query,
+}
+
+/// Calls `found` with each term of a run that is not a word.
+pub(crate) fn for_each_sign(run: Run<'_>, side: Side, mut found: impl FnMut(&str)) {
+    let mut folded = String::new();
+    if run.kind == RunKind::Emoji {
+        folded.extend(run.text.chars().filter(|&letter| !is_emoji_mark(letter)));
+        // A joined emoji may have any number of parts; the first ones name it.
+        let end = folded
+            .char_indices()
+            .map(|(at, _)| at)
+            .take_while(|&at| at <= TERM_BYTES_MAX)
+            .last();
+        if folded.len() > TERM_BYTES_MAX {
+            folded.truncate(end.unwrap_or(0));
+        }
+        if !folded.is_empty() {
+            found(&folded);
+        }
+        return;
+    }
+    folded.extend(run.text.nfkc());
+    let starts: Vec<usize> = folded
+        .char_indices()
+        .map(|(at, _)| at)
+        .chain([folded.len()])
+        .collect();
+    let count = starts.len() - 1;
+    if side == Side::Memory || count == 1 {
+        for pair in starts.windows(2) {
+            found(&folded[pair[0]..pair[1]]);
+        }
+    }
+    for three in starts.windows(3) {
+        found(&folded[three[0]..three[2]]);
+    }
+}
+
+/// The parts of a text outside and inside of code fences, each with whether it is inside.
+pub(crate) fn fenced(text: &str) -> impl Iterator<Item = (bool, &str)> {
+    text.split(FENCE)
+        .enumerate()
+        .map(|(number, part)| (number % 2 == 1, part))
+}
+
+/// The terms of a text as a memory has them, in order, with repeats.
+#[cfg(test)]
+pub(crate) fn terms(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    for run in Runs::new(text) {
+        match run.kind {
+            RunKind::Word => {
+                let mut word = String::new();
+                word_of(run.text, &mut word);
+                if !facts_of(&word).stop && !word.is_empty() {
+                    out.push(term_of(&word));
+                }
+            }
+            _ => for_each_sign(run, Side::Memory, |sign| out.push(sign.to_owned())),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_come_out_as_the_table_says() {
+        let cases: &[(&str, &[&str])] = &[
+            (
+                "The children went to Jon's house",
+                &["child", "go", "jon", "hous"],
+            ),
+            ("I isn't o'brien we've", &["obrien"]),
+            ("Ｆｕｌｌ ｗｉｄｔｈ", &["full", "width"]),
+            ("Café naïve résumé", &["cafe", "naiv", "resum"]),
+            ("東京都", &["東", "京", "都", "東京", "京都"]),
+            ("👍🏽 ❤️", &["👍", "❤"]),
+            ("Straße Ärger", &["straße", "arger"]),
+            ("мой йод", &["мой", "йод"]),
+            ("  \u{0} ", &[]),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(terms(text), *wanted, "TRM-2: of {text:?}");
+        }
+    }
+
+    #[test]
+    fn no_word_of_the_lists_is_too_long_to_be_looked_up() {
+        assert!(FACTS.keys().all(|word| word.len() <= FACT_BYTES_MAX));
+        assert!(facts_of("yourselves").stop);
+    }
+
+    #[test]
+    fn a_query_of_a_stretch_asks_for_its_pairs() {
+        let mut signs = Vec::new();
+        for run in Runs::new("東京都 都") {
+            for_each_sign(run, Side::Query, |sign| signs.push(sign.to_owned()));
+        }
+        assert_eq!(signs, ["東京", "京都", "都"]);
+    }
+
+    #[test]
+    fn no_text_makes_an_endless_or_empty_term() {
+        let texts = [
+            "x".repeat(10_000),
+            "ß’".repeat(500),
+            "👨\u{200D}".repeat(300),
+            "\u{FDFA}".repeat(99),
+        ];
+        for text in &texts {
+            for term in terms(text) {
+                assert!(
+                    !term.is_empty() && term.len() <= TERM_BYTES_MAX + 4,
+                    "TRM-1: {} bytes",
+                    term.len()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn code_is_told_from_prose() {
+        let parts: Vec<(bool, &str)> = fenced("a```b```c```d").collect();
+        assert_eq!(parts, [(false, "a"), (true, "b"), (false, "c"), (true, "d")]);
+    }
+}

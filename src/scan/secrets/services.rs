@@ -1,0 +1,227 @@
+//! Secrets of model providers, messengers, mail senders, shops and payment.
+//!
+//! # Layer
+//! Pure: imports nothing of the crate outside `scan`.
+
+use super::kinds::{Check, Row};
+
+pub(super) const ROWS: &[Row] = &[
+    (
+        "anthropic-key",
+        "sk-ant-",
+        r"\bsk-ant-(?:[a-z]{2,8}[0-9]{0,2}-)?[A-Za-z0-9_-]{16,160}",
+        Check::Entropy(28),
+    ),
+    (
+        "openrouter-key",
+        "sk-or-",
+        r"\bsk-or-(?:v[0-9]-)?[a-f0-9]{64}\b",
+        Check::Entropy(28),
+    ),
+    (
+        "openai-key",
+        "sk-",
+        r"\bsk-(?:proj-|svcacct-|admin-|None-)?[A-Za-z0-9_-]{16,220}",
+        Check::Named,
+    ),
+    (
+        "huggingface-token",
+        "hf_ api_org_",
+        r"\b(?:hf_|api_org_)[A-Za-z0-9]{30,40}\b",
+        Check::Entropy(33),
+    ),
+    (
+        "replicate-token",
+        "r8_",
+        r"\br8_[A-Za-z0-9]{37,40}\b",
+        Check::Entropy(33),
+    ),
+    (
+        "groq-key",
+        "gsk_",
+        r"\bgsk_[A-Za-z0-9]{48,60}\b",
+        Check::Entropy(33),
+    ),
+    (
+        "perplexity-key",
+        "pplx-",
+        r"\bpplx-[A-Za-z0-9]{40,64}\b",
+        Check::Entropy(33),
+    ),
+    (
+        "xai-key",
+        "xai-",
+        r"\bxai-[A-Za-z0-9]{64,96}\b",
+        Check::Entropy(33),
+    ),
+    (
+        "langsmith-key",
+        "lsv2_",
+        r"\blsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}\b",
+        Check::Entropy(28),
+    ),
+    (
+        "pinecone-key",
+        "pcsk_",
+        r"\bpcsk_[A-Za-z0-9_]{50,90}\b",
+        Check::Entropy(33),
+    ),
+    (
+        "tavily-key",
+        "tvly-",
+        r"\btvly-(?:dev-|prod-)?[A-Za-z0-9]{20,48}\b",
+        Check::Entropy(33),
+    ),
+    (
+        "nvidia-key",
+        "nvapi-",
+        r"\bnvapi-[A-Za-z0-9_-]{50,80}",
+        Check::Entropy(33),
+    ),
+    ("firecrawl-key", "fc-", r"\bfc-[a-f0-9]{32}\b", Check::Entropy(28)),
+    (
+        "slack-token",
+        "xoxb- xoxa- xoxp- xoxr- xoxs- xoxe- xoxe. xoxc- xoxd- xapp-",
+        r"\b(?:xox[abprscde](?:\.xox[bp])?-[A-Za-z0-9%-]{10,250}|xapp-[0-9]-[A-Za-z0-9]{8,14}-[0-9]{8,16}-[a-f0-9]{32,80})",
+        Check::Entropy(26),
+    ),
+    (
+        "slack-webhook",
+        "hooks.slack.com",
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<s>[A-Za-z0-9+/]{30,90})",
+        Check::Entropy(28),
+    ),
+    (
+        "discord-token",
+        "discord",
+        r"(?i:discord)[^\n]{0,80}?\b(?P<s>[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40})",
+        Check::Entropy(38),
+    ),
+    (
+        "discord-webhook",
+        "/api/webhooks/",
+        r"discord(?:app)?\.com/api/webhooks/[0-9]{17,20}/(?P<s>[A-Za-z0-9_-]{60,80})",
+        Check::Entropy(33),
+    ),
+    (
+        "telegram-token",
+        ":a",
+        r"\b[0-9]{8,10}:A[A-Za-z0-9_-]{34}",
+        Check::Entropy(38),
+    ),
+    (
+        "teams-webhook",
+        "webhook.office.com",
+        r"webhook\.office\.com/webhookb2/(?P<s>[a-z0-9@-]{60,90}/IncomingWebhook/[a-z0-9]{32}/[a-z0-9-]{36})",
+        Check::Entropy(28),
+    ),
+    (
+        "twilio-key",
+        "sk0 sk1 sk2 sk3 sk4 sk5 sk6 sk7 sk8 sk9 ska skb skc skd ske skf",
+        r"\bSK[a-f0-9]{32}\b",
+        Check::Entropy(28),
+    ),
+    (
+        "sendgrid-key",
+        "sg.",
+        r"\bSG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}",
+        Check::Entropy(33),
+    ),
+    ("mailgun-key", "key-", r"\bkey-[a-f0-9]{32}\b", Check::Entropy(28)),
+    (
+        "mailchimp-key",
+        "-us",
+        r"\b[a-f0-9]{32}-us[0-9]{1,2}\b",
+        Check::Entropy(28),
+    ),
+    (
+        "brevo-key",
+        "xkeysib- xsmtpsib-",
+        r"\bx(?:key|smtp)sib-[a-f0-9]{64}-[A-Za-z0-9]{16}\b",
+        Check::Entropy(28),
+    ),
+    (
+        "resend-key",
+        "re_",
+        r"\bre_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}\b",
+        Check::Entropy(36),
+    ),
+    (
+        "stripe-key",
+        "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_",
+        r"\b[sr]k_(?:live|test|prod)_[A-Za-z0-9]{10,120}\b",
+        Check::Entropy(26),
+    ),
+    (
+        "webhook-signing-secret",
+        "whsec_",
+        r"\bwhsec_[A-Za-z0-9+/]{24,80}={0,2}",
+        Check::Entropy(33),
+    ),
+    (
+        "square-token",
+        "sq0 eaaa",
+        r"\b(?:sq0[a-z]{3}-[A-Za-z0-9_-]{22,43}|EAAA[A-Za-z0-9_-]{60})",
+        Check::Entropy(33),
+    ),
+    (
+        "shopify-token",
+        "shpat_ shpca_ shppa_ shpss_",
+        r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}\b",
+        Check::Entropy(28),
+    ),
+    (
+        "braintree-token",
+        "access_token$production$ access_token$sandbox$",
+        r"\baccess_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[a-f0-9]{32}\b",
+        Check::Entropy(28),
+    ),
+    (
+        "razorpay-key",
+        "rzp_live_ rzp_test_",
+        r"\brzp_(?:live|test)_[A-Za-z0-9]{14,24}\b",
+        Check::Entropy(28),
+    ),
+    (
+        "flutterwave-key",
+        "flwseck",
+        r"\bFLWSECK(?:_TEST|_LIVE)?-[A-Za-z0-9]{12,40}(?:-X)?\b",
+        Check::Entropy(28),
+    ),
+    (
+        "plaid-token",
+        "access-",
+        r"\baccess-(?:sandbox|development|production)-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}\b",
+        Check::Entropy(28),
+    ),
+    (
+        "hubspot-token",
+        "pat-na1- pat-na2- pat-na3- pat-eu1-",
+        r"\bpat-(?:na|eu)[0-9]-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}\b",
+        Check::Entropy(28),
+    ),
+    (
+        "facebook-token",
+        "eaa",
+        r"\bEAA[A-Za-z0-9]{60,400}\b",
+        Check::Entropy(36),
+    ),
+    (
+        "mapbox-token",
+        "sk.eyj",
+        r"\bsk\.eyJ[A-Za-z0-9_-]{40,200}\.[A-Za-z0-9_-]{20,40}",
+        Check::Entropy(35),
+    ),
+    (
+        "twitter-bearer-token",
+        "aaaaaaaaaaaaaaaaaaaaaa",
+        r"\bA{18,24}[A-Za-z0-9%]{60,160}",
+        Check::Entropy(33),
+    ),
+    (
+        "frameio-token",
+        "fio-u-",
+        r"\bfio-u-[A-Za-z0-9_=-]{64}",
+        Check::Entropy(33),
+    ),
+];

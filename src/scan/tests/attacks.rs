@@ -1,0 +1,252 @@
+//! How many attacks the scan sees: seeds written for this test, each in twenty ways.
+//!
+//! The seeds were written before the rules were changed for them, and are split in two halves by a digest of the seed.
+//! Rules are improved with the tune half alone: `--nocapture` shows its misses, and of the held-out half only the
+//! totals. Keep it so: a seed that was looked at tells nothing any more. New seeds are welcome in both halves, best by
+//! somebody who has not read the rules: whoever wrote these wrote most of the rules too, so the held-out figure flatters.
+//!
+//! A seed is *overt* if it orders something, *proof* if it is a command that fetches and runs, and *covert* if it only
+//! states something: a scan cannot tell those from facts, and nothing is promised for them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::super::{Category, Report, Scanner, Settings, Severity};
+use super::transforms::{self, Piece};
+
+/// Lines `category | sort | text`; a category may be followed by a language, `\n` and `\\` are escapes.
+const SEEDS: [(&str, &str); 13] = [
+    ("override", include_str!("attacks/override.in")),
+    ("role", include_str!("attacks/role.in")),
+    ("delimiter", include_str!("attacks/delimiter.in")),
+    ("tool_call", include_str!("attacks/tool_call.in")),
+    ("execute", include_str!("attacks/execute.in")),
+    ("exfiltration", include_str!("attacks/exfiltration.in")),
+    ("solicitation", include_str!("attacks/solicitation.in")),
+    ("persistence", include_str!("attacks/persistence.in")),
+    ("reinforcement", include_str!("attacks/reinforcement.in")),
+    ("guard", include_str!("attacks/guard.in")),
+    ("encoded", include_str!("attacks/encoded.in")),
+    ("markup", include_str!("attacks/markup.in")),
+    ("other languages", include_str!("attacks/languages.in")),
+];
+
+/// The row of commands that fetch and run: none may be missed, but where digits stand for letters, which no shell runs.
+const PROOFS: &str = "execute, proofs";
+
+/// The least share, in percent, that is seen of one category: half of one is some 18 seeds, so chance plays its part.
+const LEAST_OF_A_CATEGORY: f64 = 80.0;
+
+/// What is promised of a seed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Overt,
+    Proof,
+    Covert,
+}
+
+struct Seed {
+    /// Its category, or its language if that is not English.
+    group: &'static str,
+    sort: Sort,
+    text: String,
+    pieces: Vec<Piece>,
+}
+
+fn seeds() -> Vec<Seed> {
+    let lines = SEEDS
+        .iter()
+        .flat_map(|(group, lines)| lines.lines().map(move |line| (*group, line)));
+    lines
+        .map(|(group, line)| {
+            let [category, sort, text] = line
+                .splitn(3, " | ")
+                .collect::<Vec<_>>()
+                .try_into()
+                .expect("a line has three fields");
+            let (category, group) = match category.split_once(' ') {
+                Some((category, language)) => (category, language),
+                None => (category, group),
+            };
+            assert!(Category::from_name(category).is_some(), "{line}");
+            let sort = match sort {
+                "overt" => Sort::Overt,
+                "proof" => Sort::Proof,
+                "covert" => Sort::Covert,
+                _ => panic!("{line}"),
+            };
+            let text = text
+                .replace("\\\\", "\u{0}")
+                .replace("\\n", "\n")
+                .replace('\u{0}', "\\");
+            let pieces = transforms::pieces(&text);
+            Seed {
+                group,
+                sort,
+                text,
+                pieces,
+            }
+        })
+        .collect()
+}
+
+/// The texts of all seeds as they are.
+pub(super) fn texts() -> Vec<String> {
+    seeds().into_iter().map(|seed| seed.text).collect()
+}
+
+/// Whether a text belongs to the half that rules are tuned with.
+pub(super) fn is_tune(text: &str) -> bool {
+    digest(text).is_multiple_of(2)
+}
+
+/// FNV-1a, folded: the same for ever, which is all that the split needs.
+fn digest(text: &str) -> u64 {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    hash ^ hash >> 32
+}
+
+/// Whether a rule of injection saw what the text wants. That its letters are odd does not count.
+pub(super) fn is_seen(report: &Report) -> bool {
+    report.findings.iter().any(|found| {
+        found.severity > Severity::Low && !matches!(found.category, Category::Secret | Category::Unicode)
+    })
+}
+
+pub(super) fn scanner() -> Scanner {
+    Scanner::new(Settings::default(), [3; 32])
+}
+
+/// How many of how many.
+#[derive(Clone, Copy, Default)]
+struct Share(usize, usize);
+
+impl Share {
+    fn add(&mut self, is_hit: bool) {
+        self.0 += usize::from(is_hit);
+        self.1 += 1;
+    }
+
+    fn percent(self) -> f64 {
+        100.0 * self.0 as f64 / self.1.max(1) as f64
+    }
+}
+
+/// Shares by row and way.
+#[derive(Default)]
+struct Table(BTreeMap<&'static str, Vec<Share>>);
+
+impl Table {
+    fn add(&mut self, row: &'static str, way: usize, is_hit: bool) {
+        let ways = transforms::names().count();
+        for row in [row, "~ all"] {
+            let shares = self
+                .0
+                .entry(row)
+                .or_insert_with(|| vec![Share::default(); ways + 1]);
+            shares[way].add(is_hit);
+            shares[ways].add(is_hit);
+        }
+    }
+
+    fn total(&self, row: &str) -> Share {
+        self.0
+            .get(row)
+            .and_then(|shares| shares.last())
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// How many of a row were missed in the ways that count.
+    fn missed(&self, row: &str, counts: impl Fn(&str) -> bool) -> usize {
+        let shares = self.0.get(row).into_iter().flatten();
+        let ways = transforms::names().zip(shares).filter(|(way, _)| counts(way));
+        ways.map(|(_, share)| share.1 - share.0).sum()
+    }
+
+    fn shown(&self, title: &str) -> String {
+        let mut out = format!("{title:22}");
+        for name in transforms::names().chain(["all"]) {
+            let _ = write!(out, "{name:>8}");
+        }
+        for (row, shares) in &self.0 {
+            let _ = write!(out, "\n{row:22}");
+            for share in shares {
+                let _ = write!(out, "{:8.1}", share.percent());
+            }
+        }
+        out
+    }
+}
+
+/// In a debug build, which is slow, each seed is written in two ways only.
+fn ways_of(seed: usize) -> impl Iterator<Item = usize> {
+    let ways = transforms::names().count();
+    let is_slow = cfg!(debug_assertions);
+    (0..ways).filter(move |way| !is_slow || (way + seed).is_multiple_of(ways / 2))
+}
+
+#[test]
+fn attacks_are_seen_whatever_they_are_written_in() {
+    let seeds = seeds();
+    assert!(seeds.len() >= 500, "{} seeds", seeds.len());
+    let (mut tune, mut held_out, mut covert) = (Table::default(), Table::default(), Table::default());
+    for (index, seed) in seeds.iter().enumerate() {
+        let mut missed = Vec::new();
+        for way in ways_of(index) {
+            let is_hit = is_seen(&scanner().scan(&transforms::apply(way, &seed.pieces)));
+            let table = match (seed.sort, is_tune(&seed.text)) {
+                (Sort::Covert, _) => &mut covert,
+                (_, true) => &mut tune,
+                (_, false) => &mut held_out,
+            };
+            let row = if seed.sort == Sort::Proof {
+                PROOFS
+            } else {
+                seed.group
+            };
+            table.add(row, way, is_hit);
+            if !is_hit {
+                missed.push(transforms::names().nth(way).unwrap_or_default());
+            }
+        }
+        if !missed.is_empty() && is_tune(&seed.text) && seed.sort != Sort::Covert {
+            println!("missed {}: {:?} in {}", seed.group, seed.text, missed.join(", "));
+        }
+    }
+    println!(
+        "{}\n\n{}\n\n{}",
+        tune.shown("tune"),
+        held_out.shown("held out"),
+        covert.shown("covert, no promise")
+    );
+    for table in [&tune, &held_out] {
+        let shown = table.shown("recall");
+        assert!(table.total("~ all").percent() >= 90.0, "{shown}");
+        assert_eq!(table.missed(PROOFS, |way| way != "leet"), 0, "{shown}");
+        for row in table.0.keys() {
+            assert!(
+                table.total(row).percent() >= LEAST_OF_A_CATEGORY,
+                "{row}: {shown}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_ways_are_not_what_is_seen() {
+    let mut seen = Table::default();
+    for (index, text) in super::benign::by_hand().filter(|text| is_tune(text)).enumerate() {
+        for way in ways_of(index) {
+            seen.add(
+                "benign",
+                way,
+                is_seen(&scanner().scan(&transforms::apply(way, &transforms::pieces(text)))),
+            );
+        }
+    }
+    println!("{}", seen.shown("benign"));
+    assert!(seen.total("benign").percent() <= 5.0, "{}", seen.shown("benign"));
+}

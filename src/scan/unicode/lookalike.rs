@@ -1,0 +1,142 @@
+//! Folds letters that look like Latin ones to those, where they stand among Latin letters.
+//!
+//! A word all in another script is left as it is, unless each of its letters passes for a Latin one: so Russian and
+//! Greek text stays readable for the rules of those languages.
+//!
+//! # Layer
+//! Pure: imports nothing of the crate.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use unicode_normalization::char::{decompose_compatible, is_combining_mark};
+
+/// Lines of a Latin letter and those that look like it.
+static LETTERS: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
+    let lines = include_str!("lookalikes.in")
+        .lines()
+        .filter(|line| !line.starts_with('#'));
+    let mut letters = HashMap::new();
+    for line in lines {
+        let mut chars = line.chars().filter(|char| !char.is_whitespace());
+        if let Some(latin) = chars.next() {
+            letters.extend(chars.map(|char| (char, latin)));
+        }
+    }
+    letters
+});
+
+/// How many letters ahead are asked whether a word is Latin.
+const AHEAD: usize = 16;
+
+/// Whether `char` is of a script that has words of its own, so that its place decides what it stands for.
+fn has_own_words(char: char) -> bool {
+    matches!(char, '\u{370}'..='\u{58F}' | '\u{13A0}'..='\u{13FF}' | '\u{AB70}'..='\u{ABBF}' | '\u{1F00}'..='\u{1FFF}')
+}
+
+/// Writes `char` in its folded form: compatible, lower case, without accents on Latin letters, look-alikes replaced.
+///
+/// `last` is what was written before it, `rest` what follows it in the source; `is_latin` says that the text has no
+/// letter of another script but look-alikes ([`is_latin`]).
+pub(in crate::scan) fn fold(
+    char: char,
+    last: Option<char>,
+    rest: &str,
+    is_latin: bool,
+    mut write: impl FnMut(char),
+) {
+    let mut last = last;
+    decompose_compatible(char, |part| {
+        if is_combining_mark(part) && last.is_some_and(|last| last.is_ascii_alphabetic()) {
+            return;
+        }
+        for lower in part.to_lowercase() {
+            let folded = match LETTERS.get(&lower).or_else(|| LETTERS.get(&part)) {
+                Some(latin) if is_latin || !has_own_words(part) || is_among_latin(last, rest) => *latin,
+                _ => lower,
+            };
+            write(folded);
+            last = Some(folded);
+        }
+    });
+}
+
+/// Whether `text` has no letter of a script with words of its own, but for those that pass for Latin ones.
+pub(in crate::scan) fn is_latin(text: &str) -> bool {
+    let mut others = text.chars().filter(|char| has_own_words(*char));
+    others.all(passes_for_latin)
+}
+
+/// In lower case: nearly every Cyrillic capital passes for a Latin one, and whole words in capitals are Russian.
+fn passes_for_latin(char: char) -> bool {
+    LETTERS.contains_key(&char.to_lowercase().next().unwrap_or(char))
+}
+
+/// Whether a look-alike after `last` and before `rest` is meant as a Latin letter.
+fn is_among_latin(last: Option<char>, rest: &str) -> bool {
+    if last.is_some_and(|last| last.is_ascii_alphabetic()) {
+        return true;
+    }
+    let is_start = last.is_none_or(|last| !last.is_alphabetic());
+    let mut count = 0;
+    for char in rest.chars().take(AHEAD) {
+        if char.is_ascii_alphabetic() {
+            return true;
+        }
+        if !char.is_alphabetic() {
+            break;
+        }
+        count += 1;
+        if !passes_for_latin(char) {
+            return false;
+        }
+    }
+    is_start && count >= 2
+}
+
+/// Returns the words that mix Latin letters with look-alikes from scripts that have words of their own.
+pub(in crate::scan) fn disguised(text: &str) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(next) = bytes[at..].iter().position(|byte| !byte.is_ascii()) {
+        at += next;
+        let char = text[at..]
+            .chars()
+            .next()
+            .expect("`at` is inside the text, on a boundary");
+        let start = at;
+        at += char.len_utf8();
+        if !has_own_words(char) {
+            continue;
+        }
+        let back = text[..start]
+            .chars()
+            .rev()
+            .take_while(|char| char.is_alphabetic())
+            .take(64);
+        let from = start - back.map(char::len_utf8).sum::<usize>();
+        let word = text[start..]
+            .chars()
+            .take_while(|char| char.is_alphabetic())
+            .take(64);
+        let to = start + word.map(char::len_utf8).sum::<usize>();
+        at = at.max(to);
+        if is_disguised(&text[from..to]) {
+            found.push(from..to);
+        }
+    }
+    found
+}
+
+/// Whether a word has two Latin letters at least and a look-alike, and nothing else of the other script.
+fn is_disguised(word: &str) -> bool {
+    let latin = word.chars().filter(char::is_ascii_alphabetic).count();
+    let mut others = word.chars().filter(|char| has_own_words(*char)).peekable();
+    let is_alike = |char: char| {
+        let lower = char.to_lowercase().next().unwrap_or(char);
+        LETTERS.contains_key(&lower) || LETTERS.contains_key(&char)
+    };
+    latin >= 2 && others.peek().is_some() && others.all(is_alike)
+}

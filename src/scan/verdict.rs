@@ -1,0 +1,118 @@
+//! What to do with a text that something was found in: settings by category and severity, and an advising score.
+//!
+//! # Layer
+//! Pure: imports nothing of the crate outside this folder.
+
+use super::finding::{Category, Finding, Severity};
+
+/// What the scan would do with the text. Nothing here drops a text: `Block` refuses a write and says why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Store it.
+    #[default]
+    Allow,
+    /// Store it with its findings beside it.
+    Flag,
+    /// Store it where recall and envelope do not see it, until a person decides.
+    Quarantine,
+    /// Refuse the write.
+    Block,
+}
+
+impl Verdict {
+    /// All verdicts, the mildest first.
+    pub const ALL: [Self; 4] = [Self::Allow, Self::Flag, Self::Quarantine, Self::Block];
+
+    /// Returns the name in lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Flag => "flag",
+            Self::Quarantine => "quarantine",
+            Self::Block => "block",
+        }
+    }
+
+    /// Returns the verdict of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verdict| verdict.name() == name)
+    }
+}
+
+/// The verdict for each category and severity.
+///
+/// The default allows `Low`, flags `Medium` and quarantines `High`. It differs where a finding is sure enough to refuse
+/// the write (something fetched and run, a payload hidden in an encoding), and where the text is put right instead
+/// (secrets are redacted, so the rest of the text is flagged only).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    verdicts: [[Verdict; 3]; Category::ALL.len()],
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let mut settings = Self {
+            verdicts: [[Verdict::Allow, Verdict::Flag, Verdict::Quarantine]; Category::ALL.len()],
+        };
+        for category in [Category::Execute, Category::Encoded] {
+            settings.set(category, Severity::High, Verdict::Block);
+        }
+        for severity in Severity::ALL {
+            settings.set(Category::Secret, severity, Verdict::Flag);
+        }
+        settings
+    }
+}
+
+impl Settings {
+    /// Returns settings under which whatever is found is flagged and nothing is kept out.
+    pub fn advice() -> Self {
+        Self {
+            verdicts: [[Verdict::Allow, Verdict::Flag, Verdict::Flag]; Category::ALL.len()],
+        }
+    }
+
+    /// Sets the verdict for findings of `category` and `severity`.
+    pub fn set(&mut self, category: Category, severity: Severity, verdict: Verdict) -> &mut Self {
+        self.verdicts[category as usize][severity as usize] = verdict;
+        self
+    }
+
+    /// Returns the verdict for one finding of `category` and `severity`.
+    pub fn get(&self, category: Category, severity: Severity) -> Verdict {
+        self.verdicts[category as usize][severity as usize]
+    }
+
+    /// Returns the gravest verdict that any of `findings` asks for.
+    pub fn judge(&self, findings: &[Finding]) -> Verdict {
+        let verdicts = findings
+            .iter()
+            .map(|found| self.get(found.category, found.severity));
+        verdicts.max().unwrap_or_default()
+    }
+}
+
+/// Returns 0 to 100 from the distinct rules that were found: advice for sorting a review queue, no boundary.
+///
+/// Each rule is taken as a chance that the text is hostile, and the chances as independent of each other.
+pub(in crate::scan) fn score(findings: &[Finding]) -> u8 {
+    let mut rules: Vec<(&str, Severity)> = findings
+        .iter()
+        .filter(|found| found.category != Category::Secret)
+        .map(|found| (found.rule, found.severity))
+        .collect();
+    rules.sort_unstable();
+    rules.dedup();
+    let mut innocent = 1.0_f64;
+    for (_, severity) in rules {
+        innocent *= match severity {
+            Severity::Low => 0.9,
+            Severity::Medium => 0.65,
+            Severity::High => 0.3,
+        };
+    }
+    // Truncation is what is wanted: 100 is never reached.
+    #[expect(clippy::cast_sign_loss, reason = "the value is between 0 and 100")]
+    let score = ((1.0 - innocent) * 100.0) as u8;
+    score
+}
