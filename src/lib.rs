@@ -1,5 +1,7 @@
 //! Treering: the memory of a long-running AI agent.
 
+#[cfg(feature = "agent")]
+pub mod agent;
 pub mod bytes;
 #[cfg(feature = "cli")]
 pub mod cli;

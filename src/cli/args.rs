@@ -60,6 +60,9 @@ pub(crate) struct AnyOptions {
     /// Read a damaged store at the newest state before the damage
     #[arg(long)]
     pub(crate) degraded: bool,
+    /// What the verbs of an agent are allowed; without it, a file beside the store
+    #[arg(long, value_name = "FILE")]
+    pub(crate) settings: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) lane: LaneOptions,
     #[command(flatten)]
@@ -118,6 +121,9 @@ pub(crate) struct ReadOptions {
     /// Read a damaged store at the newest state before the damage
     #[arg(long, help_heading = HEADING)]
     degraded: bool,
+    /// What the verbs of an agent are allowed
+    #[arg(long, value_name = "FILE", hide = true, help_heading = HEADING)]
+    settings: Option<PathBuf>,
     #[command(flatten)]
     lane: LaneOptions,
 }
@@ -134,6 +140,9 @@ pub(crate) struct WriteOptions {
     /// Print for a language model: few tokens, no colours, columns that stay
     #[arg(long, conflicts_with = "json", help_heading = HEADING)]
     agent: bool,
+    /// What the verbs of an agent are allowed
+    #[arg(long, value_name = "FILE", hide = true, help_heading = HEADING)]
+    settings: Option<PathBuf>,
     #[command(flatten)]
     lane: LaneOptions,
     #[command(flatten)]
@@ -204,6 +213,7 @@ impl Cli {
                     agent: write.agent,
                     at: None,
                     degraded: false,
+                    settings: write.settings.clone(),
                     lane: write.lane.clone(),
                     commit: write.commit.clone(),
                 }
@@ -341,6 +351,7 @@ impl ReadOptions {
             agent: self.agent,
             at: self.at.clone(),
             degraded: self.degraded,
+            settings: self.settings.clone(),
             lane: self.lane.clone(),
             commit,
         }
@@ -356,6 +367,7 @@ impl AnyOptions {
             agent: after.agent || self.agent,
             at: after.at.or(self.at),
             degraded: after.degraded || self.degraded,
+            settings: after.settings.or(self.settings),
             lane: LaneOptions {
                 actor: after.lane.actor.or(self.lane.actor),
                 session: after.lane.session.or(self.lane.session),

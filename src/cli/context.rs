@@ -22,6 +22,8 @@ use super::errors::system_kind;
 use super::human::counted;
 use super::output::{Mode, Output};
 use super::revision;
+#[cfg(feature = "agent")]
+use crate::agent::{Agent, Place, Settings};
 use crate::digest::HashAlgorithm;
 use crate::engine::{CommitInfo, Memory, Options, Revision, View, Writer};
 use crate::error::{Error, ErrorKind, Result};
@@ -29,14 +31,19 @@ use crate::error::{Error, ErrorKind, Result};
 /// The folder of a store that belongs to a project.
 pub(crate) const PROJECT_FOLDER: &str = ".treering";
 
+/// The name of the file of settings, in the folder that the store is in.
+#[cfg(feature = "agent")]
+const SETTINGS_FILE: &str = "treering.toml";
+
 /// The names at the top of a store, for telling one from any other folder.
-const STORE_NAMES: [&str; 7] = [
+const STORE_NAMES: [&str; 8] = [
     "format",
     "lock",
     "live",
     "manifest",
     "log",
     "checkpoint",
+    "derived",
     "compact.lock",
 ];
 
@@ -148,6 +155,88 @@ impl Context {
             .map_err(|error| explain(error, &path))?;
         self.tell_warnings(&memory);
         Ok(memory)
+    }
+
+    /// The verbs of an agent over the store, for reading.
+    #[cfg(feature = "agent")]
+    pub(crate) fn agent_to_read(&mut self) -> Result<Agent> {
+        if let Some(switched_off) = self.switched_off()? {
+            return Ok(switched_off);
+        }
+        let settings = self.settings()?;
+        Ok(Agent::new(self.open_to_read()?, settings))
+    }
+
+    /// The verbs of an agent over the store, for writing; it must be there.
+    #[cfg(feature = "agent")]
+    pub(crate) fn agent_to_write(&mut self) -> Result<Agent> {
+        if let Some(switched_off) = self.switched_off()? {
+            return Ok(switched_off);
+        }
+        let settings = self.settings()?;
+        Ok(Agent::new(self.open_to_write()?, settings))
+    }
+
+    /// As [`Self::agent_to_write`], and makes the store if there is none, as [`Self::open_or_create`] does.
+    #[cfg(feature = "agent")]
+    pub(crate) fn agent_to_create(&mut self, rehearse: impl FnOnce(&Agent) -> Result<()>) -> Result<Agent> {
+        if let Some(switched_off) = self.switched_off()? {
+            return Ok(switched_off);
+        }
+        let settings = self.settings()?;
+        let memory = self.open_or_create(|empty| rehearse(&Agent::new(empty.clone(), settings.clone())))?;
+        Ok(Agent::new(memory, settings))
+    }
+
+    /// The verbs over an empty memory that nothing is stored in, if `TREERING_DISABLE` says so.
+    #[cfg(feature = "agent")]
+    fn switched_off(&mut self) -> Result<Option<Agent>> {
+        let value = env::var_os("TREERING_DISABLE").unwrap_or_default();
+        if value.is_empty() || value == "0" {
+            return Ok(None);
+        }
+        let told = "TREERING_DISABLE is set: the memory answers as if it were empty, and stores nothing";
+        self.output.note("disabled", told);
+        let settings = Settings {
+            is_disabled: true,
+            ..Settings::default()
+        };
+        Ok(Some(Agent::new(Memory::in_memory()?, settings)))
+    }
+
+    /// What the verbs of an agent are allowed: as the file says that was named, else the one beside the store.
+    #[cfg(feature = "agent")]
+    pub(crate) fn settings(&self) -> Result<Settings> {
+        let from_environment = env::var_os("TREERING_SETTINGS")
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from);
+        let named = self.options.settings.clone().or(from_environment);
+        let path = match (&named, self.store()) {
+            (Some(named), _) => named.clone(),
+            (None, Ok(store)) => store.with_file_name(SETTINGS_FILE),
+            (None, Err(_)) => return Ok(Settings::default()),
+        };
+        match fs::read_to_string(&path) {
+            Ok(text) => Settings::from_toml(&text).map_err(|error| error.context(shown(&path))),
+            Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => {
+                Ok(Settings::default())
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(Error::not_found(format!("there is no file {}", shown(&path))).with_code("no_file"))
+            }
+            Err(error) => Err(Error::io(format_args!("reading {}", shown(&path)), error)),
+        }
+    }
+
+    /// Where the agent works: the project of the current folder, and the session and actor that were named.
+    #[cfg(feature = "agent")]
+    pub(crate) fn place(&self) -> Place {
+        let folder = env::current_dir().unwrap_or_default();
+        Place {
+            session: self.options.lane.session.clone(),
+            agent: self.options.lane.actor.clone(),
+            ..Place::of_folder(&folder)
+        }
     }
 
     /// Opens the store for writing, and makes it if there is none. Before a store is made, `rehearse` does the

@@ -6,7 +6,7 @@
 use super::human::wrapped;
 
 /// The verbs by what they are for, each in a few words; what clap says about one is longer.
-const VERBS: [(&str, &[(&str, &str)]); 6] = [
+const VERBS: &[(&str, &[(&str, &str)])] = &[
     (
         "Write",
         &[
@@ -31,7 +31,7 @@ const VERBS: [(&str, &[(&str, &str)]); 6] = [
             ("snapshot", "name the present state"),
             ("snapshots", "the states with a name"),
             ("rollback", "back to an earlier state"),
-            ("restore", "single objects from an earlier state"),
+            ("restore", "single objects, as they were"),
             ("log", "the commits, newest first"),
             ("undo, redo", "your last change"),
             ("diff", "what changed between two states"),
@@ -48,6 +48,27 @@ const VERBS: [(&str, &[(&str, &str)]); 6] = [
             ("contains", "whether a digest is in here"),
             ("check-proof", "check it, without the store"),
             ("stats", "counts and sizes"),
+        ],
+    ),
+    #[cfg(feature = "agent")]
+    (
+        "Agent",
+        &[
+            ("remember", "a text, or many"),
+            ("recall", "what answers a question"),
+            ("forget", "take out of memory"),
+            ("unforget", "bring back, byte for byte"),
+            ("forgotten", "what was taken out"),
+            ("expire", "until when it is shown"),
+            ("decay", "shorten what nobody uses"),
+            ("note", "notes that outlive a session"),
+            ("session", "transcripts, summaries, facts"),
+            ("envelope", "what a prompt should know"),
+            ("guard", "try a change, keep it or not"),
+            ("promote", "a person trusts an item"),
+            ("quarantine", "what was held back"),
+            ("audit", "who did what, and why"),
+            ("import", "edited blocks, other systems"),
         ],
     ),
     (
@@ -101,7 +122,7 @@ const OPTIONS: [(&str, &str); 7] = [
 
 const START: [&str; 3] = [
     "treering tour",
-    "echo 'the build needs Rust 1.95' | treering put build/rust --kind fact --content -",
+    "treering remember 'the build needs Rust 1.95', then treering recall what does the build need",
     "treering snapshot, treering log, treering rollback snap:0",
 ];
 
@@ -180,6 +201,6 @@ mod tests {
                 assert!(page.contains(verb) && words.contains(&last), "{width}: {verb}");
             }
         }
-        assert!(overview(100).lines().count() <= 40, "it fits a screen");
+        assert!(overview(100).lines().count() <= 45, "it fits a screen");
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 /// A verb, when it answers so, and the fields: `name:type`, `?` behind the type where it may be null, `*`
 /// where the field may be missing. A verb with several answers stands here several times.
-const ANSWERS: [(&str, &str, &str); 42] = [
+const ANSWERS: [(&str, &str, &str); 79] = [
     ("init", "", "store:text hash:hash format:count"),
     (
         "ingest",
@@ -74,6 +74,32 @@ const ANSWERS: [(&str, &str, &str); 42] = [
         "erase",
         "without --yes, or with --dry-run; needs is null, or says which option this would need",
         "erased:count bytes:count holders:texts unlinked:texts digests:texts records:erased dry_run:flag needs:text?",
+    ),
+    (
+        "forget",
+        "commit is null where nothing went",
+        "forgotten:items pinned:texts others:texts dry_run:flag commit:digest? seq:count? root:digest",
+    ),
+    (
+        "unforget",
+        "commit is null where nothing came back",
+        "restored:items unchanged:texts dry_run:flag commit:digest? seq:count? root:digest",
+    ),
+    (
+        "forgotten",
+        "a line each",
+        "id:text kind:text scope:text digest:digest time:time op:text actor:text? session:text? reason:text? \
+         commit:digest seq:count",
+    ),
+    (
+        "expire",
+        "",
+        "id:text expires:time? changed:flag commit:digest seq:count root:digest",
+    ),
+    (
+        "decay",
+        "",
+        "now:time items:count moves:moves commits:digests dry_run:flag root:digest",
     ),
     ("rollback", "", MOVED),
     ("restore", "", MOVED),
@@ -150,12 +176,147 @@ const ANSWERS: [(&str, &str, &str); 42] = [
         "rows:count bytes:count path:text",
     ),
     (
+        "export",
+        "blocks into a folder",
+        "written:count unchanged:count left_out:not_written path:text",
+    ),
+    (
         "stats",
         "what is null is not known of a past state",
         "objects:count history:count? commits:count thinned:count? gaps:count? erased:count? snapshots:count \
          segments:count? log_bytes:count? disk_bytes:count? checkpoint_bytes:count? set_aside_bytes:count? live_bytes:count? \
          present_bytes:count? named_bytes:count? policy_bytes:count? dead_bytes:count? \
          orphans:count? hash:hash format:count store:text? space:space*",
+    ),
+    (
+        "recall",
+        "",
+        "hits:hits tokens:count skipped:count root:digest scopes:texts? index:text?",
+    ),
+    (
+        "recall",
+        "a line each, with --queries",
+        "qid:text hits:hits ms:number",
+    ),
+    (
+        "remember",
+        "one item",
+        "id:text digest:digest? commit:digest seq:count root:digest status:remembered scope:text duplicates:alike conflicts:conflicts \
+         verdict:verdict rules:texts redacted:flag held_as:text?",
+    ),
+    (
+        "remember",
+        "with --jsonl",
+        "stored:count unchanged:count duplicates:count refused:refused flagged:count unknown:texts commit:digest seq:count root:digest \
+         disabled:flag",
+    ),
+    (
+        "envelope",
+        "",
+        "text:text shown:shown left_out:left_out root:digest tokens:count",
+    ),
+    ("envelope", "with --scrub", "text:text removed_bytes:count"),
+    (
+        "guard",
+        "stage",
+        "name:text added:count changed:count removed:count",
+    ),
+    (
+        "guard",
+        "check; exit code 4 where passed is false",
+        "name:text passed:flag added:count changed:count removed:count checks:checks",
+    ),
+    (
+        "guard",
+        "commit; exit code 4 where passed is false, and then there is no commit",
+        "name:text passed:flag added:count changed:count removed:count checks:checks commit:digest? seq:count? root:digest?",
+    ),
+    ("guard", "drop", "name:text dropped:flag"),
+    (
+        "guard",
+        "show, a line each; a version is as export writes it",
+        "id:text change:change old:version? new:version?",
+    ),
+    (
+        "guard",
+        "recall, a line each",
+        "query:text kept:texts lost:texts gained:texts",
+    ),
+    (
+        "guard",
+        "list, a line each",
+        "name:text base:digest? time:time actor:text? session:text? reason:text?",
+    ),
+    (
+        "promote",
+        "",
+        "id:text digest:digest promoted:digest from:text to:text commit:digest seq:count root:digest",
+    ),
+    (
+        "quarantine",
+        "a line each",
+        "name:text reason:text? time:time actor:text? session:text? ids:texts ids_total:count preview:text",
+    ),
+    (
+        "quarantine",
+        "with --release",
+        "name:text released:flag commit:digest seq:count root:digest",
+    ),
+    ("quarantine", "with --discard", "name:text discarded:flag"),
+    (
+        "audit",
+        "a line each",
+        "commit:digest seq:count time:time op:text target:digest? actor:text? session:text? source:text? trust:text \
+         reason:text? added:count changed:count removed:count ids:texts ids_total:count",
+    ),
+    (
+        "session",
+        "append",
+        "session:text root_session:text scope:text appended:count flagged:count first:text? last:text? not_stored:not_stored \
+         held:texts commit:digest seq:count root:digest",
+    ),
+    (
+        "session",
+        "end, without a reply",
+        "session:text prompt:text gate:text? turns:count entries:count trusted:flag",
+    ),
+    (
+        "session",
+        "end",
+        "session:text reason:text? episode:text? facts:facts skipped:skipped_facts held:text? commit:digest seq:count \
+         root:digest",
+    ),
+    (
+        "session",
+        "summaries, a line each",
+        "id:text bucket:text granularity:text text:text score:number origin:text time:time?",
+    ),
+    (
+        "session",
+        "summaries --due, a line each",
+        "bucket:text granularity:text text:text entries:count unseen:count left_out:count",
+    ),
+    (
+        "session",
+        "summarise",
+        "root_session:text written:summaries held:text? commit:digest seq:count root:digest",
+    ),
+    (
+        "session",
+        "list, a line each",
+        "session:text scope:text parent:text? root_session:text objects:count created:time? updated:time?",
+    ),
+    (
+        "import",
+        "a folder of blocks",
+        "format:text created:count updated:count unchanged:count stale:count conflicts:count quarantined:count refused:count \
+         files:taken_files missing:texts pruned:texts held:text? commit:digest seq:count root:digest",
+    ),
+    (
+        "import",
+        "a file of another system",
+        "format:text created:count updated:count unchanged:count flagged:count quarantined:count refused:count past:count \
+         findings:foreign_findings held:text? commit:digest seq:count root:digest",
     ),
     ("completions", "", "script:text"),
     ("man", "", "page:text"),
@@ -166,6 +327,28 @@ const ANSWERS: [(&str, &str, &str); 42] = [
         "on standard error, when a verb fails",
         "error:error notes:texts*",
     ),
+    (
+        "note",
+        "write",
+        "id:text? action:text digest:digest? owner:text scope:text cleared:count verdict:text rules:texts held:text? \
+         commit:digest seq:count root:digest",
+    ),
+    (
+        "note",
+        "read, and a line each of list",
+        "id:text text:text owner:text? scope:text created:time? updated:time? read:time? origin:text digest:digest flags:texts",
+    ),
+    (
+        "note",
+        "search, a line each",
+        "id:text snippet:text score:number own:flag owner:text? scope:text created:time? updated:time? read:time? origin:text \
+         digest:digest flags:texts",
+    ),
+    (
+        "note",
+        "delete",
+        "deleted:flag id:text scope:text commit:digest seq:count root:digest",
+    ),
     ("note", "on standard error, beside an answer", "note:note"),
     ("tour", "", OPEN),
     ("schema", "", OPEN),
@@ -173,6 +356,8 @@ const ANSWERS: [(&str, &str, &str); 42] = [
 
 /// A map whose fields are not promised: the steps of the tour, and schemas, which have a standard of their own.
 const OPEN: &str = "*";
+/// An item that is about the same.
+const ALIKE: &str = "id:text similarity:number text:text";
 /// What moved, and whereto; `op` and `target` are null where nothing did.
 const MOVED: &str =
     "root:digest commit:digest seq:count added:count changed:count removed:count op:text? target:digest?";
@@ -255,6 +440,30 @@ fn property(kind: &str) -> Value {
         )),
         "damage" => one_of(&["corrupt", "missing", "cut", "older", "foreign"]),
         "severity" => one_of(&["damage", "warning", "notice"]),
+        "number" => json!({ "type": "number" }),
+        "alike" => list(object("the likest first", ALIKE)),
+        "conflicts" => list(object("", &format!("{ALIKE} new_text:text"))),
+        "remembered" => one_of(&[
+            "created",
+            "updated",
+            "unchanged",
+            "duplicate",
+            "merged",
+            "superseded",
+            "quarantined",
+            "disabled",
+        ]),
+        "verdict" => one_of(&["allow", "flag", "quarantine", "block"]),
+        "refused" => list(object(
+            "a line that was not stored; verdict is block, quarantine, denied or invalid",
+            "line:count id:text? verdict:text reason:text",
+        )),
+        "items" => list(object("", "id:text kind:text scope:text digest:digest")),
+        "moves" => list(object(
+            "an item that went a level down; original is the version with the full text",
+            "id:text from:level to:level original:digest chars_before:count chars_after:count",
+        )),
+        "level" => one_of(&["full", "summary", "keywords", "gone"]),
         "skipped" => list(object(
             "a file left out by --skip-bad",
             "path:text code:text message:text",
@@ -268,9 +477,63 @@ fn property(kind: &str) -> Value {
             "kind:erased_kind digest:digest id:text? bytes:count",
         )),
         "erased_kind" => one_of(&["version", "content", "text"]),
+        "hits" => list(object(
+            "what was found, best first",
+            "id:text kind:text scope:text score:number confidence:number snippet:text time:time trust:text tokens:count \
+             why:texts superseded_by:texts speaker:text? session:text? digest:digest text:text* reasons:reasons*",
+        )),
+        "reasons" => list(object(
+            "a term of the score: value by weight",
+            "name:text meaning:text value:number weight:number",
+        )),
         "levels" => list(object("", "bitmap:count count:count siblings:texts")),
         "error" => object("", "code:text message:text hint:text? ids:texts*"),
         "note" => object("", "code:text message:text"),
-        _ => json!({ "type": "string" }),
+        "version" => object(
+            "",
+            "id:text kind:text scope:text parent:text* position:text* attributes:map* content:text* origin:text \
+             derived_from:texts* event_time:time* expires:time* reserved:map* past:flag*",
+        ),
+        "shown" => list(object(
+            "a record of the envelope; what is empty is not said in it",
+            "id:text section:text trust:text flags:text source:text time:text",
+        )),
+        "left_out" => object(
+            "how many items are not in it, by reason",
+            "entries:count notes:count untrusted:count full:count empty:count forged:count duplicates:count budget:count \
+             expired:count superseded:count sensitive:count beside:count",
+        ),
+        "checks" => list(object(
+            "why and advice are empty where it passed; at most 20 ids",
+            "check:text passed:flag why:text ids:texts ids_total:count advice:text",
+        )),
+        other => exchanged(other).unwrap_or_else(|| json!({ "type": "string" })),
     }
+}
+
+/// What a type means that only sessions and imports have.
+fn exchanged(kind: &str) -> Option<Value> {
+    let list = |items: Value| json!({ "type": "array", "items": items });
+    Some(match kind {
+        "not_written" => list(object("a block that was not written", "id:text why:text")),
+        "not_stored" => list(object(
+            "an entry that the scan kept out, by its place among those given",
+            "place:count verdict:text rules:texts",
+        )),
+        "facts" => list(object(
+            "a fact of the reply: stored, known, quarantined or refused",
+            "about:text text:text fate:text id:text? reason:text?",
+        )),
+        "skipped_facts" => list(object("what of the reply is no fact", "place:count reason:text")),
+        "summaries" => list(object(
+            "",
+            "bucket:text id:text host:flag stored:flag rules:texts",
+        )),
+        "taken_files" => list(object(
+            "created, updated, unchanged, stale, conflict, quarantined or refused",
+            "path:text id:text? taken:text said:texts",
+        )),
+        "foreign_findings" => list(object("", "at:text what:text")),
+        _ => return None,
+    })
 }

@@ -3,6 +3,8 @@
 //! # Layer
 //! L9, part of cli.
 
+#[cfg(feature = "agent")]
+mod agent;
 mod history;
 mod objects;
 mod program;
@@ -13,6 +15,8 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use super::args::VerbOptions;
+#[cfg(feature = "agent")]
+pub(crate) use agent::*;
 pub(crate) use history::{
     CheckProof, Contains, Diff, Head, History, Log, Prove, Redo, Restore, Rollback, Snapshot, Snapshots, Undo,
 };
@@ -200,6 +204,9 @@ pub(crate) enum Verb {
                       Examples:\n  treering schema log\n  treering schema --json > treering.schemas.json"
     )]
     Schema(Schema),
+    #[cfg(feature = "agent")]
+    #[command(flatten)]
+    Agent(Box<AgentVerb>),
     /// Write objects until killed, saying after each commit what is acknowledged (for the tour)
     #[command(hide = true)]
     TourWriter(TourWriter),
@@ -240,6 +247,8 @@ impl Verb {
             Self::Completions(_) => "completions",
             Self::Man(_) => "man",
             Self::Schema(_) => "schema",
+            #[cfg(feature = "agent")]
+            Self::Agent(verb) => verb.name(),
             Self::TourWriter(_) => "tour-writer",
         }
     }
@@ -278,6 +287,8 @@ impl Verb {
             Self::Completions(verb) => VerbOptions::Plain(&verb.options),
             Self::Man(verb) => VerbOptions::Plain(&verb.options),
             Self::Schema(verb) => VerbOptions::Plain(&verb.options),
+            #[cfg(feature = "agent")]
+            Self::Agent(verb) => verb.options(),
             Self::TourWriter(verb) => VerbOptions::Write(&verb.options),
         }
     }
@@ -290,6 +301,8 @@ impl Verb {
                 verb.content.as_deref() == Some("-") || verb.jsonl.as_ref().is_some_and(is_dash)
             }
             Self::CheckProof(verb) => is_dash(&verb.file),
+            #[cfg(feature = "agent")]
+            Self::Agent(verb) => verb.reads_standard_input(),
             _ => false,
         }
     }

@@ -35,6 +35,7 @@ fn wrong(schema: &Value, found: &Value, at: &str) -> Vec<String> {
         "array" => found.is_array(),
         "string" => found.is_string(),
         "integer" => found.is_u64(),
+        "number" => found.is_number(),
         "boolean" => found.is_boolean(),
         "null" => found.is_null(),
         other => panic!("{other} is no type"),
@@ -108,6 +109,8 @@ const LINES: &[&str] = &[
     "log",
     "log --refs",
     "history a",
+    "recall x --explain --full",
+    "recall --queries queries.jsonl",
     "diff seq:0",
     "restore seq:1 a --dry-run",
     "restore seq:1 a",
@@ -120,10 +123,20 @@ const LINES: &[&str] = &[
     "remove z",
     "diff seq:2",
     "history l",
+    "remember tea-is-green --tag tea --scope global",
+    "remember the-server-is-reachable --scope global",
+    "remember the-server-is-not-reachable --scope global",
+    "remember --jsonl memories.jsonl",
     "stats --at seq:1",
     "stats --space",
     "erase z --dry-run",
     "erase z --yes",
+    "put fact --kind fact --content words",
+    "expire fact --in 30d",
+    "decay --dry-run --now 2100-01-01",
+    "forget fact -m why",
+    "forgotten",
+    "unforget --last",
     "gc",
     "verify",
     "verify --at good",
@@ -136,11 +149,43 @@ const LINES: &[&str] = &[
     "export all.jsonl",
     "export --format org all.org",
     "export --format svg all.svg",
+    "note write buy-tea --session s1",
+    "note write gone --replace mine --session s1",
+    "note read mine",
+    "note list",
+    "note search tea",
+    "note delete mine",
+    "session append --jsonl turns.jsonl --session s1",
+    "session append more --session s2 --parent s1",
+    "session end --session s1",
+    "session end --session s1 --learn --reply reply.json",
+    "session summaries --due --session s1",
+    "session summarise --session s1",
+    "session summaries --session s1",
+    "session list",
+    "put block --kind block --content x",
+    "export --format blocks blocks",
+    "import blocks",
+    "import --format server-memory graph.jsonl",
     "snapshot --delete good",
     "completions bash",
     "man",
     "man pages",
     "schema",
+    "put r --kind k",
+    "guard stage turn --jsonl changes.jsonl",
+    "guard list",
+    "guard show turn",
+    "guard check turn",
+    "guard commit turn",
+    "put r --kind k",
+    "guard stage other --jsonl changes.jsonl -m again",
+    "guard drop other",
+    "guard recall seq:0 @ --query tea",
+    "promote a --yes",
+    "envelope",
+    "envelope --scrub changes.jsonl",
+    "audit",
     "tour",
 ];
 
@@ -161,8 +206,23 @@ fn every_verb_answers_as_its_schema_says() {
         "lines.jsonl",
         "{\"id\":\"l\",\"kind\":\"k\",\"attributes\":{\"n\":1},\"expires\":\"2100-01-01T00:00:00Z\"}\n",
     );
+    folder.write("memories.jsonl", "{\"text\":\"tea\"}\nno json\n");
+    folder.write("queries.jsonl", "{\"qid\":\"1\",\"query\":\"x\"}\n");
+    folder.write(
+        "turns.jsonl",
+        "{\"text\":\"I drink tea.\",\"speaker\":\"user\",\"time\":\"2020-01-01T00:00:00Z\"}\n",
+    );
+    folder.write("reply.json", "[{\"scope\":\"user\",\"fact\":\"Drinks tea.\"},{}]");
+    folder.write(
+        "graph.jsonl",
+        "{\"type\":\"entity\",\"name\":\"Ada\",\"observations\":[]}\n",
+    );
     folder.write("notes/a.org", "* Tea\nGreen.\n");
     folder.write("notes/bad.jsonl", "no json\n");
+    folder.write(
+        "changes.jsonl",
+        "{\"id\":\"g\",\"kind\":\"fact\",\"content\":\"tea\"}\n{\"remove\":\"r\"}\n",
+    );
     for line in LINES {
         let words: Vec<&str> = line.split(' ').collect();
         let ran = folder.run(&[&words[..], &["--json"]].concat());
@@ -176,6 +236,17 @@ fn every_verb_answers_as_its_schema_says() {
         if !notes.is_empty() {
             check("note", &notes);
         }
+    }
+    let held = hold_back_twice(&folder);
+    for arguments in [
+        &["quarantine"][..],
+        &["quarantine", "--release", &held[0], "--yes"],
+        &["quarantine", "--discard", &held[1]],
+    ] {
+        check(
+            "quarantine",
+            &folder.run(&[arguments, &["--json"]].concat()).documents(),
+        );
     }
     check("version", &[folder.json(&["--version"])]);
     let proof = folder.json(&["prove", "a"]).to_string();
@@ -196,6 +267,22 @@ fn every_verb_answers_as_its_schema_says() {
     }
     let stated: BTreeSet<String> = schemas.as_object().unwrap().keys().cloned().collect();
     assert_eq!(seen, stated, "every schema is held against real output");
+}
+
+/// Holds two facts back, as a gate does; answers their names.
+fn hold_back_twice(folder: &Folder) -> Vec<String> {
+    let memory = treering::Memory::open(folder.path(".treering")).unwrap();
+    let hold = |name: &str| {
+        let mut draft = memory.draft(treering::Writer::new());
+        let kind = treering::Kind::new("fact").unwrap();
+        draft
+            .put(treering::NewObject::new(treering::Id::new(name).unwrap(), kind))
+            .unwrap();
+        memory.quarantine(&draft, "a gate").unwrap().unwrap()
+    };
+    let names = ["held-1", "held-2"].map(hold);
+    memory.close().unwrap();
+    names.to_vec()
 }
 
 #[test]

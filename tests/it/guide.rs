@@ -124,9 +124,12 @@ fn run(folder: &Folder, command: &str) -> Vec<String> {
 }
 
 fn check(name: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("docs/guide")
-        .join(name);
+    check_page(&format!("docs/guide/{name}"), 10);
+}
+
+/// Runs a page that has more than `least` commands.
+fn check_page(name: &str, least: usize) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     let mut parts = parts(&fs::read_to_string(&path).unwrap());
     let folder = Folder::new();
     let (mut steps, mut wrong) = (0, Vec::new());
@@ -145,13 +148,13 @@ fn check(name: &str) {
             step.shown = printed;
         }
     }
-    assert!(steps > 10, "{name} has hardly a command");
+    assert!(steps > least, "{name} has hardly a command");
     if std::env::var_os("TREERING_WRITE_GUIDE").is_some() {
         fs::write(&path, page_of(&parts)).unwrap();
     } else {
         assert!(
             wrong.is_empty(),
-            "docs/guide/{name} shows what is not so; TREERING_WRITE_GUIDE=1 writes it anew\n{}",
+            "{name} shows what is not so; TREERING_WRITE_GUIDE=1 writes it anew\n{}",
             wrong.join("\n\n")
         );
     }
@@ -180,6 +183,13 @@ fn when_a_store_is_damaged() {
 #[test]
 fn running_it() {
     check("running-it.md");
+}
+
+#[cfg(feature = "agent")]
+#[test]
+fn forgetting_goes_as_told() {
+    check_page("docs/agent/forget.md", 5);
+    check_page("docs/agent/decay.md", 5);
 }
 
 #[test]

@@ -5,9 +5,12 @@
 )]
 
 #[cfg(feature = "cli")]
+mod cli_agent_trust;
 mod cli_errors;
 #[cfg(feature = "cli")]
 mod cli_files;
+#[cfg(all(feature = "cli", feature = "agent"))]
+mod cli_forget;
 #[cfg(feature = "cli")]
 mod cli_ingest;
 #[cfg(feature = "cli")]
@@ -20,6 +23,10 @@ mod cli_output;
 mod cli_pictures;
 #[cfg(feature = "cli")]
 mod cli_proof;
+#[cfg(all(feature = "cli", feature = "agent"))]
+mod cli_recall;
+#[cfg(all(feature = "cli", feature = "agent"))]
+mod cli_remember;
 #[cfg(feature = "cli")]
 mod cli_retention;
 #[cfg(feature = "cli")]
@@ -46,5 +53,7 @@ mod peers_bugs;
 mod processes;
 #[cfg(feature = "cli")]
 mod program;
+#[cfg(all(feature = "cli", feature = "agent"))]
+mod stories;
 mod tidy;
 mod vectors;

@@ -24,6 +24,10 @@ use crate::object::Id;
 
 pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
     check_options(verb)?;
+    #[cfg(feature = "agent")]
+    if verb.format == ExportFormat::Blocks {
+        return super::agent::blocks::export(context, verb);
+    }
     if let Some(drawing) = pictures::Drawing::of(verb.format) {
         return pictures::export(context, verb, drawing);
     }
@@ -92,12 +96,22 @@ fn check_options(verb: &Export) -> Result<(), Failure> {
     };
     let one_picture = matches!(verb.format, ExportFormat::Dot | ExportFormat::Svg);
     let picture = one_picture || verb.format == ExportFormat::Html;
+    #[cfg(feature = "agent")]
+    let blocks = verb.format == ExportFormat::Blocks;
+    #[cfg(not(feature = "agent"))]
+    let blocks = false;
     for (option, given, used, hint) in [
         (
             "--picture",
             verb.picture.is_some(),
             one_picture,
             "it goes with --format dot and svg; html shows all three",
+        ),
+        (
+            "--scope",
+            verb.scope.is_some(),
+            blocks,
+            "it goes with --format blocks; elsewhere all scopes are written",
         ),
         (
             "--rows",

@@ -58,6 +58,8 @@ pub(super) fn ingest(context: &mut Context, verb: &Ingest) -> Done {
     let meant = meant.collect::<Result<Vec<_>>>()?;
     let is_meant = |id: &Id| meant.iter().any(|path| id.as_str() == path || is_below(id, path));
     let (pruned, missing): (Vec<Id>, Vec<Id>) = missing(&memory, &read)?.into_iter().partition(is_meant);
+    #[cfg(feature = "agent")]
+    let before = memory.view();
     let (change, committed) = write(&memory, &mut read, &pruned)?;
     for bad in &read.skipped[unreadable..] {
         context.output.note("bad_document", bad.why.message());
@@ -70,6 +72,8 @@ pub(super) fn ingest(context: &mut Context, verb: &Ingest) -> Done {
         committed: &committed,
     };
     tell(context, &memory, &told)?;
+    #[cfg(feature = "agent")]
+    super::flags::tell_since(context, &memory, &before)?;
     memory.close()?;
     Ok(DONE)
 }

@@ -5,7 +5,11 @@
 //! # Layer
 //! L9, part of cli.
 
+#[cfg(feature = "agent")]
+mod agent;
 mod export;
+#[cfg(feature = "agent")]
+mod flags;
 mod ingest;
 mod log;
 mod objects;
@@ -64,6 +68,8 @@ pub(super) fn run(context: &mut Context, verb: Verb) -> Done {
         Verb::Completions(verb) => reference::completions(context, &verb),
         Verb::Man(verb) => reference::man(context, &verb),
         Verb::Schema(verb) => reference::schema(context, &verb),
+        #[cfg(feature = "agent")]
+        Verb::Agent(verb) => agent::run(context, *verb),
         Verb::TourWriter(_) => tour::write_until_killed(context),
     }
 }

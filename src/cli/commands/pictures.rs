@@ -34,6 +34,8 @@ impl Drawing {
             ExportFormat::Svg => Some(Self::Svg),
             ExportFormat::Html => Some(Self::Html),
             ExportFormat::Jsonl | ExportFormat::Org | ExportFormat::Markdown => None,
+            #[cfg(feature = "agent")]
+            ExportFormat::Blocks => None,
         }
     }
 }

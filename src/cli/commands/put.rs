@@ -16,6 +16,8 @@ use std::path::Path;
 
 use serde_json::json;
 
+#[cfg(feature = "agent")]
+use super::flags::Flags;
 use super::objects::attribute;
 use super::store::head_line;
 use super::undo_command;
@@ -83,6 +85,12 @@ fn put_one(context: &mut Context, verb: Put) -> Done {
         context.output.line(format_args!("{what} {id}; {head}"))?;
         tell_undo(context, &committed);
     }
+    #[cfg(feature = "agent")]
+    if staged != Staged::Unchanged {
+        let mut flags = Flags::new(context);
+        flags.look(&object);
+        flags.tell(context);
+    }
     memory.close()?;
     Ok(DONE)
 }
@@ -122,7 +130,7 @@ fn object_of(verb: Put) -> Result<NewObject, Failure> {
     Ok(object)
 }
 
-fn content_from(input: &mut dyn io::Read) -> Result<String> {
+pub(super) fn content_from(input: &mut dyn io::Read) -> Result<String> {
     let mut bytes = Vec::new();
     // One byte more than any object can hold tells a content that is too long from one that just fits.
     input
@@ -141,15 +149,14 @@ struct Sums {
     updated: u64,
     unchanged: u64,
     last: Option<CommitInfo>,
+    /// What the scan met; a rehearsal has none.
+    #[cfg(feature = "agent")]
+    flags: Option<Flags>,
 }
 
 fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     let mut input = open_lines(file)?;
-    let mut reader = Lines {
-        input: &mut *input,
-        number: 0,
-        buffer: Vec::new(),
-    };
+    let mut reader = Lines::of(&mut *input);
     let writer = context.writer();
     // The first batch is read before the store is opened: if it is refused, none is made for it.
     let first = Batch::read(&mut reader, size, Vec::new())?;
@@ -157,7 +164,11 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
         let written = first.clone().write(empty, &writer, &mut Sums::default());
         written.map(drop)
     })?;
-    let mut sums = Sums::default();
+    let mut sums = Sums {
+        #[cfg(feature = "agent")]
+        flags: Some(Flags::new(context)),
+        ..Sums::default()
+    };
     let put = put_batches(&memory, &writer, first, &mut reader, size, &mut sums);
     let left = put.inspect_err(|_| {
         if let Some(info) = &sums.last {
@@ -182,7 +193,12 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
         updated,
         unchanged,
         last,
+        ..
     } = sums;
+    #[cfg(feature = "agent")]
+    if let Some(flags) = sums.flags {
+        flags.tell(context);
+    }
     if context.output.is_json() {
         context.output.document(&json!({
             "objects": view.len(),
@@ -215,7 +231,7 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     Ok(DONE)
 }
 
-fn open_lines(file: &Path) -> Result<Box<dyn BufRead>> {
+pub(super) fn open_lines(file: &Path) -> Result<Box<dyn BufRead>> {
     if file == Path::new("-") {
         return Ok(Box::new(BufReader::new(io::stdin())));
     }
@@ -303,6 +319,10 @@ impl Batch {
                 continue;
             }
             stated.insert(line.object.id.clone(), number);
+            #[cfg(feature = "agent")]
+            if let Some(flags) = &mut sums.flags {
+                flags.look(&line.object);
+            }
             let staged = match line.origin {
                 Some(origin) => draft.put_at_most(line.object, origin),
                 None => draft.put(line.object),
@@ -344,14 +364,34 @@ fn at_line(number: u64, error: Error) -> Error {
 }
 
 /// Lines of bounded length, with their numbers; blank ones are passed over.
-struct Lines<'a> {
+pub(super) struct Lines<'a> {
     input: &'a mut dyn BufRead,
     number: u64,
     buffer: Vec<u8>,
 }
 
-impl Lines<'_> {
-    fn next_line(&mut self) -> Result<Option<(u64, &str)>> {
+impl<'a> Lines<'a> {
+    /// The lines of `input`.
+    pub(super) fn of(input: &'a mut dyn BufRead) -> Self {
+        Self {
+            input,
+            number: 0,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// The next line, which has to be text.
+    pub(super) fn next_line(&mut self) -> Result<Option<(u64, &str)>> {
+        let Some((number, bytes)) = self.next_bytes()? else {
+            return Ok(None);
+        };
+        let text =
+            std::str::from_utf8(bytes).map_err(|_| at_line(number, Error::invalid("it is not UTF-8")))?;
+        Ok(Some((number, text)))
+    }
+
+    /// The next line, text or not.
+    pub(super) fn next_bytes(&mut self) -> Result<Option<(u64, &[u8])>> {
         loop {
             self.buffer.clear();
             self.number += 1;
@@ -374,9 +414,7 @@ impl Lines<'_> {
                 break;
             }
         }
-        let text = std::str::from_utf8(&self.buffer)
-            .map_err(|_| at_line(self.number, Error::invalid("it is not UTF-8")))?;
-        Ok(Some((self.number, text)))
+        Ok(Some((self.number, &self.buffer)))
     }
 }
 
@@ -386,11 +424,7 @@ mod tests {
 
     fn read(text: &[u8]) -> Result<Vec<(u64, String)>> {
         let mut input = text;
-        let mut lines = Lines {
-            input: &mut input,
-            number: 0,
-            buffer: Vec::new(),
-        };
+        let mut lines = Lines::of(&mut input);
         let mut found = Vec::new();
         while let Some((number, text)) = lines.next_line()? {
             found.push((number, text.trim().to_owned()));
@@ -415,11 +449,7 @@ mod tests {
     #[test]
     fn a_line_without_end_is_refused_before_it_fills_the_memory() {
         let mut endless = BufReader::new(io::repeat(b'x'));
-        let mut lines = Lines {
-            input: &mut endless,
-            number: 0,
-            buffer: Vec::new(),
-        };
+        let mut lines = Lines::of(&mut endless);
         let error = lines.next_line().unwrap_err();
         assert_eq!(error.code(), "over_limit");
     }

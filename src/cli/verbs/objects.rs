@@ -145,6 +145,9 @@ pub(crate) enum ExportFormat {
     Svg,
     /// A page with all pictures, to look around in
     Html,
+    /// A folder with one Markdown file a block, to edit and import again
+    #[cfg(feature = "agent")]
+    Blocks,
 }
 
 /// What a picture shows.
@@ -182,6 +185,9 @@ pub(crate) struct Export {
     /// The most rows of a picture [default: 2000]
     #[arg(long, value_name = "N")]
     pub(crate) rows: Option<usize>,
+    /// The scope of the blocks [default: global, and the project, session and agent at work]
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
     #[command(flatten)]
     pub(super) options: ReadOptions,
 }

@@ -1,0 +1,139 @@
+//! What remembering costs beside putting: the same texts by the engine's bulk put, and by bulk remember with the scan
+//! and the check for exact duplicates.
+//!
+//! `cargo bench --bench agent` prints the rates and their ratio, measured in turns in one run. `TREERING_BENCH_MAX` caps
+//! the number of texts.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a failure ends the run, and what is measured is printed"
+)]
+
+use std::time::{Duration, Instant};
+
+use treering::agent::{Agent, LinesOptions, RememberOptions, Settings};
+use treering::{Id, Kind, Memory, NewObject, Writer};
+
+/// Texts of a commit.
+const BATCH: usize = 10_000;
+/// Rounds of each measure; the median counts.
+const ROUNDS: usize = 3;
+
+fn text(number: usize) -> String {
+    let topics = ["the build", "the release", "tea", "the office", "the database"];
+    format!(
+        "Fact {number} about {}: in week {} the team decided to keep it as it was, because {} others depend on it.",
+        topics[number % topics.len()],
+        number % 52,
+        number % 17,
+    )
+}
+
+fn line(number: usize, with_id: bool) -> Vec<u8> {
+    let id = if with_id {
+        format!(r#""id":"fact/{number}","#)
+    } else {
+        String::new()
+    };
+    format!(r#"{{{id}"text":"{}"}}"#, text(number)).into_bytes()
+}
+
+fn timed(work: impl FnOnce()) -> Duration {
+    let start = Instant::now();
+    work();
+    start.elapsed()
+}
+
+fn put(count: usize) -> Duration {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = Memory::create(folder.path().join("store")).unwrap();
+    timed(|| {
+        for first in (0..count).step_by(BATCH) {
+            let mut draft = memory.draft(Writer::new());
+            for number in first..(first + BATCH).min(count) {
+                let id = Id::new(&format!("fact/{number}")).unwrap();
+                let mut object = NewObject::new(id, Kind::new("fact").unwrap());
+                object.content = Some(text(number));
+                draft.put(object).unwrap();
+            }
+            memory.commit(draft, "put").unwrap();
+        }
+    })
+}
+
+fn remember(count: usize, with_ids: bool) -> Duration {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = Memory::create(folder.path().join("store")).unwrap();
+    let agent = Agent::new(memory, Settings::default());
+    let lines: Vec<Vec<u8>> = (0..count).map(|number| line(number, with_ids)).collect();
+    let lines = (1..).zip(lines).map(Ok);
+    timed(|| {
+        let answer = agent.remember_lines(lines, &LinesOptions::default(), &Writer::new());
+        assert_eq!(answer.unwrap().stored, count as u64);
+    })
+}
+
+/// The time of one item among so many others, with the search for near ones and without.
+fn one_by_one(count: usize, is_quick: bool) -> Duration {
+    let agent = Agent::new(Memory::in_memory().unwrap(), Settings::default());
+    let lines = (0..count).map(|number| Ok((number as u64, line(number, false))));
+    agent
+        .remember_lines(lines, &LinesOptions::default(), &Writer::new())
+        .unwrap();
+    let options = RememberOptions {
+        is_quick,
+        ..RememberOptions::default()
+    };
+    let remember = |number: usize| {
+        let item = treering::agent::NewItem::new(text(number));
+        agent.remember(item, &options, &Writer::new()).unwrap();
+    };
+    // The indexes are made by the first one.
+    remember(count);
+    let more = 200;
+    timed(|| (count + 1..=count + more).for_each(remember)) / more as u32
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+fn main() {
+    let most = std::env::var("TREERING_BENCH_MAX")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let count: usize = most.unwrap_or(100_000);
+    // The tables of the scan are made by the first text.
+    remember(1, true);
+    let mut times = [const { Vec::new() }; 3];
+    for _ in 0..ROUNDS {
+        times[0].push(put(count));
+        times[1].push(remember(count, true));
+        times[2].push(remember(count, false));
+    }
+    let [put, named, unnamed] = times.map(median);
+    let rate = |time: Duration| count as f64 / time.as_secs_f64();
+    println!(
+        "{count} texts of {} bytes, {BATCH} a commit, durable",
+        text(0).len()
+    );
+    println!(
+        "put                                   {:>10.0} a second",
+        rate(put)
+    );
+    for (what, time) in [("with ids", named), ("without ids, each looked up", unnamed)] {
+        println!(
+            "remember, {what:<27} {:>10.0} a second, {:.2} of put (aim: at least 0.5)",
+            rate(time),
+            put.as_secs_f64() / time.as_secs_f64()
+        );
+    }
+    let among = count.min(20_000);
+    for (what, is_quick) in [("with near duplicates", false), ("quick", true)] {
+        println!(
+            "one remember among {among}, {what:<20} {:.1?}",
+            one_by_one(among, is_quick)
+        );
+    }
+}

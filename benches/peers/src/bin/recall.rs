@@ -1,0 +1,259 @@
+//! Recall beside SQLite's FTS5: the same memories and questions, in turns in one run.
+//!
+//! `cargo run --release --manifest-path benches/peers/Cargo.toml --bin recall PUBLIC_DIR [MEMORIES...]`
+//!
+//! PUBLIC_DIR is as tests/recall/run.py has it. The memories of its sets are repeated up to each number (17,373 and 104,238
+//! unless others are given), each copy in scopes of its own. FTS5 is contentless, stems (porter), leaves the same words
+//! out, joins the others by OR and gives the best 20 by bm25. Of each query the least of three times counts, of each
+//! building the best of three.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::hint::black_box;
+use std::time::Instant;
+
+use rusqlite::Connection;
+use serde_json::Value;
+use treering::agent::{Agent, NewItem, Reach, RecallQuery, Settings};
+use treering::recall::{Index, Key, Scratch};
+use treering::{Id, Memory, Scope, Time, Writer};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+const SETS: [&str; 3] = ["locomo", "realtalk", "beam"];
+const BEST: usize = 20;
+/// Texts whose nearest memories are looked for.
+const NEAR: usize = 500;
+
+#[derive(Clone)]
+struct Line {
+    scope: String,
+    session: String,
+    speaker: String,
+    time: i64,
+    text: String,
+}
+
+struct Question {
+    scope: String,
+    text: String,
+}
+
+fn lines(path: &str) -> Outcome<Vec<Value>> {
+    let text = std::fs::read_to_string(path)?;
+    Ok(text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
+}
+
+fn field(line: &Value, name: &str) -> String {
+    match &line[name] {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn seconds(date: &str) -> i64 {
+    let time = format!("{date}:00Z").parse::<Time>();
+    time.map_or(0, |time| time.as_micros() / 1_000_000)
+}
+
+fn read(public: &str) -> Outcome<(Vec<Line>, Vec<Question>)> {
+    let (mut memories, mut questions) = (Vec::new(), Vec::new());
+    for set in SETS {
+        for line in lines(&format!("{public}/{set}/memories.jsonl"))? {
+            memories.push(Line {
+                scope: field(&line, "conv"),
+                session: field(&line, "session"),
+                speaker: field(&line, "speaker"),
+                time: seconds(&field(&line, "date")),
+                text: field(&line, "text"),
+            });
+        }
+        for line in lines(&format!("{public}/{set}/queries.jsonl"))? {
+            let (scope, text) = (field(&line, "conv"), field(&line, "question"));
+            questions.push(Question { scope, text });
+        }
+    }
+    Ok((memories, questions))
+}
+
+/// The memories, repeated up to `count`, each copy in scopes of its own.
+fn repeated(memories: &[Line], count: usize) -> Vec<Line> {
+    let numbered = memories.iter().cycle().take(count).enumerate();
+    let copy = |(number, line): (usize, &Line)| Line {
+        scope: format!("{}-{}", line.scope, number / memories.len()),
+        ..line.clone()
+    };
+    numbered.map(copy).collect()
+}
+
+fn key_of(number: usize) -> Key {
+    let mut key = Key::default();
+    key.0[8..].copy_from_slice(&(number as u64).to_be_bytes());
+    key
+}
+
+fn index_of(memories: &[Line]) -> Outcome<Index> {
+    let mut index = Index::new();
+    for (number, line) in memories.iter().enumerate() {
+        index.put(&treering::recall::Memory {
+            key: key_of(number),
+            scope: &line.scope,
+            session: Some(&line.session),
+            speaker: &line.speaker,
+            time: line.time,
+            order: number as u32,
+            text: &line.text,
+            supersedes: &[],
+        })?;
+    }
+    Ok(index)
+}
+
+/// The words that neither side indexes.
+fn stop_words() -> Vec<&'static str> {
+    let source = include_str!("../../../../src/recall/text/lists.rs");
+    let list = source.split("STOP_WORDS: &str = \"").nth(1).and_then(|rest| rest.split("\";").next());
+    list.unwrap_or_default().split(|c: char| c == '\\' || c.is_whitespace()).collect()
+}
+
+fn fts_query(text: &str, stop: &[&str]) -> String {
+    let lower = text.to_lowercase();
+    let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty() && !stop.contains(word));
+    let quoted: Vec<String> = words.map(|word| format!("\"{word}\"")).collect();
+    if quoted.is_empty() { "\"the\"".to_owned() } else { quoted.join(" OR ") }
+}
+
+fn fts_of(memories: &[Line]) -> Outcome<Connection> {
+    let database = Connection::open_in_memory()?;
+    database.execute_batch("create virtual table f using fts5(t, content='', tokenize='porter unicode61'); begin")?;
+    let mut insert = database.prepare("insert into f(rowid, t) values (?, ?)")?;
+    for (number, line) in memories.iter().enumerate() {
+        insert.execute((number as i64, &line.text))?;
+    }
+    drop(insert);
+    database.execute_batch("commit")?;
+    Ok(database)
+}
+
+/// Milliseconds of the quickest of three.
+fn least(mut work: impl FnMut() -> Outcome<()>) -> Outcome<f64> {
+    let mut least = f64::MAX;
+    for _ in 0..3 {
+        let start = Instant::now();
+        work()?;
+        least = least.min(start.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok(least)
+}
+
+fn told(times: &mut [f64]) -> String {
+    times.sort_by(f64::total_cmp);
+    let at = |percent: usize| times[(times.len() - 1) * percent / 100];
+    format!("p50 {:>7.3} ms  p95 {:>7.3} ms  p99 {:>7.3} ms", at(50), at(95), at(99))
+}
+
+/// The same memories in a store, with the index that follows it.
+fn agent_of(memories: &[Line]) -> Outcome<Agent> {
+    let memory = Memory::in_memory()?;
+    for (number, chunk) in memories.chunks(10_000).enumerate() {
+        let mut draft = memory.draft(Writer::new());
+        for (at, line) in chunk.iter().enumerate() {
+            let item = NewItem {
+                scope: Scope::new(&line.scope)?,
+                session: Some(line.session.clone()),
+                speaker: Some(line.speaker.clone()),
+                time: Some(Time::from_micros(line.time * 1_000_000)),
+                ..NewItem::new(line.text.clone())
+            };
+            draft.put(item.into_object(Id::new(&format!("m{}", number * 10_000 + at))?)?)?;
+        }
+        memory.commit(draft, "put")?;
+    }
+    Ok(Agent::new(memory, Settings::default()))
+}
+
+fn measure(memories: &[Line], questions: &[Question]) -> Outcome<()> {
+    let count = memories.len();
+    println!("{count} memories, {} questions", questions.len());
+    let (mut ours, mut theirs) = (f64::MAX, f64::MAX);
+    for _ in 0..3 {
+        ours = ours.min(least_once(|| index_of(memories).map(drop))?);
+        theirs = theirs.min(least_once(|| fts_of(memories).map(drop))?);
+    }
+    let rate = |ms: f64| count as f64 / ms * 1e3;
+    let ratio = rate(ours) / rate(theirs);
+    println!("  build     treering {:>9.0} /s   FTS5 {:>9.0} /s   ratio {ratio:.2} (promised: at least 0.5)", rate(ours), rate(theirs));
+    let (index, database) = (index_of(memories)?, fts_of(memories)?);
+    let each = |bytes: usize| bytes as f64 / count as f64;
+    let heap: usize = index.heap_bytes().iter().sum();
+    println!("  bytes     {:.1} a memory in RAM, {:.1} on disk (promised: at most 120)", each(heap), each(index.encode().len()));
+    let agent = agent_of(memories)?;
+    let view = agent.memory().view();
+    let start = Instant::now();
+    agent.with_index(&view, |_, _| Ok(()))?;
+    println!("  follow    {:>9.0} memories a second from the store into the index", rate(start.elapsed().as_secs_f64() * 1e3));
+    let stop = stop_words();
+    let mut find = database.prepare(&format!("select rowid from f where f match ? order by bm25(f) limit {BEST}"))?;
+    let (mut all, mut one, mut fts) = (Vec::new(), Vec::new(), Vec::new());
+    for question in questions {
+        let mut ask = |reach: Reach| -> Outcome<f64> {
+            let query = RecallQuery { limit: BEST, touch: false, ..RecallQuery::new(&question.text, reach) };
+            least(|| Ok(drop(black_box(agent.recall(&view, &query)?))))
+        };
+        all.push(ask(Reach::All)?);
+        one.push(ask(Reach::Scopes(vec![Scope::new(&format!("{}-0", question.scope))?]))?);
+        let text = fts_query(&question.text, &stop);
+        fts.push(least(|| {
+            let rows = find.query_map([&text], |row| row.get::<_, i64>(0))?;
+            black_box(rows.count());
+            Ok(())
+        })?);
+    }
+    println!("  recall    all      {}", told(&mut all));
+    println!("            a scope  {}", told(&mut one));
+    println!("            FTS5     {}", told(&mut fts));
+    let at = |times: &[f64]| times[(times.len() - 1) * 95 / 100];
+    println!("            p95 over FTS5's {:.2} (promised: at most a third)", at(&all) / at(&fts));
+    near(memories, &index, &mut find, &stop)
+}
+
+fn least_once(work: impl FnOnce() -> Outcome<()>) -> Outcome<f64> {
+    let start = Instant::now();
+    work()?;
+    Ok(start.elapsed().as_secs_f64() * 1e3)
+}
+
+fn near(memories: &[Line], index: &Index, find: &mut rusqlite::Statement<'_>, stop: &[&str]) -> Outcome<()> {
+    let mut scratch = Scratch::default();
+    let (mut ours, mut theirs) = (0.0, 0.0);
+    let chosen: Vec<&Line> = memories.iter().step_by(memories.len() / NEAR + 1).collect();
+    for line in &chosen {
+        let text_of = |key: &Key| {
+            let (_, number) = key.0.split_last_chunk::<8>()?;
+            Some(Cow::Borrowed(memories[u64::from_be_bytes(*number) as usize].text.as_str()))
+        };
+        ours += least_once(|| Ok(drop(black_box(index.near(&line.text, None, None, &mut scratch, text_of)))))?;
+        let text = fts_query(&line.text, stop);
+        theirs += least_once(|| {
+            let rows = find.query_map([&text], |row| row.get::<_, i64>(0))?;
+            black_box(rows.count());
+            Ok(())
+        })?;
+    }
+    let mean = |ms: f64| ms / chosen.len() as f64;
+    println!("  nearest   treering {:.3} ms   FTS5 {:.3} ms a text (promised: a fifth)", mean(ours), mean(theirs));
+    Ok(())
+}
+
+fn main() -> Outcome<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [public, counts @ ..] = arguments.as_slice() else {
+        return Err("name the folder of the public sets".into());
+    };
+    let (memories, questions) = read(public)?;
+    let counts = if counts.is_empty() { &["17373".to_owned(), "104238".to_owned()] } else { counts };
+    for count in counts {
+        measure(&repeated(&memories, count.parse()?), &questions)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! How alike two texts are, as `remember` sees it: reads JSON Lines `{"id","a","b"}` from standard input and writes
+//! `{"id","score","verdict"}`.
+//!
+//! `cargo run --release --example similarity < pairs.jsonl`
+#![expect(clippy::print_stdout, reason = "a program that answers on standard output")]
+
+use std::error::Error;
+use std::io::BufRead;
+
+use serde_json::{Value, json};
+use treering::recall::similarity;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    for line in std::io::stdin().lock().lines() {
+        let pair: Value = serde_json::from_str(&line?)?;
+        let text = |field: &str| pair[field].as_str().unwrap_or_default();
+        let found = similarity(text("a"), text("b"));
+        let score = (f64::from(found.score()) * 1e5).round() / 1e5;
+        let verdict = format!("{:?}", found.verdict());
+        println!(
+            "{}",
+            json!({ "id": pair["id"], "score": score, "verdict": verdict })
+        );
+    }
+    Ok(())
+}

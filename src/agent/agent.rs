@@ -1,0 +1,76 @@
+//! The handle that the verbs hang on.
+//!
+//! # Layer
+//! L7, inside `agent`.
+
+use std::sync::Arc;
+
+use super::recalling::{RecallIndex, Vectors};
+use super::remember::KnownTexts;
+use super::settings::Settings;
+use crate::digest::keyed;
+use crate::engine::Memory;
+use crate::error::Result;
+use crate::recall::Embedder;
+use crate::scan::Scanner;
+use crate::threads::Mutex;
+
+/// An agent's memory: a [`Memory`] with the verbs of an agent. Cheap to clone, may be shared between threads.
+#[derive(Clone)]
+pub struct Agent {
+    memory: Memory,
+    settings: Arc<Settings>,
+    scanner: Arc<Scanner>,
+    recall_index: Arc<RecallIndex>,
+    known_texts: Arc<Mutex<Option<KnownTexts>>>,
+}
+
+impl Agent {
+    /// The verbs over `memory`.
+    pub fn new(memory: Memory, settings: Settings) -> Self {
+        // Markers can be told from guesses only by who has the store; copies of it mark alike.
+        let mut key = [0; 32];
+        key[..16].copy_from_slice(&memory.lineage());
+        let scanner = Scanner::new(settings.scan.clone(), keyed(&key, b"treering markers of secrets"));
+        Self {
+            memory,
+            settings: Arc::new(settings),
+            scanner: Arc::new(scanner),
+            recall_index: Arc::default(),
+            known_texts: Arc::default(),
+        }
+    }
+
+    /// The same, with vectors beside words: recall also finds what `embedder` puts near the question. `name` tells the
+    /// embedder and its version from others. Every text is embedded when it is first recalled over.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the name is empty or longer than 255 bytes.
+    pub fn with_embedder(mut self, name: &str, embedder: Arc<dyn Embedder + Send + Sync>) -> Result<Self> {
+        self.recall_index = Arc::new(RecallIndex::with_vectors(Vectors::new(name, embedder)?));
+        Ok(self)
+    }
+
+    /// The memory below.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// What can be set.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What reads every text before it is written.
+    pub fn scanner(&self) -> &Scanner {
+        &self.scanner
+    }
+
+    pub(super) fn recall_index(&self) -> &RecallIndex {
+        &self.recall_index
+    }
+
+    pub(super) fn known_texts(&self) -> &Mutex<Option<KnownTexts>> {
+        &self.known_texts
+    }
+}

@@ -1,0 +1,312 @@
+//! The log of what was done: the chain of commits, newest first, by who, in which session, from where, to what.
+//!
+//! There is no second file that could say something else: each line is a commit, whose digest the next one names.
+//!
+//! # Layer
+//! L7, inside `agent`.
+
+use std::ops::ControlFlow;
+
+use super::Agent;
+use crate::digest::TextDigest;
+use crate::engine::{Change, CommitInfo, Commits, Memory, Revision, View};
+use crate::error::{ErrorKind, Result};
+use crate::object::{Id, Time};
+use crate::store::ChangeCounts;
+
+/// Ids that a line names.
+const IDS_SHOWN: usize = 20;
+
+/// Which commits are asked for; every condition that is given must hold.
+#[derive(Clone, Debug, Default)]
+pub struct AuditRequest {
+    /// By this actor.
+    pub actor: Option<String>,
+    /// In this session.
+    pub session: Option<String>,
+    /// From this source.
+    pub source: Option<String>,
+    /// That changed an object of this kind.
+    pub kind: Option<String>,
+    /// That did this operation.
+    pub op: Option<String>,
+    /// That changed this object.
+    pub id: Option<Id>,
+    /// From this time on.
+    pub since: Option<Time>,
+    /// Until this time.
+    pub until: Option<Time>,
+}
+
+/// One commit, as the log tells it.
+#[derive(Clone, Debug)]
+pub struct AuditLine {
+    /// The commit.
+    pub info: CommitInfo,
+    /// Where what it wrote came from; nothing where that was erased.
+    pub source: Option<String>,
+    /// Why; nothing where that was erased.
+    pub reason: Option<String>,
+    /// How much it changed.
+    pub counts: ChangeCounts,
+    /// What it changed: at most 20 ids.
+    pub ids: Vec<String>,
+}
+
+/// The lines that were asked for, newest first, each read when its turn comes; see [`Agent::audit`]. Stops for good after
+/// an error.
+pub struct Audit {
+    memory: Memory,
+    commits: Option<Commits>,
+    newest: u64,
+    request: AuditRequest,
+}
+
+impl Agent {
+    /// The commits up to that of `view` that `request` asks for, newest first. A filter by kind or id reads what each commit
+    /// changed; the others read the commits alone.
+    pub fn audit(&self, view: &View, request: AuditRequest) -> Audit {
+        Audit {
+            memory: self.memory().clone(),
+            commits: Some(self.memory().commits()),
+            newest: view.commit().commit.seq,
+            request,
+        }
+    }
+}
+
+impl Iterator for Audit {
+    type Item = Result<AuditLine>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let info = self.commits.as_mut()?.next()?;
+            let line = info.and_then(|info| self.line(info));
+            match line {
+                Ok(None) => {}
+                Ok(Some(line)) => return Some(Ok(line)),
+                Err(error) => {
+                    self.commits = None;
+                    return Some(Err(error));
+                }
+            }
+        }
+    }
+}
+
+impl Audit {
+    /// The line of a commit, if it is asked for. What costs least is asked first.
+    fn line(&self, info: CommitInfo) -> Result<Option<AuditLine>> {
+        let (commit, wanted) = (&info.commit, &self.request);
+        let fits = |wanted: &Option<String>, found: Option<&str>| {
+            wanted.as_deref().is_none_or(|wanted| found == Some(wanted))
+        };
+        if commit.seq > self.newest
+            || !fits(&wanted.actor, commit.actor.as_deref())
+            || !fits(&wanted.session, commit.session.as_deref())
+            || !fits(&wanted.op, Some(commit.op.as_str()))
+            || wanted.since.is_some_and(|since| commit.time < since)
+            || wanted.until.is_some_and(|until| commit.time > until)
+        {
+            return Ok(None);
+        }
+        let source = self.text(commit.source)?;
+        if !fits(&wanted.source, source.as_deref()) {
+            return Ok(None);
+        }
+        let Some(ids) = self.ids(&info)? else {
+            return Ok(None);
+        };
+        Ok(Some(AuditLine {
+            source,
+            reason: self.text(info.commit.reason)?,
+            counts: self.memory.commit_counts(&info)?,
+            ids,
+            info,
+        }))
+    }
+
+    /// The first ids that the commit changed; nothing if it did not change what is asked for.
+    fn ids(&self, info: &CommitInfo) -> Result<Option<Vec<String>>> {
+        let wanted = &self.request;
+        let is_open = wanted.id.is_none() && wanted.kind.is_none();
+        let Some(before) = self.memory.view_before(info)? else {
+            return Ok(is_open.then(Vec::new));
+        };
+        let after = self.memory.view_at(&Revision::Prefix(info.digest.to_hex()), "")?;
+        let (mut ids, mut has_kind, mut has_id) = (Vec::new(), wanted.kind.is_none(), wanted.id.is_none());
+        if let Some(id) = &wanted.id {
+            let digest = |view: &View| -> Result<_> { Ok(known(view, id)?.map(|object| object.digest())) };
+            has_id = digest(&before)? != digest(&after)?;
+            if !has_id {
+                return Ok(None);
+            }
+        }
+        self.memory.each_change(&before, &after, &mut |change| {
+            has_kind = has_kind || self.is_of_kind(&change)?;
+            if ids.len() < IDS_SHOWN {
+                ids.push(change.id.to_string());
+            }
+            Ok(if has_kind && ids.len() == IDS_SHOWN {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            })
+        })?;
+        ids.sort_unstable();
+        Ok((has_kind && has_id).then_some(ids))
+    }
+
+    fn is_of_kind(&self, change: &Change) -> Result<bool> {
+        for digest in [change.new, change.old].into_iter().flatten() {
+            let object = self.memory.version(digest)?;
+            if object.is_some_and(|object| Some(object.kind()) == self.request.kind.as_deref()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn text(&self, digest: Option<TextDigest>) -> Result<Option<String>> {
+        let Some(digest) = digest else { return Ok(None) };
+        match self.memory.text(&digest) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The object, or nothing where it was erased.
+fn known(view: &View, id: &Id) -> Result<Option<crate::object::Object>> {
+    match view.get(id) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        found => found,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Settings;
+    use crate::engine::Writer;
+    use crate::object::{Kind, NewObject};
+
+    fn put(memory: &Memory, id: &str, kind: &str, writer: Writer) {
+        let mut object = NewObject::new(Id::new(id).unwrap(), Kind::new(kind).unwrap());
+        object.content = Some(format!("text of {id}"));
+        drop(memory.put(object, writer).unwrap());
+    }
+
+    fn seqs(agent: &Agent, request: AuditRequest) -> Vec<u64> {
+        let lines = agent.audit(&agent.memory().view(), request);
+        lines.map(|line| line.unwrap().info.commit.seq).collect()
+    }
+
+    #[test]
+    fn each_filter_leaves_its_own_lines_newest_first() {
+        let memory = Memory::in_memory().unwrap();
+        let from = |source: &str| Writer {
+            source: Some(source.to_owned()),
+            ..Writer::new()
+        };
+        put(
+            &memory,
+            "a",
+            "fact",
+            Writer::new().actor("ada").reason("she said so"),
+        );
+        put(&memory, "b", "note", from("mail").session("s1"));
+        put(&memory, "a", "fact", Writer::new());
+        drop(
+            memory
+                .remove(&Id::new("a").unwrap(), false, Writer::new().actor("bob"))
+                .unwrap(),
+        );
+        let agent = Agent::new(memory.clone(), Settings::default());
+        let text = |text: &str| Some(text.to_owned());
+        let all = AuditRequest::default;
+        assert_eq!(
+            seqs(&agent, all()),
+            [3, 2, 1, 0],
+            "what changes nothing makes no commit"
+        );
+        assert_eq!(
+            seqs(
+                &agent,
+                AuditRequest {
+                    actor: text("ada"),
+                    ..all()
+                }
+            ),
+            [1]
+        );
+        assert_eq!(
+            seqs(
+                &agent,
+                AuditRequest {
+                    session: text("s1"),
+                    ..all()
+                }
+            ),
+            [2]
+        );
+        assert_eq!(
+            seqs(
+                &agent,
+                AuditRequest {
+                    source: text("mail"),
+                    ..all()
+                }
+            ),
+            [2]
+        );
+        assert_eq!(
+            seqs(
+                &agent,
+                AuditRequest {
+                    kind: text("fact"),
+                    ..all()
+                }
+            ),
+            [3, 1]
+        );
+        assert_eq!(
+            seqs(
+                &agent,
+                AuditRequest {
+                    op: text("remove"),
+                    ..all()
+                }
+            ),
+            [3]
+        );
+        let id = Id::new("b").ok();
+        assert_eq!(seqs(&agent, AuditRequest { id, ..all() }), [2]);
+        let time = memory.commits().nth(1).unwrap().unwrap().commit.time;
+        let (since, until) = (Some(time), Some(time));
+        assert_eq!(seqs(&agent, AuditRequest { since, ..all() }), [3, 2]);
+        assert_eq!(seqs(&agent, AuditRequest { until, ..all() }), [2, 1, 0]);
+    }
+
+    #[test]
+    fn a_line_says_why_and_names_twenty_ids_at_most() {
+        let memory = Memory::in_memory().unwrap();
+        let mut draft = memory.draft(Writer::new().reason("many"));
+        for number in 0..30 {
+            let object = NewObject::new(
+                Id::new(&format!("n{number}")).unwrap(),
+                Kind::new("fact").unwrap(),
+            );
+            draft.put(object).unwrap();
+        }
+        drop(memory.commit(draft, "put").unwrap());
+        let agent = Agent::new(memory, Settings::default());
+        let line = agent
+            .audit(&agent.memory().view(), AuditRequest::default())
+            .next();
+        let line = line.unwrap().unwrap();
+        assert_eq!((line.ids.len(), line.counts.added), (20, 30));
+        assert_eq!(line.reason.as_deref(), Some("many"));
+    }
+}

@@ -1,0 +1,145 @@
+//! The words that a text is about, each once, in their order.
+//!
+//! # Layer
+//! L7, inside `agent`. Pure.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use super::stop_words::is_stop_word;
+use crate::agent::words;
+
+/// How many keywords a text has at most.
+pub const KEYWORDS_MAX: usize = 20;
+/// Characters of the shortest keyword in a script with spaces.
+const CHARS_MIN: usize = 4;
+/// A longer one, such as a key or an address, is cut into its words.
+const CHARS_MAX: usize = 64;
+
+/// Chinese signs that join words and are no part of them.
+const HAN_PARTICLES: &str = "\u{7684}\u{4e86}\u{5728}\u{662f}\u{548c}\u{4e0e}\u{8207}\u{53ca}\u{6216}\u{628a}\u{88ab}\
+                             \u{5c31}\u{90fd}\u{4e5f}\u{800c}\u{6211}\u{4f60}\u{4ed6}\u{5979}\u{8fd9}\u{9019}\u{90a3}";
+
+/// Returns up to [`KEYWORDS_MAX`] words of `text`, in lower case: of four characters or more and not said everywhere.
+/// Of scripts without spaces it returns the stretches that particles and changes of writing cut out.
+pub fn keywords(text: &str) -> Vec<String> {
+    let mut found = Found::default();
+    for field in text.split_whitespace() {
+        let field = field.trim_matches(|letter| !words::is_word(letter));
+        if field.is_empty() {
+            continue;
+        }
+        if field.chars().any(words::is_spaceless) || field.chars().count() > CHARS_MAX {
+            for run in words::runs(field) {
+                if run.chars().any(words::is_spaceless) {
+                    stretches(run, &mut found);
+                } else {
+                    found.add(run, CHARS_MIN);
+                }
+            }
+        } else {
+            found.add(field, CHARS_MIN);
+        }
+        if found.words.len() == KEYWORDS_MAX {
+            break;
+        }
+    }
+    found.words
+}
+
+/// Returns the keywords of `text` in one line that is never longer than it; where it has none, `text` itself.
+pub fn keyword_text(text: &str) -> Cow<'_, str> {
+    let words = keywords(text);
+    let mut line = words.join(", ");
+    if !fits(&line, text) {
+        line = words.join(" ");
+    }
+    // Lower case may be longer than upper case.
+    while !fits(&line, text) {
+        line.truncate(line.rfind(' ').unwrap_or(0));
+    }
+    if line.is_empty() {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(line)
+    }
+}
+
+/// EXT-1 for keywords.
+fn fits(line: &str, text: &str) -> bool {
+    line.len() <= text.len() && line.chars().count() <= text.chars().count()
+}
+
+#[derive(Default)]
+struct Found {
+    words: Vec<String>,
+    seen: HashSet<String>,
+}
+
+impl Found {
+    fn add(&mut self, word: &str, chars_min: usize) {
+        let word = word.to_lowercase();
+        let is_wanted = (chars_min..=CHARS_MAX).contains(&word.chars().count()) && !is_stop_word(&word);
+        if is_wanted && self.words.len() < KEYWORDS_MAX && self.seen.insert(word.clone()) {
+            self.words.push(word);
+        }
+    }
+}
+
+/// How a sign without spaces is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writing {
+    Han,
+    Hiragana,
+    Katakana,
+    Hangul,
+    Other,
+}
+
+fn writing_of(letter: char) -> Writing {
+    match u32::from(letter) {
+        0x3005..=0x3007 | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF => {
+            Writing::Han
+        }
+        0x3041..=0x309F => Writing::Hiragana,
+        0x30A0..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFF9F => Writing::Katakana,
+        0x1100..=0x11FF | 0x3131..=0x318F | 0xA960..=0xA97F | 0xAC00..=0xD7FF => Writing::Hangul,
+        _ => Writing::Other,
+    }
+}
+
+/// The stretches of a run without spaces that are long enough to mean something.
+fn stretches(run: &str, found: &mut Found) {
+    let mut rest = run;
+    while let Some(first) = rest.chars().next() {
+        let writing = writing_of(first);
+        let end = rest
+            .find(|letter| writing_of(letter) != writing)
+            .unwrap_or(rest.len());
+        let stretch;
+        (stretch, rest) = rest.split_at(end);
+        match writing {
+            Writing::Han => {
+                let is_alone = stretch.chars().count() == 1;
+                let parts = stretch.split(|letter| HAN_PARTICLES.contains(letter));
+                parts.for_each(|part| in_parts(part, if is_alone { 1 } else { 2 }, found));
+            }
+            Writing::Katakana | Writing::Hangul => in_parts(stretch, 2, found),
+            Writing::Hiragana | Writing::Other => in_parts(stretch, CHARS_MIN, found),
+        }
+    }
+}
+
+/// Adds a stretch, in parts of [`CHARS_MAX`] characters where it is longer, so that none of it is lost.
+fn in_parts(stretch: &str, chars_min: usize, found: &mut Found) {
+    let mut rest = stretch;
+    while !rest.is_empty() {
+        let end = rest
+            .char_indices()
+            .nth(CHARS_MAX)
+            .map_or(rest.len(), |(at, _)| at);
+        let part;
+        (part, rest) = rest.split_at(end);
+        found.add(part, chars_min);
+    }
+}

@@ -1,0 +1,138 @@
+//! What of a text stays when it decays: its best sentences, then its words.
+//!
+//! Nothing is written that was not there: a summary is made of whole pieces of the text in their order, and keywords
+//! are its words in lower case. No model, no randomness. What a piece is, `pieces` says; code, tables and items
+//! of lists are never cut.
+//!
+//! # Layer
+//! L7, inside `agent`. Pure.
+//!
+//! # Invariants
+//! - EXT-1: what comes out is never longer than what went in, in characters and in bytes, and never empty if that was not.
+//! - EXT-2: a summary holds whole pieces of the text, in their order.
+
+mod keywords;
+mod pieces;
+mod sentences;
+mod stop_words;
+
+use std::borrow::Cow;
+
+pub use self::keywords::{KEYWORDS_MAX, keyword_text, keywords};
+use self::pieces::{Piece, pieces};
+use crate::agent::words;
+
+/// The share of a text that its summary keeps, in per cent of its characters.
+pub const SUMMARY_SHARE_PERCENT: usize = 20;
+/// A text with fewer characters is its own summary.
+pub const SUMMARY_CHARS_MIN: usize = 20;
+
+/// Words that mark what somebody must know, in lower case: as words, and as signs of scripts without spaces.
+const WEIGHTY_WORDS: [&str; 14] = [
+    "important",
+    "key",
+    "must",
+    "should",
+    "wichtig",
+    "muss",
+    "soll",
+    "importante",
+    "debe",
+    "deve",
+    "doit",
+    "\u{432}\u{430}\u{436}\u{43d}\u{43e}",
+    "\u{434}\u{43e}\u{43b}\u{436}\u{435}\u{43d}",
+    "\u{43d}\u{443}\u{436}\u{43d}\u{43e}",
+];
+const WEIGHTY_SIGNS: [&str; 4] = [
+    "\u{91cd}\u{8981}",
+    "\u{5fc5}\u{987b}",
+    "\u{5fc5}\u{9808}",
+    "\u{c911}\u{c694}",
+];
+
+/// Returns about a fifth of `text`: the sentences with the highest scores, in their order, at least one.
+///
+/// A text below [`SUMMARY_CHARS_MIN`] characters or of one piece is returned as it is. A piece that does not fit
+/// into the share is left out and shorter ones after it are tried.
+pub fn summary(text: &str) -> Cow<'_, str> {
+    if text.chars().count() < SUMMARY_CHARS_MIN {
+        return Cow::Borrowed(text);
+    }
+    let pieces = pieces(text);
+    if pieces.len() < 2 {
+        return Cow::Borrowed(text);
+    }
+    let lengths: Vec<usize> = pieces
+        .iter()
+        .map(|piece| text[piece.range.clone()].chars().count())
+        .collect();
+    let mut left = lengths.iter().sum::<usize>() * SUMMARY_SHARE_PERCENT / 100;
+    let mut order: Vec<(usize, u32)> = (0..pieces.len())
+        .map(|at| (at, score(&text[pieces[at].range.clone()], at, pieces.len())))
+        .collect();
+    // Best first; the sort is stable, so that the earlier of two equals goes first.
+    order.sort_by_key(|&(_, score)| std::cmp::Reverse(score));
+    let mut kept = vec![order[0].0];
+    left = left.saturating_sub(lengths[order[0].0]);
+    for &(at, _) in &order[1..] {
+        if let Some(rest) = left.checked_sub(lengths[at]) {
+            left = rest;
+            kept.push(at);
+        }
+    }
+    kept.sort_unstable();
+    Cow::Owned(joined(text, &pieces, &kept))
+}
+
+/// What a piece is worth, in halves of a point: 4 as the first of the text, 2 as the last, 2 for 5 to 25 words, 3 for
+/// a word that marks what is important, 1 for a digit.
+fn score(piece: &str, at: usize, count: usize) -> u32 {
+    let mut score = 0;
+    if at == 0 {
+        score += 4;
+    }
+    if at + 1 == count {
+        score += 2;
+    }
+    if (5..=25).contains(&words::count(piece)) {
+        score += 2;
+    }
+    if is_weighty(piece) {
+        score += 3;
+    }
+    if piece.chars().any(char::is_numeric) {
+        score += 1;
+    }
+    score
+}
+
+fn is_weighty(piece: &str) -> bool {
+    let lower = piece.to_lowercase();
+    words::runs(&lower).any(|word| WEIGHTY_WORDS.contains(&word))
+        || WEIGHTY_SIGNS.iter().any(|signs| lower.contains(signs))
+}
+
+/// The kept pieces in one text. Neighbours keep what was between them; elsewhere one sign stands for what was left
+/// out, which is why the whole is never longer (EXT-1).
+fn joined(text: &str, pieces: &[Piece], kept: &[usize]) -> String {
+    let mut out = String::new();
+    for (place, &at) in kept.iter().enumerate() {
+        let range = &pieces[at].range;
+        if let Some(&before) = place.checked_sub(1).and_then(|before| kept.get(before)) {
+            let gap = &text[pieces[before].range.end..range.start];
+            if before + 1 == at {
+                out.push_str(gap);
+            } else if gap.contains('\n') {
+                out.push('\n');
+            } else if !sentences::ends_without_space(&out) {
+                out.push(' ');
+            }
+        }
+        out.push_str(&text[range.clone()]);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,269 @@
+//! Cuts a paragraph into sentences, in many languages.
+//!
+//! A stop ends a sentence where white space follows, unless it ends an abbreviation, an initial or a number of a list;
+//! the signs of scripts without spaces end one wherever they stand. Thai and Lao have no stop: there a space between
+//! two letters of the script parts phrases. A paragraph without any end is cut at its lines.
+//!
+//! # Layer
+//! L7, inside `agent`. Pure.
+//!
+//! # Invariants
+//! - SEN-1: sentences are slices in rising order that do not overlap, not empty, without white space at their ends;
+//!   what is between them is white space.
+
+use std::ops::Range;
+
+/// Words before a stop that go on after it, in lower case without stops.
+#[rustfmt::skip]
+const ABBREVIATIONS: [&str; 36] = [
+    "al", "approx", "art", "bzw", "ca", "cf", "dr", "ed", "eg", "etc", "fig", "ggf", "hr", "ie", "inc", "jr", "ltd",
+    "max", "min", "mr", "mrs", "ms", "mt", "nr", "pp", "prof", "sr", "sra", "st", "str", "usw", "vgl", "vol", "vs",
+    "z.b", "zb",
+];
+
+/// Returns the sentences of `text[paragraph]`, as ranges of `text`.
+pub(super) fn sentences(text: &str, paragraph: Range<usize>) -> Vec<Range<usize>> {
+    let part = &text[paragraph.clone()];
+    let mut found = cut(part, &ends(part));
+    if found.len() < 2 {
+        let lines: Vec<usize> = part.match_indices('\n').map(|(at, _)| at).collect();
+        found = cut(part, &lines);
+    }
+    found
+        .into_iter()
+        .map(|range| paragraph.start + range.start..paragraph.start + range.end)
+        .collect()
+}
+
+/// Whether what was written so far ends in a sign after which no space is put.
+pub(super) fn ends_without_space(text: &str) -> bool {
+    let bare = text.trim_end_matches(is_closer);
+    bare.ends_with(is_stop_anywhere)
+}
+
+/// The slices between the cuts, without white space at their ends.
+fn cut(part: &str, cuts: &[usize]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    for &end in cuts.iter().chain([&part.len()]) {
+        let piece = &part[start..end];
+        let from = start + (piece.len() - piece.trim_start().len());
+        let to = start + piece.trim_end().len();
+        if from < to {
+            found.push(from..to);
+        }
+        start = end;
+    }
+    found
+}
+
+/// The places after the ends of sentences.
+fn ends(part: &str) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut letters = part.char_indices().peekable();
+    let mut before = None;
+    while let Some((at, letter)) = letters.next() {
+        if letter == '`' {
+            // Code inside a sentence is not torn.
+            let end = code_end(&part[at..]).map_or(at, |length| at + length);
+            while letters.next_if(|&(next, _)| next < end).is_some() {}
+        } else if is_stop(letter) || is_stop_anywhere(letter) {
+            // The whole run of stops belongs to the sentence, and the quotes and brackets that close it.
+            let mut end = at + letter.len_utf8();
+            let mut anywhere = is_stop_anywhere(letter);
+            let mut run = 1;
+            let goes_on = |next: char| is_stop(next) || is_stop_anywhere(next) || is_closer(next);
+            while let Some((at, next)) = letters.next_if(|&(_, next)| goes_on(next)) {
+                end = at + next.len_utf8();
+                anywhere |= is_stop_anywhere(next);
+                run += 1;
+            }
+            let is_followed = letters.peek().is_none_or(|(_, next)| next.is_whitespace());
+            let is_end = || letter != '.' || run > 1 || !is_abbreviated(&part[..at]);
+            if anywhere || (is_followed && is_end()) {
+                found.push(end);
+            }
+        } else if letter == ' '
+            && before.is_some_and(is_thai_or_lao)
+            && letters.peek().is_some_and(|&(_, next)| is_thai_or_lao(next))
+        {
+            found.push(at);
+        }
+        before = Some(letter);
+    }
+    found
+}
+
+/// The length of the inline code that starts `text`, if it has an end nearby.
+fn code_end(text: &str) -> Option<usize> {
+    const NEARBY: usize = 512;
+    let signs = text.bytes().take_while(|&byte| byte == b'`').count();
+    let near = &text.as_bytes()[..text.len().min(NEARBY)];
+    let mut at = signs;
+    while at < near.len() {
+        let run = near[at..].iter().take_while(|&&byte| byte == b'`').count();
+        if run == signs {
+            return Some(at + run);
+        }
+        at += run.max(1);
+    }
+    None
+}
+
+/// Whether a stop after `before` does not end a sentence: an abbreviation, an initial, or the number of an item.
+fn is_abbreviated(before: &str) -> bool {
+    let start = before
+        .rfind(|letter: char| !letter.is_alphanumeric() && letter != '.')
+        .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+    let word = &before[start..];
+    let mut letters = word.chars();
+    if let (Some(only), None) = (letters.next(), letters.next()) {
+        // "J. Smith", but not the end of "plan b."
+        if only.is_uppercase() && !before[..start].trim_end().is_empty() {
+            return true;
+        }
+    }
+    if (1..=3).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit()) {
+        let ahead = before[..start].trim_end_matches([' ', '\t']);
+        return ahead.is_empty() || ahead.ends_with('\n');
+    }
+    let lower = word.to_lowercase();
+    ABBREVIATIONS.binary_search(&lower.as_str()).is_ok()
+        || ABBREVIATIONS
+            .binary_search(&lower.replace('.', "").as_str())
+            .is_ok()
+}
+
+/// Signs that end a sentence if white space follows: of Latin, Arabic, Armenian and Urdu writing, and the ellipsis.
+fn is_stop(letter: char) -> bool {
+    matches!(
+        letter,
+        '.' | '!' | '?' | '\u{2026}' | '\u{61F}' | '\u{6D4}' | '\u{589}' | '\u{203C}' | '\u{2047}'
+            ..='\u{2049}'
+    )
+}
+
+/// Signs that end a sentence wherever they stand: of Chinese and Japanese, Devanagari, Ethiopic, Khmer, Burmese.
+fn is_stop_anywhere(letter: char) -> bool {
+    matches!(
+        letter,
+        '\u{3002}'
+            | '\u{FF01}'
+            | '\u{FF1F}'
+            | '\u{FF61}'
+            | '\u{FF0E}'
+            | '\u{964}'
+            | '\u{965}'
+            | '\u{1362}'
+            | '\u{1367}'
+            | '\u{17D4}'
+            | '\u{17D5}'
+            | '\u{104B}'
+    )
+}
+
+/// Quotes and brackets that close, and belong to the sentence before them.
+fn is_closer(letter: char) -> bool {
+    matches!(
+        letter,
+        '"' | '\''
+            | ')'
+            | ']'
+            | '}'
+            | '*'
+            | '_'
+            | '`'
+            | '\u{BB}'
+            | '\u{2019}'
+            | '\u{201C}'
+            | '\u{201D}'
+            | '\u{203A}'
+            | '\u{300D}'
+            | '\u{300F}'
+            | '\u{FF09}'
+            | '\u{3011}'
+    )
+}
+
+fn is_thai_or_lao(letter: char) -> bool {
+    matches!(u32::from(letter), 0x0E01..=0x0E4E | 0x0E81..=0x0ECE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn all(text: &str) -> Vec<&str> {
+        let found = sentences(text, 0..text.len());
+        found.into_iter().map(|range| &text[range]).collect()
+    }
+
+    #[test]
+    fn sentences_end_as_each_language_ends_them() {
+        let cases: [(&str, &[&str]); 18] = [
+            (
+                "One is here. Two is there! Three?",
+                &["One is here.", "Two is there!", "Three?"],
+            ),
+            ("lower case. goes on. too", &["lower case.", "goes on.", "too"]),
+            (
+                "It costs 3.50 in v1.2.3 of a.rs. Done",
+                &["It costs 3.50 in v1.2.3 of a.rs.", "Done"],
+            ),
+            (
+                "Ask Dr. Smith, e.g. today. He knows",
+                &["Ask Dr. Smith, e.g. today.", "He knows"],
+            ),
+            ("By J. R. Smith. Read it", &["By J. R. Smith.", "Read it"]),
+            (
+                "He said \"Go.\" (Now.) They went",
+                &["He said \"Go.\"", "(Now.)", "They went"],
+            ),
+            ("Wait... what?! Yes", &["Wait...", "what?!", "Yes"]),
+            (
+                "今日は雨です。明日は晴れ！本当？「はい。」そう",
+                &["今日は雨です。", "明日は晴れ！", "本当？", "「はい。」", "そう"],
+            ),
+            ("यह एक है। वह दो है।", &["यह एक है।", "वह दो है।"]),
+            ("هل هذا صحيح؟ نعم هو كذلك.", &["هل هذا صحيح؟", "نعم هو كذلك."]),
+            ("یہ ایک ہے۔ وہ دو", &["یہ ایک ہے۔", "وہ دو"]),
+            ("ሰላም ነው። ደህና", &["ሰላም ነው።", "ደህና"]),
+            ("ฉันชอบแมว เขาชอบหมา", &["ฉันชอบแมว", "เขาชอบหมา"]),
+            (
+                "Das ist z.B. gut. Nr. 5 lebt",
+                &["Das ist z.B. gut.", "Nr. 5 lebt"],
+            ),
+            (
+                "Use `a. b! c`. Then ``d. ` e``. Or ` f. g",
+                &["Use `a. b! c`.", "Then ``d. ` e``.", "Or ` f.", "g"],
+            ),
+            ("`a. b", &["`a.", "b"]),
+            ("host: alpha\nport: 80\n", &["host: alpha", "port: 80"]),
+            ("  one line only ", &["one line only"]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(all(text), expected, "{text}");
+        }
+        assert!(all(" \n ").is_empty());
+    }
+
+    #[test]
+    fn abbreviations_are_in_order() {
+        assert!(ABBREVIATIONS.is_sorted());
+    }
+
+    proptest! {
+        #[test]
+        fn sen_1_only_white_space_is_between_sentences(text in "[a-zA-Z0-9.!?`\"') \n\u{3002}\u{E01}\u{301}]{0,60}") {
+            let found = sentences(&text, 0..text.len());
+            let mut last = 0;
+            for range in &found {
+                prop_assert!(text[last..range.start].trim().is_empty());
+                prop_assert!(range.start < range.end && text[range.clone()].trim() == &text[range.clone()]);
+                last = range.end;
+            }
+            prop_assert!(text[last..].trim().is_empty());
+        }
+    }
+}

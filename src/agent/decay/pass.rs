@@ -1,0 +1,411 @@
+//! A pass of decay: every item that nobody used for long enough goes one level down, from its full text to a summary, to
+//! keywords, out of memory.
+//!
+//! # Layer
+//! L7, inside `agent`.
+//!
+//! # Invariants
+//! - DEC-1: one level a pass, whatever the clock says.
+//! - DEC-2: a pinned item stays as it is.
+//! - DEC-3: what a pass writes is trusted no more than what it was made of, and names it as its source.
+
+use super::super::agent::Agent;
+use super::super::item::{Item, NewItem};
+use super::super::settings::DecaySettings;
+use super::super::vocabulary::{attribute, kind, op};
+use super::extract;
+use crate::digest::ObjectDigest;
+use crate::engine::{CommitInfo, View, Writer};
+use crate::error::{ErrorKind, Result};
+use crate::object::{Id, NewObject, Object, Origin, Scope, Time, Value};
+use crate::scan::Verdict;
+
+/// Items of one commit.
+const ITEMS_A_COMMIT: usize = 10_000;
+/// How often a commit is tried that others overtake.
+const TRIES: u32 = 5;
+/// How far a clock may be off before it is told: a day, in microseconds.
+const JUMP_MICROS: i64 = 86_400_000_000;
+/// Kinds that never decay unless asked: what is kept as it was said, and what is short by its nature.
+const LASTING: [&str; 6] = [
+    kind::BLOCK,
+    kind::DECISION,
+    kind::ENTRY,
+    kind::NOTE,
+    kind::SESSION,
+    kind::SUMMARY,
+];
+
+/// How much of an item is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// All of it.
+    Full,
+    /// About a fifth.
+    Summary,
+    /// Some words.
+    Keywords,
+    /// It is out of memory; history has it.
+    Gone,
+}
+
+impl Level {
+    /// Returns the name in attributes and answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Summary => "summary",
+            Self::Keywords => "keywords",
+            Self::Gone => "gone",
+        }
+    }
+
+    fn of(item: &Item) -> Self {
+        match item.level().as_deref() {
+            Some("summary") => Self::Summary,
+            Some("keywords") => Self::Keywords,
+            _ => Self::Full,
+        }
+    }
+
+    /// The level below, and after how long without use an item goes there.
+    fn below(self, settings: &DecaySettings) -> (Self, i64) {
+        match self {
+            Self::Full => (Self::Summary, settings.summary_after_micros),
+            Self::Summary => (Self::Keywords, settings.keywords_after_micros),
+            Self::Keywords | Self::Gone => (Self::Gone, settings.forget_after_micros),
+        }
+    }
+}
+
+/// A host's way to shorten texts, such as a model.
+pub trait Summarizer: Send + Sync {
+    /// Returns a shorter text for `level`, which is [`Level::Summary`] or [`Level::Keywords`]; `None` leaves it to the extract.
+    /// What it returns passes the scan like any other text; one that is not shorter or does not pass is not used.
+    fn shorten(&self, item: &Item, level: Level) -> Option<String>;
+}
+
+/// How a pass is done.
+#[derive(Clone, Copy, Default)]
+pub struct Pass<'a> {
+    /// The moment that ages are judged at; `None` is now.
+    pub now: Option<Time>,
+    /// Entries, notes, sessions and summaries too.
+    pub everything: bool,
+    /// Change nothing.
+    pub dry_run: bool,
+    /// Who shortens; nobody leaves it to the extract.
+    pub summarizer: Option<&'a dyn Summarizer>,
+}
+
+/// One item that went a level down.
+#[derive(Clone, Debug)]
+pub struct Move {
+    /// The item.
+    pub id: Id,
+    /// How much there was of it.
+    pub from: Level,
+    /// How much there is.
+    pub to: Level,
+    /// The version with the full text, which [`Agent::unforget`] brings back.
+    pub original: ObjectDigest,
+    /// Characters of its text before.
+    pub chars_before: usize,
+    /// And after.
+    pub chars_after: usize,
+}
+
+/// What a pass did, or would do.
+#[derive(Clone, Debug)]
+pub struct Decayed {
+    /// The moment that ages were judged at.
+    pub now: Time,
+    /// Items that were looked at.
+    pub items: u64,
+    /// Items that went a level down.
+    pub moves: Vec<Move>,
+    /// Commits, oldest first.
+    pub commits: Vec<CommitInfo>,
+    /// What the owner should know of the clock.
+    pub warning: Option<String>,
+}
+
+/// What is to become of an item.
+struct Planned {
+    moved: Move,
+    /// The version that was looked at.
+    seen: Object,
+    /// `None` takes it out of memory.
+    new: Option<NewObject>,
+    /// The most that the new version is trusted.
+    origin: Origin,
+}
+
+impl Agent {
+    /// A pass of decay at `now`, in the name of `decay`.
+    ///
+    /// # Errors
+    /// As [`Self::decay`].
+    pub fn tick(&self, now: Option<Time>) -> Result<Decayed> {
+        let pass = Pass {
+            now,
+            ..Pass::default()
+        };
+        self.decay(&pass, &Writer::new().actor("decay"))
+    }
+
+    /// Takes every item one level down that was not used for as long as the settings say. Reads all items. Items that are
+    /// pinned, expired or part of a tree stay as they are.
+    ///
+    /// A text that does not get shorter stays, and counts as being of the level below all the same.
+    ///
+    /// # Errors
+    /// As [`Memory::commit`](crate::Memory::commit); what was committed before stays.
+    pub fn decay(&self, pass: &Pass<'_>, writer: &Writer) -> Result<Decayed> {
+        let view = self.memory().refresh()?;
+        let now = pass.now.unwrap_or_else(|| view.now());
+        let mut decayed = Decayed {
+            now,
+            items: 0,
+            moves: Vec::new(),
+            commits: Vec::new(),
+            warning: off(view.now(), now),
+        };
+        let view = view.with_now(now);
+        let mut planned = Vec::new();
+        for object in view.objects() {
+            let object = object?;
+            if object.is_placeholder() {
+                continue;
+            }
+            decayed.items += 1;
+            planned.extend(self.plan(&view, object, pass, now)?);
+            if planned.len() >= ITEMS_A_COMMIT {
+                self.carry_out(std::mem::take(&mut planned), pass, writer, &mut decayed)?;
+            }
+        }
+        self.carry_out(planned, pass, writer, &mut decayed)?;
+        decayed.moves.sort_by(|one, other| one.id.cmp(&other.id));
+        Ok(decayed)
+    }
+
+    /// What is to become of an item; `None` if it stays.
+    fn plan(&self, view: &View, object: Object, pass: &Pass<'_>, now: Time) -> Result<Option<Planned>> {
+        let lasts = !pass.everything && LASTING.contains(&object.kind());
+        let is_over = object.expires().is_some_and(|expires| expires <= now);
+        let is_plain = object.content().is_some_and(|text| !text.is_empty()) && object.parent().is_none();
+        let item = Item::from(object);
+        // INVARIANT DEC-2.
+        if lasts || is_over || !is_plain || item.is_pinned() {
+            return Ok(None);
+        }
+        let from = Level::of(&item);
+        // INVARIANT DEC-1.
+        let (to, after) = from.below(&self.settings().decay);
+        let stored = written(view, &item)?;
+        // Only who is old enough by the cheaper question is asked the others.
+        if age(stored, now) < after || age(last_used(view, &item, stored, now)?, now) < after {
+            return Ok(None);
+        }
+        let id = Id::new(item.object().id())?;
+        if view.child_count(&id)? > 0 {
+            return Ok(None);
+        }
+        let original = self.original_of(&item)?;
+        let chars_before = item.text().chars().count();
+        let mut moved = Move {
+            id,
+            from,
+            to,
+            original: original.as_ref().unwrap_or(item.object()).digest(),
+            chars_before,
+            chars_after: 0,
+        };
+        let mut planned_origin = item.object().origin();
+        let new = if to == Level::Gone {
+            None
+        } else {
+            let shorter = self.shorter(&item, original.as_ref(), to, pass.summarizer)?;
+            moved.chars_after = shorter.text.chars().count();
+            planned_origin = Origin::least(planned_origin, shorter.origin);
+            Some(shortened(&item, shorter, &moved, stored)?)
+        };
+        Ok(Some(Planned {
+            moved,
+            seen: item.into_object(),
+            new,
+            origin: planned_origin,
+        }))
+    }
+
+    /// The text of an item at a lower level: never longer than it is.
+    fn shorter(
+        &self,
+        item: &Item,
+        original: Option<&Object>,
+        to: Level,
+        summarizer: Option<&dyn Summarizer>,
+    ) -> Result<Shorter> {
+        let length = item.text().chars().count();
+        if let Some(text) = summarizer.and_then(|host| host.shorten(item, to)) {
+            let mut given = NewItem::new(text);
+            given.scope = Scope::new(item.object().scope())?;
+            // Over a quota is no shorter text either.
+            let reviewed = self.review(given).ok();
+            let fits = reviewed.filter(|one| {
+                one.verdict <= Verdict::Flag
+                    && !one.item.text.trim().is_empty()
+                    && one.item.text.chars().count() < length
+            });
+            if let Some(reviewed) = fits {
+                return Ok(Shorter {
+                    flags: reviewed.item.others.get(attribute::FLAGS).cloned(),
+                    text: reviewed.item.text,
+                    // Who shortens are the words of a model, whoever asks it.
+                    origin: Origin::Model,
+                });
+            }
+        }
+        let whole = original.and_then(Object::content).unwrap_or_else(|| item.text());
+        let mut text = extracted(whole, to);
+        if text.chars().count() > length {
+            text = extracted(item.text(), to);
+        }
+        Ok(Shorter {
+            text,
+            flags: None,
+            origin: Origin::DirectUser,
+        })
+    }
+
+    /// Commits what was planned, without items that somebody changed meanwhile: they were used.
+    fn carry_out(
+        &self,
+        mut planned: Vec<Planned>,
+        pass: &Pass<'_>,
+        writer: &Writer,
+        decayed: &mut Decayed,
+    ) -> Result<()> {
+        if pass.dry_run {
+            decayed.moves.extend(planned.into_iter().map(|one| one.moved));
+            return Ok(());
+        }
+        for attempt in 1.. {
+            let mut draft = self.draft(writer)?;
+            let mut kept = Vec::with_capacity(planned.len());
+            for one in planned {
+                if draft.digest(&one.moved.id)? != Some(one.seen.digest()) {
+                    continue;
+                }
+                match &one.new {
+                    Some(new) => drop(draft.put_at_most(new.clone(), one.origin)?),
+                    None => drop(draft.remove(&one.moved.id)?),
+                }
+                kept.push(one);
+            }
+            if kept.is_empty() {
+                return Ok(());
+            }
+            match self.memory().commit(draft, op::DECAY) {
+                Err(error) if error.kind() == ErrorKind::Conflict && attempt < TRIES => {
+                    self.memory().refresh()?;
+                    planned = kept;
+                }
+                Err(error) => return Err(error),
+                Ok(committed) => {
+                    decayed.commits.push(committed.commit);
+                    decayed.moves.extend(kept.into_iter().map(|one| one.moved));
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A shorter text, and what is to be said of it.
+struct Shorter {
+    text: String,
+    flags: Option<Value>,
+    origin: Origin,
+}
+
+fn extracted(text: &str, to: Level) -> String {
+    match to {
+        Level::Keywords => extract::keyword_text(text).into_owned(),
+        _ => extract::summary(text).into_owned(),
+    }
+}
+
+/// The version of an item that has less text.
+fn shortened(item: &Item, shorter: Shorter, moved: &Move, stored: Time) -> Result<NewObject> {
+    let mut new = item.object().to_new()?;
+    new.content = Some(shorter.text);
+    // INVARIANT DEC-3.
+    new.derived_from = vec![moved.original];
+    let attributes = &mut new.attributes;
+    drop(attributes.insert(attribute::LEVEL, moved.to.name()));
+    drop(attributes.insert(attribute::ORIGINAL, moved.original.to_hex()));
+    drop(attributes.insert(attribute::WRITTEN, stored.as_micros()));
+    if let Some(Value::List(more)) = shorter.flags {
+        let mut flags: Vec<Value> = item.flags().into_iter().map(Value::Text).collect();
+        let before = flags.clone();
+        flags.extend(more.into_iter().filter(|flag| !before.contains(flag)));
+        drop(attributes.insert(attribute::FLAGS, flags));
+    }
+    Ok(new)
+}
+
+impl Agent {
+    /// The version with the full text, if the item was shortened and it is still there. An attribute can name any version; that
+    /// of another id or scope, or one that this was not made from, is none of it.
+    pub(in super::super) fn original_of(&self, item: &Item) -> Result<Option<Object>> {
+        let object = item.object();
+        let named = item.original().filter(|_| item.level().is_some());
+        let Some(digest) = named.filter(|named| object.derived_from().any(|source| source == *named)) else {
+            return Ok(None);
+        };
+        let version = self.memory().version(digest)?;
+        Ok(version.filter(|version| version.id() == object.id() && version.scope() == object.scope()))
+    }
+}
+
+/// When the text of an item was stored; of a shortened one, when the full text was.
+pub(in super::super) fn written(view: &View, item: &Item) -> Result<Time> {
+    let noted = item.object().attribute(attribute::WRITTEN);
+    if let Some(micros) = noted
+        .filter(|_| item.level().is_some())
+        .and_then(|value| value.as_integer())
+    {
+        return Ok(Time::from_micros(micros));
+    }
+    let stamps = view.stamps(&Id::new(item.object().id())?)?;
+    Ok(stamps.map_or(view.commit().commit.time, |(_, updated)| updated))
+}
+
+/// When an item was last used: stored, or shown to somebody. A stamp of more than a day ahead is of a broken clock.
+fn last_used(view: &View, item: &Item, stored: Time, now: Time) -> Result<Time> {
+    let used = view.last_used(&Id::new(item.object().id())?)?;
+    let used = used.filter(|used| used.as_micros() <= now.as_micros().saturating_add(JUMP_MICROS));
+    Ok(used.map_or(stored, |used| used.max(stored)))
+}
+
+/// Microseconds since a moment; never negative.
+fn age(since: Time, now: Time) -> i64 {
+    now.as_micros().saturating_sub(since.as_micros()).max(0)
+}
+
+/// What is to be said of a moment that is far from the clock's.
+fn off(clock: Time, now: Time) -> Option<String> {
+    let ahead = now.as_micros().saturating_sub(clock.as_micros());
+    if ahead.abs() <= JUMP_MICROS {
+        return None;
+    }
+    let side = if ahead > 0 { "ahead of" } else { "behind" };
+    Some(format!(
+        "this is more than a day {side} the clock; an item goes one level down at most in a pass"
+    ))
+}
+
+#[cfg(test)]
+mod tests;

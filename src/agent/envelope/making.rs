@@ -1,0 +1,360 @@
+//! The verb: which items go to the renderer, with what the scan says of them today.
+//!
+//! The state decides, not what a recall found before: what is expired, superseded or too sensitive is left out by the view
+//! that the envelope is made from, forgotten items are not in it, and every text is scanned once more, since the scan may
+//! know more than when the text was written.
+//!
+//! # Layer
+//! L7, inside `agent`.
+//!
+//! # Invariants
+//! - MKE-1: no secret that the scan knows is shown, whenever and however it got in.
+//! - MKE-2: an item is hidden as superseded only by one that is trusted as much, in a scope that is read.
+//! - MKE-3: what is shown comes from the scopes of the request and no other.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use super::{Boundary, LeftOut, Purpose, Record, Request, Section, Shown, render, tokens};
+use crate::agent::item::{Item, Sensitivity};
+use crate::agent::vocabulary::kind;
+use crate::agent::{Agent, Reach, RecallQuery};
+use crate::digest::Root;
+use crate::engine::{Query, View};
+use crate::error::Result;
+use crate::object::{Id, Object, Origin, Scope, Time};
+use crate::scan::{Category, Severity};
+
+/// Items of a section that are handed to the renderer: more than a usual budget has room for.
+const CANDIDATES_MAX: usize = 300;
+/// What a query finds.
+const HITS_MAX: usize = 100;
+/// Rules that are named beside a record.
+const FLAGS_SHOWN: usize = 3;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct EnvelopeRequest {
+    /// What the facts shall be about; without it, the pinned and the newest are shown.
+    pub query: Option<String>,
+    /// The scopes it is made from.
+    pub reach: Reach,
+    /// The most tokens of the whole text.
+    pub budget_tokens: usize,
+    /// The root session whose context is being compacted: its notes are shown.
+    pub compaction: Option<String>,
+    /// Whether what is not trusted is shown, apart.
+    pub with_untrusted: bool,
+    /// What is more sensitive than this is left out.
+    pub sensitivity_max: Sensitivity,
+    /// What the first and the last line say and no record may.
+    pub boundary: Option<Boundary>,
+}
+
+impl EnvelopeRequest {
+    /// An envelope for a turn, in at most 5,000 tokens, without what is not trusted and without credentials.
+    pub fn new(reach: Reach) -> Self {
+        Self {
+            query: None,
+            reach,
+            budget_tokens: Request::new("").budget_tokens,
+            compaction: None,
+            with_untrusted: false,
+            sensitivity_max: Sensitivity::Internal,
+            boundary: None,
+        }
+    }
+}
+
+/// Items that did not get as far as the renderer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Withheld {
+    /// Their time is over.
+    pub expired: usize,
+    /// Another one takes their place.
+    pub superseded: usize,
+    /// They are more sensitive than was asked for.
+    pub sensitive: usize,
+    /// A query was given, and does not find them; or newer ones fill the section.
+    pub beside: usize,
+}
+
+/// An envelope, and what is not in it.
+#[derive(Clone, Debug)]
+pub struct EnvelopeAnswer {
+    /// The text for the prompt; empty if there is nothing to show. Never to be given the role of the system.
+    pub text: String,
+    /// What it shows, in order.
+    pub shown: Vec<Shown>,
+    /// What the renderer left out.
+    pub left_out: LeftOut,
+    /// What it was not given.
+    pub withheld: Withheld,
+    /// The state that it was made from.
+    pub root: Root,
+    /// What the text is taken for.
+    pub tokens: usize,
+}
+
+/// An item that may be shown.
+struct Candidate {
+    object: Object,
+    section: Section,
+    /// Which go first within a section: pinned ones, then hits in their order.
+    rank: u32,
+    made: Time,
+    changed: Time,
+}
+
+impl Candidate {
+    fn turn(&self) -> impl Ord + use<> {
+        (self.rank, Reverse(self.made.max(self.changed)))
+    }
+}
+
+/// A candidate as the renderer takes it.
+struct Prepared {
+    id: String,
+    text: String,
+    source: String,
+    flags: String,
+    owner: String,
+    kind: String,
+    trust: Origin,
+    section: Section,
+    rank: u32,
+    made: Time,
+    changed: Option<Time>,
+}
+
+impl Agent {
+    /// Renders what a prompt should know into one text, from one state.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub fn envelope(&self, view: &View, request: &EnvelopeRequest) -> Result<EnvelopeAnswer> {
+        let mut standing = Standing::default();
+        let hits = match &request.query {
+            Some(query) => Some(self.hits(view, &request.reach, query)?),
+            None => None,
+        };
+        each_item(view, &request.reach, &mut |object| {
+            standing.take(view, object, request, hits.as_ref())
+        })?;
+        let (candidates, withheld) = standing.finish();
+        let prepared: Vec<Prepared> = candidates.iter().map(|one| self.prepare(one)).collect();
+        let records: Vec<Record> = prepared.iter().map(Prepared::record).collect();
+        let root = view.root();
+        let hex = root.to_hex();
+        let rendered = render(
+            &records,
+            &Request {
+                purpose: match &request.compaction {
+                    Some(root_session) => Purpose::Compaction { root_session },
+                    None => Purpose::Turn,
+                },
+                budget_tokens: request.budget_tokens,
+                with_untrusted: request.with_untrusted,
+                boundary: request.boundary.clone(),
+                ..Request::new(&hex)
+            },
+        );
+        if let Some(hits) = &hits {
+            self.touch_shown(view, hits, &rendered.envelope.shown)?;
+        }
+        Ok(EnvelopeAnswer {
+            tokens: tokens(&rendered.text),
+            text: rendered.text,
+            shown: rendered.envelope.shown,
+            left_out: rendered.left_out,
+            withheld,
+            root,
+        })
+    }
+
+    /// The ids that recall finds, each with its place from 1.
+    fn hits(&self, view: &View, reach: &Reach, query: &str) -> Result<HashMap<String, u32>> {
+        let asked = RecallQuery {
+            limit: HITS_MAX,
+            // Most of them may have no room: only what is shown counts as used.
+            touch: false,
+            ..RecallQuery::new(query, reach.clone())
+        };
+        let found = self.recall(view, &asked)?.hits.into_iter();
+        Ok(found.map(|hit| hit.id).zip(1..).collect())
+    }
+
+    /// What answered a query and is shown counts as used, for decay.
+    fn touch_shown(&self, view: &View, hits: &HashMap<String, u32>, shown: &[Shown]) -> Result<()> {
+        if view.root() != self.memory().view().root() {
+            return Ok(());
+        }
+        let used = shown.iter().filter(|shown| hits.contains_key(&shown.id));
+        let ids = used.map(|shown| Id::new(&shown.id)).collect::<Result<Vec<_>>>()?;
+        self.memory().touch(&ids, view.now());
+        Ok(())
+    }
+
+    fn prepare(&self, candidate: &Candidate) -> Prepared {
+        let item = Item::from(candidate.object.clone());
+        let scanner = self.scanner();
+        // More than can be shown, so that a secret that is cut off at the end is still known for one.
+        let text: String = item
+            .text()
+            .chars()
+            .take(4 * candidate.section.chars_max())
+            .collect();
+        let report = scanner.scan(&text);
+        let mut rules = Vec::new();
+        for finding in &report.findings {
+            let is_told = finding.category != Category::Secret && finding.severity > Severity::Low;
+            if is_told && !rules.contains(&finding.rule) {
+                rules.push(finding.rule);
+            }
+        }
+        rules.truncate(FLAGS_SHOWN);
+        let object = &candidate.object;
+        // MKE-1
+        let clean = |text: &str| scanner.redact(text).into_owned();
+        Prepared {
+            id: clean(object.id()),
+            text: clean(&text),
+            source: clean(&item.source().unwrap_or_default()),
+            flags: rules.join(", "),
+            owner: item.owner().unwrap_or_default(),
+            kind: object.kind().to_owned(),
+            trust: object.origin(),
+            section: candidate.section,
+            rank: candidate.rank,
+            made: candidate.made,
+            changed: (candidate.changed > candidate.made).then_some(candidate.changed),
+        }
+    }
+}
+
+impl Prepared {
+    fn record(&self) -> Record<'_> {
+        Record {
+            time_us: Some(self.made.as_micros()),
+            kind: &self.kind,
+            trust: self.trust,
+            flags: &self.flags,
+            source: &self.source,
+            updated_us: self.changed.map(Time::as_micros),
+            root_session: &self.owner,
+            rank: self.rank,
+            ..Record::new(self.section, &self.id, &self.text)
+        }
+    }
+}
+
+/// Hands over every item of the scopes that are read, expired ones too (MKE-3).
+fn each_item(view: &View, reach: &Reach, visit: &mut dyn FnMut(Object) -> Result<()>) -> Result<()> {
+    let scopes: Vec<Option<Scope>> = match reach {
+        Reach::All => vec![None],
+        Reach::Scopes(scopes) => scopes.iter().cloned().map(Some).collect(),
+    };
+    for scope in scopes {
+        let query = Query {
+            scope,
+            include_expired: true,
+            ..Query::default()
+        };
+        for object in view.query(&query)? {
+            visit(object?)?;
+        }
+    }
+    Ok(())
+}
+
+/// What stands in the state, while it is gone through.
+#[derive(Default)]
+struct Standing {
+    sections: HashMap<Section, Vec<Candidate>>,
+    /// The most trusted class that takes the place of an id.
+    superseded: HashMap<String, Origin>,
+    withheld: Withheld,
+}
+
+impl Standing {
+    fn take(
+        &mut self,
+        view: &View,
+        object: Object,
+        request: &EnvelopeRequest,
+        hits: Option<&HashMap<String, u32>>,
+    ) -> Result<()> {
+        let Some(section) = Section::of_kind(object.kind()).filter(|_| object.kind() != kind::SESSION) else {
+            return Ok(());
+        };
+        if object.expires().is_some_and(|expires| expires <= view.now()) {
+            self.withheld.expired += 1;
+            return Ok(());
+        }
+        let item = Item::from(object);
+        let origin = item.object().origin();
+        let others = item.supersedes().into_iter();
+        for old in others.filter(|old| old != item.object().id()) {
+            let best = self.superseded.entry(old).or_insert(origin);
+            if Origin::least(origin, *best) != origin {
+                *best = origin;
+            }
+        }
+        if item.sensitivity() > request.sensitivity_max {
+            self.withheld.sensitive += 1;
+            return Ok(());
+        }
+        let place = hits.and_then(|hits| hits.get(item.object().id()).copied());
+        let rank = match (item.is_pinned(), hits, place) {
+            (true, ..) => 0,
+            (_, None, _) => 1,
+            (_, Some(_), Some(place)) => place,
+            // Rules, decisions, summaries and notes are shown whatever is asked; facts only if they answer it.
+            (_, Some(_), None) if section != Section::PersistentMemory => u32::MAX,
+            _ => {
+                self.withheld.beside += 1;
+                return Ok(());
+            }
+        };
+        let stamps = view.stamps(&Id::new(item.object().id())?)?;
+        let unknown = item.object().event_time().unwrap_or(Time::from_micros(0));
+        let (created, changed) = stamps.unwrap_or((unknown, unknown));
+        let held = self.sections.entry(section).or_default();
+        held.push(Candidate {
+            made: item.time(created),
+            changed: if changed > created {
+                changed
+            } else {
+                item.time(created)
+            },
+            object: item.into_object(),
+            section,
+            rank,
+        });
+        if held.len() >= 2 * CANDIDATES_MAX {
+            held.sort_by_cached_key(Candidate::turn);
+            self.withheld.beside += held.len() - CANDIDATES_MAX;
+            held.truncate(CANDIDATES_MAX);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> (Vec<Candidate>, Withheld) {
+        let superseded = self.superseded;
+        let mut all = Vec::new();
+        for mut held in self.sections.into_values() {
+            let before = held.len();
+            // MKE-2
+            held.retain(|one| {
+                let by = superseded.get(one.object.id());
+                by.is_none_or(|by| Origin::least(one.object.origin(), *by) != one.object.origin())
+            });
+            self.withheld.superseded += before - held.len();
+            held.sort_by_cached_key(Candidate::turn);
+            self.withheld.beside += held.len().saturating_sub(CANDIDATES_MAX);
+            held.truncate(CANDIDATES_MAX);
+            all.append(&mut held);
+        }
+        (all, self.withheld)
+    }
+}

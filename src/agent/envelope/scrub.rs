@@ -1,0 +1,214 @@
+//! Takes envelopes out of a text, so that memory is not remembered again.
+//!
+//! A block is `<memory>`, `<session_memory>` or `<persistent_memory>`, in any case and with any attributes, up to the tag
+//! that closes it. Blocks may be nested; a closing tag also closes what is open inside its block. A block that nothing
+//! closes goes on to the end of the text: it was cut off, and all that follows is memory. What is left is left byte for
+//! byte.
+//!
+//! The name of the block is also a word of programs: a tag that nothing closes is taken for a word if it has no attributes
+//! and stands where programs have one, as in `Arc<Memory>`, `#include <memory>`, `<Memory as Store>` or between backquotes.
+//! A block of another program's that is closed, such as libvirt's `<memory unit="KiB">`, is taken for an envelope.
+//!
+//! # Layer
+//! Pure: imports nothing.
+//!
+//! # Invariants
+//! - SCR-1: a scrubbed text holds no envelope, whatever the pieces are that stand side by side when one is gone.
+//! - SCR-2: the time is linear in the text: no byte is looked at more often than a tag has bytes.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+const ENVELOPES: &[&str] = &["memory", "session_memory", "persistent_memory"];
+const ENTRIES: &[&str] = &["entry"];
+/// Bytes before a tag that are asked whether it is a word.
+const WORD_CONTEXT: usize = 64;
+
+/// Returns `text` without the envelopes in it.
+pub fn scrub(text: &str) -> Cow<'_, str> {
+    without(text, ENVELOPES, |tag| !is_word(text, tag))
+}
+
+/// Returns `text` without the entries of transcripts in it, as far as they are closed.
+pub(super) fn without_entries(text: &str) -> Cow<'_, str> {
+    without(text, ENTRIES, |_| false)
+}
+
+/// What a tag does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Opens,
+    Closes,
+    /// Stands for a block with nothing in it.
+    Empty,
+}
+
+/// A tag with one of the names.
+struct Tag {
+    role: Role,
+    /// Its place in the list of names.
+    name: usize,
+    start: usize,
+    /// Behind its name.
+    name_end: usize,
+    /// Behind its last byte.
+    end: usize,
+}
+
+/// Returns `text` without the blocks of `names`; `takes_rest` says whether a tag that nothing closes goes on to the end.
+fn without<'a>(text: &'a str, names: &[&str], takes_rest: impl Fn(&Tag) -> bool) -> Cow<'a, str> {
+    let blocks = blocks(text, names, takes_rest);
+    if blocks.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for block in blocks {
+        out.push_str(&text[at..block.start]);
+        at = block.end;
+        drop_fragments(&mut out, &text[at..], names);
+    }
+    out.push_str(&text[at..]);
+    Cow::Owned(out)
+}
+
+/// The blocks of `names` that are inside no other, in order.
+fn blocks(text: &str, names: &[&str], takes_rest: impl Fn(&Tag) -> bool) -> Vec<Range<usize>> {
+    let tags: Vec<Tag> = text
+        .match_indices('<')
+        .filter_map(|(at, _)| tag(text, at, names))
+        .collect();
+    let ends = ends(&tags, names.len());
+    let mut blocks = Vec::new();
+    let mut done = 0;
+    for (tag, end) in tags.iter().zip(ends) {
+        let end = match (tag.role, end) {
+            _ if tag.start < done => continue,
+            (Role::Empty, _) => tag.end,
+            (Role::Opens, Some(end)) => end,
+            (Role::Opens, None) if takes_rest(tag) => text.len(),
+            _ => continue,
+        };
+        blocks.push(tag.start..end);
+        done = end;
+    }
+    blocks
+}
+
+/// For each tag that opens a block, where the tag that closes it ends.
+fn ends(tags: &[Tag], names: usize) -> Vec<Option<usize>> {
+    let mut ends = vec![None; tags.len()];
+    let mut open: Vec<usize> = Vec::new();
+    let mut open_of = vec![0_usize; names];
+    for (index, tag) in tags.iter().enumerate() {
+        match tag.role {
+            Role::Opens => {
+                open.push(index);
+                open_of[tag.name] += 1;
+            }
+            Role::Closes if open_of[tag.name] > 0 => {
+                while let Some(last) = open.pop() {
+                    open_of[tags[last].name] -= 1;
+                    if tags[last].name == tag.name {
+                        ends[last] = Some(tag.end);
+                        break;
+                    }
+                }
+            }
+            Role::Closes | Role::Empty => {}
+        }
+    }
+    ends
+}
+
+/// Reads the tag that begins at `start`, where `<` stands, if it has one of the names.
+fn tag(text: &str, start: usize, names: &[&str]) -> Option<Tag> {
+    let bytes = text.as_bytes();
+    let (name, name_end, is_closing) = name_at(&bytes[start..], names)?;
+    let name_end = start + name_end;
+    // What is inside a tag that is well formed has no `<` and, outside of quotes, no `>`.
+    let mut quote = None;
+    let last = bytes[name_end..].iter().position(|&byte| {
+        match quote {
+            _ if byte == b'<' => return true,
+            None if byte == b'>' => return true,
+            None if matches!(byte, b'"' | b'\'') => quote = Some(byte),
+            Some(open) if byte == open => quote = None,
+            _ => {}
+        }
+        false
+    });
+    let last = last
+        .map(|last| name_end + last)
+        .filter(|last| bytes[*last] == b'>');
+    let role = match last {
+        _ if is_closing => Role::Closes,
+        Some(last) if bytes[last - 1] == b'/' => Role::Empty,
+        _ => Role::Opens,
+    };
+    Some(Tag {
+        role,
+        name,
+        start,
+        name_end,
+        end: last.map_or(name_end, |last| last + 1),
+    })
+}
+
+/// The name of the tag that `bytes` begin with: its place in the list, where it ends, and whether the tag closes a block.
+fn name_at(bytes: &[u8], names: &[&str]) -> Option<(usize, usize, bool)> {
+    let rest = bytes.strip_prefix(b"<")?;
+    let is_closing = rest.first() == Some(&b'/');
+    let rest = &rest[usize::from(is_closing)..];
+    let is_at = |name: &&str| {
+        let found = rest.get(..name.len());
+        found.is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes()))
+            && rest
+                .get(name.len())
+                .is_none_or(|byte| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'>'))
+    };
+    let name = names.iter().position(is_at)?;
+    Some((name, 1 + usize::from(is_closing) + names[name].len(), is_closing))
+}
+
+/// Takes from the end of `out` what `rest` would make a tag of.
+fn drop_fragments(out: &mut String, rest: &str, names: &[&str]) {
+    // The longest first part of a tag is `</` and the whole name.
+    let longest = 2 + names.iter().map(|name| name.len()).max().unwrap_or(0);
+    loop {
+        let window = &out.as_bytes()[out.len().saturating_sub(longest)..];
+        let Some(start) = window.iter().rposition(|byte| *byte == b'<') else {
+            return;
+        };
+        let start = out.len() - window.len() + start;
+        let tail = &out.as_bytes()[start..];
+        let mut joint = tail.to_vec();
+        joint.extend(rest.bytes().take(longest + 1));
+        let makes_a_tag = name_at(&joint, names).is_some_and(|(_, end, _)| end >= tail.len());
+        if !makes_a_tag {
+            return;
+        }
+        // SCR-1: a half of a tag is not kept beside its other half.
+        out.truncate(start);
+    }
+}
+
+/// Whether a tag that nothing closes is a word of a program, or is spoken about.
+fn is_word(text: &str, tag: &Tag) -> bool {
+    let bytes = text.as_bytes();
+    let behind = &bytes[tag.name_end..];
+    // A tag that does not end before the next block may become another when that is gone.
+    let is_ended = tag.end > tag.name_end;
+    if is_ended && behind.starts_with(b" as ") {
+        return true;
+    }
+    if !matches!(behind.first(), None | Some(b'>')) {
+        return false;
+    }
+    let before = &bytes[tag.start.saturating_sub(WORD_CONTEXT)..tag.start];
+    let is_argument = before
+        .last()
+        .is_some_and(|byte| byte.is_ascii_alphanumeric() || b"_:`".contains(byte));
+    let include = before.trim_ascii_end();
+    is_argument || include.ends_with(b"#include") || include.ends_with(b"import")
+}

@@ -1,0 +1,222 @@
+//! Hostile records, a million texts of them if asked to: what goes in comes out, and nothing else.
+//!
+//! `TREERING_TEXTS` sets how many texts are shown, `TREERING_SEED` the first seed.
+
+use super::super::visible::hidden;
+use super::super::{Boundary, Purpose, Record, Rendered, Request, Section, parse, render, scrub, tokens};
+use super::generator::{Parts, Random, mutated, parts, text};
+
+/// Reads a number from the environment.
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |value| value.parse().expect("a number"))
+}
+
+fn request(random: &mut Random) -> Request<'static> {
+    Request {
+        purpose: random.pick(&[
+            Purpose::Turn,
+            Purpose::Compaction { root_session: "s1" },
+            Purpose::Compaction { root_session: "" },
+        ]),
+        budget_tokens: random.pick(&[0, 30, 60, 100, 200, 500, 2000, 5000, usize::MAX]),
+        with_untrusted: random.one_in(2),
+        boundary: Boundary::new("s3cretBoundaryWord").filter(|_| random.one_in(2)),
+        ..Request::new("blake3:<\u{202e}\">'&")
+    }
+}
+
+/// Checks one rendering against all that is promised of it, without the code that made it where that can be.
+fn check(records: &[Record], request: &Request, rendered: &Rendered) {
+    let Rendered {
+        text,
+        envelope,
+        left_out,
+    } = rendered;
+    // ENV-1: what is read is what was shown, and each of these is one of the records.
+    let read = parse(text).expect("what was rendered is read");
+    assert_eq!(read.shown, envelope.shown);
+    assert!(text.is_empty() || read == *envelope);
+    assert_eq!(envelope.shown.len() + left_out.total(), records.len());
+    assert_eq!(envelope.skipped, left_out.skipped());
+    // Only the tags of the records and sections have angles and bare quotes: nothing is outside of them.
+    let sections = envelope
+        .shown
+        .chunk_by(|one, next| one.section == next.section)
+        .count();
+    let tags = if text.is_empty() {
+        0
+    } else {
+        2 * envelope.shown.len() + 2 * sections + 3
+    };
+    assert_eq!(text.matches('<').count(), tags);
+    assert_eq!(text.matches('>').count(), tags);
+    assert!(!text.contains('\''));
+    let breaks = envelope
+        .shown
+        .iter()
+        .map(|shown| shown.text.matches('\n').count())
+        .sum::<usize>();
+    if !text.is_empty() {
+        assert_eq!(
+            text.lines().count(),
+            3 + 2 * sections + envelope.shown.len() + breaks
+        );
+    }
+    assert!(text.split('&').skip(1).all(|rest| {
+        ["amp;", "lt;", "gt;", "quot;", "apos;"]
+            .iter()
+            .any(|name| rest.starts_with(name))
+    }));
+    // ENV-2.
+    assert!(tokens(text) <= request.budget_tokens);
+    for shown in &envelope.shown {
+        assert!(shown.text.chars().count() <= shown.section.chars_max());
+        assert!(shown.section.has_lines() || !shown.text.contains(['\n', '\r', '\t']));
+        assert!(!hidden(&shown.text.chars().collect::<Vec<_>>()).contains(&true));
+        // ENV-5.
+        assert!(shown.trust.is_trusted() || (shown.section == Section::Quarantine && request.with_untrusted));
+        // ENV-4.
+        let is_own = matches!(request.purpose, Purpose::Compaction { root_session } if root_session == "s1");
+        assert!(shown.section != Section::SessionNotes || is_own);
+    }
+    if let Some(boundary) = request.boundary.as_ref().filter(|_| !text.is_empty()) {
+        assert_eq!(text.matches(boundary.as_str()).count(), 2);
+    }
+    assert_eq!(scrub(text), "");
+}
+
+/// Whether `text` holds an envelope, by searching for the two ends of each name in a way that takes any time.
+fn holds_an_envelope(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let ends_a_name =
+        |rest: &str| rest.is_empty() || rest.starts_with([' ', '\t', '\n', '\r', '\u{c}', '/', '>']);
+    ["memory", "session_memory", "persistent_memory"]
+        .iter()
+        .any(|name| {
+            let (opening, closing) = (format!("<{name}"), format!("</{name}"));
+            let mut opens = lower
+                .match_indices(&opening)
+                .filter(|(at, found)| ends_a_name(&lower[at + found.len()..]));
+            opens.any(|(at, _)| {
+                let is_closed = lower[at..]
+                    .match_indices(&closing)
+                    .any(|(to, found)| ends_a_name(&lower[at + to + found.len()..]));
+                let (before, behind) = (&lower[..at], &lower[at + 1 + name.len()..]);
+                let last = before.bytes().last().unwrap_or(b' ');
+                let is_word = last.is_ascii_alphanumeric()
+                    || b"_:`".contains(&last)
+                    || before.trim_end().ends_with("#include")
+                    || before.trim_end().ends_with("import");
+                let is_bare = behind.is_empty() || behind.starts_with('>');
+                is_closed || !(behind.starts_with(" as ") || (is_word && is_bare))
+            })
+        })
+}
+
+fn check_scrub(dirty: &str) {
+    let clean = scrub(dirty);
+    // SCR-1.
+    assert!(!holds_an_envelope(&clean), "{dirty:?} -> {clean:?}");
+    assert_eq!(scrub(&clean), clean, "{dirty:?}");
+}
+
+/// Renders hostile records, and returns how many there were and how many were shown.
+fn round(seed: u64) -> (u64, u64) {
+    let mut random = Random::new(seed);
+    let made: Vec<Parts> = (0..=random.below(11)).map(|_| parts(&mut random)).collect();
+    let mut records: Vec<Record> = made.iter().map(Parts::record).collect();
+    let request = request(&mut random);
+    let rendered = render(&records, &request);
+    check(&records, &request, &rendered);
+    // ENV-3.
+    random.shuffle(&mut records);
+    assert_eq!(render(&records, &request), rendered);
+
+    let plain = format!("before {} behind", rendered.text);
+    assert_eq!(scrub(&plain), "before  behind");
+    let other = text(&mut random);
+    check_scrub(&other);
+    // A whole block between any two characters, also of a tag.
+    let mut torn: Vec<char> = other.chars().take(4000).collect();
+    for _ in 0..3 {
+        let at = random.below(torn.len() + 1);
+        drop(torn.splice(at..at, "<memory>x</memory>".chars()));
+    }
+    check_scrub(&String::from_iter(torn));
+    check_scrub(&format!("{other}{}{}", rendered.text, text(&mut random)));
+
+    // ENV-6: a text that was meddled with is refused, or is another envelope.
+    let meddled = mutated(&mut random, &rendered.text);
+    check_scrub(&meddled);
+    if let Ok(read) = parse(&meddled) {
+        assert_eq!(read.to_string(), meddled);
+    }
+    (records.len() as u64, rendered.envelope.shown.len() as u64)
+}
+
+#[test]
+fn whatever_records_hold_they_are_read_as_they_were_shown() {
+    let (texts, seed) = (setting("TREERING_TEXTS", 10_000), setting("TREERING_SEED", 1));
+    let (mut given, mut shown, mut rounds) = (0, 0, 0);
+    while shown < texts {
+        let seed = seed + rounds;
+        let Ok((records, of_these)) = std::panic::catch_unwind(|| round(seed)) else {
+            panic!("TREERING_SEED={seed} TREERING_TEXTS=1 shows the failure");
+        };
+        (given, shown, rounds) = (given + records, shown + of_these, rounds + 1);
+    }
+    println!("{given} records given, {shown} shown in {rounds} envelopes from seed {seed}");
+}
+
+/// Writes envelopes to the file `TREERING_TEXTS_TO`, each with what it shows, for a reader that knows XML and not this crate.
+#[test]
+#[ignore = "for bench/read_xml.py"]
+fn envelopes_for_other_readers() {
+    let (texts, seed) = (setting("TREERING_TEXTS", 10_000), setting("TREERING_SEED", 1));
+    let path = std::env::var("TREERING_TEXTS_TO").expect("TREERING_TEXTS_TO names a file");
+    let mut out = String::new();
+    for seed in seed..seed + texts {
+        let mut random = Random::new(seed);
+        let made: Vec<Parts> = (0..12).map(|_| parts(&mut random)).collect();
+        let records: Vec<Record> = made.iter().map(Parts::record).collect();
+        let Rendered { text, envelope, .. } = render(&records, &request(&mut random));
+        // No rendered text has these separators in it.
+        out.push_str(&text);
+        for shown in &envelope.shown {
+            let fields = [
+                shown.section.name(),
+                &shown.id,
+                shown.trust.name(),
+                &shown.source,
+                &shown.time,
+                &shown.updated,
+                &shown.text,
+            ];
+            out.push('\u{1}');
+            out.push_str(&fields.join("\u{2}"));
+        }
+        out.push('\0');
+    }
+    std::fs::write(path, out).expect("the file is written");
+}
+
+#[test]
+fn every_character_stays_inside() {
+    let mut at = 0;
+    let chars: Vec<char> = (0..=0x10_FFFF).filter_map(char::from_u32).collect();
+    for group in chars.chunks(64) {
+        let texts: Vec<(String, String)> = group
+            .iter()
+            .map(|char| (format!("a/{char}"), format!("{char} w{char}rd {char}")))
+            .collect();
+        let records: Vec<Record> = texts
+            .iter()
+            .map(|(id, text)| Record::new(Section::PersistentMemory, id, text))
+            .collect();
+        let request = Request::new("r");
+        let rendered = render(&records, &request);
+        check(&records, &request, &rendered);
+        at += group.len();
+    }
+    assert_eq!(at, 0x11_0000 - 0x800);
+}

@@ -1,0 +1,128 @@
+//! What is taken out of input, and what is left.
+
+use super::super::scrub;
+use super::super::scrub::without_entries;
+
+#[test]
+fn envelopes_are_taken_out_and_the_rest_is_left() {
+    let table = [
+        ("", ""),
+        ("plain <b>text</b> & more", "plain <b>text</b> & more"),
+        ("a <memory>x</memory> b", "a  b"),
+        (
+            "a\r\n<memory version=\"2\" use=\"x\">\r\n<rule id=\"1\">y</rule></memory>\r\nb",
+            "a\r\n\r\nb",
+        ),
+        (
+            "a<session_memory>x</session_memory>b<persistent_memory node_refs=\"1 2\">y</persistent_memory>c",
+            "abc",
+        ),
+        ("a <MeMoRy\tx='1'\n>x</MEMORY > b", "a  b"),
+        ("a <memory>x<memory>y</memory>z</memory> b", "a  b"),
+        (
+            "a <memory>x<persistent_memory>y</persistent_memory>z</memory> b",
+            "a  b",
+        ),
+        ("a <memory>x<persistent_memory>y</memory> b", "a  b"),
+        ("a <memory>x</persistent_memory>y</memory> b", "a  b"),
+        ("a <memory/> b <memory version=\"2\" /> c", "a  b  c"),
+        ("a <memory x=\"/>\">secret</memory> b", "a  b"),
+        ("a <memory x='\">' y>secret</memory> b", "a  b"),
+        ("<memory>1</memory><memory>2</memory>", ""),
+        // Cut off: all that follows is memory.
+        ("a <memory version=\"2\"> x", "a "),
+        ("a\n<memory>\nx", "a\n"),
+        ("a <session_memory> x </memory> y", "a "),
+        ("a <memory version=\"2", "a "),
+        ("a <memory", "a "),
+        ("a <memory>x</memory", "a "),
+        ("<memory>x</memory a b", " a b"),
+        // A closing tag alone says nothing of where its block began.
+        ("a </memory> b", "a </memory> b"),
+        // Other names.
+        (
+            "<memory-bank>x</memory-bank> <memory_id>y</memory_id> <memories>",
+            "<memory-bank>x</memory-bank> <memory_id>y</memory_id> <memories>",
+        ),
+        ("< memory>x</ memory>", "< memory>x</ memory>"),
+        ("&lt;memory&gt;x&lt;/memory&gt;", "&lt;memory&gt;x&lt;/memory&gt;"),
+        // Words of programs, as long as nothing closes them.
+        (
+            "let store: Arc<Memory> = open();",
+            "let store: Arc<Memory> = open();",
+        ),
+        (
+            "Vec::<Memory>::new() and Option<Vec<Memory>>",
+            "Vec::<Memory>::new() and Option<Vec<Memory>>",
+        ),
+        (
+            "#include <memory>\nint main() {}",
+            "#include <memory>\nint main() {}",
+        ),
+        ("<Memory as Store>::open()", "<Memory as Store>::open()"),
+        ("<Memory as S<memory>x</memory>/>", ""),
+        ("What does `<memory>` mean?", "What does `<memory>` mean?"),
+        (
+            "Arc<Memory> then <memory version=\"2\">x</memory> end",
+            "Arc<Memory> then  end",
+        ),
+        ("Arc<Memory version=\"2\"> x", "Arc"),
+        // What is left does not become an envelope.
+        ("<mem<memory>x</memory>ory>secret</memory>", "ory>secret</memory>"),
+        ("<memory<memory>x</memory>>secret", ">secret"),
+        ("<m<memory>1</memory>em<memory>2</memory>ory>secret", "ory>secret"),
+        (
+            "<mem<mem<memory>x</memory>ory>secret</memory>",
+            "ory>secret</memory>",
+        ),
+    ];
+    for (dirty, clean) in table {
+        assert_eq!(scrub(dirty), clean, "{dirty:?}");
+    }
+}
+
+#[test]
+fn entries_of_transcripts_are_taken_out_if_they_are_closed() {
+    let table = [
+        ("a <entry role=\"user\">raw</entry> b", "a  b"),
+        ("a <entry> b", "a <entry> b"),
+        ("<ENTRY>a<entry>b</entry>c</Entry>", ""),
+        ("<ent<entry>a</entry>ry>b</entry>", "ry>b</entry>"),
+        ("<entries>a</entries>", "<entries>a</entries>"),
+        ("<memory>a</memory>", "<memory>a</memory>"),
+    ];
+    for (dirty, clean) in table {
+        assert_eq!(without_entries(dirty), clean, "{dirty:?}");
+    }
+}
+
+#[test]
+fn scr_2_the_time_is_linear() {
+    let per_byte = |text: &str| {
+        let start = std::time::Instant::now();
+        let clean = scrub(text).len();
+        assert!(clean <= text.len());
+        start.elapsed().as_secs_f64() / text.len() as f64
+    };
+    let shapes: [fn(usize) -> String; 9] = [
+        |count| "<memory>".repeat(count),
+        |count| "<memory>".repeat(count) + &"</memory>".repeat(count),
+        |count| "<mem".repeat(count) + "<memory></memory>" + &"ory>".repeat(count),
+        |count| "<mem<memory></memory>".repeat(count),
+        |count| "<memory ".repeat(count) + &"</session_memory>".repeat(count),
+        |count| "<memory a=\"".repeat(count),
+        |count| "</memory ".to_owned() + &" <memory/>".repeat(count),
+        |count| "Arc<Memory>".repeat(count) + "<memory>x</memory>",
+        |count| "<".repeat(count),
+    ];
+    for (index, shape) in shapes.into_iter().enumerate() {
+        let _ = per_byte(&shape(1000));
+        let small = (0..5).map(|_| per_byte(&shape(2000))).fold(f64::MAX, f64::min);
+        let large = (0..3).map(|_| per_byte(&shape(40_000))).fold(f64::MAX, f64::min);
+        // Twenty times the bytes: quadratic work would show as a factor of twenty.
+        assert!(
+            large < 7.0 * small + 1e-9,
+            "shape {index}: {small:e} and {large:e} seconds a byte"
+        );
+    }
+}

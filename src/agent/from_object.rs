@@ -1,0 +1,136 @@
+//! From an object to the item that would become it, for what is changed and reviewed again.
+//!
+//! # Layer
+//! L7, inside `agent`. Pure.
+//!
+//! # Invariants
+//! - FRO-1: an object of the verbs, taken apart and put together again, is the same but for its place in the tree.
+
+use super::item::{Item, NewItem, Sensitivity};
+use super::vocabulary::attribute;
+use crate::error::Result;
+use crate::object::{Attributes, Id, NewObject, Object, Value};
+
+/// Returns the item of an object. An attribute of the vocabulary that has another type than its own stays among the
+/// others, where [`NewItem::into_object`] refuses it by name.
+pub(super) fn item_of(object: NewObject) -> Result<NewItem> {
+    let mut item = NewItem::new(object.content.unwrap_or_default());
+    item.id = Some(object.id);
+    item.kind = object.kind;
+    item.scope = object.scope;
+    item.time = object.event_time;
+    item.expires = object.expires;
+    item.derived_from = object.derived_from;
+    for (name, value) in object.attributes.into_map() {
+        if let Some(value) = take(&mut item, &name, value)? {
+            drop(item.others.insert(name, value));
+        }
+    }
+    Ok(item)
+}
+
+/// Sets the field that an attribute stands for; gives the value back if it is none of the field's type.
+fn take(item: &mut NewItem, name: &str, value: Value) -> Result<Option<Value>> {
+    let word = match name {
+        attribute::SPEAKER => Some(&mut item.speaker),
+        attribute::SUBJECT => Some(&mut item.subject),
+        attribute::SESSION => Some(&mut item.session),
+        attribute::SOURCE => Some(&mut item.source),
+        _ => None,
+    };
+    match (name, &value) {
+        (_, Value::Text(text)) if word.is_some() => {
+            if let Some(word) = word {
+                *word = Some(text.clone());
+            }
+        }
+        (attribute::ORDER, Value::Integer(order)) => item.order = Some(*order),
+        (attribute::CONFIDENCE, Value::Float(sure)) => item.confidence = Some(*sure),
+        (attribute::PINNED, Value::Bool(is_pinned)) => item.is_pinned = *is_pinned,
+        (attribute::SENSITIVITY, Value::Text(text)) if Sensitivity::from_name(text).is_some() => {
+            item.sensitivity = Sensitivity::from_name(text);
+        }
+        (attribute::TAGS, Value::List(list)) if are_texts(list) => item.tags = texts(list),
+        (attribute::SUPERSEDES, Value::List(list)) if are_texts(list) => {
+            item.supersedes = texts(list).iter().map(|id| Id::new(id)).collect::<Result<_>>()?;
+        }
+        (attribute::CITATIONS, Value::List(list)) => {
+            let citations = Item::citations_of(&value);
+            if citations.len() != list.len() {
+                return Ok(Some(value));
+            }
+            item.citations = citations;
+        }
+        _ => return Ok(Some(value)),
+    }
+    Ok(None)
+}
+
+fn are_texts(list: &[Value]) -> bool {
+    list.iter().all(|value| value.as_text().is_some())
+}
+
+fn texts(list: &[Value]) -> Vec<String> {
+    let texts = list.iter().filter_map(Value::as_text);
+    texts.map(str::to_owned).collect()
+}
+
+/// The attributes of an object that the verbs set and nobody else: they are not taken from files.
+pub(super) const MADE_BY_VERBS: [&str; 8] = [
+    attribute::LEVEL,
+    attribute::ORIGINAL,
+    attribute::WRITTEN,
+    attribute::FLAGS,
+    attribute::PROMOTED,
+    attribute::WATERMARK,
+    attribute::WITHHELD,
+    attribute::CLASS,
+];
+
+/// The attributes of an object without those that only verbs set.
+pub(super) fn stated_attributes(object: &Object) -> Attributes {
+    let mut attributes = object.attributes();
+    for name in MADE_BY_VERBS {
+        attributes.remove(name);
+    }
+    attributes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Citation;
+    use crate::object::Time;
+
+    /// INVARIANT FRO-1.
+    #[test]
+    fn an_item_comes_back_from_its_object() {
+        let id = Id::new("a").unwrap();
+        let mut item = NewItem::new("Ada drinks green tea");
+        item.id = Some(id.clone());
+        item.tags = vec!["tea".to_owned()];
+        item.speaker = Some("Ada".to_owned());
+        item.subject = Some("tea".to_owned());
+        item.session = Some("s1".to_owned());
+        item.source = Some("chat".to_owned());
+        item.order = Some(7);
+        item.time = Some(Time::from_micros(5));
+        item.expires = Some(Time::from_micros(9));
+        item.citations = vec![Citation {
+            file: "a.rs".to_owned(),
+            line: Some(3),
+            note: Some("there".to_owned()),
+        }];
+        item.confidence = Some(0.5);
+        item.sensitivity = Some(Sensitivity::Pii);
+        item.is_pinned = true;
+        item.supersedes = vec![Id::new("old").unwrap()];
+        drop(item.others.insert("colour", "green"));
+        let object = item.clone().into_object(id.clone()).unwrap();
+        assert_eq!(item_of(object).unwrap(), item);
+        // What has another type than its field is not taken for it.
+        let mut odd = NewItem::new("x").into_object(id.clone()).unwrap();
+        drop(odd.attributes.insert(attribute::PINNED, "yes"));
+        assert!(item_of(odd).unwrap().into_object(id).is_err());
+    }
+}

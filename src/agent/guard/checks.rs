@@ -1,0 +1,153 @@
+//! Checks of single objects: the rules of their kind, who may rewrite them, what the scan says of them.
+//!
+//! # Layer
+//! L7, inside `agent`.
+
+use std::collections::BTreeMap;
+
+use super::policy::{KindRules, ScanRules, TrustRules};
+use super::report::Report;
+use super::turn::Turn;
+use super::turn::known;
+use crate::agent::{Agent, Item};
+use crate::error::Result;
+use crate::object::{Id, Object, Origin, Value};
+use crate::scan::Verdict;
+
+/// Nesting of a value that is looked into; the engine allows no more.
+const DEPTH_MAX: usize = 64;
+
+/// The attributes that objects of a kind must have, with their types, and the length of their texts.
+pub(super) fn kinds(turn: &Turn<'_>, kinds: &BTreeMap<String, KindRules>, report: &mut Report) {
+    let mut ids = Vec::new();
+    let mut first = None;
+    for (changed, object) in turn.written() {
+        let broken = kinds
+            .get(object.kind())
+            .and_then(|rules| broken_rule(object, rules));
+        if let Some(broken) = broken {
+            first.get_or_insert_with(|| format!("'{}' of the kind {} {broken}", changed.id, object.kind()));
+            ids.push(changed.id.to_string());
+        }
+    }
+    match first {
+        None => report.pass("kinds"),
+        Some(why) => report.fail(
+            "kinds",
+            why,
+            ids,
+            "write the object as its kind asks, then try again",
+        ),
+    }
+}
+
+fn broken_rule(object: &Object, rules: &KindRules) -> Option<String> {
+    for (name, wanted) in &rules.required {
+        match object.attribute(name) {
+            None => return Some(format!("lacks the attribute '{name}' ({})", wanted.name())),
+            Some(value) if !wanted.fits(&value) => {
+                return Some(format!("has an attribute '{name}' that is no {}", wanted.name()));
+            }
+            Some(_) => {}
+        }
+    }
+    let count = object.content().map_or(0, |text| text.chars().count());
+    if rules.text_chars_min.is_some_and(|least| count < least) {
+        return Some(format!("has a text of {count} characters, which is too short"));
+    }
+    if rules.text_chars_max.is_some_and(|most| count > most) {
+        return Some(format!("has a text of {count} characters, which is too long"));
+    }
+    None
+}
+
+/// Nobody rewrites, removes or supersedes what comes from somebody who is trusted more.
+pub(super) fn trust(turn: &Turn<'_>, rules: &TrustRules, report: &mut Report) -> Result<()> {
+    if !rules.keep_higher {
+        return Ok(());
+    }
+    let is_below = |new: Origin, old: Origin| Origin::least(old, new) != old;
+    let mut ids = Vec::new();
+    for one in &turn.changes {
+        let new = one.new.as_ref().map_or(turn.class(), Object::origin);
+        if one.old.as_ref().is_some_and(|old| is_below(new, old.origin())) {
+            ids.push(one.id.to_string());
+        }
+    }
+    for (_, object) in turn.written() {
+        for old in Item::from(object.clone()).supersedes() {
+            let Ok(id) = Id::new(&old) else { continue };
+            let old = known(turn.draft.base(), &id)?;
+            if old.is_some_and(|old| is_below(object.origin(), old.origin())) {
+                ids.push(id.to_string());
+            }
+        }
+    }
+    if ids.is_empty() {
+        report.pass("trust");
+        return Ok(());
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    let why = format!("{} is to rewrite what is trusted more", turn.class());
+    let advice = "write a new object beside it, or let somebody of that class do it";
+    report.fail("trust", why, ids, advice);
+    Ok(())
+}
+
+/// What the scan says of every text that is written.
+pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, rules: &ScanRules, report: &mut Report) {
+    let Some(worst) = rules.refuse.verdict() else {
+        return;
+    };
+    let (mut ids, mut seen) = (Vec::new(), Vec::new());
+    for (changed, object) in turn.written() {
+        let mut fields = vec![(String::new(), object.content().unwrap_or_default().to_owned())];
+        fields.push(("id".to_owned(), object.id().to_owned()));
+        for (name, value) in &object.attributes() {
+            texts_of(name, value, 0, &mut fields);
+        }
+        let scanned = agent
+            .scanner()
+            .scan_fields(fields.iter().map(|(name, text)| (name.as_str(), text.as_str())));
+        if scanned.verdict >= worst && scanned.verdict > Verdict::Allow {
+            ids.push(changed.id.to_string());
+            for finding in scanned.findings {
+                if !seen.contains(&finding.rule) {
+                    seen.push(finding.rule);
+                }
+            }
+        }
+    }
+    if ids.is_empty() {
+        report.pass("scan");
+        return;
+    }
+    let why = format!("the scan found {}", seen.join(", "));
+    report.fail(
+        "scan",
+        why,
+        ids,
+        "leave these texts out, or ask a person to look at them",
+    );
+}
+
+/// Every text inside of a value, with the name it stands under.
+fn texts_of(name: &str, value: &Value, depth: usize, out: &mut Vec<(String, String)>) {
+    if depth > DEPTH_MAX {
+        return;
+    }
+    match value {
+        Value::Text(text) => out.push((name.to_owned(), text.clone())),
+        Value::List(list) => list
+            .iter()
+            .for_each(|value| texts_of(name, value, depth + 1, out)),
+        Value::Map(map) => {
+            for (name, value) in map {
+                out.push((String::new(), name.clone()));
+                texts_of(name, value, depth + 1, out);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,132 @@
+//! What is pinned stays as it is: not removed, not rewritten, not superseded, not contradicted.
+//!
+//! # Layer
+//! L7, inside `agent`.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::policy::PinnedRules;
+use super::report::Report;
+use super::turn::Turn;
+use crate::agent::Item;
+use crate::agent::vocabulary::attribute;
+use crate::engine::Query;
+use crate::error::Result;
+use crate::object::{Scope, Value};
+use crate::recall;
+
+/// Checks what the policy asks for.
+pub(super) fn check(turn: &Turn<'_>, rules: &PinnedRules, report: &mut Report) -> Result<()> {
+    if !rules.keep && !rules.contradictions {
+        return Ok(());
+    }
+    let pinned = pinned(turn)?;
+    if rules.keep {
+        let ids = touched(turn, &pinned);
+        if ids.is_empty() {
+            report.pass("pinned");
+        } else {
+            let why = "what is pinned would be removed, rewritten or superseded";
+            report.fail(
+                "pinned",
+                why,
+                ids,
+                "leave it as it is, or ask a person to unpin it first",
+            );
+        }
+    }
+    if rules.contradictions {
+        contradictions(turn, &pinned, report);
+    }
+    Ok(())
+}
+
+/// The pinned items that there were.
+fn pinned(turn: &Turn<'_>) -> Result<BTreeMap<String, Item>> {
+    let query = Query {
+        attributes: vec![(attribute::PINNED.to_owned(), Value::Bool(true))],
+        ..Query::default()
+    };
+    let mut found = BTreeMap::new();
+    for object in turn.draft.base().query(&query)? {
+        let object = object?;
+        found.insert(object.id().to_owned(), Item::from(object));
+    }
+    Ok(found)
+}
+
+fn touched(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Vec<String> {
+    let mut ids = Vec::new();
+    for one in &turn.changes {
+        if let Some(old) = pinned.get(one.id.as_str()) {
+            let new = one.new.clone().map(Item::from);
+            let is_kept = new.is_some_and(|new| new.is_pinned() && new.text() == old.text());
+            if !is_kept {
+                ids.push(one.id.to_string());
+            }
+        }
+        let new = one.new.clone().map(Item::from);
+        let superseded = new.map(|new| new.supersedes()).unwrap_or_default();
+        ids.extend(superseded.into_iter().filter(|id| pinned.contains_key(id)));
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// New texts against the pinned ones of their scope and of the global one.
+fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>, report: &mut Report) {
+    let (mut index, mut by_key) = (recall::Index::new(), HashMap::new());
+    for (number, (id, item)) in (0_u128..).zip(pinned) {
+        let key = recall::Key(number.to_le_bytes());
+        let told = recall::Memory {
+            key,
+            scope: item.object().scope(),
+            session: None,
+            speaker: "",
+            time: 0,
+            order: 0,
+            text: item.text(),
+            supersedes: &[],
+        };
+        // A full index has more pinned items than anybody reads.
+        if index.put(&told).is_ok() {
+            by_key.insert(key, (id, item));
+        }
+    }
+    let mut scratch = recall::Scratch::default();
+    let (mut ids, mut told) = (Vec::new(), Vec::new());
+    let mut seen = HashSet::new();
+    for (changed, object) in turn.written() {
+        let text = object.content().unwrap_or_default();
+        if index.is_empty() || text.is_empty() || pinned.contains_key(object.id()) {
+            continue;
+        }
+        let scopes = [object.scope(), Scope::GLOBAL];
+        let near = index.near(text, Some(&scopes), None, &mut scratch, |key| {
+            by_key.get(key).map(|(_, item)| Cow::Borrowed(item.text()))
+        });
+        for one in near {
+            let (recall::Verdict::Conflict(how), Some((id, _))) = (one.verdict, by_key.get(&one.key)) else {
+                continue;
+            };
+            if seen.insert(changed.id.clone()) {
+                ids.push(changed.id.to_string());
+                told.push(format!("'{}' against '{id}' ({how})", changed.id));
+            }
+        }
+    }
+    if ids.is_empty() {
+        report.pass("contradictions");
+        return;
+    }
+    told.truncate(3);
+    let why = format!("what is pinned is contradicted: {}", told.join(", "));
+    report.fail(
+        "contradictions",
+        why,
+        ids,
+        "keep to what is pinned, or ask a person which holds",
+    );
+}

@@ -1,0 +1,267 @@
+//! What the guard checks, as a TOML file says it. What the file does not name has the standard value.
+//!
+//! ```toml
+//! [change]
+//! removed_share_max = 0.2
+//! [scan]
+//! refuse = "flag"
+//! [kinds.task]
+//! required = { state = "text" }
+//! [[command]]
+//! name = "style"
+//! run = ["./check-memory", "--strict"]
+//! seconds = 10
+//! ```
+//!
+//! # Layer
+//! L7, inside `agent`. Pure.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::error::{Error, Result};
+use crate::object::Value;
+use crate::scan::Verdict;
+
+/// Everything that is checked.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    /// How much of the memory a change may touch.
+    pub change: ChangeLimits,
+    /// What the scan may find.
+    pub scan: ScanRules,
+    /// How much there may be.
+    pub quota: QuotaLimits,
+    /// What holds for pinned items.
+    pub pinned: PinnedRules,
+    /// Who may rewrite what.
+    pub trust: TrustRules,
+    /// What objects of a kind must be like.
+    pub kinds: BTreeMap<String, KindRules>,
+    /// Programs that look at the change.
+    #[serde(rename = "command")]
+    pub commands: Vec<CommandCheck>,
+}
+
+/// How much of the memory a change may touch.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ChangeLimits {
+    /// So many objects may be removed, and so many rewritten, whatever share that is. 10.
+    pub free: u64,
+    /// At most so many are removed. No limit.
+    pub removed_max: Option<u64>,
+    /// At most this share of what there was is removed, 0 to 1. 0.5.
+    pub removed_share_max: Option<f64>,
+    /// At most so many are rewritten. No limit.
+    pub rewritten_max: Option<u64>,
+    /// At most this share of what there was is rewritten, 0 to 1. 0.5.
+    pub rewritten_share_max: Option<f64>,
+}
+
+impl Default for ChangeLimits {
+    fn default() -> Self {
+        Self {
+            free: 10,
+            removed_max: None,
+            removed_share_max: Some(0.5),
+            rewritten_max: None,
+            rewritten_share_max: Some(0.5),
+        }
+    }
+}
+
+/// What the scan may find.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ScanRules {
+    /// From this verdict on a change is refused. Quarantine.
+    pub refuse: Refuse,
+}
+
+/// From which verdict of the scan on a change is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refuse {
+    /// Whatever it finds, nothing is refused.
+    Never,
+    /// From a flag on.
+    Flag,
+    /// From a quarantine on.
+    #[default]
+    Quarantine,
+    /// Only what would be blocked.
+    Block,
+}
+
+impl Refuse {
+    pub(super) fn verdict(self) -> Option<Verdict> {
+        match self {
+            Self::Never => None,
+            Self::Flag => Some(Verdict::Flag),
+            Self::Quarantine => Some(Verdict::Quarantine),
+            Self::Block => Some(Verdict::Block),
+        }
+    }
+}
+
+/// How much there may be. What is not given, the settings of the agent say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct QuotaLimits {
+    /// Items of a scope.
+    pub items_max: Option<usize>,
+    /// Characters of a text.
+    pub text_chars_max: Option<usize>,
+}
+
+/// What holds for pinned items.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PinnedRules {
+    /// They are not removed, rewritten, unpinned or superseded. True.
+    pub keep: bool,
+    /// Nothing is written that contradicts one in its scope. True.
+    pub contradictions: bool,
+}
+
+impl Default for PinnedRules {
+    fn default() -> Self {
+        Self {
+            keep: true,
+            contradictions: true,
+        }
+    }
+}
+
+/// Who may rewrite what.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrustRules {
+    /// Nobody rewrites, removes or supersedes what comes from a class that is trusted more. True.
+    pub keep_higher: bool,
+}
+
+impl Default for TrustRules {
+    fn default() -> Self {
+        Self { keep_higher: true }
+    }
+}
+
+/// What objects of a kind must be like.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct KindRules {
+    /// Attributes that each must have, with their types.
+    pub required: BTreeMap<String, TypeOfValue>,
+    /// The fewest characters of its text.
+    pub text_chars_min: Option<usize>,
+    /// The most characters of its text.
+    pub text_chars_max: Option<usize>,
+}
+
+/// The type of an attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TypeOfValue {
+    /// Text.
+    Text,
+    /// A whole number.
+    Integer,
+    /// A number, whole or not.
+    Number,
+    /// True or false.
+    Bool,
+    /// Values in order.
+    List,
+    /// Values by key.
+    Map,
+}
+
+impl TypeOfValue {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Integer => "integer",
+            Self::Number => "number",
+            Self::Bool => "bool",
+            Self::List => "list",
+            Self::Map => "map",
+        }
+    }
+
+    pub(super) fn fits(self, value: &Value) -> bool {
+        match self {
+            Self::Text => matches!(value, Value::Text(_)),
+            Self::Integer => matches!(value, Value::Integer(_)),
+            Self::Number => matches!(value, Value::Integer(_) | Value::Float(_)),
+            Self::Bool => matches!(value, Value::Bool(_)),
+            Self::List => matches!(value, Value::List(_)),
+            Self::Map => matches!(value, Value::Map(_)),
+        }
+    }
+}
+
+/// A program that looks at the change: it gets it as one JSON document on standard input, and refuses by any other exit code
+/// than 0. What it writes is why. No shell is asked.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandCheck {
+    /// What the report calls it.
+    pub name: String,
+    /// The program and its arguments.
+    pub run: Vec<String>,
+    /// How long it may take. 30.
+    #[serde(default = "CommandCheck::usual_seconds")]
+    pub seconds: f64,
+}
+
+impl CommandCheck {
+    fn usual_seconds() -> f64 {
+        30.0
+    }
+
+    pub(super) fn limit(&self) -> Duration {
+        Duration::try_from_secs_f64(self.seconds).unwrap_or(Duration::MAX)
+    }
+}
+
+impl Policy {
+    /// Reads a policy.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `bad_policy`), naming the key that is not known or the value that does not fit.
+    pub fn parse(text: &str) -> Result<Self> {
+        let read: Self = toml::from_str(text).map_err(|error| {
+            let line = error.span().map_or(0, |span| {
+                text[..span.start.min(text.len())].matches('\n').count() + 1
+            });
+            bad(format!("line {line}: {}", error.message().replace('\n', " ")))
+        })?;
+        let shares = [read.change.removed_share_max, read.change.rewritten_share_max];
+        if shares
+            .into_iter()
+            .flatten()
+            .any(|share| !(0.0..=1.0).contains(&share))
+        {
+            return Err(bad("a share must be from 0 to 1"));
+        }
+        if let Some(command) = read.commands.iter().find(|command| command.run.is_empty()) {
+            return Err(bad(format!("the command '{}' runs nothing", command.name)));
+        }
+        let is_time = |command: &&CommandCheck| command.seconds.is_finite() && command.seconds > 0.0;
+        if let Some(command) = read.commands.iter().find(|command| !is_time(command)) {
+            return Err(bad(format!("the command '{}' has no time", command.name)));
+        }
+        Ok(read)
+    }
+}
+
+fn bad(why: impl std::fmt::Display) -> Error {
+    Error::invalid(format!("the policy cannot be read: {why}"))
+        .with_code("bad_policy")
+        .with_hint("docs/agent/guard.md lists what a policy may say")
+}

@@ -1,0 +1,73 @@
+//! What a fixed set of questions recalls, in one state and in another: what a turn, or a rollback, did to the answers.
+//!
+//! # Layer
+//! L7, inside `agent`.
+
+use std::collections::HashSet;
+
+use crate::agent::{Agent, RecallQuery};
+use crate::engine::View;
+use crate::error::Result;
+
+/// How the answer to one question differs between two states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecallChange {
+    /// The question.
+    pub query: String,
+    /// What both states recall, as the newer one ranks it.
+    pub kept: Vec<String>,
+    /// What only the older state recalls.
+    pub lost: Vec<String>,
+    /// What only the newer state recalls.
+    pub gained: Vec<String>,
+}
+
+impl RecallChange {
+    /// Whether both states recall the same, in whatever order.
+    pub fn is_same(&self) -> bool {
+        self.lost.is_empty() && self.gained.is_empty()
+    }
+}
+
+impl Agent {
+    /// Asks both states each question, and says what differs. Asking counts as no use.
+    ///
+    /// # Errors
+    /// As [`Agent::recall`].
+    pub fn compare_recall(
+        &self,
+        older: &View,
+        newer: &View,
+        queries: &[RecallQuery],
+    ) -> Result<Vec<RecallChange>> {
+        // One state after the other, so that its index is brought there once.
+        let before = self.answers(older, queries)?;
+        let after = self.answers(newer, queries)?;
+        let both = before.into_iter().zip(after).zip(queries);
+        let changes = both.map(|((before, after), query)| {
+            let (had, has): (HashSet<_>, HashSet<_>) = (before.iter().collect(), after.iter().collect());
+            let only = |ids: &[String], other: &HashSet<&String>| -> Vec<String> {
+                ids.iter().filter(|id| !other.contains(id)).cloned().collect()
+            };
+            RecallChange {
+                query: query.text.clone(),
+                kept: after.iter().filter(|id| had.contains(id)).cloned().collect(),
+                lost: only(&before, &has),
+                gained: only(&after, &had),
+            }
+        });
+        Ok(changes.collect())
+    }
+
+    fn answers(&self, view: &View, queries: &[RecallQuery]) -> Result<Vec<Vec<String>>> {
+        let answer = |query: &RecallQuery| -> Result<Vec<String>> {
+            let query = RecallQuery {
+                touch: false,
+                ..query.clone()
+            };
+            let hits = self.recall(view, &query)?.hits;
+            Ok(hits.into_iter().map(|hit| hit.id).collect())
+        };
+        queries.iter().map(answer).collect()
+    }
+}

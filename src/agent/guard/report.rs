@@ -1,0 +1,132 @@
+//! What the guard says of a change: for a person to read, and for a model to act on.
+//!
+//! # Layer
+//! L7, inside `agent`. Pure.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::store::ChangeCounts;
+
+/// Ids that a check names.
+const IDS_SHOWN: usize = 20;
+/// Ids of a check that a line for people names.
+const IDS_A_LINE: usize = 3;
+
+/// What one check says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// Its name.
+    pub check: String,
+    /// Whether it lets the change through.
+    pub is_passed: bool,
+    /// Why not; empty if it does.
+    pub why: String,
+    /// The objects it is about: at most 20 ids.
+    pub ids: Vec<String>,
+    /// How many objects it is about.
+    pub ids_total: usize,
+    /// What to do; empty if it lets the change through.
+    pub advice: String,
+}
+
+/// What all checks say, in the order in which they ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The checks.
+    pub checks: Vec<Checked>,
+    /// What the change would do.
+    pub counts: ChangeCounts,
+}
+
+impl Report {
+    pub(super) fn of(counts: ChangeCounts) -> Self {
+        Self {
+            checks: Vec::new(),
+            counts,
+        }
+    }
+
+    pub(super) fn pass(&mut self, check: &str) {
+        self.checks.push(Checked {
+            check: check.to_owned(),
+            is_passed: true,
+            why: String::new(),
+            ids: Vec::new(),
+            ids_total: 0,
+            advice: String::new(),
+        });
+    }
+
+    pub(super) fn fail(&mut self, check: &str, why: impl Into<String>, mut ids: Vec<String>, advice: &str) {
+        let ids_total = ids.len();
+        ids.truncate(IDS_SHOWN);
+        self.checks.push(Checked {
+            check: check.to_owned(),
+            is_passed: false,
+            why: why.into(),
+            ids,
+            ids_total,
+            advice: advice.to_owned(),
+        });
+    }
+
+    /// Whether every check lets the change through.
+    pub fn is_passed(&self) -> bool {
+        self.checks.iter().all(|checked| checked.is_passed)
+    }
+
+    /// The checks that do not.
+    pub fn failed(&self) -> impl Iterator<Item = &Checked> {
+        self.checks.iter().filter(|checked| !checked.is_passed)
+    }
+
+    /// The objects that some check is about, each once.
+    pub fn ids(&self) -> Vec<String> {
+        let ids: BTreeSet<_> = self.failed().flat_map(|checked| checked.ids.clone()).collect();
+        ids.into_iter().collect()
+    }
+
+    /// Why the change does not pass, in a line.
+    pub fn told_short(&self) -> String {
+        let failed: Vec<_> = self
+            .failed()
+            .map(|checked| format!("{}: {}", checked.check, checked.why))
+            .collect();
+        failed.join("; ")
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let failed = self.failed().count();
+        let ChangeCounts {
+            added,
+            changed,
+            removed,
+        } = self.counts;
+        let verdict = if failed == 0 { "passed" } else { "refused" };
+        let all = self.checks.len();
+        write!(
+            f,
+            "{verdict}: {failed} of {all} checks failed for {added} added, {changed} changed, {removed} removed"
+        )?;
+        for checked in &self.checks {
+            if checked.is_passed {
+                write!(f, "\n  ok      {}", checked.check)?;
+                continue;
+            }
+            write!(f, "\n  failed  {}: {}", checked.check, checked.why)?;
+            if !checked.ids.is_empty() {
+                let named = &checked.ids[..checked.ids.len().min(IDS_A_LINE)];
+                write!(f, " ({}", named.join(", "))?;
+                if checked.ids_total > named.len() {
+                    write!(f, " and {} more", checked.ids_total - named.len())?;
+                }
+                write!(f, ")")?;
+            }
+            write!(f, "\n          {}", checked.advice)?;
+        }
+        Ok(())
+    }
+}

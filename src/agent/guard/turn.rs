@@ -1,0 +1,112 @@
+//! What a change does, object by object, with both versions at hand.
+//!
+//! # Layer
+//! L7, inside `agent`.
+
+use serde_json::{Value as Json, json};
+
+use crate::engine::{Draft, View};
+use crate::error::{ErrorKind, Result};
+use crate::ingest::json::stored_object_to_json;
+use crate::object::{Id, Object, Origin};
+
+/// One object that a change adds, rewrites or removes.
+#[derive(Clone, Debug)]
+pub struct Changed {
+    /// Its id.
+    pub id: Id,
+    /// The version before; none if it is new, or was erased.
+    pub old: Option<Object>,
+    /// The version after; none if it is removed.
+    pub new: Option<Object>,
+}
+
+impl Changed {
+    /// What happens to it: `added`, `changed` or `removed`.
+    pub fn word(&self) -> &'static str {
+        match (&self.old, &self.new) {
+            (None, _) => "added",
+            (_, Some(_)) => "changed",
+            (_, None) => "removed",
+        }
+    }
+
+    /// Both versions as JSON Lines have them.
+    ///
+    /// # Errors
+    /// If a content was not loaded.
+    pub fn to_json(&self) -> Result<Json> {
+        let line = |object: &Option<Object>| -> Result<Json> {
+            let line = object.as_ref().map(|object| stored_object_to_json(object, false));
+            Ok(line.transpose()?.unwrap_or_default())
+        };
+        Ok(json!({
+            "id": self.id.as_str(),
+            "change": self.word(),
+            "old": line(&self.old)?,
+            "new": line(&self.new)?,
+        }))
+    }
+}
+
+/// A whole change.
+pub(super) struct Turn<'a> {
+    pub(super) draft: &'a Draft,
+    pub(super) changes: Vec<Changed>,
+}
+
+impl<'a> Turn<'a> {
+    pub(super) fn new(draft: &'a Draft) -> Result<Self> {
+        let changed = |id: Id| -> Result<Changed> {
+            Ok(Changed {
+                old: known(draft.base(), &id)?,
+                new: draft.get(&id)?,
+                id,
+            })
+        };
+        let changes = draft.changes().into_iter().map(|change| changed(change.id));
+        Ok(Self {
+            changes: changes.collect::<Result<_>>()?,
+            draft,
+        })
+    }
+
+    /// The new versions with their ids.
+    pub(super) fn written(&self) -> impl Iterator<Item = (&Changed, &Object)> {
+        self.changes
+            .iter()
+            .filter_map(|one| Some((one, one.new.as_ref()?)))
+    }
+
+    /// The class of who writes.
+    pub(super) fn class(&self) -> Origin {
+        self.draft.writer().trust
+    }
+
+    /// All of it as one document, for a program that looks at it.
+    pub(super) fn to_json(&self) -> Result<Json> {
+        let writer = self.draft.writer();
+        let base = self.draft.base();
+        let changes = self
+            .changes
+            .iter()
+            .map(Changed::to_json)
+            .collect::<Result<Vec<_>>>()?;
+        Ok(json!({
+            "actor": writer.actor,
+            "session": writer.session,
+            "source": writer.source,
+            "trust": writer.trust.name(),
+            "base": base.root().to_hex(),
+            "changes": changes,
+        }))
+    }
+}
+
+/// The object in a state; nothing where there is none, or it was erased.
+pub(super) fn known(view: &View, id: &Id) -> Result<Option<Object>> {
+    match view.get(id) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        found => found,
+    }
+}

@@ -1,0 +1,176 @@
+//! Tests of the graph's file.
+
+use proptest::prelude::*;
+
+use super::GraphFinding::*;
+use super::*;
+
+fn findings(graph: &Graph) -> Vec<(usize, GraphFinding)> {
+    graph
+        .findings
+        .iter()
+        .map(|found| (found.line, found.finding.clone()))
+        .collect()
+}
+
+fn entities(graph: &Graph) -> Vec<(&str, Option<&str>, Vec<&str>)> {
+    let mut all = Vec::new();
+    for entity in &graph.entities {
+        let observations = entity.observations.iter().map(String::as_str).collect();
+        all.push((&*entity.name, entity.entity_type.as_deref(), observations));
+    }
+    all
+}
+
+/// Says as the reference server does which lines it cannot read, with one line of each kind.
+const SEED: &str = r#"{"type":"entity","name":"Alice","entityType":"person","observations":["Works at Acme","Prefers email"]}
+{"type":"entity","name":"Bob","entityType":"person","observations":["Allergic to penicillin","Lives in Haifa",null]}
+{"type":"entity","name":"Project X","observations":["Deadline 2026-10-01","Budget 40k"]}
+{"type":"relation","from":"Alice","to":"Bob","relationType":"manages"}
+{"type":"relation","from":"Alice","to":"Bob"}
+{"type":"entity","name":"Trunc
+{"type":"entity","name":"A","entityType":"x","observations":[]}{"type":"entity","name":"B","entityType":"x","observations":[]}
+42
+null
+{"type":"note","text":"unknown type"}
+   
+
+"#;
+
+#[test]
+fn what_can_be_read_of_a_damaged_file_is_taken() {
+    let graph = read_graph(SEED);
+    assert_eq!(
+        entities(&graph),
+        [
+            ("Alice", Some("person"), vec!["Works at Acme", "Prefers email"]),
+            (
+                "Bob",
+                Some("person"),
+                vec!["Allergic to penicillin", "Lives in Haifa"]
+            ),
+            ("Project X", None, vec!["Deadline 2026-10-01", "Budget 40k"]),
+            ("A", Some("x"), vec![]),
+            ("B", Some("x"), vec![]),
+        ]
+    );
+    assert_eq!(graph.relations.len(), 1);
+    assert_eq!(
+        findings(&graph),
+        [
+            (2, ObservationWrong { place: 2 }),
+            (3, FieldWrong("entityType")),
+            (5, FieldWrong("relationType")),
+            (6, NotJson),
+            (7, SeveralValues(2)),
+            (8, NotAnObject),
+            (9, NotAnObject),
+            (10, UnknownType),
+        ]
+    );
+    // The same with the line ends and mark of another editor.
+    assert_eq!(
+        read_graph(&format!("\u{FEFF}{}", SEED.replace('\n', "\r\n"))),
+        graph
+    );
+}
+
+#[test]
+fn doubles_are_put_together() {
+    let graph = read_graph(concat!(
+        r#"{"type":"relation","from":"A","to":"Z","relationType":"is"}"#,
+        "\n",
+        r#"{"type":"entity","name":"A","entityType":"x","observations":["1","1"],"extra":1}"#,
+        "\n",
+        r#"{"type":"entity","name":"A","entityType":"y","observations":["2","1"],"more":[2]}"#,
+        "\n",
+        r#"{"type":"relation","from":"A","to":"Z","relationType":"is","weight":2}"#,
+        "\n",
+        r#"{"type":"entity","name":"B","entityType":"x"}"#,
+        "\n",
+        r#"{"type":"entity","name":"","entityType":"x","observations":[]}"#,
+        "\n",
+        r#"{"type":"entity","name":"C","name":"D","entityType":"x","observations":[]}"#,
+        "\n",
+        r#"{"type":"entity","name":"E","entityType":"x","observations":[]} {"type":"ent"#,
+    ));
+    assert_eq!(
+        entities(&graph),
+        [
+            ("A", Some("x"), vec!["1", "2"]),
+            ("B", Some("x"), vec![]),
+            ("E", Some("x"), vec![])
+        ]
+    );
+    assert_eq!(
+        graph.entities[0].other.keys().collect::<Vec<_>>(),
+        ["extra", "more"]
+    );
+    assert_eq!(
+        findings(&graph),
+        [
+            (1, NoSuchEntity("Z".into())),
+            (3, EntityTwice),
+            (3, TypesDiffer),
+            (4, RelationTwice),
+            (5, FieldWrong("observations")),
+            (6, FieldWrong("name")),
+            (7, KeyTwice("name".into())),
+            (8, NotJson),
+        ]
+    );
+    assert!(
+        graph
+            .findings
+            .iter()
+            .all(|found| !found.finding.to_string().is_empty())
+    );
+}
+
+#[test]
+fn deep_and_long_lines_are_left_out() {
+    let deep = "[".repeat(200_000);
+    let long = format!(
+        "{{\"type\":\"entity\",\"name\":\"{}\"}}",
+        "x".repeat(17 * 1024 * 1024)
+    );
+    let graph = read_graph(&format!("{deep}\n{long}\n{{}}"));
+    assert_eq!(findings(&graph), [(1, TooDeep), (2, TooLong), (3, UnknownType)]);
+}
+
+proptest! {
+    #[test]
+    fn smj_1_no_line_is_lost(lines in prop::collection::vec(prop_oneof![
+        any::<String>(),
+        r#"(\{"type":"(entity|relation|x)"(,"(name|from|to|entityType|relationType|observations)":("a"|"b"|\["c"\]|1)){0,4}\}){1,2}"#,
+    ], 0..12)) {
+        let text = lines.join("\n");
+        let graph = read_graph(&text);
+        for (line, number) in text.split('\n').zip(1..) {
+            let is_known = graph.entities.iter().any(|entity| entity.line == number)
+                || graph.relations.iter().any(|relation| relation.line == number)
+                || graph.findings.iter().any(|found| found.line == number);
+            prop_assert!(is_known || line.trim().is_empty() || line == "\u{FEFF}", "{line}");
+        }
+        let names: std::collections::HashSet<&str> = graph.entities.iter().map(|entity| &*entity.name).collect();
+        prop_assert_eq!(names.len(), graph.entities.len(), "SMJ-2");
+    }
+
+    #[test]
+    fn a_whole_file_is_read_without_findings(names in prop::collection::btree_set(any::<String>(), 1..8),
+                                             texts in prop::collection::btree_set(any::<String>(), 0..5)) {
+        let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        let entities = names.iter().map(|name| {
+            serde_json::json!({"type": "entity", "name": name, "entityType": "t", "observations": texts}).to_string()
+        });
+        let relations = names.iter().map(|name| {
+            serde_json::json!({"type": "relation", "from": name, "to": names[0], "relationType": "is"}).to_string()
+        });
+        let text = entities.chain(relations).collect::<Vec<_>>().join("\n");
+        let graph = read_graph(&text);
+        prop_assert_eq!(&graph.findings, &[]);
+        prop_assert_eq!(graph.entities.iter().map(|entity| &entity.name).collect::<Vec<_>>(), names.iter().collect::<Vec<_>>());
+        prop_assert!(graph.entities.iter().all(|entity| entity.observations.iter().eq(texts.iter())));
+        prop_assert_eq!(graph.relations.len(), names.len());
+    }
+}

@@ -1,0 +1,565 @@
+//! Memories of other systems into this one: read as data, mapped to ids of ours, reviewed like any other text.
+//!
+//! What comes in has the origin `import` at most. The same file again changes nothing, and a changed one updates what it
+//! brought before; it never replaces what somebody who is trusted wrote.
+//!
+//! # Layer
+//! L7, inside `agent`.
+//!
+//! # Invariants
+//! - IMP-1: nothing that was imported is trusted, and nothing trusted is replaced by it.
+//! - IMP-2: a name of the other system always becomes the same id, and two names never become one.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Write as _;
+
+use super::odek::read_facts;
+use super::server_memory::{Graph, read_graph};
+use super::snap::{Snap, SnapLimits, SnapObject, read_snap};
+use crate::agent::Agent;
+use crate::agent::from_object::{MADE_BY_VERBS, item_of};
+use crate::agent::item::{KNOWN, known_kind, texts};
+use crate::agent::scope::Place;
+use crate::agent::session::extraction::FactScope;
+use crate::agent::staging::{Fate, Staging, with_tries};
+use crate::agent::vocabulary::{attribute, kind, op};
+use crate::digest::{keyed, to_hex};
+use crate::engine::{CommitInfo, Staged, Writer};
+use crate::error::{Error, ErrorKind, Result};
+use crate::ingest::json::value_from_json;
+use crate::object::{Attributes, Id, Kind, NewObject, Origin, Position, Scope, Time, Value};
+
+/// The kind of a thing of a graph.
+const ENTITY: &str = "entity";
+/// The attribute of a fact that says what one thing is to another: a map `{from, type, to}`.
+const RELATION: &str = "relation";
+/// Before the name of an attribute that means something else here.
+const FOREIGN: &str = "snap.";
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForeignFormat {
+    /// The graph of the MCP reference server `memory`, in JSON Lines.
+    ServerMemory,
+    /// A fact file of odek, about the person or the environment.
+    Odek(FactScope),
+    /// The `memory.snap` of the published core.
+    Snap,
+}
+
+impl ForeignFormat {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ServerMemory => "server-memory",
+            Self::Odek(_) => "odek",
+            Self::Snap => "snap",
+        }
+    }
+}
+
+/// A file of another system.
+#[derive(Clone, Debug)]
+pub struct Foreign<'a> {
+    /// What it is.
+    pub format: ForeignFormat,
+    /// What is in it.
+    pub bytes: &'a [u8],
+    /// Where it belongs; else facts about the person and the objects of the published core go to `global`, and the rest to
+    /// the project.
+    pub scope: Option<Scope>,
+    /// What the project is.
+    pub place: Place,
+}
+
+/// Something that was not taken, or not as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignFinding {
+    /// Where it stands: a line, an entry, a name.
+    pub at: String,
+    /// What it is.
+    pub what: String,
+}
+
+/// A file of another system was taken in.
+#[derive(Clone, Debug)]
+pub struct ForeignTaken {
+    /// New objects.
+    pub created: u64,
+    /// Objects with a new version.
+    pub updated: u64,
+    /// Objects that say what the file says.
+    pub unchanged: u64,
+    /// Objects that were stored with the rules that they met.
+    pub flagged: u64,
+    /// Objects that wait for a person.
+    pub quarantined: u64,
+    /// Objects that were not taken.
+    pub refused: u64,
+    /// Earlier versions that went into history.
+    pub past: u64,
+    /// What was not as it should be.
+    pub findings: Vec<ForeignFinding>,
+    /// Under which name a person finds what is held back.
+    pub held: Option<String>,
+    /// The commit, or the head if nothing changed.
+    pub commit: CommitInfo,
+}
+
+/// An object on its way in.
+struct Incoming {
+    /// Where it stands in the file.
+    at: String,
+    object: NewObject,
+}
+
+/// What a file holds, as objects.
+#[derive(Default)]
+struct Mapped {
+    incoming: Vec<Incoming>,
+    past: Vec<NewObject>,
+    findings: Vec<ForeignFinding>,
+}
+
+impl Mapped {
+    fn say(&mut self, at: impl Into<String>, what: impl Into<String>) {
+        self.findings.push(ForeignFinding {
+            at: at.into(),
+            what: what.into(),
+        });
+    }
+}
+
+impl Agent {
+    /// Takes a file of another system in, in one commit of the operation `import`.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `unreadable`) if nothing of the file can be read; as a commit. What is wrong with a part of it is
+    /// a finding.
+    pub fn take_foreign(&self, foreign: &Foreign<'_>, writer: &Writer) -> Result<ForeignTaken> {
+        with_tries(|| self.try_take_foreign(foreign, writer))
+    }
+
+    fn try_take_foreign(&self, foreign: &Foreign<'_>, writer: &Writer) -> Result<ForeignTaken> {
+        let mut staging = Staging::new(self, writer)?;
+        let mut mapped = map(foreign)?;
+        let mut taken = ForeignTaken {
+            created: 0,
+            updated: 0,
+            unchanged: 0,
+            flagged: 0,
+            quarantined: 0,
+            refused: 0,
+            past: 0,
+            findings: Vec::new(),
+            held: None,
+            commit: staging.draft.base().commit(),
+        };
+        let (mut gone, mut seen) = (HashSet::new(), HashSet::new());
+        for Incoming { at, mut object } in std::mem::take(&mut mapped.incoming) {
+            // IMP-2.
+            if !seen.insert(object.id.clone()) {
+                taken.refused += 1;
+                mapped.say(
+                    at,
+                    format!(
+                        "another name of the file becomes '{}' too; the first holds",
+                        object.id
+                    ),
+                );
+                continue;
+            }
+            if let Some(parent) = object.parent.take_if(|parent| gone.contains(parent)) {
+                mapped.say(&at, format!("its parent '{parent}' was not taken; it has none"));
+            }
+            let id = object.id.clone();
+            let passed = self.take_object(&mut staging, object);
+            let (fate, said) = match passed {
+                Ok(passed) => passed,
+                Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                    (Fate::Refused, Some(error.message().to_owned()))
+                }
+                Err(error) => return Err(error),
+            };
+            taken.flagged += u64::from(matches!(fate, Fate::Staged(_)) && said.is_some());
+            match fate {
+                Fate::Staged(Staged::Created) => taken.created += 1,
+                Fate::Staged(Staged::Updated) => taken.updated += 1,
+                Fate::Staged(Staged::Unchanged) => taken.unchanged += 1,
+                Fate::Held => taken.quarantined += 1,
+                Fate::Refused => taken.refused += 1,
+            }
+            if !matches!(fate, Fate::Staged(_)) && staging.draft.get(&id)?.is_none() {
+                gone.insert(id);
+            }
+            if let Some(said) = said {
+                mapped.say(at, said);
+            }
+        }
+        for object in mapped.past {
+            let reviewed = self.review(item_of(object.clone())?)?;
+            // History is not a way around the scan.
+            if reviewed.verdict <= crate::scan::Verdict::Flag {
+                let object = reviewed.item.into_object(object.id)?;
+                staging.draft.put_past(&object, Origin::Import)?;
+                taken.past += 1;
+            }
+        }
+        let done = staging.commit(self.memory(), op::IMPORT)?;
+        taken.findings = mapped.findings;
+        taken.held = done.held;
+        taken.commit = done.committed.commit;
+        Ok(taken)
+    }
+
+    /// Stages one object; what there is to say of it comes along.
+    fn take_object(&self, staging: &mut Staging, object: NewObject) -> Result<(Fate, Option<String>)> {
+        if let Some(present) = staging.draft.get(&object.id)? {
+            // IMP-1.
+            if present.origin().is_trusted() || present.kind() != object.kind.as_str() {
+                let what = format!(
+                    "the id '{}' belongs to something that was not imported",
+                    object.id
+                );
+                return Ok((Fate::Refused, Some(what)));
+            }
+        }
+        let (parent, position) = (object.parent.clone(), object.position.clone());
+        let id = object.id.clone();
+        let passed = staging.put(self, id, item_of(object)?, Origin::Import, |object| {
+            object.parent = parent;
+            object.position = position;
+        })?;
+        let said = (!passed.rules.is_empty()).then(|| format!("the scan found {}", passed.rules.join(", ")));
+        Ok((passed.fate, said))
+    }
+}
+
+/// What the file holds, as objects of ours.
+fn map(foreign: &Foreign<'_>) -> Result<Mapped> {
+    match foreign.format {
+        ForeignFormat::ServerMemory => Ok(map_graph(read_graph(text_of(foreign.bytes)?), &usual(foreign)?)),
+        ForeignFormat::Odek(about) => {
+            let scope = match (&foreign.scope, about) {
+                (None, FactScope::User) => Scope::default(),
+                _ => usual(foreign)?,
+            };
+            Ok(map_facts(text_of(foreign.bytes)?, about, &scope))
+        }
+        ForeignFormat::Snap => {
+            let snap = read_snap(foreign.bytes, &SnapLimits::default())
+                .map_err(|why| unreadable(why.to_string()))?;
+            map_snap(&snap, foreign)
+        }
+    }
+}
+
+fn usual(foreign: &Foreign<'_>) -> Result<Scope> {
+    match &foreign.scope {
+        Some(scope) => Ok(scope.clone()),
+        None => foreign.place.usual_scope(),
+    }
+}
+
+fn text_of(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        unreadable(format!(
+            "the file is not text from byte {} on",
+            error.valid_up_to()
+        ))
+    })
+}
+
+fn unreadable(why: impl Into<String>) -> Error {
+    Error::invalid(why)
+        .with_code("unreadable")
+        .with_hint("see --format for what can be read")
+}
+
+/// What qualifies the ids of a scope: its name without its class; nothing for `global`.
+fn name_of(scope: &Scope) -> Option<&str> {
+    let text = scope.as_str();
+    (text != Scope::GLOBAL).then(|| text.split_once(':').map_or(text, |(_, name)| name))
+}
+
+/// IMP-2: the id of a name: the name where an id can hold it as it is, else its digest.
+fn id_for(scope: &Scope, kind: &str, name: &str) -> Result<Id> {
+    let mut text = String::new();
+    if let Some(scope) = name_of(scope) {
+        text.push_str(scope);
+        text.push('/');
+    }
+    text.push_str(kind);
+    text.push('/');
+    let is_digest = |name: &str| name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_digest(name)
+        && let Ok(id) = Id::new(&format!("{text}{name}"))
+    {
+        return Ok(id);
+    }
+    let digest = keyed(&[0; 32], name.as_bytes());
+    Id::new(&format!("{text}{}", to_hex(&digest[..16])))
+}
+
+fn map_graph(graph: Graph, scope: &Scope) -> Mapped {
+    let mut mapped = Mapped::default();
+    for finding in graph.findings {
+        mapped.say(format!("line {}", finding.line), finding.finding.to_string());
+    }
+    for entity in graph.entities {
+        let at = format!("line {}", entity.line);
+        let mut text = entity.name.clone();
+        if let Some(what) = &entity.entity_type {
+            let _infallible = write!(text, " ({what})");
+        }
+        for observation in &entity.observations {
+            text.push('\n');
+            text.push_str(observation);
+        }
+        let mut attributes = other_attributes(&entity.other, &at, &mut mapped);
+        drop(attributes.insert(attribute::SUBJECT, entity.name.as_str()));
+        if let Some(tags) = entity.entity_type.and_then(|what| texts(&[what])) {
+            drop(attributes.insert(attribute::TAGS, tags));
+        }
+        push(
+            &mut mapped,
+            at,
+            scope,
+            ENTITY,
+            ENTITY,
+            &entity.name,
+            text,
+            attributes,
+        );
+    }
+    for relation in graph.relations {
+        let at = format!("line {}", relation.line);
+        let text = format!("{} {} {}", relation.from, relation.relation_type, relation.to);
+        let mut attributes = other_attributes(&relation.other, &at, &mut mapped);
+        drop(attributes.insert(attribute::SUBJECT, relation.from.as_str()));
+        // Parted by what no name in JSON needs, so that no two relations have one name.
+        let name = [&relation.from, &relation.relation_type, &relation.to]
+            .map(|part| format!("{}:{part}", part.len()));
+        let parts = [
+            ("from", relation.from),
+            ("type", relation.relation_type),
+            ("to", relation.to),
+        ];
+        let parts = parts.map(|(key, part)| (key.to_owned(), Value::Text(part)));
+        drop(attributes.insert(RELATION, Value::Map(BTreeMap::from(parts))));
+        let name = to_hex(&keyed(&[0; 32], name.concat().as_bytes())[..16]);
+        push(
+            &mut mapped,
+            at,
+            scope,
+            kind::FACT,
+            RELATION,
+            &name,
+            text,
+            attributes,
+        );
+    }
+    mapped
+}
+
+fn map_facts(text: &str, about: FactScope, scope: &Scope) -> Mapped {
+    let file = read_facts(text);
+    let mut mapped = Mapped::default();
+    for line in file.repeated {
+        mapped.say(format!("line {line}"), "the fact stands before it already");
+    }
+    for fact in file.facts {
+        let mut attributes = Attributes::new();
+        drop(attributes.insert(attribute::SUBJECT, about.name()));
+        let name = to_hex(&keyed(&[0; 32], fact.text.as_bytes())[..16]);
+        let at = format!("line {}", fact.line);
+        let folder = format!("{}/{}", kind::FACT, about.name());
+        push(
+            &mut mapped,
+            at,
+            scope,
+            kind::FACT,
+            &folder,
+            &name,
+            fact.text,
+            attributes,
+        );
+    }
+    mapped
+}
+
+#[expect(clippy::too_many_arguments, reason = "each is one field of the object")]
+fn push(
+    mapped: &mut Mapped,
+    at: String,
+    scope: &Scope,
+    kind: &'static str,
+    folder: &str,
+    name: &str,
+    text: String,
+    attributes: Attributes,
+) {
+    match id_for(scope, folder, name) {
+        Ok(id) => {
+            let mut object = NewObject::new(id, known_kind(kind));
+            object.scope = scope.clone();
+            object.content = Some(text);
+            object.attributes = attributes;
+            mapped.incoming.push(Incoming { at, object });
+        }
+        Err(error) => mapped.say(at, error.message()),
+    }
+}
+
+/// Attributes of the other system. Names that mean something here are set apart.
+fn other_attributes(
+    other: &serde_json::Map<String, serde_json::Value>,
+    at: &str,
+    mapped: &mut Mapped,
+) -> Attributes {
+    let mut attributes = Attributes::new();
+    for (name, json) in other {
+        let is_known =
+            KNOWN.contains(&name.as_str()) || MADE_BY_VERBS.contains(&name.as_str()) || name == RELATION;
+        let name = if is_known {
+            format!("{FOREIGN}{name}")
+        } else {
+            name.clone()
+        };
+        match value_from_json(json) {
+            Ok(value) => drop(attributes.insert(name, value)),
+            Err(error) => mapped.say(at, format!("`{name}` is left out: {}", error.message())),
+        }
+    }
+    attributes
+}
+
+fn map_snap(snap: &Snap, foreign: &Foreign<'_>) -> Result<Mapped> {
+    let mut mapped = Mapped::default();
+    for finding in &snap.findings {
+        mapped.say(
+            format!("entry {} of `{}`", finding.place, finding.table.name()),
+            finding.what,
+        );
+    }
+    let mut ids = HashMap::new();
+    let mut places = HashMap::new();
+    for object in &snap.objects {
+        if !object.id.is_empty() {
+            ids.insert(object.id.clone(), snap_id(&object.id)?);
+        }
+        for (place, child) in object.children.iter().enumerate() {
+            places.insert((object.id.clone(), child.clone()), place);
+        }
+    }
+    let (parents, depths) = parents_of(&snap.objects, &ids, &mut mapped);
+    let mut objects: Vec<&SnapObject> = snap
+        .objects
+        .iter()
+        .filter(|object| !object.id.is_empty())
+        .collect();
+    // A parent goes first, so that what is below it knows whether it was taken.
+    objects.sort_by_key(|object| depths.get(object.id.as_str()).copied().unwrap_or(0));
+    for object in objects {
+        let at = object.id.clone();
+        let mut new = snap_object(object, ids[&object.id].clone(), foreign, &mut mapped)?;
+        if let Some(parent) = parents.get(&object.id) {
+            new.parent = ids.get(parent).cloned();
+            let place = places.get(&(parent.clone(), object.id.clone()));
+            new.position = place
+                .map(|place| Position::new(&format!("{place:08x}")))
+                .transpose()?;
+        }
+        mapped.incoming.push(Incoming { at, object: new });
+    }
+    for object in snap.history.iter().filter(|object| !object.id.is_empty()) {
+        let past = snap_object(object, snap_id(&object.id)?, foreign, &mut mapped)?;
+        mapped.past.push(past);
+    }
+    Ok(mapped)
+}
+
+/// Ids of the published core stay as they are where an id can hold them.
+fn snap_id(name: &str) -> Result<Id> {
+    Id::new(name).or_else(|_| id_for(&Scope::default(), "snap", name))
+}
+
+fn snap_object(object: &SnapObject, id: Id, foreign: &Foreign<'_>, mapped: &mut Mapped) -> Result<NewObject> {
+    let named = object.kind.as_deref().map(Kind::new).transpose();
+    let kind = named.ok().flatten().unwrap_or_else(|| known_kind(kind::ENTRY));
+    let mut new = NewObject::new(id, kind);
+    new.scope = match (&foreign.scope, object.scope.as_deref()) {
+        (Some(scope), _) => scope.clone(),
+        (None, None | Some("memex")) => Scope::default(),
+        (None, Some("project")) => foreign.place.usual_scope()?,
+        (None, Some(other)) => Scope::new(other)?,
+    };
+    new.content.clone_from(&object.content);
+    new.event_time = object.version_micros.map(Time::from_micros);
+    new.attributes = other_attributes(&object.attributes, &object.id, mapped);
+    for (name, json) in &object.other {
+        if let Ok(value) = value_from_json(json) {
+            drop(new.attributes.insert(format!("{FOREIGN}{name}"), value));
+        }
+    }
+    Ok(new)
+}
+
+/// The parent of each object: what it says itself, else whose child list has it; and how deep each object is. Parents that
+/// are not in the file, and one in every circle, are left out.
+fn parents_of<'a>(
+    objects: &'a [SnapObject],
+    ids: &HashMap<String, Id>,
+    mapped: &mut Mapped,
+) -> (HashMap<String, String>, HashMap<&'a str, usize>) {
+    let mut parents: HashMap<String, String> = HashMap::new();
+    let listed = objects.iter().flat_map(|object| {
+        let children = object.children.iter();
+        children.map(|child| (child.clone(), object.id.clone()))
+    });
+    let own = objects
+        .iter()
+        .filter_map(|object| Some((object.id.clone(), object.parent.clone()?)));
+    for (child, parent) in own.chain(listed) {
+        if child.is_empty() || !ids.contains_key(&child) || parents.contains_key(&child) {
+            continue;
+        }
+        if ids.contains_key(&parent) {
+            parents.insert(child, parent);
+        } else {
+            mapped.say(
+                child,
+                format!("its parent '{parent}' is not in the file; it has none"),
+            );
+        }
+    }
+    // Each object is walked over once: a walk ends where an earlier one was, or where it began.
+    let names: HashSet<&'a str> = objects.iter().map(|object| object.id.as_str()).collect();
+    let mut depths: HashMap<&'a str, usize> = HashMap::new();
+    for object in objects {
+        let (mut path, mut on_path) = (Vec::new(), HashSet::new());
+        let mut at = object.id.clone();
+        while !depths.contains_key(at.as_str()) && on_path.insert(at.clone()) {
+            path.push(at.clone());
+            match parents.get(&at) {
+                Some(parent) if on_path.contains(parent) => {
+                    mapped.say(
+                        &at,
+                        format!("it would be below itself by '{parent}'; it has no parent"),
+                    );
+                    parents.remove(&at);
+                }
+                Some(parent) => at.clone_from(parent),
+                None => break,
+            }
+        }
+        for id in path.iter().rev() {
+            let above = parents.get(id).and_then(|parent| depths.get(parent.as_str()));
+            let depth = above.map_or(0, |depth| depth + 1);
+            if let Some(name) = names.get(id.as_str()) {
+                depths.insert(*name, depth);
+            }
+        }
+    }
+    (parents, depths)
+}

@@ -1,0 +1,561 @@
+//! What an agent remembers: an object with the fields of the vocabulary.
+//!
+//! An [`Item`] is a typed look at an object and keeps it whole; a [`NewItem`] becomes an object. Attributes that the
+//! vocabulary does not know stay as they are.
+//!
+//! # Layer
+//! L7, inside `agent`. Pure.
+//!
+//! # Invariants
+//! - ITM-1: a new item, stored and read as an item, says the same in every field.
+
+use std::collections::BTreeMap;
+
+use super::from_object::MADE_BY_VERBS;
+use super::vocabulary::{attribute, kind};
+use crate::digest::ObjectDigest;
+use crate::error::{Error, Result};
+use crate::object::{Attributes, Id, Kind, NewObject, Object, Scope, Time, Value};
+
+/// Where something is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Citation {
+    /// A path or address.
+    pub file: String,
+    /// A line, from 1.
+    pub line: Option<u64>,
+    /// What is there.
+    pub note: Option<String>,
+}
+
+impl Citation {
+    /// Reads `FILE`, `FILE:LINE` or `FILE:LINE:NOTE`.
+    ///
+    /// # Errors
+    /// `InvalidInput`: it names no file, or line 0.
+    pub fn from_text(text: &str) -> Result<Self> {
+        // A line is digits between colons or before the end: an address may have a port, and a path a colon.
+        let at_line = text.match_indices(':').find_map(|(at, _)| {
+            let rest = &text[at + 1..];
+            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            let ends = matches!(rest.as_bytes().get(digits), None | Some(b':'));
+            (digits > 0 && ends).then_some((at, digits))
+        });
+        let (file, line, note) = match at_line {
+            Some((at, digits)) => {
+                let (line, rest) = text[at + 1..].split_at(digits);
+                let line = line
+                    .parse()
+                    .map_err(|_| Error::invalid(format!("a citation names line {line}")))?;
+                (&text[..at], Some(line), rest.strip_prefix(':'))
+            }
+            None => (text, None, None),
+        };
+        if file.is_empty() || line == Some(0) {
+            return Err(Error::invalid(
+                "a citation is FILE, FILE:LINE or FILE:LINE:NOTE, lines from 1",
+            ));
+        }
+        Ok(Self {
+            file: file.to_owned(),
+            line,
+            note: note.filter(|note| !note.is_empty()).map(str::to_owned),
+        })
+    }
+}
+
+/// Who may see an item, mildest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sensitivity {
+    /// Anybody.
+    #[default]
+    None,
+    /// It is about a person.
+    Pii,
+    /// It is about the inside of an organisation.
+    Internal,
+    /// It opens doors.
+    Credentials,
+}
+
+impl Sensitivity {
+    /// All of them, mildest first.
+    pub const ALL: [Self; 4] = [Self::None, Self::Pii, Self::Internal, Self::Credentials];
+
+    /// Returns the name in attributes and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Pii => "pii",
+            Self::Internal => "internal",
+            Self::Credentials => "credentials",
+        }
+    }
+
+    /// Reads the name that [`Self::name`] writes.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+}
+
+/// An item that is to be remembered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewItem {
+    /// Its name; `None` makes one.
+    pub id: Option<Id>,
+    /// What sort of item.
+    pub kind: Kind,
+    /// Where it belongs.
+    pub scope: Scope,
+    /// The text.
+    pub text: String,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// Who said it.
+    pub speaker: Option<String>,
+    /// Who or what it is about.
+    pub subject: Option<String>,
+    /// The session it was said in.
+    pub session: Option<String>,
+    /// Its place in the session.
+    pub order: Option<i64>,
+    /// When what it tells happened; the commit records when it was stored.
+    pub time: Option<Time>,
+    /// When it stops being shown.
+    pub expires: Option<Time>,
+    /// Where it is written.
+    pub citations: Vec<Citation>,
+    /// How sure it is, 0 to 1.
+    pub confidence: Option<f64>,
+    /// Who may see it.
+    pub sensitivity: Option<Sensitivity>,
+    /// Where it comes from.
+    pub source: Option<String>,
+    /// Whether it is never shortened and never forgotten by age.
+    pub is_pinned: bool,
+    /// What it takes the place of.
+    pub supersedes: Vec<Id>,
+    /// The versions that it was made from.
+    pub derived_from: Vec<ObjectDigest>,
+    /// What the vocabulary does not know.
+    pub others: Attributes,
+}
+
+impl NewItem {
+    /// A fact without a name in the scope `global`.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            id: None,
+            kind: known_kind(kind::FACT),
+            scope: Scope::default(),
+            text: text.into(),
+            tags: Vec::new(),
+            speaker: None,
+            subject: None,
+            session: None,
+            order: None,
+            time: None,
+            expires: None,
+            citations: Vec::new(),
+            confidence: None,
+            sensitivity: None,
+            source: None,
+            is_pinned: false,
+            supersedes: Vec::new(),
+            derived_from: Vec::new(),
+            others: Attributes::new(),
+        }
+    }
+
+    /// Returns the object under `id`.
+    ///
+    /// # Errors
+    /// `InvalidInput`: a confidence outside 0 to 1, a line 0, an attribute of the vocabulary among the others.
+    pub fn into_object(self, id: Id) -> Result<NewObject> {
+        self.check()?;
+        let mut object = NewObject::new(id, self.kind);
+        object.scope = self.scope;
+        object.content = Some(self.text);
+        object.event_time = self.time;
+        object.expires = self.expires;
+        object.derived_from = self.derived_from;
+        object.attributes = self.others;
+        let attributes = &mut object.attributes;
+        let mut set = |name: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                drop(attributes.insert(name, value));
+            }
+        };
+        set(attribute::TAGS, texts(&unique(self.tags)));
+        set(attribute::SPEAKER, self.speaker.map(Value::Text));
+        set(attribute::SUBJECT, self.subject.map(Value::Text));
+        set(attribute::SESSION, self.session.map(Value::Text));
+        set(attribute::ORDER, self.order.map(Value::Integer));
+        set(attribute::CITATIONS, citations_value(self.citations));
+        set(attribute::CONFIDENCE, self.confidence.map(Value::Float));
+        let sensitivity = self.sensitivity.map(Sensitivity::name);
+        set(attribute::SENSITIVITY, sensitivity.map(Value::from));
+        set(attribute::SOURCE, self.source.map(Value::Text));
+        set(attribute::PINNED, self.is_pinned.then_some(Value::Bool(true)));
+        let supersedes: Vec<_> = self.supersedes.iter().map(|id| id.as_str().to_owned()).collect();
+        set(attribute::SUPERSEDES, texts(&supersedes));
+        Ok(object)
+    }
+
+    /// The rules of the scan that it met.
+    pub(super) fn flags(&self) -> Vec<String> {
+        match self.others.get(attribute::FLAGS) {
+            Some(Value::List(list)) => list
+                .iter()
+                .filter_map(|rule| rule.as_text().map(str::to_owned))
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Refuses what only the verbs may say of an item.
+    ///
+    /// # Errors
+    /// `InvalidInput`, naming the attribute.
+    pub(super) fn check_given(&self) -> Result<()> {
+        match MADE_BY_VERBS
+            .iter()
+            .chain(&OF_SESSIONS)
+            .find(|name| self.others.get(name).is_some())
+        {
+            Some(name) => Err(
+                Error::invalid(format!("the attribute '{name}' is not for callers to give"))
+                    .with_hint("it says what was done with an item; leave it out"),
+            ),
+            None => Ok(()),
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.confidence.is_some_and(|sure| !(0.0..=1.0).contains(&sure)) {
+            return Err(Error::invalid("the confidence must be from 0 to 1"));
+        }
+        if self.citations.iter().any(|citation| citation.line == Some(0)) {
+            return Err(Error::invalid("a citation names line 0; lines count from 1"));
+        }
+        match KNOWN.iter().find(|name| self.others.get(name).is_some()) {
+            Some(name) => Err(
+                Error::invalid(format!("the attribute '{name}' has a field of its own"))
+                    .with_hint("give it as that field"),
+            ),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The attributes that are fields of an item.
+pub(super) const KNOWN: [&str; 11] = [
+    attribute::TAGS,
+    attribute::SPEAKER,
+    attribute::SUBJECT,
+    attribute::SESSION,
+    attribute::ORDER,
+    attribute::CITATIONS,
+    attribute::CONFIDENCE,
+    attribute::SENSITIVITY,
+    attribute::SOURCE,
+    attribute::PINNED,
+    attribute::SUPERSEDES,
+];
+
+/// The attributes of notes, sessions and summaries that their verbs set, beside those that all verbs may set.
+const OF_SESSIONS: [&str; 2] = [attribute::OWNER, attribute::GRANULARITY];
+
+/// The kind of a name in the vocabulary.
+pub(super) fn known_kind(name: &'static str) -> Kind {
+    Kind::new(name).expect("the names of the vocabulary are kinds")
+}
+
+fn unique(texts: Vec<String>) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::with_capacity(texts.len());
+    for text in texts {
+        if !kept.contains(&text) {
+            kept.push(text);
+        }
+    }
+    kept
+}
+
+/// A list of texts; `None` for an empty one, which is not stored.
+pub(super) fn texts(texts: &[String]) -> Option<Value> {
+    let list: Vec<Value> = texts.iter().map(|text| Value::from(text.as_str())).collect();
+    (!list.is_empty()).then_some(Value::List(list))
+}
+
+pub(super) fn citations_value(citations: Vec<Citation>) -> Option<Value> {
+    let list: Vec<Value> = citations.into_iter().map(citation_value).collect();
+    (!list.is_empty()).then_some(Value::List(list))
+}
+
+fn citation_value(citation: Citation) -> Value {
+    let mut map = BTreeMap::from([("file".to_owned(), Value::Text(citation.file))]);
+    if let Some(line) = citation.line.and_then(|line| i64::try_from(line).ok()) {
+        map.insert("line".to_owned(), Value::Integer(line));
+    }
+    if let Some(note) = citation.note {
+        map.insert("note".to_owned(), Value::Text(note));
+    }
+    Value::Map(map)
+}
+
+/// A look at an object as an item. Attributes of another type than the vocabulary's read as absent.
+#[derive(Clone, Debug)]
+pub struct Item {
+    object: Object,
+}
+
+impl From<Object> for Item {
+    fn from(object: Object) -> Self {
+        Self { object }
+    }
+}
+
+impl Item {
+    /// The object.
+    pub fn object(&self) -> &Object {
+        &self.object
+    }
+
+    /// The object, for the caller to keep.
+    pub fn into_object(self) -> Object {
+        self.object
+    }
+
+    /// The text; empty if the object has none.
+    pub fn text(&self) -> &str {
+        self.object.content().unwrap_or_default()
+    }
+
+    /// Words to find it by.
+    pub fn tags(&self) -> Vec<String> {
+        self.texts(attribute::TAGS)
+    }
+
+    /// Who said it.
+    pub fn speaker(&self) -> Option<String> {
+        self.word(attribute::SPEAKER)
+    }
+
+    /// Who or what it is about.
+    pub fn subject(&self) -> Option<String> {
+        self.word(attribute::SUBJECT)
+    }
+
+    /// The session it was said in.
+    pub fn session(&self) -> Option<String> {
+        self.word(attribute::SESSION)
+    }
+
+    /// Its place in the session.
+    pub fn order(&self) -> Option<i64> {
+        self.object.attribute(attribute::ORDER)?.as_integer()
+    }
+
+    /// Where it is written.
+    pub fn citations(&self) -> Vec<Citation> {
+        let stored = self.object.attribute(attribute::CITATIONS);
+        stored.as_ref().map(Self::citations_of).unwrap_or_default()
+    }
+
+    /// The citations of an attribute's value.
+    pub(super) fn citations_of(value: &Value) -> Vec<Citation> {
+        let Value::List(list) = value else {
+            return Vec::new();
+        };
+        list.iter().filter_map(citation_of).collect()
+    }
+
+    /// How sure it is.
+    pub fn confidence(&self) -> Option<f64> {
+        match self.object.attribute(attribute::CONFIDENCE)? {
+            Value::Float(sure) => Some(sure),
+            Value::Integer(sure) => Some(sure as f64),
+            _ => None,
+        }
+    }
+
+    /// Who may see it.
+    pub fn sensitivity(&self) -> Sensitivity {
+        let name = self.word(attribute::SENSITIVITY);
+        name.and_then(|name| Sensitivity::from_name(&name))
+            .unwrap_or_default()
+    }
+
+    /// Where it comes from.
+    pub fn source(&self) -> Option<String> {
+        self.word(attribute::SOURCE)
+    }
+
+    /// Whether it is never shortened and never forgotten by age.
+    pub fn is_pinned(&self) -> bool {
+        self.object.attribute(attribute::PINNED) == Some(Value::Bool(true))
+    }
+
+    /// The ids of what it takes the place of.
+    pub fn supersedes(&self) -> Vec<String> {
+        self.texts(attribute::SUPERSEDES)
+    }
+
+    /// How far decay went: `None` is the full text.
+    pub fn level(&self) -> Option<String> {
+        self.word(attribute::LEVEL)
+    }
+
+    /// The digest of the version with the full text, where decay made this one.
+    pub fn original(&self) -> Option<ObjectDigest> {
+        self.word(attribute::ORIGINAL)?.parse().ok()
+    }
+
+    /// The session that a note belongs to.
+    pub fn owner(&self) -> Option<String> {
+        self.word(attribute::OWNER)
+    }
+
+    /// The rules of the scan that it met when it was written.
+    pub fn flags(&self) -> Vec<String> {
+        self.texts(attribute::FLAGS)
+    }
+
+    /// When what it tells happened, else when it was stored.
+    pub fn time(&self, stored: Time) -> Time {
+        self.object.event_time().unwrap_or(stored)
+    }
+
+    fn word(&self, name: &str) -> Option<String> {
+        match self.object.attribute(name)? {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn texts(&self, name: &str) -> Vec<String> {
+        let Some(Value::List(list)) = self.object.attribute(name) else {
+            return Vec::new();
+        };
+        list.iter()
+            .filter_map(|value| value.as_text().map(str::to_owned))
+            .collect()
+    }
+}
+
+fn citation_of(value: &Value) -> Option<Citation> {
+    let Value::Map(map) = value else { return None };
+    let line = map.get("line").and_then(Value::as_integer);
+    Some(Citation {
+        file: map.get("file")?.as_text()?.to_owned(),
+        line: line.and_then(|line| u64::try_from(line).ok()),
+        note: map.get("note").and_then(Value::as_text).map(str::to_owned),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::Origin;
+
+    fn full() -> NewItem {
+        let mut others = Attributes::new();
+        drop(others.insert("colour", "green"));
+        NewItem {
+            id: None,
+            tags: vec!["tea".to_owned(), "drink".to_owned(), "tea".to_owned()],
+            speaker: Some("Ada".to_owned()),
+            subject: Some("tea".to_owned()),
+            session: Some("s1".to_owned()),
+            order: Some(7),
+            time: Some(Time::from_micros(5)),
+            expires: Some(Time::from_micros(9)),
+            citations: vec![Citation {
+                file: "a.rs".to_owned(),
+                line: Some(3),
+                note: None,
+            }],
+            confidence: Some(0.5),
+            sensitivity: Some(Sensitivity::Pii),
+            source: Some("chat".to_owned()),
+            is_pinned: true,
+            supersedes: vec![Id::new("old").unwrap()],
+            others,
+            ..NewItem::new("Ada drinks green tea")
+        }
+    }
+
+    /// INVARIANT ITM-1.
+    #[test]
+    fn every_field_is_read_back() {
+        let memory = crate::Memory::in_memory().unwrap();
+        let id = Id::new("a").unwrap();
+        let object = full().into_object(id.clone()).unwrap();
+        drop(memory.put(object, crate::Writer::new()).unwrap());
+        let item = Item::from(memory.view().get(&id).unwrap().unwrap());
+        let expected = full();
+        assert_eq!(item.text(), expected.text);
+        assert_eq!(item.tags(), ["tea", "drink"]);
+        assert_eq!(item.speaker(), expected.speaker);
+        assert_eq!(item.subject(), expected.subject);
+        assert_eq!(item.session(), expected.session);
+        assert_eq!(item.order(), expected.order);
+        assert_eq!(item.object().event_time(), expected.time);
+        assert_eq!(item.object().expires(), expected.expires);
+        assert_eq!(item.citations(), expected.citations);
+        assert_eq!(item.confidence(), expected.confidence);
+        assert_eq!(item.sensitivity(), Sensitivity::Pii);
+        assert_eq!(item.source(), expected.source);
+        assert!(item.is_pinned());
+        assert_eq!(item.supersedes(), ["old"]);
+        assert_eq!(item.object().attribute("colour"), Some(Value::from("green")));
+        assert_eq!(item.object().origin(), Origin::DirectUser);
+    }
+
+    #[test]
+    fn a_citation_is_read_from_text() {
+        let read = |text: &str| {
+            let citation = Citation::from_text(text).unwrap();
+            (citation.file, citation.line, citation.note)
+        };
+        let file = |name: &str| name.to_owned();
+        assert_eq!(read("a.rs"), (file("a.rs"), None, None));
+        assert_eq!(read("a.rs:7"), (file("a.rs"), Some(7), None));
+        assert_eq!(
+            read("a.rs:7:here: it is"),
+            (file("a.rs"), Some(7), Some(file("here: it is")))
+        );
+        assert_eq!(read("http://a:80/b:3"), (file("http://a:80/b"), Some(3), None));
+        assert_eq!(read("C:\\a.rs"), (file("C:\\a.rs"), None, None));
+        for text in ["", ":3", "a:0", "a:99999999999999999999"] {
+            assert!(Citation::from_text(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_the_verbs_say_is_not_for_callers_to_give() {
+        for name in MADE_BY_VERBS.into_iter().chain(OF_SESSIONS) {
+            let mut item = NewItem::new("x");
+            drop(item.others.insert(name, "y"));
+            assert!(
+                item.check_given().unwrap_err().to_string().contains(name),
+                "{name}"
+            );
+        }
+        assert!(full().check_given().is_ok());
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let id = || Id::new("a").unwrap();
+        let mut item = full();
+        item.confidence = Some(1.5);
+        assert!(item.into_object(id()).is_err());
+        let mut item = full();
+        item.citations[0].line = Some(0);
+        assert!(item.into_object(id()).is_err());
+        let mut item = full();
+        drop(item.others.insert(attribute::TAGS, "tea"));
+        assert!(item.into_object(id()).is_err());
+    }
+}

@@ -1,0 +1,42 @@
+//! What an agent does with its memory: thin verbs over [`Memory`](crate::Memory).
+//!
+//! # Layer
+//! L7.
+
+#[expect(clippy::module_inception, reason = "the handle of the layer has its name")]
+mod agent;
+mod audit;
+pub mod blocks;
+mod calendar;
+pub mod decay;
+pub mod envelope;
+pub mod forget;
+mod from_object;
+pub mod guard;
+pub mod importing;
+mod item;
+pub mod notes;
+pub mod recalling;
+mod remember;
+mod review;
+mod scope;
+pub mod session;
+mod settings;
+mod staging;
+mod strict_json;
+#[cfg(test)]
+mod test_memory;
+pub mod trust;
+pub mod vocabulary;
+mod words;
+
+pub use agent::Agent;
+pub use audit::{Audit, AuditLine, AuditRequest};
+pub use item::{Citation, Item, NewItem, Sensitivity};
+pub use recalling::{Reached, RecallHit, RecallQuery, Recalled};
+pub use remember::{
+    Alike, LinesOptions, LinesRemembered, OnDuplicate, RefusedLine, RememberOptions, Remembered, Status,
+};
+pub use review::Reviewed;
+pub use scope::{Place, Reach};
+pub use settings::{DecaySettings, Quotas, Secrets, Settings};

@@ -1,0 +1,170 @@
+//! The rank of a note for a query: how well it fits, how fresh it is, whether it was read lately.
+//!
+//! `score = relevance * freshness * read boost`, clamped to 0..1. Relevance is lexical; freshness halves in a month and
+//! the boost of a reading in a week, by the settings. Texts are compared in lower case and composed, so that a query
+//! in any script finds by its words.
+//!
+//! # Layer
+//! L7, inside `agent`. Pure: times come from the caller.
+//!
+//! # Invariants
+//! - NRK-1: relevance and score are in 0..=1, whatever the texts and times.
+//! - NRK-2: the order of hits is total and does not depend on the order in which the notes came.
+//! - NRK-3: a snippet has at most the characters asked for, and is a slice of the composed text with its white
+//!   space collapsed.
+
+mod relevance;
+mod snippet;
+
+use std::cmp::Ordering;
+
+pub use self::relevance::relevance;
+pub(crate) use self::relevance::rounded;
+pub use self::snippet::snippet;
+
+use crate::agent::calendar::DAY_MICROS;
+
+/// How notes are ranked.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct NoteSettings {
+    /// Microseconds after which an unchanged note counts half.
+    pub fresh_half_life_micros: i64,
+    /// What a reading right now adds to a note's factor of 1.
+    pub read_boost: f64,
+    /// The largest factor of a reading.
+    pub read_factor_max: f64,
+    /// Microseconds after which the boost of a reading counts half.
+    pub read_half_life_micros: i64,
+    /// Scores that differ by less count as equal.
+    pub score_step: f64,
+    /// Characters of a snippet, at most.
+    pub snippet_chars_max: usize,
+    /// Characters of a snippet before the match.
+    pub snippet_chars_before: usize,
+}
+
+impl Default for NoteSettings {
+    /// A month, 0.3 up to 1.3, a week, a billionth, 160 and 40 characters.
+    fn default() -> Self {
+        Self {
+            fresh_half_life_micros: 30 * DAY_MICROS,
+            read_boost: 0.3,
+            read_factor_max: 1.3,
+            read_half_life_micros: 7 * DAY_MICROS,
+            score_step: 1e-9,
+            snippet_chars_max: 160,
+            snippet_chars_before: 40,
+        }
+    }
+}
+
+/// A note to be ranked.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Note<'a> {
+    /// The id, the last of the tie-breaks.
+    pub id: &'a str,
+    /// What it says.
+    pub text: &'a str,
+    /// Whether it belongs to the session that asks; other notes of the project come after it at the same score.
+    pub is_own: bool,
+    /// When it was written last, in microseconds since 1970; `None` if that cannot be read, which counts as oldest.
+    pub updated_micros: Option<i64>,
+    /// When it was read last.
+    pub read_micros: Option<i64>,
+}
+
+/// A note that fits a query.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NoteHit<'a> {
+    /// The note.
+    pub note: Note<'a>,
+    /// Its score, above 0.
+    pub score: f64,
+    /// The relevance in the score.
+    pub relevance: f64,
+    /// The factor of freshness in the score.
+    pub fresh_factor: f64,
+    /// The factor of reading in the score.
+    pub read_factor: f64,
+    /// The part of the text that fits.
+    pub snippet: String,
+}
+
+/// Returns the notes that fit `query`, best first, those of score 0 left out: by score, own before others, newest
+/// first, then by id.
+pub fn rank_notes<'a>(
+    query: &str,
+    notes: impl IntoIterator<Item = Note<'a>>,
+    now_micros: i64,
+    settings: &NoteSettings,
+) -> Vec<NoteHit<'a>> {
+    let mut hits: Vec<NoteHit<'a>> = notes
+        .into_iter()
+        .filter_map(|note| hit(query, note, now_micros, settings))
+        .collect();
+    hits.sort_by(|left, right| order(left, right, settings));
+    hits
+}
+
+fn hit<'a>(query: &str, note: Note<'a>, now_micros: i64, settings: &NoteSettings) -> Option<NoteHit<'a>> {
+    let relevance = relevance(query, note.text);
+    let fresh_factor = fresh_factor(note.updated_micros, now_micros, settings);
+    let read_factor = read_factor(note.read_micros, now_micros, settings);
+    let score = (relevance * fresh_factor * read_factor).clamp(0.0, 1.0);
+    (score > 0.0).then(|| NoteHit {
+        note,
+        score,
+        relevance,
+        fresh_factor,
+        read_factor,
+        snippet: snippet(note.text, query, settings),
+    })
+}
+
+/// Returns what is left of a note's weight: 1 when it was written now or later, half after every half-life, 0 if the
+/// time of writing is not known.
+pub fn fresh_factor(updated_micros: Option<i64>, now_micros: i64, settings: &NoteSettings) -> f64 {
+    updated_micros.map_or(0.0, |updated| {
+        halved(updated, now_micros, settings.fresh_half_life_micros)
+    })
+}
+
+/// Returns the factor of the last reading: 1 without one, and at most `read_factor_max`.
+pub fn read_factor(read_micros: Option<i64>, now_micros: i64, settings: &NoteSettings) -> f64 {
+    read_micros.map_or(1.0, |read| {
+        let boost = settings.read_boost * halved(read, now_micros, settings.read_half_life_micros);
+        (1.0 + boost).min(settings.read_factor_max)
+    })
+}
+
+/// 0.5 to the power of the age in half-lives; a time in the future has no age, and a half-life of 0 leaves nothing.
+fn halved(then_micros: i64, now_micros: i64, half_life_micros: i64) -> f64 {
+    let age = now_micros.saturating_sub(then_micros).max(0);
+    if age == 0 {
+        return 1.0;
+    }
+    if half_life_micros <= 0 {
+        return 0.0;
+    }
+    (-(age as f64) / half_life_micros as f64).exp2()
+}
+
+/// The order of hits. Scores are compared in whole steps, since "equal within a step" would not be transitive and no
+/// sort may rely on it.
+fn order(left: &NoteHit<'_>, right: &NoteHit<'_>, settings: &NoteSettings) -> Ordering {
+    let steps = |hit: &NoteHit<'_>| {
+        if settings.score_step > 0.0 {
+            (hit.score / settings.score_step).round()
+        } else {
+            hit.score
+        }
+    };
+    steps(right)
+        .total_cmp(&steps(left))
+        .then_with(|| right.note.is_own.cmp(&left.note.is_own))
+        .then_with(|| right.note.updated_micros.cmp(&left.note.updated_micros))
+        .then_with(|| left.note.id.cmp(right.note.id))
+}
+
+#[cfg(test)]
+mod tests;

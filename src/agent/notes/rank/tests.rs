@@ -1,0 +1,237 @@
+//! Tests of relevance, freshness, order and snippets.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const DAY: i64 = DAY_MICROS;
+const NOW: i64 = 20_000 * DAY;
+
+fn note<'a>(id: &'a str, text: &'a str, is_own: bool, age_days: i64) -> Note<'a> {
+    Note {
+        id,
+        text,
+        is_own,
+        updated_micros: Some(NOW - age_days * DAY),
+        read_micros: None,
+    }
+}
+
+fn ids<'a>(query: &str, notes: &[Note<'a>]) -> Vec<&'a str> {
+    let hits = rank_notes(query, notes.iter().copied(), NOW, &NoteSettings::default());
+    hits.iter().map(|hit| hit.note.id).collect()
+}
+
+#[test]
+fn relevance_follows_the_formula() {
+    let cases = [
+        // Equal but for case and white space.
+        ("Deploy  Plan", " deploy plan\n", 1.0),
+        // Both words, together: .15 + .55 + .2 + .1 * 11/22.
+        ("deploy plan", "the deploy plan is old", 0.95),
+        // Both words apart: .15 + .55 + .1 * 11/25.
+        ("deploy plan", "a plan how the deploy goes", 0.742_308),
+        // One of two, inside a longer word: .15 + .275 + .1 * 9/14.
+        ("plan xray", "the planner is", 0.489_286),
+        // None.
+        ("zebra", "the planner", 0.0),
+        // A text shorter than the query cannot hold more than all of it: .15 + .275 + .1.
+        ("alpha beta", "alpha", 0.525),
+        // No words: as it stands, .8 + 1/4/5.
+        ("?", "why?", 0.85),
+        ("?", "what", 0.0),
+        ("x", "x y z", 0.84),
+        ("", "text", 0.0),
+        ("  ", "", 0.0),
+        ("x", "", 0.0),
+    ];
+    for (query, text, expected) in cases {
+        assert!(
+            (relevance(query, text) - expected).abs() < 1e-6,
+            "{query} in {text}: {}",
+            relevance(query, text)
+        );
+    }
+    // The cap: .15 + .55 + .2 + .1 * 99/100.
+    let long = "a".repeat(99);
+    assert!((relevance(&long, &format!("{long}b")) - 0.99).abs() < 1e-9);
+    assert!((relevance("?", "?!") - 0.9).abs() < 1e-9);
+}
+
+#[test]
+fn queries_in_any_script_find_by_their_words() {
+    // With words alone each of these texts would need the query as it stands.
+    for (query, text) in [
+        ("сервер пароль", "пароль от сервера"),
+        ("größe ändern", "Wir ÄNDERN die Größe"),
+        ("仓库配置", "配置了一个新的仓库"),
+        ("東京の天気", "天気は東京で良い"),
+        ("caf\u{e9}", "the CAFE\u{301} is open"),
+        ("สวัสดี", "คำว่าสวัสดีครับ"),
+        ("🚀", "we launch 🚀 today"),
+    ] {
+        assert!(relevance(query, text) > 0.0, "{query} in {text}");
+    }
+    assert!(relevance("сервер пароль", "пароль сервер и") > relevance("сервер пароль", "один сервер здесь"));
+}
+
+#[test]
+fn freshness_halves_in_a_month_and_readings_in_a_week() {
+    let settings = NoteSettings::default();
+    let fresh = |age_days: i64| fresh_factor(Some(NOW - age_days * DAY), NOW, &settings);
+    assert_eq!((fresh(0), fresh(-5), fresh(30), fresh(60)), (1.0, 1.0, 0.5, 0.25));
+    assert!(fresh_factor(None, NOW, &settings).abs() < 1e-12);
+    let read = |age_days: i64| read_factor(Some(NOW - age_days * DAY), NOW, &settings);
+    assert!(
+        (read(0) - 1.3).abs() < 1e-12 && (read(7) - 1.15).abs() < 1e-12 && (read(-3) - 1.3).abs() < 1e-12
+    );
+    assert!((read_factor(None, NOW, &settings) - 1.0).abs() < 1e-12);
+    let capped = NoteSettings {
+        read_boost: 9.0,
+        ..settings
+    };
+    assert!((read_factor(Some(NOW), NOW, &capped) - 1.3).abs() < 1e-12);
+    assert!(fresh_factor(Some(i64::MIN), i64::MAX, &settings).abs() < 1e-12);
+}
+
+#[test]
+fn ties_are_broken_by_place_time_and_id() {
+    let same = "the deploy plan";
+    assert_eq!(
+        ids(
+            "plan",
+            &[
+                note("d", same, false, 0),
+                note("b", same, true, 0),
+                note("a", same, true, 0),
+                note("c", same, false, 0)
+            ]
+        ),
+        ["a", "b", "c", "d"]
+    );
+    // The newer one, where age makes no difference: both lie in the future.
+    assert_eq!(
+        ids("plan", &[note("a", same, true, -1), note("b", same, true, -2)]),
+        ["b", "a"]
+    );
+    // A better score goes before one's own.
+    assert_eq!(
+        ids(
+            "plan",
+            &[note("own", same, true, 1), note("else", same, false, 0)]
+        ),
+        ["else", "own"]
+    );
+    assert_eq!(ids("nothing", &[note("a", same, true, 0)]), Vec::<&str>::new());
+    assert_eq!(
+        ids(
+            "plan",
+            &[Note {
+                updated_micros: None,
+                ..note("a", same, true, 0)
+            }]
+        ),
+        Vec::<&str>::new()
+    );
+}
+
+#[test]
+fn scores_within_a_step_are_equal() {
+    let notes = [
+        note("else", "the plan", false, 0),
+        note("own", "the plan", true, 1),
+    ];
+    let first = |score_step| {
+        let settings = NoteSettings {
+            score_step,
+            ..NoteSettings::default()
+        };
+        rank_notes("plan", notes, NOW, &settings)[0].note.id
+    };
+    assert_eq!((first(0.0), first(1e-9), first(0.5)), ("else", "else", "own"));
+}
+
+#[test]
+fn a_reading_lifts_a_note_but_not_above_one() {
+    let text = "the deploy plan of the year";
+    let read = Note {
+        read_micros: Some(NOW),
+        ..note("z", text, true, 3)
+    };
+    assert_eq!(ids("plan", &[note("a", text, true, 3), read]), ["z", "a"]);
+    // A perfect fresh match shows no boost.
+    let perfect = Note {
+        read_micros: Some(NOW),
+        ..note("z", "plan", true, 0)
+    };
+    assert_eq!(ids("plan", &[perfect, note("a", "plan", true, 0)]), ["a", "z"]);
+}
+
+#[test]
+fn snippets_start_a_little_before_the_match() {
+    let settings = NoteSettings::default();
+    let text = format!("{}needle{}", "word ".repeat(40), " more".repeat(60));
+    let found = snippet(&text, "Needle", &settings);
+    assert_eq!(found.chars().count(), 160);
+    assert_eq!(found.find("needle"), Some(40));
+    assert_eq!(snippet("a \n\n b\tc", "zzz", &settings), "a b c");
+    assert_eq!(snippet("short", "", &settings), "short");
+    // Each of these letters is longer in lower case.
+    let text = format!("{}needle", "İ".repeat(100));
+    assert_eq!(
+        snippet(&text, "needle", &settings),
+        format!("{}needle", "İ".repeat(40))
+    );
+    // The first word that is there, if the whole is not.
+    assert!(
+        snippet(
+            &format!("{} x пароль y", "слово ".repeat(50)),
+            "нет пароль",
+            &settings
+        )
+        .contains("пароль")
+    );
+}
+
+proptest! {
+    #[test]
+    fn nrk_1_scores_stay_in_bounds(query in any::<String>(), text in any::<String>(), updated in any::<Option<i64>>(),
+                                   read in any::<Option<i64>>(), now in any::<i64>()) {
+        let score = relevance(&query, &text);
+        prop_assert!((0.0..=1.0).contains(&score));
+        let note = Note { id: "n", text: &text, is_own: true, updated_micros: updated, read_micros: read };
+        for hit in rank_notes(&query, [note], now, &NoteSettings::default()) {
+            prop_assert!(hit.score > 0.0 && hit.score <= 1.0);
+        }
+    }
+
+    #[test]
+    fn nrk_2_the_order_does_not_depend_on_the_input(
+        notes in prop::collection::vec((0..30_i64, any::<bool>(), "[ab ]{0,6}", prop::option::of(0..9_i64)), 0..40),
+        step in prop::sample::select(vec![0.0, 1e-9, 0.01, 0.3]),
+        turn in 0..40_usize,
+    ) {
+        let names: Vec<String> = (0..notes.len()).map(|n| format!("n{n:02}")).collect();
+        let mut all: Vec<Note> = notes.iter().zip(&names).map(|((age, own, text, read), id)| Note {
+            read_micros: read.map(|days| NOW - days * DAY),
+            ..note(id, text, *own, *age)
+        }).collect();
+        let settings = NoteSettings { score_step: step, ..NoteSettings::default() };
+        let first = rank_notes("ab a", all.iter().copied(), NOW, &settings);
+        all.reverse();
+        let middle = turn.min(all.len());
+        all.rotate_left(middle);
+        let second = rank_notes("ab a", all.iter().copied(), NOW, &settings);
+        prop_assert_eq!(first, second);
+    }
+
+    #[test]
+    fn nrk_3_snippets_are_slices(text in any::<String>(), query in any::<String>(), from in 0..20_usize, most in 0..20_usize) {
+        let settings = NoteSettings { snippet_chars_max: most, snippet_chars_before: from, ..NoteSettings::default() };
+        for query in [query, text.chars().skip(from).take(5).collect()] {
+            let found = snippet(&text, &query, &settings);
+            prop_assert!(found.chars().count() <= most);
+            prop_assert!(crate::agent::words::collapsed(&text).contains(&found));
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Writing, replacing and deleting notes.
+//!
+//! A note belongs to the root of the session that wrote it. Only that session replaces it; any session of the project may
+//! delete it, since that can be undone and is in the log.
+//!
+//! # Layer
+//! L7, inside `agent`.
+//!
+//! # Invariants
+//! - NTW-1: a write never replaces what is no note, is in another scope, or belongs to another session.
+//! - NTW-2: a note that is replaced keeps its id and the time it was created.
+
+use super::{is_note_in, note_objects};
+use crate::agent::Agent;
+use crate::agent::item::{Item, NewItem, known_kind};
+use crate::agent::remember::Names;
+use crate::agent::session::root_session;
+use crate::agent::staging::{Fate, Staging, refused, with_tries};
+use crate::agent::vocabulary::{attribute, kind, op};
+use crate::digest::ObjectDigest;
+use crate::engine::{CommitInfo, Staged, Writer};
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::{Id, Scope, Value};
+use crate::scan::Verdict;
+
+/// What a new note takes the place of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Replace {
+    /// The note of this id; there may be none.
+    One(Id),
+    /// Every note of the same session.
+    Own,
+}
+
+/// A note that is to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewNote {
+    /// What it says. An empty text only takes away what is to be replaced.
+    pub text: String,
+    /// Where it belongs: the project.
+    pub scope: Scope,
+    /// The session that writes; the note belongs to its root.
+    pub session: String,
+    /// What it takes the place of.
+    pub replace: Option<Replace>,
+}
+
+/// What a write came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoteAction {
+    /// There is a new note.
+    Created,
+    /// The note has another text, or stands in the place of others.
+    Replaced,
+    /// The note says that already.
+    Unchanged,
+    /// What was to be replaced is gone, and nothing came in its place.
+    Deleted,
+    /// The scan holds the whole write back for a person.
+    Quarantined,
+}
+
+impl NoteAction {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Replaced => "replaced",
+            Self::Unchanged => "unchanged",
+            Self::Deleted => "deleted",
+            Self::Quarantined => "quarantined",
+        }
+    }
+}
+
+/// A note was written.
+#[derive(Clone, Debug)]
+pub struct NoteWritten {
+    /// What was done.
+    pub action: NoteAction,
+    /// The note; `None` where only something went.
+    pub id: Option<Id>,
+    /// Its version.
+    pub digest: Option<ObjectDigest>,
+    /// The session that it belongs to.
+    pub owner: String,
+    /// Notes that went.
+    pub cleared: u64,
+    /// What the scan said.
+    pub verdict: Verdict,
+    /// The rules that the text met.
+    pub rules: Vec<&'static str>,
+    /// Under which name a person finds what is held back.
+    pub held: Option<String>,
+    /// The commit, or the head if nothing changed.
+    pub commit: CommitInfo,
+}
+
+impl Agent {
+    /// Writes a note.
+    ///
+    /// # Errors
+    /// `Denied` (code `not_owner`) if the note to be replaced belongs to another session, (`refused`) if the scan refuses
+    /// the text; `InvalidInput` if the text is empty and nothing is to be replaced, or the id belongs to something
+    /// else (`id_taken`); as a commit.
+    pub fn write_note(&self, note: &NewNote, writer: &Writer) -> Result<NoteWritten> {
+        if note.text.trim().is_empty() && note.replace.is_none() {
+            return Err(Error::invalid("the note is empty").with_hint("give it a text"));
+        }
+        with_tries(|| self.try_write_note(note, writer))
+    }
+
+    fn try_write_note(&self, note: &NewNote, writer: &Writer) -> Result<NoteWritten> {
+        let memory = self.memory();
+        let mut staging = Staging::new(self, writer)?;
+        let owner = root_session(staging.draft.base(), &note.session)?;
+        let is_empty = note.text.trim().is_empty();
+        let mut target = None;
+        let mut cleared = 0;
+        match &note.replace {
+            Some(Replace::One(id)) if is_empty => {
+                cleared = u64::from(remove_note(&mut staging, id, &note.scope)?);
+            }
+            Some(Replace::One(id)) => {
+                check_owner(&staging, id, &note.scope, &owner)?;
+                target = Some(id.clone());
+            }
+            Some(Replace::Own) => {
+                for found in note_objects(staging.draft.base(), &note.scope, Some(&owner))? {
+                    staging.draft.remove(&Id::new(found?.id())?)?;
+                    cleared += 1;
+                }
+            }
+            None => {}
+        }
+        if is_empty {
+            let done = staging.commit(memory, op::NOTE)?;
+            return Ok(NoteWritten {
+                action: NoteAction::Deleted,
+                id: None,
+                digest: None,
+                owner,
+                cleared,
+                verdict: Verdict::Allow,
+                rules: Vec::new(),
+                held: None,
+                commit: done.committed.commit,
+            });
+        }
+        let id = match target {
+            Some(id) => id,
+            None => {
+                Names::since(staging.draft.base().now()).make(memory, &note.scope, &known_kind(kind::NOTE))?
+            }
+        };
+        let mut item = NewItem::new(note.text.clone());
+        item.kind = known_kind(kind::NOTE);
+        item.scope = note.scope.clone();
+        item.session = Some(note.session.clone());
+        item.source.clone_from(&writer.source);
+        drop(item.others.insert(attribute::OWNER, Value::from(owner.as_str())));
+        let passed = staging.put(self, id.clone(), item, writer.trust, |_| {})?;
+        let action = match passed.fate {
+            Fate::Refused => return Err(refused(&passed.rules)),
+            // Nothing goes for a note that does not come.
+            Fate::Held => {
+                staging = staging.only_held(self, writer)?;
+                cleared = 0;
+                NoteAction::Quarantined
+            }
+            Fate::Staged(Staged::Unchanged) => NoteAction::Unchanged,
+            Fate::Staged(_) if note.replace.is_some() => NoteAction::Replaced,
+            Fate::Staged(_) => NoteAction::Created,
+        };
+        let digest = staging.draft.digest(&id)?;
+        let done = staging.commit(memory, op::NOTE)?;
+        Ok(NoteWritten {
+            action,
+            id: Some(id),
+            digest: digest.filter(|_| action != NoteAction::Quarantined),
+            owner,
+            cleared,
+            verdict: passed.verdict,
+            rules: passed.rules,
+            held: done.held,
+            commit: done.committed.commit,
+        })
+    }
+
+    /// Deletes the note `id` of `scope`, whichever session wrote it. Answers whether there was one, and the commit.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `id_taken`) if the id belongs to something that is no note; as a commit.
+    pub fn delete_note(&self, id: &Id, scope: &Scope, writer: &Writer) -> Result<(bool, CommitInfo)> {
+        with_tries(|| {
+            let mut staging = Staging::new(self, writer)?;
+            let is_there = remove_note(&mut staging, id, scope)?;
+            let done = staging.commit(self.memory(), op::NOTE)?;
+            Ok((is_there, done.committed.commit))
+        })
+    }
+}
+
+/// Stages the removal of a note of this scope; one that is not there, or is in another scope, is no note of it.
+fn remove_note(staging: &mut Staging, id: &Id, scope: &Scope) -> Result<bool> {
+    match staging.draft.get(id)? {
+        None => Ok(false),
+        Some(object) if is_note_in(&object, scope) => staging.draft.remove(id),
+        Some(_) => Err(taken(id)),
+    }
+}
+
+/// NTW-1.
+fn check_owner(staging: &Staging, id: &Id, scope: &Scope, owner: &str) -> Result<()> {
+    let Some(object) = staging.draft.get(id)? else {
+        return Ok(());
+    };
+    if !is_note_in(&object, scope) {
+        return Err(taken(id));
+    }
+    match Item::from(object).owner() {
+        Some(other) if other != owner => Err(Error::new(
+            ErrorKind::Denied,
+            format!("the note {id} belongs to the session '{other}'"),
+        )
+        .with_code("not_owner")
+        .with_hint("delete it, or write a note of your own")),
+        _ => Ok(()),
+    }
+}
+
+fn taken(id: &Id) -> Error {
+    Error::invalid(format!(
+        "the id '{id}' belongs to something that is no note of this scope"
+    ))
+    .with_code("id_taken")
+    .with_hint("`note list` shows the notes")
+}

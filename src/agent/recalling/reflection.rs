@@ -1,0 +1,68 @@
+//! Recall without a question: the summaries in order of time.
+//!
+//! # Layer
+//! L7, inside `agent`.
+
+use super::query::{RecallQuery, Recalled};
+use super::search::{Taking, time_of};
+use crate::agent::agent::Agent;
+use crate::agent::item::{Item, known_kind};
+use crate::agent::session::summaries::{Granularity, SummaryText, around, chronological};
+use crate::agent::vocabulary::{attribute, kind};
+use crate::engine::{Query, View};
+use crate::error::Result;
+use crate::object::{Time, Value};
+
+impl Agent {
+    /// The summaries around the time that the query names, else the newest ones, in order of time.
+    pub(super) fn reflect(&self, view: &View, query: &RecallQuery) -> Result<Recalled> {
+        let summaries = summaries_of(view, query)?;
+        let texts = summaries.iter().map(|(item, time)| SummaryText {
+            id: item.object().id(),
+            granularity: granularity_of(item),
+            time_micros: time.as_micros(),
+            text: item.text(),
+        });
+        let mut chosen = match query.when {
+            Some(when) => around(texts, when.as_micros(), ""),
+            None => chronological(texts, ""),
+        };
+        let first = chosen.len().saturating_sub(query.limit);
+        let mut taking = Taking::new(query);
+        for hit in chosen.drain(first..) {
+            let found = summaries
+                .iter()
+                .find(|(item, _)| item.object().id() == hit.summary.id);
+            if let Some((item, time)) = found {
+                let mut hit = self.plain_hit(query, item, *time, &[])?;
+                hit.why.push("a summary, in order of time");
+                taking.take(hit);
+            }
+        }
+        Ok(taking.finish(view))
+    }
+}
+
+fn summaries_of(view: &View, query: &RecallQuery) -> Result<Vec<(Item, Time)>> {
+    let matches = view.query(&Query {
+        kind: Some(known_kind(kind::SUMMARY)),
+        include_expired: query.include_expired,
+        ..Query::default()
+    })?;
+    let mut summaries = Vec::new();
+    for object in matches {
+        let object = object?;
+        let time = time_of(view, &object)?;
+        if query.accepts(&object, time) {
+            summaries.push((Item::from(object), time));
+        }
+    }
+    Ok(summaries)
+}
+
+/// How long a stretch a summary covers; one that does not say is as one of a day.
+fn granularity_of(item: &Item) -> Granularity {
+    let named = item.object().attribute(attribute::GRANULARITY);
+    let name = named.as_ref().and_then(Value::as_text);
+    name.and_then(Granularity::from_name).unwrap_or(Granularity::Day)
+}

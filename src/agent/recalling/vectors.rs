@@ -1,0 +1,165 @@
+//! Vectors of texts from an embedder that the host gives, by the digest of the text: each text is embedded once.
+//!
+//! # Layer
+//! L7, inside `agent`.
+//!
+//! # Format
+//! Of the derived file `vectors`: `TRVE`, the version (1), the length of the embedder's name (1 byte) and the name, the
+//! dimensions and the number of rows (4 bytes each, little-endian); then the rows: 16 bytes of the digest of the text, and
+//! a byte for each dimension, as a share of the largest, 127.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::digest::{Domain, HashSuite};
+use crate::error::{Error, Result};
+use crate::recall::Embedder;
+use crate::threads::Mutex;
+
+/// The first bytes of the derived file, with the version.
+const HEAD: &[u8; 5] = b"TRVE\x01";
+/// The longest name of an embedder, in bytes.
+const NAME_BYTES_MAX: usize = 255;
+
+/// The digest of a text, as far as it is kept.
+pub(super) type TextKey = [u8; 16];
+
+/// The vectors of one embedder.
+pub(crate) struct Vectors {
+    name: String,
+    embedder: Arc<dyn Embedder + Send + Sync>,
+    known: Mutex<HashMap<TextKey, Box<[i8]>>>,
+}
+
+impl Vectors {
+    /// The vectors of `embedder`, which `name` tells from others.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the name is empty or longer than 255 bytes.
+    pub(crate) fn new(name: &str, embedder: Arc<dyn Embedder + Send + Sync>) -> Result<Self> {
+        if name.is_empty() || name.len() > NAME_BYTES_MAX {
+            return Err(Error::invalid("the name of an embedder must have 1 to 255 bytes"));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            embedder,
+            known: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn embedder(&self) -> &dyn Embedder {
+        &*self.embedder
+    }
+
+    pub(super) fn key(suite: HashSuite, text: &str) -> TextKey {
+        let mut key = TextKey::default();
+        key.copy_from_slice(&suite.hash_bytes(Domain::Content, text.as_bytes())[..16]);
+        key
+    }
+
+    /// The vector of a text.
+    pub(super) fn vector(&self, key: TextKey, text: &str) -> Vec<f32> {
+        if let Some(parts) = self.known.lock().get(&key) {
+            return parts.iter().map(|&part| f32::from(part)).collect();
+        }
+        // Embedding takes long; others may look up meanwhile.
+        let vector = self.embedder.embed(text);
+        let largest = vector.iter().fold(0.0f32, |most, part| most.max(part.abs()));
+        if largest > 0.0 && largest.is_finite() {
+            let parts = vector.iter().map(|part| (part / largest * 127.0).round() as i8);
+            self.known.lock().insert(key, parts.collect());
+        }
+        vector
+    }
+
+    /// The bytes of the derived file, with the vectors of these texts.
+    pub(super) fn encode(&self, texts: impl Iterator<Item = TextKey>) -> Vec<u8> {
+        let known = self.known.lock();
+        let mut texts: Vec<TextKey> = texts.filter(|text| known.contains_key(text)).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        let dimensions = texts.first().map_or(0, |text| known[text].len());
+        texts.retain(|text| known[text].len() == dimensions);
+        let mut bytes = HEAD.to_vec();
+        bytes.push(self.name.len() as u8);
+        bytes.extend_from_slice(self.name.as_bytes());
+        bytes.extend_from_slice(&(dimensions as u32).to_le_bytes());
+        bytes.extend_from_slice(&(texts.len() as u32).to_le_bytes());
+        for text in texts {
+            bytes.extend_from_slice(&text);
+            bytes.extend(known[&text].iter().map(|part| part.cast_unsigned()));
+        }
+        bytes
+    }
+
+    /// Takes in what [`Self::encode`] wrote for an embedder of the same name; anything else is passed over.
+    pub(super) fn decode(&self, bytes: &[u8]) {
+        if let Some(rows) = self.rows(bytes) {
+            self.known.lock().extend(rows);
+        }
+    }
+
+    fn rows(&self, bytes: &[u8]) -> Option<Vec<(TextKey, Box<[i8]>)>> {
+        let rest = bytes.strip_prefix(HEAD)?;
+        let (&length, rest) = rest.split_first()?;
+        let (name, rest) = rest.split_at_checked(length.into())?;
+        let (dimensions, rest) = rest.split_first_chunk::<4>()?;
+        let (count, rest) = rest.split_first_chunk::<4>()?;
+        let dimensions = u32::from_le_bytes(*dimensions) as usize;
+        let row = dimensions.checked_add(TextKey::default().len())?;
+        let length = row.checked_mul(u32::from_le_bytes(*count) as usize)?;
+        if name != self.name.as_bytes() || rest.len() != length {
+            return None;
+        }
+        let read = |row: &[u8]| {
+            let (key, parts) = row.split_first_chunk::<16>()?;
+            Some((*key, parts.iter().map(|part| part.cast_signed()).collect()))
+        };
+        rest.chunks_exact(row).map(read).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest::HashAlgorithm;
+
+    struct Counting(Mutex<usize>);
+
+    impl Embedder for Counting {
+        fn embed(&self, text: &str) -> Vec<f32> {
+            *self.0.lock() += 1;
+            vec![text.len() as f32, -1.0, 2.0]
+        }
+    }
+
+    fn vectors(name: &str) -> (Vectors, Arc<Counting>) {
+        let counting = Arc::new(Counting(Mutex::new(0)));
+        (Vectors::new(name, Arc::clone(&counting) as _).unwrap(), counting)
+    }
+
+    #[test]
+    fn a_text_is_embedded_once_also_by_the_next_process() {
+        let suite = HashSuite::new(HashAlgorithm::Blake3);
+        let (first, counting) = vectors("counting");
+        let key = Vectors::key(suite, "tea");
+        for _ in 0..3 {
+            assert_eq!(first.vector(key, "tea").len(), 3);
+        }
+        assert_eq!(*counting.0.lock(), 1);
+        let kept = first.encode([key, key].into_iter());
+        let (second, counting) = vectors("counting");
+        second.decode(&kept);
+        assert_eq!(second.vector(key, "tea").len(), 3);
+        assert_eq!(*counting.0.lock(), 0);
+        // Vectors of another model say nothing here, nor do bytes that are damaged.
+        let (other, counting) = vectors("another");
+        other.decode(&kept);
+        for end in 0..kept.len() {
+            other.decode(&kept[..end]);
+            assert!(second.rows(&kept[..end]).is_none());
+        }
+        assert_eq!(other.vector(key, "tea").len(), 3);
+        assert_eq!(*counting.0.lock(), 1);
+    }
+}

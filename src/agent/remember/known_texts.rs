@@ -1,0 +1,196 @@
+//! Which texts a state has already: by what stays of them when spaces and Unicode forms are evened out.
+//!
+//! A text is known by 64 bits of a digest, and the object is read to be sure. What is kept follows the head by the
+//! difference of states, so a write costs what it changes and a rollback as much; it is kept on disk between processes.
+//!
+//! # Layer
+//! L7, inside `agent`. Derived: dropping it costs time only.
+//!
+//! # Invariants
+//! - KNT-1: what is found is in the state that was asked about, in this scope and kind, and says the same.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+
+use super::kept_texts;
+use crate::agent::item::Item;
+use crate::digest::keyed;
+use crate::engine::{Memory, View};
+use crate::error::Result;
+use crate::object::Object;
+
+/// The first bytes of the key path of an id, which name it in indexes.
+pub(super) type Key = [u8; 16];
+
+/// The texts of one state.
+pub(in crate::agent) struct KnownTexts {
+    pub(super) view: View,
+    pub(super) texts: BTreeSet<(u64, Key)>,
+    /// What is superseded, and by what.
+    pub(super) superseded: BTreeSet<(Key, Key)>,
+    /// Objects that were read or changed since it was kept on disk.
+    pub(super) unkept: u64,
+}
+
+/// What makes two texts the same: everything but the form of its letters and the width of its spaces.
+pub(in crate::agent) fn normalised(text: &str) -> Cow<'_, str> {
+    let is_even = text
+        .split(' ')
+        .all(|word| !word.is_empty() && !word.contains(char::is_whitespace));
+    match is_nfc_quick(text.chars()) {
+        IsNormalized::Yes if is_even => Cow::Borrowed(text),
+        IsNormalized::Yes => Cow::Owned(joined(text)),
+        _ => Cow::Owned(joined(&text.nfc().collect::<String>())),
+    }
+}
+
+fn joined(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What a text is known by in its scope and kind.
+pub(super) fn fingerprint(scope: &str, kind: &str, text: &str) -> u64 {
+    let mut bytes = Vec::with_capacity(scope.len() + kind.len() + text.len() + 2);
+    for name in [scope, kind] {
+        bytes.extend_from_slice(name.as_bytes());
+        // Neither holds a control character.
+        bytes.push(0);
+    }
+    bytes.extend_from_slice(normalised(text).as_bytes());
+    let digest = keyed(b"treering texts that are the same", &bytes);
+    let mut first = [0; 8];
+    first.copy_from_slice(&digest[..8]);
+    u64::from_le_bytes(first)
+}
+
+impl KnownTexts {
+    /// The texts of the state of `view`: those of `before`, brought there by what differs, or all read anew.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io`: an object cannot be read.
+    pub(super) fn of(before: Option<Self>, memory: &Memory, view: &View) -> Result<Self> {
+        let Some(mut known) = before.or_else(|| kept_texts::load(memory)) else {
+            return Self::read(memory, view);
+        };
+        if known.view.root() == view.root() {
+            return Ok(known);
+        }
+        for change in memory.diff(&known.view, view)? {
+            known.unkept += 1;
+            if change.erased {
+                // Nobody knows any more what it said.
+                return Self::read(memory, view);
+            }
+            if let Some(old) = change.old {
+                match memory.version(old)?.filter(|old| !old.is_placeholder()) {
+                    Some(old) => known.take(memory, &old),
+                    None => return Self::read(memory, view),
+                }
+            }
+            if change.new.is_some()
+                && let Some(new) = unless_erased(view.get(&change.id))?
+            {
+                known.add(memory, &new);
+            }
+        }
+        known.view = view.clone();
+        Ok(known)
+    }
+
+    pub(super) fn read(memory: &Memory, view: &View) -> Result<Self> {
+        let mut known = Self {
+            view: view.clone(),
+            texts: BTreeSet::new(),
+            superseded: BTreeSet::new(),
+            unkept: view.len(),
+        };
+        for object in view.objects() {
+            known.add(memory, &object?);
+        }
+        Ok(known)
+    }
+
+    fn add(&mut self, memory: &Memory, object: &Object) {
+        let key = key_of(memory, object.id());
+        self.texts.extend(known_by(object).map(|print| (print, key)));
+        self.superseded
+            .extend(superseded_by(memory, object).map(|old| (old, key)));
+    }
+
+    fn take(&mut self, memory: &Memory, object: &Object) {
+        let key = key_of(memory, object.id());
+        if let Some(print) = known_by(object) {
+            self.texts.remove(&(print, key));
+        }
+        for old in superseded_by(memory, object) {
+            self.superseded.remove(&(old, key));
+        }
+    }
+
+    /// An item of this scope and kind that says the same, has not expired, is not superseded, and is taken by `accept`.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io`: it cannot be read.
+    pub(super) fn find(
+        &self,
+        (scope, kind, text): (&str, &str, &str),
+        accept: impl Fn(&Object) -> bool,
+    ) -> Result<Option<Object>> {
+        let print = fingerprint(scope, kind, text);
+        let now = self.view.now();
+        for &(_, key) in self.texts.range((print, [0; 16])..=(print, [0xff; 16])) {
+            let Some(object) = unless_erased(self.view.object_at(&key))? else {
+                continue;
+            };
+            // KNT-1: the fingerprint only says where to look.
+            let says = object.content().unwrap_or_default();
+            let is_same = object.scope() == scope
+                && object.kind() == kind
+                && normalised(says) == normalised(text)
+                && object.expires().is_none_or(|expires| expires > now);
+            if is_same && !self.is_superseded(&key) && accept(&object) {
+                return Ok(Some(object));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether something takes the place of an item.
+    pub(super) fn is_superseded(&self, key: &Key) -> bool {
+        let mut by = self.superseded.range((*key, [0; 16])..=(*key, [0xff; 16]));
+        by.next().is_some()
+    }
+}
+
+/// What was found, or nothing if its version was erased.
+pub(super) fn unless_erased(found: Result<Option<Object>>) -> Result<Option<Object>> {
+    match found {
+        Err(error) if error.code() == "erased" => Ok(None),
+        found => found,
+    }
+}
+
+fn known_by(object: &Object) -> Option<u64> {
+    let text = object.content()?;
+    Some(fingerprint(object.scope(), object.kind(), text))
+}
+
+fn superseded_by(memory: &Memory, object: &Object) -> impl Iterator<Item = Key> {
+    let ids = if object.is_placeholder() {
+        Vec::new()
+    } else {
+        Item::from(object.clone()).supersedes()
+    };
+    let own = object.id().to_owned();
+    let keys = ids.into_iter().filter(move |id| *id != own);
+    keys.map(|id| key_of(memory, &id)).collect::<Vec<_>>().into_iter()
+}
+
+/// The name of an id here.
+fn key_of(memory: &Memory, id: &str) -> Key {
+    let mut key = [0; 16];
+    key.copy_from_slice(&memory.suite().key_path(id).as_bytes()[..16]);
+    key
+}

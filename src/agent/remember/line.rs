@@ -1,0 +1,249 @@
+//! An item as a line of JSON.
+//!
+//! # Layer
+//! L7, inside `agent`. Pure.
+
+use serde_json::{Map, Value as Json};
+
+use super::lines::LinesOptions;
+use crate::agent::item::{Citation, NewItem, Sensitivity};
+use crate::error::{Error, Result};
+use crate::ingest::json::{attributes_from_json, parse, time_from_json, value_from_json};
+use crate::object::{Id, Kind, Time, Value};
+
+/// Reads an item; what the line does not say comes from the options. A field that is null is absent. A field that is not
+/// known becomes an attribute, and its name is among the others of the answer.
+///
+/// # Errors
+/// `InvalidInput`, naming the field that is missing or not of its type.
+pub(super) fn item_of(line: &[u8], options: &LinesOptions) -> Result<(NewItem, Vec<String>)> {
+    let text = std::str::from_utf8(line).map_err(|_| Error::invalid("it is not UTF-8"))?;
+    let json = parse(text)?;
+    let map = json
+        .as_object()
+        .ok_or_else(|| Error::invalid("it is no JSON object").with_hint("a line is {\"text\": ...}"))?;
+    let mut item = NewItem::new(required_text(map)?);
+    item.scope = options.scope.clone();
+    item.kind = options.kind.clone();
+    item.session.clone_from(&options.session);
+    item.source.clone_from(&options.source);
+    let mut unknown = Vec::new();
+    for (name, value) in map.iter().filter(|(_, value)| !value.is_null()) {
+        let read = set(&mut item, name, value, options);
+        let is_known = read.map_err(|error| error.context(format_args!("field `{}`", shown(name))))?;
+        if !is_known {
+            unknown.push(name.clone());
+        }
+    }
+    for name in &unknown {
+        let value = map.get(name).map_or(Ok(Value::Null), value_from_json)?;
+        if item.others.insert(name.as_str(), value).is_some() {
+            return Err(Error::invalid(format!(
+                "the field `{}` is also one of the attributes",
+                shown(name)
+            )));
+        }
+    }
+    Ok((item, unknown))
+}
+
+/// The id that a line gives, also if it says nothing else that can be read.
+pub(super) fn id_of(line: &[u8]) -> Option<String> {
+    let json = std::str::from_utf8(line).ok().and_then(|text| parse(text).ok())?;
+    Some(json.get("id")?.as_str()?.to_owned())
+}
+
+fn required_text(map: &Map<String, Json>) -> Result<String> {
+    match map.get("text") {
+        Some(Json::String(text)) => Ok(text.clone()),
+        None | Some(Json::Null) => Err(Error::invalid("the field `text` is missing")),
+        Some(_) => Err(Error::invalid("the field `text` is not text")),
+    }
+}
+
+/// Sets the field that the vocabulary has under `name`; false if it has none.
+fn set(item: &mut NewItem, name: &str, value: &Json, options: &LinesOptions) -> Result<bool> {
+    match name {
+        "text" => {}
+        "id" => item.id = Some(Id::new(text(value)?)?),
+        "kind" => item.kind = Kind::new(text(value)?)?,
+        "scope" => item.scope = options.place.scope(text(value)?)?,
+        "tags" => item.tags = texts(value)?,
+        "speaker" => item.speaker = Some(name_of(value)?),
+        "subject" => item.subject = Some(name_of(value)?),
+        "session" => item.session = Some(name_of(value)?),
+        "source" => item.source = Some(name_of(value)?),
+        "order" => item.order = Some(value.as_i64().ok_or_else(|| wrong("an integer"))?),
+        "time" => item.time = Some(time_of(value)?),
+        "expires" => item.expires = Some(time_of(value)?),
+        "confidence" => item.confidence = Some(value.as_f64().ok_or_else(|| wrong("a number"))?),
+        "pinned" => item.is_pinned = value.as_bool().ok_or_else(|| wrong("true or false"))?,
+        "sensitivity" => item.sensitivity = Some(sensitivity(text(value)?)?),
+        "citations" => item.citations = list(value)?.iter().map(citation).collect::<Result<_>>()?,
+        "supersedes" => {
+            let ids = texts(value)?;
+            item.supersedes = ids.iter().map(|id| Id::new(id)).collect::<Result<_>>()?;
+        }
+        "attributes" => item.others = attributes_from_json(value)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// A name, which may be a number.
+fn name_of(json: &Json) -> Result<String> {
+    match json {
+        Json::Number(number) => Ok(number.to_string()),
+        json => text(json).map(str::to_owned),
+    }
+}
+
+/// A time; one without a zone is in UTC, and may do without seconds or be a date.
+fn time_of(json: &Json) -> Result<Time> {
+    let Some(text) = json.as_str() else {
+        return time_from_json(json);
+    };
+    let behind = match text.len() {
+        10 => "T00:00:00Z",
+        16 => ":00Z",
+        19 => "Z",
+        _ => "",
+    };
+    match format!("{text}{behind}").parse::<Time>() {
+        Ok(time) => Ok(time),
+        // What is wrong with it is told as it stands there.
+        Err(_) => time_from_json(json),
+    }
+}
+
+/// Reads the name of a sensitivity.
+///
+/// # Errors
+/// `InvalidInput`: there is none of that name.
+pub(in crate::agent) fn sensitivity(name: &str) -> Result<Sensitivity> {
+    Sensitivity::from_name(name).ok_or_else(|| {
+        let names = Sensitivity::ALL.map(Sensitivity::name).join(", ");
+        Error::invalid(format!("'{}' is no sensitivity", shown(name))).with_hint(format!("one of {names}"))
+    })
+}
+
+/// A map `{file, line?, note?}`, or a text `FILE:LINE:NOTE`.
+fn citation(json: &Json) -> Result<Citation> {
+    if let Some(text) = json.as_str() {
+        return Citation::from_text(text);
+    }
+    let map = json.as_object().ok_or_else(|| wrong("a citation"))?;
+    if let Some(name) = map
+        .keys()
+        .find(|name| !["file", "line", "note"].contains(&name.as_str()))
+    {
+        return Err(Error::invalid(format!(
+            "a citation has no field `{}`",
+            shown(name)
+        )));
+    }
+    let given = |name: &str| map.get(name).filter(|value| !value.is_null());
+    let words = |name: &str| {
+        given(name)
+            .map(|value| text(value).map(str::to_owned))
+            .transpose()
+    };
+    let line = given("line").map(|value| value.as_u64().ok_or_else(|| wrong("a line number")));
+    Ok(Citation {
+        file: words("file")?.ok_or_else(|| Error::invalid("a citation names no file"))?,
+        line: line.transpose()?,
+        note: words("note")?,
+    })
+}
+
+fn text(json: &Json) -> Result<&str> {
+    json.as_str().ok_or_else(|| wrong("text"))
+}
+
+fn list(json: &Json) -> Result<&[Json]> {
+    json.as_array().map(Vec::as_slice).ok_or_else(|| wrong("a list"))
+}
+
+fn texts(json: &Json) -> Result<Vec<String>> {
+    list(json)?.iter().map(|one| Ok(text(one)?.to_owned())).collect()
+}
+
+fn wrong(what: &str) -> Error {
+    Error::invalid(format!("it is not {what}"))
+}
+
+/// A name from outside, short enough for a message.
+fn shown(name: &str) -> String {
+    name.chars().take(60).filter(|sign| !sign.is_control()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    fn read(line: &str) -> Result<NewItem> {
+        item_of(line.as_bytes(), &LinesOptions::default()).map(|(item, _)| item)
+    }
+
+    #[test]
+    fn every_field_of_a_line_is_read() {
+        let line = r#"{"id":"a","text":"Ada drinks tea","kind":"note","scope":"project:tea","speaker":"Ada","subject":"tea",
+            "session":"s1","order":3,"time":"2026-01-31T08:15:00Z","expires":1800000000,"tags":["tea"],
+            "citations":[{"file":"a.rs","line":7,"note":"here"},"b.rs:9"],"confidence":0.5,"sensitivity":"pii",
+            "source":"chat","pinned":true,"supersedes":["old"],"attributes":{"colour":"green"},"order":3}"#;
+        // The key that stands twice is refused before anything is read.
+        assert!(read(line).unwrap_err().message().contains("twice"));
+        let item = read(&line.replace(r#","order":3}"#, "}")).unwrap();
+        assert_eq!(item.id.as_ref().unwrap().as_str(), "a");
+        assert_eq!(item.kind.as_str(), "note");
+        assert_eq!(item.scope.as_str(), "project:tea");
+        assert_eq!(
+            (item.order, item.confidence, item.is_pinned),
+            (Some(3), Some(0.5), true)
+        );
+        assert_eq!(item.expires, Some(Time::from_micros(1_800_000_000_000_000)));
+        assert_eq!(item.citations[0].note.as_deref(), Some("here"));
+        assert_eq!(
+            (item.citations[1].file.as_str(), item.citations[1].line),
+            ("b.rs", Some(9))
+        );
+        assert_eq!(item.sensitivity, Some(Sensitivity::Pii));
+        assert_eq!(item.supersedes[0].as_str(), "old");
+        assert!(item.others.get("colour").is_some());
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_line_names_the_field() {
+        for (line, told) in [
+            ("", "not valid JSON"),
+            ("7", "no JSON object"),
+            (r#"{"id":"a"}"#, "`text` is missing"),
+            (r#"{"text":7}"#, "`text` is not text"),
+            (
+                r#"{"text":"a","tag":"b","attributes":{"tag":"c"}}"#,
+                "`tag` is also one of the attributes",
+            ),
+            (r#"{"text":"a","time":"2026-13-01"}"#, "field `time`"),
+            (r#"{"text":"a","tags":"b"}"#, "field `tags`: it is not a list"),
+            (r#"{"text":"a","order":1.5}"#, "field `order`"),
+            (r#"{"text":"a","citations":[{"line":1}]}"#, "names no file"),
+            (r#"{"text":"a","time":"soon"}"#, "field `time`"),
+        ] {
+            let error = read(line).unwrap_err();
+            assert!(error.message().contains(told), "{line}: {error}");
+        }
+        assert!(item_of(b"\xff", &LinesOptions::default()).is_err());
+        assert_eq!(read(r#"{"text":"a","id":null}"#).unwrap().id, None);
+    }
+
+    #[test]
+    fn what_others_write_differently_is_understood() {
+        let line = r#"{"text":"a","session":3,"time":"2026-01-31T08:15","conv":"c-1","speaker":"Ada"}"#;
+        let (item, unknown) = item_of(line.as_bytes(), &LinesOptions::default()).unwrap();
+        assert_eq!(item.session.as_deref(), Some("3"));
+        assert_eq!(unknown, ["conv"]);
+        assert_eq!(item.others.get("conv"), Some(&Value::from("c-1")));
+        let time = |text: &str| read(&format!(r#"{{"text":"a","time":"{text}"}}"#)).unwrap().time;
+        assert_eq!(item.time, time("2026-01-31T08:15:00Z"));
+        assert_eq!(time("2026-01-31"), time("2026-01-31T00:00:00"));
+    }
+}

@@ -1,0 +1,174 @@
+//! The ids of items that nobody named.
+//!
+//! An id is `KIND/UUID` in the scope `global` and `NAME/KIND/UUID` in another, NAME being what the scope says behind
+//! its class: `tea/fact/0198...` for `project:tea`. The UUID is of version 7, made of the time and random bits, or of
+//! version 8, made of an idempotency key, so that the same key gives the same id (RFC 9562).
+//!
+//! # Layer
+//! L7, inside `agent`.
+//!
+//! # Invariants
+//! - GID-1: of the ids that one maker makes in a scope and kind, each sorts behind the one before it.
+
+use unicode_normalization::UnicodeNormalization;
+
+use crate::digest::keyed;
+use crate::engine::Memory;
+use crate::error::Result;
+use crate::object::{Id, Kind, Scope, Time};
+
+/// What keys are hashed under. Another one would change the ids of all keys.
+const KEYS: &[u8; 32] = b"treering: idempotency keys of id";
+/// Bytes of a UUID as text.
+const UUID_BYTES: usize = 36;
+/// Bytes of a kind in an id at most; the name of the scope gets what is left.
+const KIND_BYTES_MAX: usize = 64;
+
+/// Makes ids, from a time on.
+pub(in crate::agent) struct Names {
+    next: Time,
+}
+
+impl Names {
+    /// A maker whose first id is of the time `now`.
+    pub(in crate::agent) fn since(now: Time) -> Self {
+        Self { next: now }
+    }
+
+    /// A new id. Each has a time of its own, a microsecond after the one before (GID-1).
+    ///
+    /// # Errors
+    /// `Io`: the system gives no random bytes.
+    pub(in crate::agent) fn make(&mut self, memory: &Memory, scope: &Scope, kind: &Kind) -> Result<Id> {
+        let mut random = [0; 8];
+        memory.random(&mut random)?;
+        let micros = self.next.as_micros().max(0).unsigned_abs();
+        self.next = self.next.plus_micros(1);
+        // The part of the millisecond, in 12 bits: a microsecond is four steps.
+        let part = micros % 1_000 * 4_096 / 1_000;
+        let uuid = u128::from(micros / 1_000) << 80
+            | u128::from(part) << 64
+            | u128::from(u64::from_le_bytes(random));
+        qualified(scope, kind, &text_of(uuid, 7))
+    }
+}
+
+/// The id that belongs to an idempotency key.
+///
+/// # Errors
+/// `InvalidInput`: the kind makes no id.
+pub(super) fn of_key(scope: &Scope, kind: &Kind, key: &str) -> Result<Id> {
+    let length = (scope.as_str().len() as u64).to_le_bytes();
+    let digest = keyed(
+        KEYS,
+        &[&length, scope.as_str().as_bytes(), key.as_bytes()].concat(),
+    );
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    qualified(scope, kind, &text_of(u128::from_le_bytes(bytes), 8))
+}
+
+/// A UUID of this version as text.
+fn text_of(uuid: u128, version: u128) -> String {
+    let uuid = uuid & !(0xf << 76 | 0x3 << 62) | version << 76 | 0x2 << 62;
+    let hex = format!("{uuid:032x}");
+    let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+    parts.join("-")
+}
+
+fn qualified(scope: &Scope, kind: &Kind, uuid: &str) -> Result<Id> {
+    let kind = shortened(kind.as_str(), KIND_BYTES_MAX);
+    if scope.as_str() == Scope::GLOBAL {
+        return Id::new(&format!("{kind}/{uuid}"));
+    }
+    let name = scope.as_str();
+    let name = name
+        .split_once(':')
+        .map_or(name, |(_, name)| name)
+        .trim_matches('/');
+    let name = shortened(name, Id::BYTES_MAX - UUID_BYTES - kind.len() - 2);
+    let name = if name.is_empty() { "scope".to_owned() } else { name };
+    Id::new(&format!("{name}/{kind}/{uuid}"))
+}
+
+/// A text in normal form, cut behind a character so that it has at most so many bytes.
+fn shortened(text: &str, bytes_max: usize) -> String {
+    let mut text: String = text.nfc().collect();
+    let end = (0..=bytes_max.min(text.len()))
+        .rev()
+        .find(|&end| text.is_char_boundary(end));
+    text.truncate(end.unwrap_or(0));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory() -> Memory {
+        Memory::in_memory().unwrap()
+    }
+
+    fn scope(text: &str) -> Scope {
+        Scope::new(text).unwrap()
+    }
+
+    fn kind(text: &str) -> Kind {
+        Kind::new(text).unwrap()
+    }
+
+    /// INVARIANT GID-1.
+    #[test]
+    fn ids_of_one_maker_sort_as_they_were_made() {
+        let mut names = Names::since(Time::from_micros(1_795_000_000_123_456));
+        let memory = memory();
+        let made: Vec<Id> = (0..5_000)
+            .map(|_| names.make(&memory, &Scope::default(), &kind("fact")).unwrap())
+            .collect();
+        assert!(made.is_sorted_by(|one, next| one < next));
+    }
+
+    #[test]
+    fn an_id_names_its_scope_its_kind_and_a_uuid_of_the_time() {
+        let mut names = Names::since(Time::from_micros(0x0198_0000_0001 * 1_000 + 500));
+        let id = names
+            .make(&memory(), &scope("project:tea"), &kind("fact"))
+            .unwrap();
+        let uuid = id.as_str().strip_prefix("tea/fact/01980000-0001-7800-").unwrap();
+        assert_eq!(uuid.len(), 17);
+        assert!("89ab".contains(&uuid[..1]), "{uuid}");
+        let id = names.make(&memory(), &Scope::default(), &kind("note")).unwrap();
+        assert!(id.as_str().starts_with("note/0198"), "{id}");
+        // Before 1970 there is no such UUID; a clock that says so still gives ids.
+        let early = Names::since(Time::from_micros(-1)).make(&memory(), &Scope::default(), &kind("note"));
+        assert!(early.unwrap().as_str().starts_with("note/00000000-0000-7"));
+    }
+
+    #[test]
+    fn a_key_gives_the_same_id_in_its_scope_only() {
+        let of = |scope_text: &str, key: &str| of_key(&scope(scope_text), &kind("fact"), key).unwrap();
+        assert_eq!(of("global", "k"), of("global", "k"));
+        assert_ne!(of("global", "k"), of("global", "l"));
+        let name = |id: Id| id.as_str().rsplit_once('/').unwrap().1.to_owned();
+        assert_ne!(name(of("project:a", "k")), name(of("project:b", "k")));
+        assert_ne!(name(of("ab", "c")), name(of("a", "bc")));
+        assert_eq!(&name(of("global", "k"))[14..15], "8");
+    }
+
+    #[test]
+    fn long_and_odd_names_still_make_ids() {
+        for scope_text in [
+            "\u{1f375}".repeat(32),
+            "\u{0958}".repeat(42),
+            ":".to_owned(),
+            "a/".to_owned(),
+        ] {
+            let scope = Scope::new(&scope_text).unwrap();
+            let odd = kind(&"\u{0958}".repeat(21));
+            let id = Names::since(Time::from_micros(1))
+                .make(&memory(), &scope, &odd)
+                .unwrap();
+            assert!(id.as_str().len() <= Id::BYTES_MAX);
+        }
+    }
+}

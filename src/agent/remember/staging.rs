@@ -1,0 +1,215 @@
+//! What is about to be remembered in one commit, and what it may not replace.
+//!
+//! # Layer
+//! L7, inside `agent`.
+
+use std::collections::HashMap;
+
+use super::known_texts::{KnownTexts, fingerprint, normalised, unless_erased};
+use super::names::{self, Names};
+use super::room::Rooms;
+use crate::agent::agent::Agent;
+use crate::agent::item::{Item, NewItem};
+use crate::agent::vocabulary::op;
+use crate::digest::ObjectDigest;
+use crate::engine::{CommitInfo, Committed, Draft, Staged, View, Writer};
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::{Id, NewObject, Object, Origin};
+
+/// Items on their way into one commit.
+pub(super) struct Staging<'a> {
+    pub(super) draft: Draft,
+    agent: &'a Agent,
+    names: Names,
+    rooms: Rooms,
+    /// The ids of what is staged here by the text; texts of the state are known by the agent.
+    texts: HashMap<u64, Id>,
+}
+
+impl<'a> Staging<'a> {
+    /// Starts at the newest state there is.
+    pub(super) fn new(agent: &'a Agent, writer: &Writer) -> Result<Self> {
+        let memory = agent.memory();
+        memory.refresh()?;
+        let draft = agent.draft(writer)?;
+        Ok(Self {
+            names: Names::since(draft.base().now()),
+            rooms: Rooms::new(agent.settings().quotas.items_max),
+            texts: HashMap::new(),
+            draft,
+            agent,
+        })
+    }
+
+    /// The state that everything is compared with.
+    pub(super) fn view(&self) -> &View {
+        self.draft.base()
+    }
+
+    pub(super) fn head(&self) -> CommitInfo {
+        self.view().commit()
+    }
+
+    /// The id that an item gets.
+    pub(super) fn id_of(&mut self, item: &NewItem, key: Option<&str>) -> Result<Id> {
+        match (&item.id, key) {
+            (Some(id), _) => Ok(id.clone()),
+            (None, Some(key)) => names::of_key(&item.scope, &item.kind, key),
+            (None, None) => self.names.make(self.agent.memory(), &item.scope, &item.kind),
+        }
+    }
+
+    /// The object of an id, with what is staged.
+    pub(super) fn present(&self, id: &Id) -> Result<Option<Object>> {
+        unless_erased(self.draft.get(id))
+    }
+
+    /// Whether an object is no less trusted than the writer: it may stand for what the writer says.
+    pub(super) fn is_trusted_enough(&self, object: &Object) -> bool {
+        let class = self.draft.writer().trust;
+        Origin::least(class, object.origin()) == class
+    }
+
+    /// Whether the writer is no less trusted than an object.
+    pub(super) fn is_replaceable(&self, object: &Object) -> bool {
+        Origin::least(object.origin(), self.draft.writer().trust) == object.origin()
+    }
+
+    /// Whether both are trusted alike: then neither gains or loses by being joined.
+    pub(super) fn is_as_trusted(&self, object: &Object) -> bool {
+        self.is_trusted_enough(object) && self.is_replaceable(object)
+    }
+
+    /// Refuses to replace what is another scope's, or more trusted than the writer (RMB-2).
+    pub(super) fn check_replaced(&self, id: &Id, item: &NewItem) -> Result<()> {
+        let Some(object) = self.present(id)? else {
+            return Ok(());
+        };
+        if object.scope() != item.scope.as_str() {
+            let error = Error::conflict(format!("'{id}' is an item of another scope"));
+            return Err(error
+                .with_code("other_scope")
+                .with_ids(vec![id.to_string()])
+                .with_hint("choose another id, or leave it out and let one be made"));
+        }
+        self.check_trust(&object, "replace")
+    }
+
+    /// Refuses to supersede what is not there, the item itself, or what is more trusted than the writer (RMB-2).
+    pub(super) fn check_superseded(&self, id: &Id, item: &NewItem) -> Result<()> {
+        for old in &item.supersedes {
+            if old == id {
+                return Err(Error::invalid(format!("'{id}' cannot supersede itself"))
+                    .with_hint("a new version of it keeps the old one in history"));
+            }
+            let Some(object) = self.present(old)? else {
+                return Err(Error::not_found(format!("there is no '{old}' to supersede"))
+                    .with_ids(vec![old.to_string()]));
+            };
+            if object.scope() != item.scope.as_str() {
+                let told = format!(
+                    "'{old}' is of the scope '{}', and what takes its place has to be of the same",
+                    object.scope()
+                );
+                return Err(Error::conflict(told)
+                    .with_code("other_scope")
+                    .with_ids(vec![old.to_string()])
+                    .with_hint("remember it in that scope (--scope)"));
+            }
+            self.check_trust(&object, "supersede")?;
+        }
+        Ok(())
+    }
+
+    fn check_trust(&self, object: &Object, what: &str) -> Result<()> {
+        if self.is_replaceable(object) {
+            return Ok(());
+        }
+        let class = self.draft.writer().trust;
+        let error = format!(
+            "a writer of class {class} does not {what} '{}', which is {}",
+            object.id(),
+            object.origin()
+        );
+        Err(Error::new(ErrorKind::Denied, error)
+            .with_code("less_trusted")
+            .with_ids(vec![object.id().to_owned()])
+            .with_hint("store it under an id of its own"))
+    }
+
+    /// The item that says this already, in what is staged and in the state: its id, version and text.
+    pub(super) fn said_by(&mut self, item: &NewItem) -> Result<Option<(Id, ObjectDigest, String)>> {
+        let (scope, kind) = (item.scope.as_str(), item.kind.as_str());
+        let found = match self.texts.get(&fingerprint(scope, kind, &item.text)) {
+            Some(id) => self.present(id)?.filter(|object| {
+                object.scope() == scope
+                    && object.kind() == kind
+                    && normalised(object.content().unwrap_or_default()) == normalised(&item.text)
+            }),
+            None => None,
+        };
+        let found = match found {
+            Some(found) => Some(found),
+            None => self.agent.with_known_texts(self.view(), |known| {
+                known.find((scope, kind, &item.text), |object| self.stands_for_writer(object))
+            })?,
+        };
+        found
+            .map(|object| {
+                let text = object.content().unwrap_or_default().to_owned();
+                Ok((Id::new(object.id())?, object.digest(), text))
+            })
+            .transpose()
+    }
+
+    /// Whether an object of the state still is what its id has, and is trusted as the writer is.
+    fn stands_for_writer(&self, object: &Object) -> bool {
+        let staged = Id::new(object.id()).and_then(|id| self.draft.digest(&id));
+        self.is_trusted_enough(object) && staged.is_ok_and(|digest| digest == Some(object.digest()))
+    }
+
+    /// Makes the object, if its scope has room for it.
+    pub(super) fn admit(&mut self, id: Id, item: NewItem) -> Result<NewObject> {
+        if self.present(&id)?.is_none() {
+            self.rooms.enter(&mut self.draft, &item.scope)?;
+        }
+        item.into_object(id)
+    }
+
+    /// Stages an item.
+    pub(super) fn put(&mut self, id: Id, item: NewItem) -> Result<Staged> {
+        let print = fingerprint(item.scope.as_str(), item.kind.as_str(), &item.text);
+        let object = self.admit(id.clone(), item)?;
+        let staged = self.draft.put(object)?;
+        self.texts.insert(print, id);
+        Ok(staged)
+    }
+
+    /// Commits what is staged.
+    pub(super) fn commit(self) -> Result<Committed> {
+        self.agent.memory().commit(self.draft, op::REMEMBER)
+    }
+}
+
+impl Agent {
+    /// Gives `read` the texts of the state of `view`. Others wait meanwhile.
+    pub(super) fn with_known_texts<T>(
+        &self,
+        view: &View,
+        read: impl FnOnce(&KnownTexts) -> Result<T>,
+    ) -> Result<T> {
+        let mut kept = self.known_texts().lock();
+        // Taken out first: what fails half-way must not stay.
+        let known = KnownTexts::of(kept.take(), self.memory(), view)?;
+        let done = read(&known);
+        *kept = Some(known);
+        done
+    }
+
+    /// Whether an object says this text, be it in the version that decay shortened.
+    pub(super) fn says(&self, object: &Object, text: &str) -> Result<bool> {
+        let full = self.original_of(&Item::from(object.clone()))?;
+        let said = full.as_ref().unwrap_or(object).content();
+        Ok(said.is_some_and(|said| normalised(said) == normalised(text)))
+    }
+}

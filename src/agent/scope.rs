@@ -1,0 +1,175 @@
+//! Which scope an item belongs to, and which scopes an answer may come from.
+//!
+//! The engine takes any text for a scope. The verbs use four classes, `global`, `project:NAME`, `session:ID` and
+//! `agent:NAME`, and take any other text as it is. The project is found from a folder, and every answer names it.
+//!
+//! # Layer
+//! L7, inside `agent`.
+//!
+//! # Invariants
+//! - ASC-1: a verb that reads sees the scopes of its [`Reach`] and no other.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::object::Scope;
+
+/// Before the name of a project.
+const PROJECT: &str = "project:";
+/// Before the id of a session.
+const SESSION: &str = "session:";
+/// Before the name of an agent.
+const AGENT: &str = "agent:";
+/// What marks the top folder of a project.
+const MARKS: [&str; 5] = [".git", ".hg", ".jj", ".treering", ".opencode"];
+
+/// Where somebody works: what the words `project`, `session` and `agent` stand for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The name of the project.
+    pub project: Option<String>,
+    /// The id of the session.
+    pub session: Option<String>,
+    /// The name of the agent.
+    pub agent: Option<String>,
+}
+
+impl Place {
+    /// Finds the project of a folder: the nearest one above it with a mark such as `.git`, by its name.
+    ///
+    /// A folder without a mark above it belongs to no project.
+    pub fn of_folder(folder: &Path) -> Self {
+        let top = folder
+            .ancestors()
+            .find(|folder| MARKS.iter().any(|mark| folder.join(mark).exists()));
+        let name = top.and_then(Path::file_name);
+        Self {
+            project: name.map(|name| name.to_string_lossy().into_owned()),
+            ..Self::default()
+        }
+    }
+
+    /// Returns the scope that `word` stands for: `global`, `project`, `session`, `agent`, a class with a name such as
+    /// `project:tea`, or any other text as it is.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `no_place`): there is no project, session or agent here; or the text is no scope.
+    pub fn scope(&self, word: &str) -> Result<Scope> {
+        let named = |class: &str, name: &Option<String>, hint: &str| match name {
+            Some(name) => Scope::new(&format!("{class}{name}")),
+            None => Err(Error::invalid(format!("there is no {word} here"))
+                .with_code("no_place")
+                .with_hint(hint)),
+        };
+        match word {
+            "project" => named(
+                PROJECT,
+                &self.project,
+                "name it: project:NAME, or work in a folder with .git above it",
+            ),
+            "session" => named(
+                SESSION,
+                &self.session,
+                "name it: session:ID, or give the session (--session)",
+            ),
+            "agent" => named(
+                AGENT,
+                &self.agent,
+                "name it: agent:NAME, or give the actor (--actor)",
+            ),
+            text => Scope::new(text),
+        }
+    }
+
+    /// Returns where an item goes that names no scope: to the project if there is one, else to `global`.
+    ///
+    /// # Errors
+    /// As [`Self::scope`].
+    pub fn usual_scope(&self) -> Result<Scope> {
+        self.scope(if self.project.is_some() {
+            "project"
+        } else {
+            Scope::GLOBAL
+        })
+    }
+
+    /// Returns what a verb that names no scope reads: `global`, and the project, session and agent of this place.
+    ///
+    /// # Errors
+    /// As [`Self::scope`].
+    pub fn usual_reach(&self) -> Result<Reach> {
+        let mut scopes = vec![Scope::default()];
+        for (word, name) in [
+            ("project", &self.project),
+            ("session", &self.session),
+            ("agent", &self.agent),
+        ] {
+            if name.is_some() {
+                scopes.push(self.scope(word)?);
+            }
+        }
+        Ok(Reach::Scopes(scopes))
+    }
+}
+
+/// The scopes that an answer may come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Every scope of the store.
+    All,
+    /// These.
+    Scopes(Vec<Scope>),
+}
+
+impl Reach {
+    /// Returns whether an answer may come from this scope.
+    pub fn has(&self, scope: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Scopes(scopes) => scopes.iter().any(|one| one.as_str() == scope),
+        }
+    }
+
+    /// Returns the names of the scopes; `None` is all of them.
+    pub fn names(&self) -> Option<Vec<&str>> {
+        match self {
+            Self::All => None,
+            Self::Scopes(scopes) => Some(scopes.iter().map(Scope::as_str).collect()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stand_for_scopes_of_the_place() {
+        let place = Place {
+            project: Some("tea".to_owned()),
+            session: Some("s1".to_owned()),
+            agent: None,
+        };
+        let scope = |word: &str| place.scope(word).map(|scope| scope.as_str().to_owned());
+        assert_eq!(scope("project").unwrap(), "project:tea");
+        assert_eq!(scope("session").unwrap(), "session:s1");
+        assert_eq!(scope("project:coffee").unwrap(), "project:coffee");
+        assert_eq!(scope("conv-26").unwrap(), "conv-26");
+        assert_eq!(scope("agent").unwrap_err().code(), "no_place");
+        assert_eq!(place.usual_scope().unwrap().as_str(), "project:tea");
+        assert_eq!(Place::default().usual_scope().unwrap().as_str(), "global");
+        let reach = place.usual_reach().unwrap();
+        assert_eq!(reach.names().unwrap(), ["global", "project:tea", "session:s1"]);
+        // INVARIANT ASC-1.
+        assert!(reach.has("project:tea") && !reach.has("project:coffee"));
+    }
+
+    #[test]
+    fn the_project_is_the_nearest_folder_with_a_mark() {
+        let folder = tempfile::tempdir().unwrap();
+        let deep = folder.path().join("tea/src/leaves");
+        std::fs::create_dir_all(&deep).unwrap();
+        std::fs::create_dir(folder.path().join("tea/.git")).unwrap();
+        assert_eq!(Place::of_folder(&deep).project.as_deref(), Some("tea"));
+    }
+}

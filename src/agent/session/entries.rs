@@ -1,0 +1,244 @@
+//! The transcript of a session: entries that are appended and read back in their order.
+//!
+//! An entry is an object of the kind `entry` below the object of its session. Its place is its arrival: the number of the
+//! commit that brings it, and its place in that commit. So appending looks nothing up, whatever the session holds; a
+//! clock that jumps moves nothing, and two processes that append at once meet in an id and go one after the other.
+//!
+//! # Layer
+//! L7, inside `agent`.
+//!
+//! # Invariants
+//! - SAE-1: entries are read in the order in which their commits were made, and within a commit as given.
+//! - SAE-2: what an entry is trusted is at most what its speaker's role is.
+
+use super::lineage::{root_session, session_id, stage_session};
+use crate::agent::Agent;
+use crate::agent::item::{Item, NewItem, known_kind};
+use crate::agent::staging::{Fate, Staging, with_tries};
+use crate::agent::vocabulary::{attribute, kind, op};
+use crate::engine::{CommitInfo, Query, View, Writer};
+use crate::error::{Error, Result};
+use crate::object::{Id, Object, Origin, Position, Scope, Time, Value};
+use crate::scan::Verdict;
+
+/// Entries of one commit, at most: their places have so many bits.
+const BATCH_MAX: u64 = 1 << 20;
+
+/// An entry that is to be appended.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NewEntry {
+    /// What was said.
+    pub text: String,
+    /// Who said it: `user`, `assistant`, `tool`, `system`, or a name.
+    pub speaker: Option<String>,
+    /// When it was said.
+    pub time: Option<Time>,
+    /// Its place as the host counts; the arrival if there is none.
+    pub order: Option<i64>,
+    /// What it is trusted at most.
+    pub origin: Option<Origin>,
+}
+
+/// Entries that are to be appended to a session.
+#[derive(Clone, Debug, Default)]
+pub struct Append {
+    /// The name of the session.
+    pub session: String,
+    /// The session that it was started from.
+    pub parent: Option<String>,
+    /// Its scope; else that of the session, of its parent, or `usual_scope`.
+    pub scope: Option<Scope>,
+    /// The scope of a session that nothing else says the scope of.
+    pub usual_scope: Scope,
+    /// What was said, in its order.
+    pub entries: Vec<NewEntry>,
+}
+
+/// An entry that was not stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotStored {
+    /// Its place among those that were given, from 0.
+    pub place: usize,
+    /// What the scan says is to be done with it.
+    pub verdict: Verdict,
+    /// The rules that it met.
+    pub rules: Vec<&'static str>,
+}
+
+/// Entries were appended.
+#[derive(Clone, Debug)]
+pub struct Appended {
+    /// The scope of the session.
+    pub scope: Scope,
+    /// The root of the session.
+    pub root_session: String,
+    /// The ids of the new entries.
+    pub ids: Vec<Id>,
+    /// Entries that were held back or refused.
+    pub not_stored: Vec<NotStored>,
+    /// Entries that were stored with the rules that they met.
+    pub flagged: u64,
+    /// Under which name a person finds what is held back.
+    pub held: Option<String>,
+    /// The commit, or the head if nothing changed.
+    pub commit: CommitInfo,
+}
+
+impl Agent {
+    /// Appends entries to the transcript of a session, in one commit.
+    ///
+    /// # Errors
+    /// `InvalidInput`: too many entries for a commit, or as a session's place says (`other_scope`, `other_parent`,
+    /// `cycle`, `over_limit`); as a commit.
+    pub fn append(&self, append: &Append, writer: &Writer) -> Result<Appended> {
+        if append.entries.len() as u64 > BATCH_MAX {
+            return Err(
+                Error::invalid(format!("{} entries are too many at once", append.entries.len()))
+                    .with_code("over_limit")
+                    .with_hint(format!("append at most {BATCH_MAX} in a call")),
+            );
+        }
+        with_tries(|| self.try_append(append, writer))
+    }
+
+    fn try_append(&self, append: &Append, writer: &Writer) -> Result<Appended> {
+        let mut staging = Staging::new(self, writer)?;
+        for name in append.parent.iter().chain([&append.session]) {
+            self.refuse_secret("the name of the session", name)?;
+        }
+        let session = session_id(&append.session)?;
+        let scope = stage_session(
+            &mut staging.draft,
+            &append.session,
+            append.parent.as_deref(),
+            append.scope.as_ref(),
+            &append.usual_scope,
+        )?;
+        let seq = staging.draft.base().commit().commit.seq + 1;
+        let mut answer = Appended {
+            scope: scope.clone(),
+            root_session: String::new(),
+            ids: Vec::with_capacity(append.entries.len()),
+            not_stored: Vec::new(),
+            flagged: 0,
+            held: None,
+            commit: staging.draft.base().commit(),
+        };
+        for (place, entry) in append.entries.iter().enumerate() {
+            let arrival = seq.saturating_mul(BATCH_MAX).saturating_add(place as u64);
+            let key = format!("{arrival:016x}");
+            let id = Id::new(&format!("{}/{}/{key}", kind::ENTRY, append.session))?;
+            let position = Position::new(&key)?;
+            // The same place in the same commit was somebody else's: made anew on the next head.
+            staging.draft.expect(&id, None);
+            let role = class_of(entry.speaker.as_deref());
+            let class = Origin::least(role, entry.origin.unwrap_or(role));
+            let item = item_of(entry, &append.session, &scope, arrival);
+            let passed = staging.put(self, id.clone(), item, class, |object| {
+                object.parent = Some(session.clone());
+                object.position = Some(position);
+            })?;
+            match passed.fate {
+                Fate::Staged(_) => {
+                    answer.flagged += u64::from(passed.verdict == Verdict::Flag);
+                    answer.ids.push(id);
+                }
+                Fate::Held | Fate::Refused => answer.not_stored.push(NotStored {
+                    place,
+                    verdict: passed.verdict,
+                    rules: passed.rules,
+                }),
+            }
+        }
+        let mut class = Origin::DirectUser;
+        for id in &answer.ids {
+            let entry = staging.draft.get(id)?;
+            class = entry.map_or(class, |entry| Origin::least(class, entry.origin()));
+        }
+        note_on_session(&mut staging, &session, answer.not_stored.len(), class)?;
+        let done = staging.commit(self.memory(), op::SESSION)?;
+        answer.root_session = root_session(&self.memory().view(), &append.session)?;
+        answer.held = done.held;
+        answer.commit = done.committed.commit;
+        Ok(answer)
+    }
+
+    /// Returns the entries of a session in their order (SAE-1).
+    ///
+    /// # Errors
+    /// As [`View::query`].
+    pub fn entries(&self, view: &View, session: &str) -> Result<impl Iterator<Item = Result<Item>> + use<>> {
+        let found = view.query(&Query {
+            kind: Some(known_kind(kind::ENTRY)),
+            parent: Some(session_id(session)?),
+            ..Query::default()
+        })?;
+        Ok(found.map(|object| object.map(Item::from)))
+    }
+}
+
+/// Notes on the session what stays true of it whatever becomes of its entries: how many were not stored, and how little
+/// the least trusted one was trusted. The session has seen them all the same.
+fn note_on_session(staging: &mut Staging, session: &Id, count: usize, class: Origin) -> Result<()> {
+    let Some(known) = staging.draft.get(session)? else {
+        return Ok(());
+    };
+    let least = Origin::least(class_noted(&known), class);
+    if count == 0 && least == class_noted(&known) {
+        return Ok(());
+    }
+    let mut object = known.to_new()?;
+    if count > 0 {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        let sum = Value::Integer(withheld(&known).saturating_add(count));
+        drop(object.attributes.insert(attribute::WITHHELD, sum));
+    }
+    drop(object.attributes.insert(attribute::CLASS, least.name()));
+    staging.draft.put(object)?;
+    Ok(())
+}
+
+/// The class of the least trusted entry that a session ever had.
+pub(super) fn class_noted(session: &Object) -> Origin {
+    let noted = session.attribute(attribute::CLASS);
+    let noted = noted
+        .as_ref()
+        .and_then(Value::as_text)
+        .and_then(Origin::from_name);
+    noted.unwrap_or(Origin::DirectUser)
+}
+
+/// How many entries of a session were not stored.
+pub(super) fn withheld(session: &Object) -> i64 {
+    let stated = session.attribute(attribute::WITHHELD);
+    stated.and_then(|value| value.as_integer()).unwrap_or(0)
+}
+
+fn item_of(entry: &NewEntry, session: &str, scope: &Scope, arrival: u64) -> NewItem {
+    let mut item = NewItem::new(entry.text.clone());
+    item.kind = known_kind(kind::ENTRY);
+    item.scope = scope.clone();
+    item.session = Some(session.to_owned());
+    item.speaker.clone_from(&entry.speaker);
+    item.time = entry.time;
+    item.order = entry.order.or_else(|| i64::try_from(arrival).ok());
+    item
+}
+
+/// The place of an entry among all that were ever appended.
+pub(super) fn arrival_of(item: &Item) -> u64 {
+    let position = item.object().position();
+    position
+        .and_then(|key| u64::from_str_radix(key, 16).ok())
+        .unwrap_or(0)
+}
+
+/// SAE-2: what the words of a role are trusted at most; a name that is no role says nothing.
+fn class_of(speaker: Option<&str>) -> Origin {
+    match speaker.map(str::to_ascii_lowercase).as_deref() {
+        Some("system" | "developer" | "host") => Origin::Host,
+        Some("assistant" | "model" | "ai" | "agent") => Origin::Model,
+        Some("tool" | "function") => Origin::ToolInternal,
+        _ => Origin::DirectUser,
+    }
+}

@@ -1,0 +1,194 @@
+//! Whether a session may leave facts behind, and which of them are stored.
+//!
+//! # Layer
+//! L7, inside `agent`. Pure.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use super::{Fact, FactScope, FactSettings};
+
+/// What separates two facts in a fact file: a line with the section sign.
+const SEPARATOR_CHARS: usize = 3;
+
+/// What the gates look at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SessionState {
+    /// Whether everything that went into the session is trusted.
+    pub is_trusted: bool,
+    /// How often the person spoke.
+    pub turns: usize,
+}
+
+/// Why a session leaves no facts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GateReason {
+    /// Extraction is switched off, as it is by default.
+    Off,
+    /// Something that is not trusted went into the session.
+    Untrusted,
+    /// The session is too short.
+    TooFewTurns {
+        /// The turns it has.
+        turns: usize,
+        /// The turns it needs.
+        turns_min: usize,
+    },
+}
+
+impl fmt::Display for GateReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("extraction of facts is off"),
+            Self::Untrusted => f.write_str("something that is not trusted went into the session"),
+            Self::TooFewTurns { turns, turns_min } => {
+                write!(f, "the session has {turns} turns, fewer than {turns_min}")
+            }
+        }
+    }
+}
+
+/// Why a fact is held back for a person to look at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HoldReason {
+    /// The session is not one that leaves facts.
+    Gate(GateReason),
+    /// As many facts as allowed were stored before it.
+    TooMany {
+        /// The most there may be.
+        facts_max: usize,
+    },
+    /// It would make its scope longer than allowed.
+    ScopeFull {
+        /// The scope.
+        scope: FactScope,
+        /// The most characters there may be.
+        chars_max: usize,
+    },
+}
+
+impl fmt::Display for HoldReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gate(reason) => reason.fmt(f),
+            Self::TooMany { facts_max } => write!(f, "{facts_max} facts of the session are stored already"),
+            Self::ScopeFull { scope, chars_max } => {
+                write!(
+                    f,
+                    "the facts of `{}` would have more than {chars_max} characters",
+                    scope.name()
+                )
+            }
+        }
+    }
+}
+
+/// What is to be done with a fact.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Admission {
+    /// Store it.
+    Store,
+    /// It is there already, word for word: nothing to do.
+    Known,
+    /// Quarantine it with the reason.
+    Hold(HoldReason),
+}
+
+/// The facts that are stored already.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct PresentFacts<'a> {
+    /// About the person.
+    pub user: &'a [&'a str],
+    /// About the environment.
+    pub env: &'a [&'a str],
+}
+
+/// Says whether a model may be asked for facts at the end of a session.
+///
+/// # Errors
+/// The reason why not.
+pub fn gate(session: &SessionState, settings: &FactSettings) -> Result<(), GateReason> {
+    // FCT-2.
+    if !settings.is_enabled {
+        Err(GateReason::Off)
+    } else if !session.is_trusted {
+        Err(GateReason::Untrusted)
+    } else if session.turns < settings.turns_min {
+        Err(GateReason::TooFewTurns {
+            turns: session.turns,
+            turns_min: settings.turns_min,
+        })
+    } else {
+        Ok(())
+    }
+}
+
+/// Says for each fact of a reply what is to be done with it, in order. Facts that are known do not count against
+/// `facts_max`; one that is too long for what is left does not stop shorter ones.
+pub fn admit(
+    facts: &[Fact],
+    session: &SessionState,
+    present: &PresentFacts<'_>,
+    settings: &FactSettings,
+) -> Vec<Admission> {
+    let gate = gate(session, settings);
+    let mut scopes = FactScope::ALL.map(|scope| Room::new(scope, present, settings));
+    let mut stored = 0;
+    let mut admission_of = |fact: &Fact| {
+        if let Err(reason) = gate {
+            return Admission::Hold(HoldReason::Gate(reason));
+        }
+        let room = &mut scopes[fact.scope as usize];
+        if room.texts.contains(fact.text.trim()) {
+            return Admission::Known;
+        }
+        // FCT-3.
+        if stored == settings.facts_max {
+            let facts_max = settings.facts_max;
+            return Admission::Hold(HoldReason::TooMany { facts_max });
+        }
+        if !room.takes(&fact.text) {
+            let (scope, chars_max) = (fact.scope, room.chars_max);
+            return Admission::Hold(HoldReason::ScopeFull { scope, chars_max });
+        }
+        stored += 1;
+        Admission::Store
+    };
+    facts.iter().map(&mut admission_of).collect()
+}
+
+/// What a scope holds and may hold.
+struct Room {
+    texts: HashSet<String>,
+    chars: usize,
+    chars_max: usize,
+}
+
+impl Room {
+    fn new(scope: FactScope, present: &PresentFacts<'_>, settings: &FactSettings) -> Self {
+        let (texts, chars_max) = match scope {
+            FactScope::User => (present.user, settings.user_chars_max),
+            FactScope::Env => (present.env, settings.env_chars_max),
+        };
+        Self {
+            texts: texts.iter().map(|text| text.trim().to_owned()).collect(),
+            chars: texts
+                .iter()
+                .map(|text| text.chars().count() + SEPARATOR_CHARS)
+                .sum(),
+            chars_max,
+        }
+    }
+
+    /// Puts a text in, if there is room for it.
+    fn takes(&mut self, text: &str) -> bool {
+        // Every present fact has its separator after it, so that the new one needs none.
+        let chars = self.chars + text.chars().count();
+        let fits = chars <= self.chars_max;
+        if fits {
+            self.chars = chars + SEPARATOR_CHARS;
+            self.texts.insert(text.trim().to_owned());
+        }
+        fits
+    }
+}

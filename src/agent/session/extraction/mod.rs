@@ -1,0 +1,125 @@
+//! Facts at the end of a session: what the host is asked, what of a model's reply is a fact, and what may be stored.
+//!
+//! A reply is text from outside. Whatever it holds, the answer is facts with what was left out of them, or one reason
+//! why there are none. The gates are decisions without effect: the caller writes, quarantines or drops.
+//!
+//! # Layer
+//! L7, inside `agent`. Pure.
+//!
+//! # Invariants
+//! - FCT-1: no reply makes reading panic, recurse without bound or take more than a few passes.
+//! - FCT-2: nothing is stored of a session that is not trusted, is too short, or has not switched this on.
+//! - FCT-3: at most `facts_max` facts of one reply are stored, and no scope grows over its cap.
+
+mod candidates;
+mod gates;
+mod prompt;
+mod reply;
+
+use std::fmt;
+
+pub use self::gates::{Admission, GateReason, HoldReason, PresentFacts, SessionState, admit, gate};
+pub use self::prompt::{Turn, prompt};
+pub use self::reply::{Fact, FactScope, Reply, SkipReason, SkippedFact, read_reply};
+
+use crate::agent::strict_json::JsonError;
+
+/// Limits of extraction. Characters are Unicode scalar values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FactSettings {
+    /// Whether facts are extracted at all.
+    pub is_enabled: bool,
+    /// Turns of the person that a session needs.
+    pub turns_min: usize,
+    /// Facts stored of one session, at most; what was known already does not count.
+    pub facts_max: usize,
+    /// Characters of one fact, at most.
+    pub fact_chars_max: usize,
+    /// Characters of all facts about the person.
+    pub user_chars_max: usize,
+    /// Characters of all facts about the environment.
+    pub env_chars_max: usize,
+    /// Bytes of a reply, at most.
+    pub reply_bytes_max: usize,
+    /// How deep the JSON of a reply may be nested.
+    pub depth_max: usize,
+    /// Facts of a reply that are looked at.
+    pub items_max: usize,
+    /// Characters of the session's text that a prompt holds, newest first.
+    pub prompt_chars_max: usize,
+}
+
+impl Default for FactSettings {
+    /// Off; 3 turns, 5 facts of 500 characters, 4,000 and 8,000 in all; replies of 64 KiB, 16 deep, 100 facts looked
+    /// at; 24,000 characters of the session.
+    fn default() -> Self {
+        Self {
+            is_enabled: false,
+            turns_min: 3,
+            facts_max: 5,
+            fact_chars_max: 500,
+            user_chars_max: 4_000,
+            env_chars_max: 8_000,
+            reply_bytes_max: 64 * 1024,
+            depth_max: 16,
+            items_max: 100,
+            prompt_chars_max: 24_000,
+        }
+    }
+}
+
+/// Why a reply holds no facts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ReplyReason {
+    /// There is nothing in it.
+    Empty,
+    /// It has more bytes than allowed.
+    TooLong {
+        /// Its bytes.
+        bytes: usize,
+        /// The most there may be.
+        bytes_max: usize,
+    },
+    /// No JSON was found in it.
+    NotJson,
+    /// Its JSON is nested too deep.
+    TooDeep {
+        /// The most there may be.
+        depth_max: usize,
+    },
+    /// A key stands twice in one object, so that two readers could see two different facts.
+    KeyTwice(String),
+    /// It is JSON, but neither a list of facts nor an object with one.
+    NotFacts,
+}
+
+impl From<JsonError> for ReplyReason {
+    fn from(error: JsonError) -> Self {
+        match error {
+            JsonError::NotJson => Self::NotJson,
+            JsonError::TooDeep { depth_max } => Self::TooDeep { depth_max },
+            JsonError::KeyTwice(key) => Self::KeyTwice(key),
+        }
+    }
+}
+
+impl fmt::Display for ReplyReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("the reply is empty"),
+            Self::TooLong { bytes, bytes_max } => {
+                write!(
+                    f,
+                    "the reply has {bytes} bytes, more than the {bytes_max} that are read"
+                )
+            }
+            Self::NotJson => f.write_str("the reply holds no whole JSON value"),
+            Self::TooDeep { depth_max } => write!(f, "the reply is nested more than {depth_max} deep"),
+            Self::KeyTwice(key) => write!(f, "the key `{key}` stands twice in an object of the reply"),
+            Self::NotFacts => f.write_str("the reply is neither a list of facts nor an object with `facts`"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

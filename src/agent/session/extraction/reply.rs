@@ -1,0 +1,261 @@
+//! From a model's reply to facts.
+//!
+//! # Layer
+//! L7, inside `agent`. Pure.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use serde_json::{Map, Value as Json};
+
+use super::candidates::candidates;
+use super::{FactSettings, ReplyReason};
+use crate::agent::strict_json::parse;
+
+/// Names under which replies give the text of a fact, best first.
+const TEXT_KEYS: [&str; 3] = ["fact", "text", "content"];
+
+/// What a fact is about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FactScope {
+    /// The person.
+    User,
+    /// The project and its environment.
+    Env,
+}
+
+impl FactScope {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::User, Self::Env];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Env => "env",
+        }
+    }
+
+    /// The scope that `name` says, in any case and with white space around it.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|scope| scope.name().eq_ignore_ascii_case(name.trim()))
+    }
+}
+
+/// A fact that a reply states.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Fact {
+    /// What it is about.
+    pub scope: FactScope,
+    /// What it says: not empty, without white space at its ends.
+    pub text: String,
+}
+
+/// Why something in a reply is not taken for a fact.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SkipReason {
+    /// It is neither an object nor in a list of a scope.
+    NotAnObject,
+    /// It has no text, or one that is empty or not text.
+    NoText,
+    /// It says no scope.
+    NoScope,
+    /// Its scope is not one of the two.
+    UnknownScope(String),
+    /// It has more characters than allowed.
+    TooLong {
+        /// Its characters.
+        chars: usize,
+        /// The most there may be.
+        chars_max: usize,
+    },
+    /// The same stands before it.
+    Repeated,
+    /// So many facts come before it that it was not looked at.
+    TooMany,
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAnObject => f.write_str("it is not an object"),
+            Self::NoText => f.write_str("it has no text in `fact`"),
+            Self::NoScope => f.write_str("it says no scope"),
+            Self::UnknownScope(name) => write!(f, "its scope `{name}` is neither `user` nor `env`"),
+            Self::TooLong { chars, chars_max } => {
+                write!(f, "it has {chars} characters, more than {chars_max}")
+            }
+            Self::Repeated => f.write_str("the same fact stands before it"),
+            Self::TooMany => f.write_str("too many facts come before it"),
+        }
+    }
+}
+
+/// Something in a reply that is not taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SkippedFact {
+    /// Its place in the reply, from 0.
+    pub place: usize,
+    /// Why it is not taken.
+    pub reason: SkipReason,
+}
+
+/// What a reply holds.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Reply {
+    /// The summary of the session, if there is one.
+    pub summary: Option<String>,
+    /// The facts, each once, in their order.
+    pub facts: Vec<Fact>,
+    /// What is no fact.
+    pub skipped: Vec<SkippedFact>,
+}
+
+/// Reads a model's reply: JSON alone, in a fence or among other words; a list of `{"scope", "fact"}`, one such object,
+/// `{"facts": [...], "summary"?}`, or `{"user": [texts], "env": [texts]}`.
+///
+/// # Errors
+/// A [`ReplyReason`] if there is no JSON of these forms in it. An empty list is no error.
+pub fn read_reply(reply: &str, settings: &FactSettings) -> Result<Reply, ReplyReason> {
+    if reply.len() > settings.reply_bytes_max {
+        return Err(ReplyReason::TooLong {
+            bytes: reply.len(),
+            bytes_max: settings.reply_bytes_max,
+        });
+    }
+    if reply.trim().is_empty() {
+        return Err(ReplyReason::Empty);
+    }
+    let mut reason = ReplyReason::NotJson;
+    let mut without_facts = None;
+    for candidate in candidates(reply) {
+        let json = parse(candidate, settings.depth_max).map_err(ReplyReason::from);
+        match json.and_then(|json| reply_of(&json, settings)) {
+            Ok(found) if !found.facts.is_empty() || found.summary.is_some() => return Ok(found),
+            // Words in brackets before the facts may be a list too.
+            Ok(found) => without_facts = without_facts.or(Some(found)),
+            Err(other) if reason == ReplyReason::NotJson => reason = other,
+            Err(_) => {}
+        }
+    }
+    without_facts.ok_or(reason)
+}
+
+/// The facts of a JSON value.
+fn reply_of(json: &Json, settings: &FactSettings) -> Result<Reply, ReplyReason> {
+    let mut reader = Reader {
+        settings,
+        reply: Reply::default(),
+        seen: HashSet::new(),
+        place: 0,
+    };
+    match json {
+        Json::Array(items) if items.is_empty() || items.iter().any(Json::is_object) => {
+            reader.take_all(items, None);
+        }
+        Json::Object(map) => reader.take_object(map)?,
+        _ => return Err(ReplyReason::NotFacts),
+    }
+    Ok(reader.reply)
+}
+
+struct Reader<'a> {
+    settings: &'a FactSettings,
+    reply: Reply,
+    seen: HashSet<Fact>,
+    place: usize,
+}
+
+impl Reader<'_> {
+    fn take_object(&mut self, map: &Map<String, Json>) -> Result<(), ReplyReason> {
+        let summary = map.get("summary").and_then(Json::as_str).map(str::trim);
+        self.reply.summary = summary.filter(|text| !text.is_empty()).map(str::to_owned);
+        let mut is_known = self.reply.summary.is_some();
+        if let Some(facts) = map.get("facts") {
+            let items = facts.as_array().ok_or(ReplyReason::NotFacts)?;
+            self.take_all(items, None);
+            is_known = true;
+        }
+        for scope in FactScope::ALL {
+            if let Some(items) = map.get(scope.name()).and_then(Json::as_array) {
+                self.take_all(items, Some(scope));
+                is_known = true;
+            }
+        }
+        if !is_known && TEXT_KEYS.iter().any(|key| map.contains_key(*key)) {
+            self.take_all(&[Json::Object(map.clone())], None);
+            is_known = true;
+        }
+        if is_known {
+            Ok(())
+        } else {
+            Err(ReplyReason::NotFacts)
+        }
+    }
+
+    fn take_all(&mut self, items: &[Json], scope: Option<FactScope>) {
+        for item in items {
+            if self.place >= self.settings.items_max {
+                self.skip(SkipReason::TooMany);
+                // One line says it for all that follow.
+                return;
+            }
+            match self.fact_of(item, scope) {
+                Ok(fact) if self.seen.insert(fact.clone()) => self.reply.facts.push(fact),
+                Ok(_) => self.skip(SkipReason::Repeated),
+                Err(reason) => self.skip(reason),
+            }
+            self.place += 1;
+        }
+    }
+
+    fn skip(&mut self, reason: SkipReason) {
+        let place = self.place;
+        self.reply.skipped.push(SkippedFact { place, reason });
+    }
+
+    fn fact_of(&self, item: &Json, scope: Option<FactScope>) -> Result<Fact, SkipReason> {
+        let (text, scope) = match (item, scope) {
+            (Json::String(text), Some(scope)) => (Some(text.as_str()), scope),
+            (Json::Object(map), _) => {
+                let text = TEXT_KEYS
+                    .iter()
+                    .find_map(|key| map.get(*key))
+                    .and_then(Json::as_str);
+                let scope = match (map.get("scope"), scope) {
+                    (Some(Json::String(name)), _) => {
+                        FactScope::from_name(name).ok_or_else(|| SkipReason::UnknownScope(shown(name)))?
+                    }
+                    (None, Some(scope)) => scope,
+                    _ => return Err(SkipReason::NoScope),
+                };
+                (text, scope)
+            }
+            _ => return Err(SkipReason::NotAnObject),
+        };
+        let text = text
+            .map(str::trim)
+            .filter(|text| !text.is_empty())
+            .ok_or(SkipReason::NoText)?;
+        let chars = text.chars().count();
+        let chars_max = self.settings.fact_chars_max;
+        if chars > chars_max {
+            return Err(SkipReason::TooLong { chars, chars_max });
+        }
+        Ok(Fact {
+            scope,
+            text: text.to_owned(),
+        })
+    }
+}
+
+/// The beginning of a text from outside, for a message.
+fn shown(text: &str) -> String {
+    const CHARS_MAX: usize = 40;
+    text.chars()
+        .filter(|letter| !letter.is_control())
+        .take(CHARS_MAX)
+        .collect()
+}

@@ -1,0 +1,20 @@
+//! What happens in sessions: entries, summaries, and what is learned at their end.
+//!
+//! # Layer
+//! L7, inside `agent`.
+
+pub mod attribution;
+mod ending;
+mod entries;
+pub mod extraction;
+mod lineage;
+pub mod summaries;
+mod summarising;
+
+pub use self::ending::{EndPrompt, Ended, FactFate};
+pub use self::entries::{Append, Appended, NewEntry, NotStored};
+pub use self::lineage::{parent_session, root_session, session_id, session_of};
+pub use self::summarising::{DueSummary, Summarised, SummaryRead, SummaryWritten};
+
+#[cfg(test)]
+mod tests;

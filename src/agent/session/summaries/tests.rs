@@ -1,0 +1,226 @@
+//! Tests of buckets, what is due, and what lies around a time.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::agent::calendar::{DAY_MICROS as DAY, time_from_text};
+
+fn at(text: &str) -> i64 {
+    time_from_text(text).unwrap()
+}
+
+fn entries(times: &[&str]) -> Vec<EntryTime> {
+    let numbered = times.iter().zip(1..);
+    numbered
+        .map(|(time, arrival)| EntryTime {
+            time_micros: at(time),
+            arrival,
+        })
+        .collect()
+}
+
+#[test]
+fn buckets_are_days_iso_weeks_and_months() {
+    let names =
+        |text: &str| Granularity::ALL.map(|granularity| Bucket::of(granularity, at(text)).to_string());
+    assert_eq!(
+        names("2026-04-21T23:59:59.999999Z"),
+        ["2026-04-21", "2026-W17", "2026-04"]
+    );
+    // Weeks at the turn of the year, as ISO 8601 counts them.
+    for (day, week) in [
+        ("2021-01-03", "2020-W53"),
+        ("2021-01-04", "2021-W01"),
+        ("2024-12-30", "2025-W01"),
+        ("2027-01-01", "2026-W53"),
+        ("2008-12-28", "2008-W52"),
+        ("2008-12-29", "2009-W01"),
+        ("2010-01-03", "2009-W53"),
+        ("1969-12-31", "1970-W01"),
+    ] {
+        assert_eq!(names(&format!("{day}T12:00:00Z"))[1], week, "{day}");
+    }
+    let day = Bucket::of(Granularity::Day, at("2026-04-21T12:00:00Z"));
+    assert_eq!(day.field(), "day:2026-04-21T00:00:00.000Z");
+    let month = Bucket::of(Granularity::Month, at("2026-12-31T12:00:00Z"));
+    assert_eq!(month.end_micros(), at("2027-01-01T00:00:00Z"));
+    assert_eq!(Granularity::from_name("week"), Some(Granularity::Week));
+    assert_eq!(Granularity::from_name("year"), None);
+}
+
+#[test]
+fn a_bucket_is_due_when_it_is_over_and_not_before() {
+    let given = entries(&[
+        "2026-04-21T10:00:00Z",
+        "2026-04-21T09:00:00Z",
+        "2026-04-22T08:00:00Z",
+    ]);
+    let due = |now: &str| due_buckets(&given, Granularity::Day, &Watermarks::new(), at(now));
+    assert!(due("2026-04-21T23:59:59.999999Z").is_empty());
+    let found = due("2026-04-22T00:00:00Z");
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].entries.clone(), found[0].unseen, found[0].watermark),
+        (vec![1, 0], 2, 2)
+    );
+    assert_eq!(due("2026-04-23T00:00:00Z").len(), 2);
+    assert_eq!(
+        due_buckets(
+            &given,
+            Granularity::Month,
+            &Watermarks::new(),
+            at("2026-05-01T00:00:00Z")
+        )[0]
+        .entries,
+        [1, 0, 2]
+    );
+}
+
+#[test]
+fn a_late_entry_makes_its_bucket_due_again_and_no_other_is_lost() {
+    let mut given = entries(&["2026-04-21T10:00:00Z", "2026-04-22T08:00:00Z"]);
+    let mut seen = Watermarks::new();
+    for due in due_buckets(&given, Granularity::Day, &seen, at("2026-04-22T12:00:00Z")) {
+        seen.insert(due.bucket, due.watermark);
+    }
+    // On the second day something of the first comes in, with a higher number than what the second day has.
+    given.push(EntryTime {
+        time_micros: at("2026-04-21T11:00:00Z"),
+        arrival: 3,
+    });
+    let again = due_buckets(&given, Granularity::Day, &seen, at("2026-04-22T13:00:00Z"));
+    assert_eq!(
+        (again.len(), again[0].unseen, again[0].entries.clone()),
+        (1, 1, vec![0, 2])
+    );
+    seen.insert(again[0].bucket, again[0].watermark);
+    assert!(due_buckets(&given, Granularity::Day, &seen, at("2026-04-22T13:00:00Z")).is_empty());
+    let next = due_buckets(&given, Granularity::Day, &seen, at("2026-04-23T00:00:00Z"));
+    assert_eq!((next.len(), next[0].entries.clone()), (1, vec![1]));
+}
+
+#[test]
+fn a_year_with_clock_jumps_of_ten_years_summarises_every_entry() {
+    let mut given = Vec::new();
+    let mut seen = Watermarks::new();
+    let mut summarised = 0;
+    let start = at("2026-01-01T00:00:00Z");
+    for step in 0..365_i64 {
+        let jump = match step {
+            100..=101 => 3653,
+            200..=201 => -3653,
+            _ => 0,
+        };
+        let now = start + (step + jump) * DAY;
+        given.push(EntryTime {
+            time_micros: now + 3600,
+            arrival: step.unsigned_abs(),
+        });
+        for due in due_buckets(&given, Granularity::Day, &seen, now + DAY) {
+            summarised += due.unseen;
+            seen.insert(due.bucket, due.watermark);
+        }
+    }
+    assert_eq!(summarised, 365);
+}
+
+fn summary<'a>(id: &'a str, granularity: Granularity, time: &str, text: &'a str) -> SummaryText<'a> {
+    SummaryText {
+        id,
+        granularity,
+        time_micros: at(time),
+        text,
+    }
+}
+
+fn ids<'a>(hits: &[SummaryHit<'a>]) -> Vec<&'a str> {
+    hits.iter().map(|hit| hit.summary.id).collect()
+}
+
+#[test]
+fn the_nearest_before_all_exact_and_the_nearest_after_are_chosen() {
+    use Granularity::{Day, Month, Week};
+    let all = [
+        summary("after2", Day, "2026-04-24T00:00:00Z", "parser"),
+        summary("day", Day, "2026-04-22T00:00:00Z", "parser work"),
+        summary("before", Day, "2026-04-21T00:00:00Z", "lexer"),
+        summary("week", Week, "2026-04-22T00:00:00Z", "the parser"),
+        summary("month", Month, "2026-04-01T00:00:00Z", "parser and lexer"),
+        summary("after1", Day, "2026-04-23T00:00:00Z", "lunch"),
+    ];
+    let found = |when: &str, query: &str| ids(&around(all, at(when), query));
+    assert_eq!(
+        found("2026-04-22T00:00:00Z", ""),
+        ["before", "week", "day", "after1"]
+    );
+    assert_eq!(found("2026-04-22T12:00:00Z", ""), ["day", "after1"]);
+    assert_eq!(found("2020-01-01T00:00:00Z", ""), ["month"]);
+    assert_eq!(found("2030-01-01T00:00:00Z", ""), ["after2"]);
+    // What does not fit the query is not there when the nearest is looked for.
+    assert_eq!(
+        found("2026-04-22T00:00:00Z", "parser"),
+        ["month", "week", "day", "after2"]
+    );
+    assert_eq!(found("2026-04-22T00:00:00Z", "zebra"), Vec::<&str>::new());
+    assert_eq!(
+        ids(&chronological(all, "")),
+        ["month", "before", "week", "day", "after1", "after2"]
+    );
+}
+
+#[test]
+fn scores_are_exact_contained_or_covered() {
+    for (query, text, expected) in [
+        ("", "x", 1.0),
+        ("The  Parser", "the parser", 1.0),
+        ("parser", "the parser works", 0.95),
+        ("parser lexer", "lexer, then parser", 1.0),
+        ("parser lexer zebra", "lexer, then parser", 0.666_667),
+        ("zebra", "lexer", 0.0),
+        ("сервер база", "база и прочее", 0.5),
+        ("?", "none", 0.0),
+    ] {
+        assert!(
+            (summary_score(query, text) - expected).abs() < 1e-9,
+            "{query} in {text}"
+        );
+    }
+}
+
+proptest! {
+    #[test]
+    fn smb_1_every_time_is_in_one_bucket(time in any::<i64>()) {
+        for granularity in Granularity::ALL {
+            let bucket = Bucket::of(granularity, time);
+            prop_assert!(bucket.start_micros() <= time && time <= bucket.end_micros());
+            prop_assert!(time < bucket.end_micros() || bucket.end_micros() == i64::MAX);
+            prop_assert_eq!(Bucket::of(granularity, bucket.start_micros().max(i64::MIN + 1)), bucket);
+            if bucket.end_micros() < i64::MAX {
+                prop_assert_ne!(Bucket::of(granularity, bucket.end_micros()), bucket);
+            }
+            prop_assert!(!bucket.field().is_empty() && !bucket.to_string().is_empty());
+        }
+    }
+
+    #[test]
+    fn smb_2_nothing_unseen_is_passed_over(
+        times in prop::collection::vec((0..40_i64, 0..9_u64), 0..30),
+        marks in prop::collection::vec((0..40_i64, 0..9_u64), 0..10),
+        now in 0..45_i64,
+    ) {
+        let given: Vec<EntryTime> = times.iter()
+            .map(|&(day, arrival)| EntryTime { time_micros: day * DAY + 5, arrival }).collect();
+        for granularity in Granularity::ALL {
+            let seen: Watermarks = marks.iter().map(|&(day, mark)| (Bucket::of(granularity, day * DAY), mark)).collect();
+            let due = due_buckets(&given, granularity, &seen, now * DAY);
+            for (place, entry) in given.iter().enumerate() {
+                let bucket = Bucket::of(granularity, entry.time_micros);
+                let is_seen = seen.get(&bucket).is_some_and(|&mark| entry.arrival <= mark);
+                let is_given = due.iter().any(|due| due.bucket == bucket && due.entries.contains(&place));
+                prop_assert!(is_seen || is_given || bucket.end_micros() > now * DAY);
+                prop_assert!(!is_given || bucket.end_micros() <= now * DAY);
+            }
+            prop_assert!(due.iter().all(|due| due.unseen > 0));
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! Summaries of a session by day, week and month, written when a stretch of time is over and read back in order of time.
+//!
+//! A session and all that were started from it are summarised together. A day is made of entries, a week and a month of the
+//! summaries of their days. The text is the host's if it gives one, else sentences of what was said.
+//!
+//! # Layer
+//! L7, inside `agent`.
+//!
+//! # Invariants
+//! - SMW-1: a summary keeps as its watermark the arrival of the newest entry that it has seen, so that what comes late is
+//!   summarised too.
+//! - SMW-2: a summary is trusted at most as the least trusted entry that it is made of.
+
+use std::collections::BTreeMap;
+
+use super::entries::arrival_of;
+use super::lineage::{root_session, session_id, session_of};
+use super::summaries::{
+    Bucket, EntryTime, Granularity, SummaryText, Watermarks, around, chronological, due_buckets,
+};
+use crate::agent::Agent;
+use crate::agent::decay::extract;
+use crate::agent::item::{Item, NewItem, known_kind};
+use crate::agent::staging::{Fate, Staging, with_tries};
+use crate::agent::vocabulary::{attribute, kind, op};
+use crate::digest::ObjectDigest;
+use crate::engine::{CommitInfo, Draft, Query, View, Writer};
+use crate::error::{Error, Result};
+use crate::object::{Id, Object, Origin, Scope, Time, Value};
+
+/// Characters of what a summary is made of, at most; what is over is counted.
+const INPUT_CHARS_MAX: usize = 400_000;
+/// Characters of one entry in it.
+const ENTRY_CHARS_MAX: usize = 4_000;
+/// Characters of a summary that is made of sentences.
+const SUMMARY_CHARS_MAX: usize = 4_000;
+/// Versions that a summary names as its sources; what all of them are trusted counts whatever their number.
+pub(super) const SOURCES_MAX: usize = 1_000;
+
+/// A stretch of time that is to be summarised.
+#[derive(Clone, Debug)]
+pub struct DueSummary {
+    /// The stretch.
+    pub bucket: Bucket,
+    /// What was said, an entry a line, or what the days say.
+    pub text: String,
+    /// How many entries or days there are.
+    pub entries: usize,
+    /// How many of them no summary has seen.
+    pub unseen: usize,
+    /// How many of them are not in `text`, because there are too many.
+    pub left_out: usize,
+    watermark: u64,
+    sources: Vec<ObjectDigest>,
+    class: Origin,
+}
+
+/// A summary that was written.
+#[derive(Clone, Debug)]
+pub struct SummaryWritten {
+    /// What it covers.
+    pub bucket: Bucket,
+    /// Its id.
+    pub id: Id,
+    /// Whether the text is the host's.
+    pub is_of_host: bool,
+    /// Why the host's text, or any, was not taken.
+    pub rules: Vec<&'static str>,
+    /// Whether there is a summary now.
+    pub is_stored: bool,
+}
+
+/// Summaries were written.
+#[derive(Clone, Debug)]
+pub struct Summarised {
+    /// The root of the session.
+    pub root_session: String,
+    /// What was written, days first.
+    pub written: Vec<SummaryWritten>,
+    /// Under which name a person finds what is held back.
+    pub held: Option<String>,
+    /// The commit, or the head if nothing changed.
+    pub commit: CommitInfo,
+}
+
+/// A summary as it is read.
+#[derive(Clone, Debug)]
+pub struct SummaryRead {
+    /// The summary.
+    pub item: Item,
+    /// What it covers.
+    pub bucket: Bucket,
+    /// How well it fits the query, above 0 and at most 1.
+    pub score: f64,
+}
+
+/// What a summary is made of.
+struct Part {
+    id: Id,
+    time: EntryTime,
+}
+
+/// What is below a root session.
+struct Tree {
+    scope: Scope,
+    entries: Vec<Part>,
+    summaries: Vec<(Bucket, u64, Id)>,
+}
+
+impl Agent {
+    /// Returns what is to be summarised of a session: stretches that are over and hold an entry that no summary has seen.
+    /// Weeks and months wait for the summaries of their days.
+    ///
+    /// # Errors
+    /// As [`View::query`].
+    pub fn due_summaries(&self, view: &View, session: &str) -> Result<Vec<DueSummary>> {
+        let root = root_session(view, session)?;
+        let Some(tree) = read_tree(view, &root)? else {
+            return Ok(Vec::new());
+        };
+        let draft = self.memory().draft(Writer::new());
+        let days = days_of(&tree);
+        let mut due = Vec::new();
+        for granularity in Granularity::ALL {
+            let parts = if granularity == Granularity::Day {
+                &tree.entries
+            } else {
+                &days
+            };
+            due.extend(due_of(view, &draft, &tree, parts, granularity)?);
+        }
+        Ok(due)
+    }
+
+    /// Writes the summaries that are due, in one commit. `host` may give a text; what it does not, sentences of what was
+    /// said stand for.
+    ///
+    /// # Errors
+    /// What `host` returns; `InvalidInput` (code `id_taken`) if the id of a summary belongs to something else; as a
+    /// commit.
+    pub fn summarise(
+        &self,
+        session: &str,
+        host: &mut dyn FnMut(&DueSummary) -> Result<Option<String>>,
+        writer: &Writer,
+    ) -> Result<Summarised> {
+        with_tries(|| {
+            let mut staging = Staging::new(self, writer)?;
+            let view = staging.draft.base().clone();
+            let root = root_session(&view, session)?;
+            let mut written = Vec::new();
+            if let Some(mut tree) = read_tree(&view, &root)? {
+                for granularity in Granularity::ALL {
+                    let days = days_of(&tree);
+                    let parts = if granularity == Granularity::Day {
+                        &tree.entries
+                    } else {
+                        &days
+                    };
+                    for due in due_of(&view, &staging.draft, &tree, parts, granularity)? {
+                        let text = host(&due)?;
+                        let one = self.write_summary(&mut staging, &root, &tree.scope, &due, text)?;
+                        if one.is_stored && granularity == Granularity::Day {
+                            tree.summaries.retain(|(bucket, ..)| *bucket != due.bucket);
+                            tree.summaries.push((due.bucket, due.watermark, one.id.clone()));
+                        }
+                        written.push(one);
+                    }
+                }
+            }
+            let done = staging.commit(self.memory(), op::SESSION)?;
+            Ok(Summarised {
+                root_session: root,
+                written,
+                held: done.held,
+                commit: done.committed.commit,
+            })
+        })
+    }
+
+    fn write_summary(
+        &self,
+        staging: &mut Staging,
+        root: &str,
+        scope: &Scope,
+        due: &DueSummary,
+        text: Option<String>,
+    ) -> Result<SummaryWritten> {
+        let id = Id::new(&format!("{}/{root}/{}", kind::SUMMARY, due.bucket))?;
+        if staging
+            .draft
+            .get(&id)?
+            .is_some_and(|object| object.kind() != kind::SUMMARY)
+        {
+            return Err(
+                Error::invalid(format!("the id '{id}' belongs to something that is no summary"))
+                    .with_code("id_taken"),
+            );
+        }
+        let parent = session_id(root)?;
+        let mut written = SummaryWritten {
+            bucket: due.bucket,
+            id: id.clone(),
+            is_of_host: false,
+            rules: Vec::new(),
+            is_stored: false,
+        };
+        let texts = [text.map(|text| (text, true)), Some((sentences(&due.text), false))];
+        for (text, is_of_host) in texts.into_iter().flatten() {
+            if text.trim().is_empty() {
+                continue;
+            }
+            let item = summary_item(due, scope, root, text);
+            // What the host gives may be a model's words.
+            let most = if is_of_host {
+                Origin::Model
+            } else {
+                Origin::DirectUser
+            };
+            let class = Origin::least(due.class, most);
+            let passed = staging.put(self, id.clone(), item, class, |object| {
+                object.parent = Some(parent.clone());
+            })?;
+            for rule in passed.rules {
+                if !written.rules.contains(&rule) {
+                    written.rules.push(rule);
+                }
+            }
+            if matches!(passed.fate, Fate::Staged(_)) {
+                written.is_stored = true;
+                written.is_of_host = is_of_host;
+                break;
+            }
+        }
+        Ok(written)
+    }
+
+    /// Returns the summaries of a session that fit `query` in order of time: all of them, or what lies around `when`, which is
+    /// the nearest one before, those of that very stretch, and the nearest one after.
+    ///
+    /// # Errors
+    /// As [`View::query`].
+    pub fn session_summaries(
+        &self,
+        view: &View,
+        session: &str,
+        query: &str,
+        when: Option<Time>,
+    ) -> Result<Vec<SummaryRead>> {
+        let root = root_session(view, session)?;
+        let Some(tree) = read_tree(view, &root)? else {
+            return Ok(Vec::new());
+        };
+        let mut items = BTreeMap::new();
+        for (bucket, _, id) in tree.summaries {
+            if let Some(object) = view.get(&id)? {
+                items.insert(id, (bucket, Item::from(object)));
+            }
+        }
+        let texts: Vec<SummaryText<'_>> = items
+            .iter()
+            .map(|(id, (bucket, item))| SummaryText {
+                id: id.as_str(),
+                granularity: bucket.granularity(),
+                time_micros: bucket.start_micros(),
+                text: item.text(),
+            })
+            .collect();
+        let hits = match when {
+            None => chronological(texts, query),
+            // The stretch that `when` lies in is exact, not only its first moment.
+            Some(when) => {
+                let day = Bucket::of(Granularity::Day, when.as_micros());
+                around(texts, day.start_micros(), query)
+            }
+        };
+        hits.into_iter()
+            .map(|hit| {
+                let (bucket, item) = &items[&Id::new(hit.summary.id)?];
+                Ok(SummaryRead {
+                    item: item.clone(),
+                    bucket: *bucket,
+                    score: hit.score,
+                })
+            })
+            .collect()
+    }
+}
+
+fn summary_item(due: &DueSummary, scope: &Scope, root: &str, text: String) -> NewItem {
+    let mut item = NewItem::new(text);
+    item.kind = known_kind(kind::SUMMARY);
+    item.scope = scope.clone();
+    item.session = Some(root.to_owned());
+    item.time = Some(Time::from_micros(due.bucket.start_micros()));
+    item.derived_from.clone_from(&due.sources);
+    let granularity = Value::from(due.bucket.granularity().name());
+    drop(item.others.insert(attribute::GRANULARITY, granularity));
+    // SMW-1.
+    let watermark = Value::Integer(i64::try_from(due.watermark).unwrap_or(i64::MAX));
+    drop(item.others.insert(attribute::WATERMARK, watermark));
+    item
+}
+
+/// What is below the object of a root session, in one pass over the children of each; `None` if there is no such session.
+fn read_tree(view: &View, root: &str) -> Result<Option<Tree>> {
+    let Some(object) = view
+        .get(&session_id(root)?)?
+        .filter(|object| session_of(object).is_some())
+    else {
+        return Ok(None);
+    };
+    let mut tree = Tree {
+        scope: Scope::new(object.scope())?,
+        entries: Vec::new(),
+        summaries: Vec::new(),
+    };
+    let mut waiting = vec![Id::new(object.id())?];
+    while let Some(parent) = waiting.pop() {
+        let children = view.query(&Query {
+            parent: Some(parent),
+            ..Query::default()
+        })?;
+        for child in children {
+            let child = child?;
+            let id = Id::new(child.id())?;
+            match child.kind() {
+                kind::SESSION => waiting.push(id),
+                kind::ENTRY => tree.entries.push(entry_part(view, id, child)?),
+                kind::SUMMARY => tree.summaries.extend(summary_part(id, &Item::from(child))),
+                _ => {}
+            }
+        }
+    }
+    Ok(Some(tree))
+}
+
+fn entry_part(view: &View, id: Id, object: Object) -> Result<Part> {
+    let item = Item::from(object);
+    let time = match item.object().event_time() {
+        Some(time) => time,
+        None => view
+            .stamps(&id)?
+            .map_or(Time::from_micros(0), |(created, _)| created),
+    };
+    Ok(Part {
+        id,
+        time: EntryTime {
+            time_micros: time.as_micros(),
+            arrival: arrival_of(&item),
+        },
+    })
+}
+
+fn summary_part(id: Id, item: &Item) -> Option<(Bucket, u64, Id)> {
+    let stated = |name| item.object().attribute(name);
+    let granularity = Granularity::from_name(stated(attribute::GRANULARITY)?.as_text()?)?;
+    let watermark = u64::try_from(stated(attribute::WATERMARK)?.as_integer()?).ok()?;
+    let bucket = Bucket::of(granularity, item.object().event_time()?.as_micros());
+    Some((bucket, watermark, id))
+}
+
+/// The summaries of days, as parts of weeks and months.
+fn days_of(tree: &Tree) -> Vec<Part> {
+    let days = tree.summaries.iter();
+    let days = days.filter(|(bucket, ..)| bucket.granularity() == Granularity::Day);
+    days.map(|(bucket, watermark, id)| Part {
+        id: id.clone(),
+        time: EntryTime {
+            time_micros: bucket.start_micros(),
+            arrival: *watermark,
+        },
+    })
+    .collect()
+}
+
+fn due_of(
+    view: &View,
+    draft: &Draft,
+    tree: &Tree,
+    parts: &[Part],
+    granularity: Granularity,
+) -> Result<Vec<DueSummary>> {
+    let times: Vec<EntryTime> = parts.iter().map(|part| part.time).collect();
+    let watermarks: Watermarks = tree
+        .summaries
+        .iter()
+        .map(|(bucket, watermark, _)| (*bucket, *watermark))
+        .collect();
+    let due = due_buckets(&times, granularity, &watermarks, view.now().as_micros());
+    due.into_iter()
+        .map(|due| {
+            let mut summary = DueSummary {
+                bucket: due.bucket,
+                text: String::new(),
+                entries: due.entries.len(),
+                unseen: due.unseen,
+                left_out: 0,
+                watermark: due.watermark,
+                sources: Vec::new(),
+                class: Origin::DirectUser,
+            };
+            let mut chars = 0;
+            for place in due.entries {
+                let Some(object) = draft.get(&parts[place].id)? else {
+                    continue;
+                };
+                // SMW-2.
+                summary.class = Origin::least(summary.class, object.origin());
+                if summary.sources.len() < SOURCES_MAX {
+                    summary.sources.push(object.digest());
+                }
+                let line = line_of(&Item::from(object));
+                chars += line.chars().count();
+                if chars > INPUT_CHARS_MAX {
+                    summary.left_out += 1;
+                } else {
+                    summary.text.push_str(&line);
+                }
+            }
+            Ok(summary)
+        })
+        .collect()
+}
+
+/// What somebody said, on a line.
+fn line_of(item: &Item) -> String {
+    let text: String = item.text().chars().take(ENTRY_CHARS_MAX).collect();
+    match item.speaker() {
+        Some(speaker) => format!("{speaker}: {text}\n"),
+        None => format!("{text}\n"),
+    }
+}
+
+/// The best sentences of a text, as many as a summary has room for.
+pub(super) fn sentences(text: &str) -> String {
+    let mut text = text.trim().to_owned();
+    loop {
+        let shorter = extract::summary(&text).into_owned();
+        let is_done = shorter.len() >= text.len();
+        text = shorter;
+        if is_done || text.chars().count() <= SUMMARY_CHARS_MAX {
+            break;
+        }
+    }
+    text.chars().take(SUMMARY_CHARS_MAX).collect()
+}

@@ -1,0 +1,116 @@
+//! What the verbs of an agent are allowed, and when they act: every limit and threshold of the layer.
+//!
+//! # Layer
+//! L7, inside `agent`. Pure.
+
+mod file;
+
+use super::notes::rank::NoteSettings;
+use super::session::attribution::AttributionSettings;
+use super::session::extraction::FactSettings;
+use crate::scan;
+
+/// Microseconds of an hour.
+const HOUR: i64 = 3_600_000_000;
+
+/// How much may be remembered. Characters are Unicode scalar values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quotas {
+    /// Characters of a text.
+    pub text_chars_max: usize,
+    /// Items of a scope that have not expired.
+    pub items_max: usize,
+    /// Tags of an item.
+    pub tags_max: usize,
+    /// Characters of a tag.
+    pub tag_chars_max: usize,
+    /// Citations of an item.
+    pub citations_max: usize,
+    /// Characters of the file of a citation.
+    pub citation_file_chars_max: usize,
+    /// Characters of the note of a citation.
+    pub citation_note_chars_max: usize,
+    /// Whether given ids must keep to the grammar of [`BlockId`](super::blocks::id::BlockId).
+    pub are_ids_strict: bool,
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        Self {
+            text_chars_max: 1 << 20,
+            items_max: 1_000_000,
+            tags_max: 100,
+            tag_chars_max: 256,
+            citations_max: 100,
+            citation_file_chars_max: 4_096,
+            citation_note_chars_max: 4_096,
+            are_ids_strict: false,
+        }
+    }
+}
+
+impl Quotas {
+    /// The quotas of blocks that are Markdown files.
+    pub const BLOCKS: Self = Self {
+        text_chars_max: 2_048,
+        items_max: 50,
+        tags_max: 10,
+        tag_chars_max: 64,
+        citations_max: 10,
+        citation_file_chars_max: 512,
+        citation_note_chars_max: 256,
+        are_ids_strict: true,
+    };
+}
+
+/// What happens to secrets in what is remembered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Secrets {
+    /// A keyed marker stands in their place.
+    #[default]
+    Redact,
+    /// The write is refused.
+    Refuse,
+}
+
+/// When decay shortens what nobody used. Times are microseconds since the last use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DecaySettings {
+    /// From a full text to a summary: 24 hours.
+    pub summary_after_micros: i64,
+    /// From a summary to keywords: 7 days.
+    pub keywords_after_micros: i64,
+    /// From keywords out of recall: 30 days.
+    pub forget_after_micros: i64,
+}
+
+impl Default for DecaySettings {
+    fn default() -> Self {
+        Self {
+            summary_after_micros: 24 * HOUR,
+            keywords_after_micros: 7 * 24 * HOUR,
+            forget_after_micros: 30 * 24 * HOUR,
+        }
+    }
+}
+
+/// Everything that can be set.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Whether writing verbs store nothing and say so.
+    pub is_disabled: bool,
+    /// How much may be remembered.
+    pub quotas: Quotas,
+    /// What a finding of the scan means.
+    pub scan: scan::Settings,
+    /// What happens to secrets.
+    pub secrets: Secrets,
+    /// When decay acts.
+    pub decay: DecaySettings,
+    /// How notes are ranked.
+    pub notes: NoteSettings,
+    /// What may be learned at the end of a session.
+    pub facts: FactSettings,
+    /// How the own words of a turn are told from what was pasted.
+    pub attribution: AttributionSettings,
+}

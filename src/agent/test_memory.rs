@@ -1,0 +1,47 @@
+//! A memory for tests, with a clock that they move.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use super::{Agent, Settings};
+use crate::engine::{Clock, Options};
+use crate::object::Time;
+
+/// Microseconds of a day.
+pub(super) const DAY: i64 = 86_400_000_000;
+
+/// A clock that stands until it is moved.
+pub(super) struct TestClock(AtomicI64);
+
+impl TestClock {
+    pub(super) fn add(&self, micros: i64) {
+        self.0.fetch_add(micros, Ordering::SeqCst);
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Time {
+        Time::from_micros(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// A memory in a folder of its own, at noon of the day 20,000.
+pub(super) struct TestMemory {
+    pub(super) agent: Agent,
+    pub(super) clock: Arc<TestClock>,
+    _folder: tempfile::TempDir,
+}
+
+impl TestMemory {
+    pub(super) fn new(settings: Settings) -> Self {
+        let clock = Arc::new(TestClock(AtomicI64::new(20_000 * DAY + DAY / 2)));
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options::new().clock(Arc::clone(&clock) as Arc<dyn Clock>);
+        let memory = options.create(folder.path().join("store")).unwrap();
+        Self {
+            agent: Agent::new(memory, settings),
+            clock,
+            _folder: folder,
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Trust: what only a person may raise, and what waits for a person.
+//!
+//! Where an item comes from is a class that the engine stamps ([`Origin`]), never better than
+//! anything the item was made from. Two things are left to a person: to promote an item, and to decide about what the
+//! scan or a gate held back.
+//!
+//! # Layer
+//! L7, inside `agent`.
+//!
+//! # Invariants
+//! - TRU-1: no item is ever more trusted than the least of what it was made from, through merges, summaries, imports,
+//!   rollbacks, forks and drafts; only [`Agent::promote`](super::Agent::promote) raises.
+//! - TRU-2: nothing leaves the quarantine more trusted than it came in.
+
+mod promote;
+mod quarantine;
+#[cfg(test)]
+mod tests;
+
+pub use promote::{PersonSays, Promoted};
+pub use quarantine::Quarantined;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::Origin;
+
+use crate::engine::Writer;
+
+/// The writer who acts for the person; the commit says how that is known.
+///
+/// # Errors
+/// `Denied` (code `not_a_person`): the writer is of another class than a person's.
+fn person(writer: &Writer, says: PersonSays, what: &str) -> Result<Writer> {
+    if writer.trust != Origin::DirectUser {
+        return Err(Error::new(
+            ErrorKind::Denied,
+            format!("only a person may {what}, and this writer is {}", writer.trust),
+        )
+        .with_code("not_a_person")
+        .with_hint("leave --trust away, and ask the person"));
+    }
+    let mut writer = writer.clone();
+    writer.reason = Some(match writer.reason {
+        Some(reason) => format!("{reason} ({})", says.told()),
+        None => says.told().to_owned(),
+    });
+    Ok(writer)
+}

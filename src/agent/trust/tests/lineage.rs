@@ -1,0 +1,358 @@
+//! Random graphs of derivation: whatever is done with them, nothing is trusted more than what it was made from.
+//!
+//! The oracle knows of each text the most that it may be trusted: what its writer is, what its sources may be. It knows
+//! nothing of how the engine finds that out. Only a promotion raises.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{Agent, Draft, Memory, Options, PersonSays, Settings, Writer, fact, id};
+use crate::digest::ObjectDigest;
+use crate::engine::{Revision, View};
+use crate::error::{Error, Result};
+use crate::ingest::{Version, for_each_version, json};
+use crate::object::{Object, Origin};
+use crate::testing::opening::memory_on;
+use crate::testing::random::SplitMix64;
+use crate::testing::sim_disk::SimDisk;
+
+/// Graphs in all, and how many share their stores.
+const GRAPHS: usize = 10_000;
+const GRAPHS_A_WORLD: usize = 25;
+/// What is done with each.
+const STEPS: usize = 6;
+
+/// A store, and the disk that it is on.
+struct Place {
+    agent: Agent,
+    disk: SimDisk,
+}
+
+impl Place {
+    fn new(disk: SimDisk, create: bool) -> Self {
+        let memory = memory_on(Arc::new(disk.clone()), Options::new(), create).unwrap();
+        Self {
+            agent: Agent::new(memory, Settings::default()),
+            disk,
+        }
+    }
+
+    fn memory(&self) -> &Memory {
+        self.agent.memory()
+    }
+}
+
+/// Stores that exchange what they have, and what the oracle knows.
+struct World {
+    random: SplitMix64,
+    places: Vec<Place>,
+    /// The most that each text may be trusted.
+    allowed: HashMap<String, Origin>,
+    texts: usize,
+    /// Versions that came in for history only, by the store they are in.
+    past: Vec<(usize, ObjectDigest)>,
+    /// How often each thing was done.
+    done: HashMap<&'static str, usize>,
+    graph: usize,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let place = |number| Place::new(SimDisk::new(seed * 2 + number), true);
+        Self {
+            random: SplitMix64::new(seed),
+            places: vec![place(0), place(1)],
+            allowed: HashMap::new(),
+            texts: 0,
+            past: Vec::new(),
+            done: HashMap::new(),
+            graph: 0,
+        }
+    }
+
+    fn class(&mut self) -> Origin {
+        *self.random.pick(&Origin::ALL)
+    }
+
+    fn name(&mut self) -> String {
+        format!("g{}/{}", self.graph, self.random.below(4))
+    }
+
+    /// Some objects of this graph, or what only history has.
+    fn sources(&mut self, place: usize, most: usize) -> Vec<Object> {
+        let memory = self.places[place].memory().clone();
+        let view = memory.view();
+        let count = 1 + self.random.below(most);
+        let names: Vec<String> = (0..count).map(|_| self.name()).collect();
+        let mut found: Vec<Object> = names
+            .iter()
+            .filter_map(|name| view.get(&id(name)).unwrap())
+            .collect();
+        let past: Vec<_> = self.past.iter().filter(|(of, _)| *of == place).collect();
+        if !past.is_empty() && self.random.one_in(2) {
+            let (_, digest) = **self.random.pick(&past);
+            found.extend(memory.version(digest).unwrap());
+        }
+        found
+    }
+
+    /// An object of this graph, if there is one of a name.
+    fn current(&mut self, place: usize) -> Option<Object> {
+        let name = self.name();
+        self.places[place].memory().view().get(&id(&name)).unwrap()
+    }
+
+    /// Writes a text made from `sources`, or from nothing.
+    fn derive(&mut self, draft: &mut Draft, sources: &[Object]) -> ObjectDigest {
+        self.texts += 1;
+        let (name, text) = (self.name(), format!("text {}", self.texts));
+        let mut allowed = draft.writer().trust;
+        let mut object = fact(&name, &text);
+        for source in sources {
+            object.derived_from.push(source.digest());
+            allowed = Origin::least(allowed, self.allowed[&label(source)]);
+        }
+        if self.random.one_in(8) {
+            object
+                .derived_from
+                .push(ObjectDigest::from_bytes(self.random.digest()));
+            allowed = Origin::least(allowed, Origin::Import);
+        }
+        self.allowed.insert(text, allowed);
+        draft.put(object).unwrap();
+        draft.digest(&id(&name)).unwrap().unwrap()
+    }
+
+    fn step(&mut self) {
+        let place = self.random.below(self.places.len());
+        let class = self.class();
+        let writer = Writer::new()
+            .trust(class)
+            .session(format!("s{}", self.random.below(2)));
+        let memory = self.places[place].memory().clone();
+        let what = match self.random.below(16) {
+            0..=3 => {
+                let mut draft = memory.draft(writer);
+                self.derive(&mut draft, &[]);
+                drop(memory.commit(draft, "put").unwrap());
+                "put"
+            }
+            4..=6 => {
+                let sources = self.sources(place, 3);
+                let mut draft = memory.draft(writer);
+                self.derive(&mut draft, &sources);
+                drop(memory.commit(draft, "put").unwrap());
+                "merge"
+            }
+            7 => self.summarise_in_one_draft(place, writer),
+            8 | 9 => self.import(place, writer),
+            10 => self.go_back(&memory, &writer),
+            11 => self.keep_a_draft(place, writer),
+            12 => self.write_the_same_again(place, &writer),
+            13 => self.promote(place),
+            14 => {
+                let other = self.places[place].disk.copy();
+                let forks_max = 2;
+                let fork = Place::new(other, false);
+                if self.places.len() < forks_max + 2 {
+                    self.places.push(fork);
+                } else {
+                    self.places[forks_max + 1] = fork;
+                }
+                "fork"
+            }
+            _ => self.bring_back(place, writer),
+        };
+        *self.done.entry(what).or_default() += 1;
+    }
+
+    /// A text, a second made from it, and the first again, in one commit: the first is a source that no state has.
+    fn summarise_in_one_draft(&mut self, place: usize, writer: Writer) -> &'static str {
+        let memory = self.places[place].memory().clone();
+        let sources = self.sources(place, 2);
+        let mut draft = memory.draft(writer);
+        self.derive(&mut draft, &sources);
+        let staged: Vec<Object> = draft
+            .changes()
+            .into_iter()
+            .filter_map(|change| draft.get(&change.id).unwrap())
+            .collect();
+        self.derive(&mut draft, &staged);
+        self.derive(&mut draft, &[]);
+        drop(memory.commit(draft, "put").unwrap());
+        "summary"
+    }
+
+    /// Everything that one store has, as JSON Lines, into another, some of it without its sources.
+    fn import(&mut self, from: usize, writer: Writer) -> &'static str {
+        let to = self.random.below(self.places.len());
+        let (source, target) = (
+            self.places[from].memory().clone(),
+            self.places[to].memory().clone(),
+        );
+        let with_past = self.random.one_in(2);
+        let prefix = format!("g{}/", self.graph);
+        let mut lines = Vec::new();
+        let written: Result<(), Error> =
+            for_each_version(&source, &source.view(), &mut |version: Version| {
+                let is_own = version.object.id().starts_with(&prefix);
+                if is_own && (with_past || !version.past) {
+                    lines.push(json::stored_object_to_json(&version.object, version.past)?.to_string());
+                }
+                Ok(())
+            });
+        written.unwrap();
+        let class = writer.trust;
+        let mut draft = target.draft(writer);
+        let mut past = Vec::new();
+        for line in lines {
+            let line = json::object_from_json(&json::parse(&line).unwrap()).unwrap();
+            let origin = line.origin.unwrap();
+            let name = line.object.id.clone();
+            if line.past {
+                past.push((to, draft.put_past(&line.object, origin).unwrap()));
+                continue;
+            }
+            // What stands there already with this meaning stays as trusted as it is.
+            let there = draft.get(&name).unwrap();
+            let is_there =
+                there.is_some_and(|there| there.same_meaning(&line.object, target.suite()).unwrap());
+            draft.put_at_most(line.object, origin).unwrap();
+            // Who imports a text may only lower it. In its own store it may still be trusted as before, so that the bound of
+            // the text stays, and the narrower one is checked at once.
+            let staged = draft.get(&name).unwrap().unwrap();
+            let allowed = Origin::least(class, self.allowed[&label(&staged)]);
+            assert!(
+                is_there || !is_above(staged.origin(), allowed),
+                "TRU-1: {name} by import"
+            );
+        }
+        drop(target.commit(draft, "put").unwrap());
+        self.past.extend(past);
+        "import"
+    }
+
+    fn go_back(&mut self, memory: &Memory, writer: &Writer) -> &'static str {
+        let head = memory.view().commit().commit.seq;
+        let to = head.saturating_sub(1 + self.random.below(6) as u64);
+        drop(memory.rollback(&Revision::Seq(to), true, writer).unwrap());
+        if self.random.one_in(2) {
+            drop(memory.undo(writer));
+        }
+        "rollback"
+    }
+
+    fn keep_a_draft(&mut self, place: usize, writer: Writer) -> &'static str {
+        let memory = self.places[place].memory().clone();
+        let sources = self.sources(place, 2);
+        let mut draft = memory.draft(writer);
+        self.derive(&mut draft, &sources);
+        let name = format!("d{}", self.texts);
+        memory.save_draft(&draft, &name).unwrap();
+        let full = format!("drafts/{name}");
+        // Somebody who is trusted more goes on with it.
+        let opened = memory.open_draft(&full, Writer::new()).unwrap();
+        drop(memory.commit(opened, "put").unwrap());
+        memory.delete_draft(&full, &Writer::new()).unwrap();
+        "draft"
+    }
+
+    fn write_the_same_again(&mut self, place: usize, writer: &Writer) -> &'static str {
+        let memory = self.places[place].memory().clone();
+        if let Some(object) = self.current(place) {
+            drop(memory.put(object.to_new().unwrap(), writer.clone()).unwrap());
+        }
+        "again"
+    }
+
+    fn promote(&mut self, place: usize) -> &'static str {
+        if let Some(object) = self.current(place) {
+            let (name, class) = (id(object.id()), object.origin());
+            let agent = &self.places[place].agent;
+            let promoted = agent
+                .promote(&name, object.digest(), PersonSays::InHost, &Writer::new())
+                .unwrap();
+            assert_eq!((promoted.from, promoted.to), (class, Origin::DirectUser));
+            // The version is vouched for from now on.
+            let now = agent.memory().view().get(&name).unwrap().unwrap();
+            self.allowed.insert(label(&now), Origin::DirectUser);
+        }
+        "promote"
+    }
+
+    fn bring_back(&mut self, place: usize, writer: Writer) -> &'static str {
+        let memory = self.places[place].memory().clone();
+        let head = memory.view().commit().commit.seq;
+        let from = head.saturating_sub(1 + self.random.below(8) as u64);
+        let from = memory.view_at(&Revision::Seq(from), "").unwrap();
+        let mut draft = memory.draft(writer);
+        let name = self.name();
+        draft.restore(&id(&name), &from).unwrap();
+        drop(memory.commit(draft, "restore").unwrap());
+        "restore"
+    }
+
+    /// No object of this graph, in no store, is trusted more than the oracle allows.
+    fn check(&self) -> usize {
+        let mut checked = 0;
+        for place in &self.places {
+            let view: View = place.memory().view();
+            for number in 0..4 {
+                let name = format!("g{}/{number}", self.graph);
+                let Some(object) = view.get(&id(&name)).unwrap() else {
+                    continue;
+                };
+                let text = label(&object);
+                let allowed = self.allowed[&text];
+                assert!(
+                    !is_above(object.origin(), allowed),
+                    "TRU-1: {name}, {text}, is {} and may be {allowed}",
+                    object.origin()
+                );
+                checked += 1;
+            }
+        }
+        checked
+    }
+}
+
+/// What the oracle knows a version by: its text, and whether it was promoted.
+fn label(object: &Object) -> String {
+    let text = object.content().unwrap();
+    match object.attribute("promoted") {
+        Some(_) => format!("{text}, promoted"),
+        None => text.to_owned(),
+    }
+}
+
+fn is_above(origin: Origin, allowed: Origin) -> bool {
+    Origin::least(origin, allowed) != origin
+}
+
+/// INVARIANT TRU-1.
+#[test]
+fn no_derivation_raises_trust() {
+    let (mut checked, mut done) = (0, HashMap::new());
+    for seed in 0..(GRAPHS / GRAPHS_A_WORLD) as u64 {
+        let mut world = World::new(seed);
+        for graph in 0..GRAPHS_A_WORLD {
+            world.graph = graph;
+            for _ in 0..STEPS {
+                world.step();
+            }
+            checked += world.check();
+        }
+        for (what, count) in world.done {
+            *done.entry(what).or_insert(0) += count;
+        }
+    }
+    assert!(checked > GRAPHS, "{checked} objects");
+    for what in [
+        "put", "merge", "summary", "import", "rollback", "draft", "again", "promote", "fork", "restore",
+    ] {
+        assert!(
+            done.get(what).is_some_and(|count| *count > 1_000),
+            "{what}: {done:?}"
+        );
+    }
+}

@@ -1,0 +1,176 @@
+//! That trust only falls, what a person may do about it, and what waits for a person.
+
+mod lineage;
+
+use super::*;
+use crate::agent::{Agent, Settings};
+use crate::engine::{Draft, Memory, Options, Retention};
+use crate::error::ErrorKind;
+use crate::object::{Id, Kind, NewObject, Time};
+
+fn id(text: &str) -> Id {
+    Id::new(text).unwrap()
+}
+
+fn fact(name: &str, text: &str) -> NewObject {
+    let mut object = NewObject::new(id(name), Kind::new("fact").unwrap());
+    object.content = Some(text.to_owned());
+    object
+}
+
+fn agent() -> Agent {
+    Agent::new(Memory::in_memory().unwrap(), Settings::default())
+}
+
+fn outside() -> Writer {
+    Writer::new().trust(Origin::ToolExternal)
+}
+
+/// Holds one fact back with a reason, as a gate does.
+fn hold_back(agent: &Agent, object: NewObject, reason: &str) {
+    let mut draft = agent.memory().draft(outside().session("s1"));
+    draft.put(object).unwrap();
+    drop(agent.memory().quarantine(&draft, reason).unwrap());
+}
+
+#[test]
+fn a_person_promotes_the_version_that_was_looked_at() {
+    let agent = agent();
+    drop(agent.memory().put(fact("a", "green tea"), outside()).unwrap());
+    let seen = agent.memory().view().get(&id("a")).unwrap().unwrap().digest();
+    let promoted = agent
+        .promote(
+            &id("a"),
+            seen,
+            PersonSays::ByOption,
+            &Writer::new().reason("I checked"),
+        )
+        .unwrap();
+    assert_eq!(
+        (promoted.from, promoted.to),
+        (Origin::ToolExternal, Origin::DirectUser)
+    );
+    let now = agent.memory().view().get(&id("a")).unwrap().unwrap();
+    assert_eq!(
+        (now.origin(), now.content()),
+        (Origin::DirectUser, Some("green tea"))
+    );
+    let named = now.attribute("promoted").unwrap();
+    assert_eq!(named.as_text(), Some(seen.to_hex().as_str()));
+    let commit = agent.memory().view().commit().commit;
+    assert_eq!(commit.op.as_str(), "promote");
+    let reason = agent.memory().text(&commit.reason.unwrap()).unwrap();
+    assert_eq!(reason, "I checked (a person said so with --yes)");
+    let again = agent.promote(&id("a"), now.digest(), PersonSays::ByOption, &Writer::new());
+    assert!(!again.unwrap().committed.changed, "it is trusted as much already");
+}
+
+#[test]
+fn promotion_is_refused_to_others_and_of_other_versions() {
+    let agent = agent();
+    drop(agent.memory().put(fact("a", "green tea"), outside()).unwrap());
+    let seen = agent.memory().view().get(&id("a")).unwrap().unwrap().digest();
+    for class in [Origin::Host, Origin::Model, Origin::ToolExternal, Origin::Import] {
+        let refused = agent.promote(&id("a"), seen, PersonSays::InHost, &Writer::new().trust(class));
+        assert_eq!(refused.unwrap_err().code(), "not_a_person");
+    }
+    drop(agent.memory().put(fact("a", "black tea"), outside()).unwrap());
+    let refused = agent
+        .promote(&id("a"), seen, PersonSays::AtTerminal, &Writer::new())
+        .unwrap_err();
+    assert_eq!((refused.kind(), refused.code()), (ErrorKind::Conflict, "changed"));
+    let missing = agent.promote(&id("b"), seen, PersonSays::AtTerminal, &Writer::new());
+    assert_eq!(missing.unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(
+        agent.memory().view().get(&id("a")).unwrap().unwrap().origin(),
+        Origin::ToolExternal
+    );
+}
+
+#[test]
+fn an_untrusted_source_does_not_hold_a_promotion_down() {
+    let agent = agent();
+    let memory = agent.memory();
+    drop(memory.put(fact("page", "the page says tea"), outside()).unwrap());
+    let source = memory.view().get(&id("page")).unwrap().unwrap().digest();
+    let mut summary = fact("summary", "tea");
+    summary.derived_from = vec![source];
+    drop(memory.put(summary, Writer::new()).unwrap());
+    let made = memory.view().get(&id("summary")).unwrap().unwrap();
+    assert_eq!(made.origin(), Origin::ToolExternal, "ORI-1");
+    let promoted = agent.promote(
+        &id("summary"),
+        made.digest(),
+        PersonSays::AtTerminal,
+        &Writer::new(),
+    );
+    assert_eq!(promoted.unwrap().to, Origin::DirectUser, "ORI-2");
+    let now = memory.view().get(&id("summary")).unwrap().unwrap();
+    assert_eq!(
+        (now.origin(), now.derived_from().next()),
+        (Origin::DirectUser, Some(source))
+    );
+}
+
+#[test]
+fn what_is_held_back_is_listed_released_and_discarded() {
+    let agent = agent();
+    hold_back(
+        &agent,
+        fact("a", "hidden \u{202e} text\nin lines"),
+        "the scan found bidi",
+    );
+    hold_back(&agent, fact("b", "other"), "a gate");
+    let held = agent.quarantined().unwrap();
+    assert_eq!(held.len(), 2, "newest first");
+    assert_eq!(
+        (held[0].reason.as_deref(), held[0].ids.clone()),
+        (Some("a gate"), vec!["b".to_owned()])
+    );
+    assert_eq!(held[1].preview, "hidden \\u{202e} text in lines");
+    assert_eq!(held[1].session.as_deref(), Some("s1"));
+    assert!(agent.memory().view().is_empty());
+
+    let refused = agent.release(&held[1].name, PersonSays::InHost, &outside());
+    assert_eq!(refused.unwrap_err().code(), "not_a_person");
+    drop(
+        agent
+            .release(&held[1].name, PersonSays::InHost, &Writer::new())
+            .unwrap(),
+    );
+    let released = agent.memory().view().get(&id("a")).unwrap().unwrap();
+    assert_eq!(released.origin(), Origin::ToolExternal, "TRU-2");
+    let number = held[0].name.strip_prefix("rejected/").unwrap();
+    agent.discard(number, &Writer::new()).unwrap();
+    assert_eq!(agent.quarantined().unwrap(), []);
+    assert_eq!(
+        agent.discard(number, &Writer::new()).unwrap_err().kind(),
+        ErrorKind::NotFound
+    );
+    let other_class = agent.release("snapshots/x", PersonSays::InHost, &Writer::new());
+    assert_eq!(other_class.unwrap_err().kind(), ErrorKind::InvalidInput);
+}
+
+#[test]
+fn a_secret_is_not_shown_by_the_list() {
+    let agent = agent();
+    let key = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    hold_back(&agent, fact("a", &format!("token {key}")), "a gate");
+    let held = agent.quarantined().unwrap();
+    assert!(
+        !held[0].preview.contains(&key) && held[0].preview.contains("[REDACTED:"),
+        "{held:?}"
+    );
+}
+
+#[test]
+fn what_is_held_back_is_collected_after_seven_days() {
+    let agent = agent();
+    hold_back(&agent, fact("a", "old"), "a gate");
+    let made = agent.quarantined().unwrap()[0].time;
+    let after = |days: i64| Some(Time::from_micros(made.as_micros() + days * 86_400_000_000 + 1));
+    agent.memory().gc(&Retention::everything(), after(6)).unwrap();
+    assert_eq!(agent.quarantined().unwrap().len(), 1);
+    agent.memory().gc(&Retention::everything(), after(7)).unwrap();
+    assert_eq!(agent.quarantined().unwrap(), []);
+}

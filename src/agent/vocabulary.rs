@@ -1,0 +1,98 @@
+//! The words of the agent layer that are stored: kinds, attributes, operations, classes of scopes.
+//!
+//! One truth for what a reader finds in `get`, in JSON Lines and in a commit; docs/agent.md lists the same.
+//!
+//! # Layer
+//! L7, inside `agent`. Pure.
+
+/// Kinds of items. Any other kind may be remembered too.
+pub mod kind {
+    /// Text that a person or program keeps under a name.
+    pub const BLOCK: &str = "block";
+    /// A statement that holds until it is superseded.
+    pub const FACT: &str = "fact";
+    /// A note of a session, which lasts.
+    pub const NOTE: &str = "note";
+    /// A turn of a transcript.
+    pub const ENTRY: &str = "entry";
+    /// A shorter text made of longer ones.
+    pub const SUMMARY: &str = "summary";
+    /// What happened in a session, told at its end.
+    pub const EPISODE: &str = "episode";
+    /// What was decided, and why.
+    pub const DECISION: &str = "decision";
+    /// A session itself: its parent session and its watermarks.
+    pub const SESSION: &str = "session";
+}
+
+/// Attributes of items. All are absent unless given.
+pub mod attribute {
+    /// Words to find it by: a list of texts, each once, in the order given.
+    pub const TAGS: &str = "tags";
+    /// Who said it.
+    pub const SPEAKER: &str = "speaker";
+    /// Who or what it is about.
+    pub const SUBJECT: &str = "subject";
+    /// The session it was said in.
+    pub const SESSION: &str = "session";
+    /// Its place in the session: an integer.
+    pub const ORDER: &str = "order";
+    /// Where it is written: a list of maps `{file, line?, note?}`.
+    pub const CITATIONS: &str = "citations";
+    /// How sure it is: a float from 0 to 1.
+    pub const CONFIDENCE: &str = "confidence";
+    /// Who may see it: `none`, `pii`, `internal` or `credentials`.
+    pub const SENSITIVITY: &str = "sensitivity";
+    /// Where it comes from, in words.
+    pub const SOURCE: &str = "source";
+    /// Never shortened and never forgotten by age: true.
+    pub const PINNED: &str = "pinned";
+    /// The ids of the items that it takes the place of: a list of texts.
+    pub const SUPERSEDES: &str = "supersedes";
+    /// How far decay went: `summary` or `keywords`; a full text has none.
+    pub const LEVEL: &str = "level";
+    /// The digest of the version with the full text, in hexadecimal, where decay made this one.
+    pub const ORIGINAL: &str = "original";
+    /// When that version was stored, in microseconds since 1970: an integer.
+    pub const WRITTEN: &str = "written";
+    /// The session that a note belongs to.
+    pub const OWNER: &str = "owner";
+    /// How many entries of a session the scan did not let in: an integer.
+    pub const WITHHELD: &str = "withheld";
+    /// The class of the least trusted entry that a session ever had, by its name.
+    pub const CLASS: &str = "class";
+    /// What a summary of a session covers: `day`, `week` or `month`.
+    pub const GRANULARITY: &str = "granularity";
+    /// The arrival of the last entry that a summary has seen: an integer.
+    pub const WATERMARK: &str = "watermark";
+    /// The rules of the scan that this text met when it was written: a list of texts.
+    pub const FLAGS: &str = "flags";
+    /// The digest of the version that a person promoted to this one, in hexadecimal.
+    pub const PROMOTED: &str = "promoted";
+}
+
+/// Operations of the commits that the verbs make.
+pub mod op {
+    /// Something was remembered.
+    pub const REMEMBER: &str = "remember";
+    /// Something was forgotten.
+    pub const FORGET: &str = "forget";
+    /// Something forgotten or shortened came back.
+    pub const UNFORGET: &str = "unforget";
+    /// When something is no longer shown was set.
+    pub const EXPIRE: &str = "expire";
+    /// A pass of decay.
+    pub const DECAY: &str = "decay";
+    /// A note was written, replaced or deleted.
+    pub const NOTE: &str = "note";
+    /// Entries or summaries of a session.
+    pub const SESSION: &str = "session";
+    /// A person raised the trust of an item.
+    pub const PROMOTE: &str = "promote";
+    /// A person let go what was held back.
+    pub const RELEASE: &str = "release";
+    /// A change that a guard let through.
+    pub const GUARD: &str = "guard";
+    /// Memories of another system.
+    pub const IMPORT: &str = "import";
+}

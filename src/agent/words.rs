@@ -1,0 +1,138 @@
+//! Cuts texts into words for what compares texts without an index.
+//!
+//! A word is a run of letters, digits and their marks. Scripts that put no space between words make runs of their
+//! own, of which pairs of signs are compared.
+//!
+//! # Layer
+//! L7, inside `agent`. Pure.
+//!
+//! # Invariants
+//! - WRD-1: runs are slices of the text in rising order, and every letter and digit is in exactly one.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// Whether a word may hold `letter`.
+pub(crate) fn is_word(letter: char) -> bool {
+    letter.is_alphanumeric() || is_combining_mark(letter)
+}
+
+/// Whether `letter` belongs to a script that puts no space between words: Han, kana, Hangul, and those of
+/// South-East Asia. Korean has spaces, but its endings grow on the words.
+pub(crate) fn is_spaceless(letter: char) -> bool {
+    matches!(u32::from(letter),
+        0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1100..=0x11FF | 0x1780..=0x17FF | 0x3005..=0x3007
+        | 0x3041..=0x30FA | 0x30FC..=0x318F | 0x31A0..=0x31BF | 0x31F0..=0x31FF | 0x3400..=0x4DBF
+        | 0x4E00..=0x9FFF | 0xA960..=0xA97F | 0xAC00..=0xD7FF | 0xF900..=0xFAFF | 0xFF66..=0xFF9F
+        | 0x1B000..=0x1B2FF | 0x20000..=0x3FFFF)
+        && is_word(letter)
+}
+
+/// The runs of word signs in `text`, cut where a spaceless script begins or ends.
+pub(crate) fn runs(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start_matches(|letter| !is_word(letter));
+        let first = rest.chars().next()?;
+        let spaceless = is_spaceless(first);
+        // A mark stays with the sign that it stands on, whatever its own block is.
+        let goes_on = |letter: char| {
+            is_word(letter) && (is_spaceless(letter) == spaceless || is_combining_mark(letter))
+        };
+        let end = rest.find(|letter| !goes_on(letter)).unwrap_or(rest.len());
+        let run;
+        (run, rest) = rest.split_at(end);
+        Some(run)
+    })
+}
+
+/// How many words `text` has; two signs of a spaceless script count as one.
+pub(crate) fn count(text: &str) -> usize {
+    let of_run = |run: &str| match run.chars().next() {
+        Some(first) if is_spaceless(first) => run.chars().count().div_ceil(2),
+        _ => 1,
+    };
+    runs(text).map(of_run).sum()
+}
+
+/// `text` as it is compared: lower case, composed, every stretch of white space one space, none at the ends.
+pub(crate) fn normalised(text: &str) -> String {
+    collapsed(&text.to_lowercase())
+}
+
+/// `text` composed, every stretch of white space one space, none at the ends.
+pub(crate) fn collapsed(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for part in text.split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.extend(part.nfc());
+    }
+    out
+}
+
+/// What of a normalised text is looked for, each once, in order: words of two signs and more, and of spaceless
+/// scripts each pair of neighbours, or the sign that stands alone.
+pub(crate) fn tokens(normalised: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    let mut add = |token: &str| {
+        if seen.insert(token.to_owned()) {
+            found.push(token.to_owned());
+        }
+    };
+    for run in runs(normalised) {
+        let starts: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([run.len()]).collect();
+        let is_spaceless = run.chars().next().is_some_and(is_spaceless);
+        match starts.len() - 1 {
+            1 if is_spaceless => add(run),
+            1 => {}
+            _ if is_spaceless => starts.windows(3).for_each(|pair| add(&run[pair[0]..pair[2]])),
+            _ => add(run),
+        }
+    }
+    found
+}
+
+/// The tokens of a query that are looked for in texts one by one: the first ones of a very long query.
+pub(crate) fn query_tokens(normalised: &str) -> Vec<String> {
+    const TOKENS_MAX: usize = 256;
+    let mut found = tokens(normalised);
+    found.truncate(TOKENS_MAX);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn words_of_many_scripts_are_found() {
+        let all = |text| runs(text).collect::<Vec<_>>();
+        assert_eq!(all("foo_bar, v1.0"), ["foo", "bar", "v1", "0"]);
+        assert_eq!(all("Treeringは速い"), ["Treering", "は速い"]);
+        assert_eq!(all("cafe\u{301} — Привет"), ["cafe\u{301}", "Привет"]);
+        assert_eq!(all("🚀 !?"), Vec::<&str>::new());
+        assert_eq!((count("one two, three"), count("漢字かな"), count("")), (3, 2, 0));
+    }
+
+    #[test]
+    fn tokens_are_pairs_where_no_spaces_are() {
+        assert_eq!(tokens("a bc de bc"), ["bc", "de"]);
+        assert_eq!(tokens("数据仓 x"), ["数据", "据仓"]);
+        assert_eq!(tokens("猫"), ["猫"]);
+        assert_eq!(tokens("сервер é"), ["сервер"]);
+        assert_eq!(normalised("  CAFE\u{301}\n\tX "), "café x");
+    }
+
+    proptest! {
+        #[test]
+        fn wrd_1_every_letter_is_in_one_run(text in any::<String>()) {
+            let joined: String = runs(&text).collect();
+            let letters: String = text.chars().filter(|c| is_word(*c)).collect();
+            prop_assert_eq!(joined, letters);
+        }
+    }
+}

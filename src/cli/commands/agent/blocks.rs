@@ -1,0 +1,77 @@
+//! `export --format blocks`: one Markdown file a block, in a folder that people edit.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use serde_json::json;
+
+use super::folder::{Folder, There};
+use crate::agent::Reach;
+use crate::cli::context::{Context, shown};
+use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::human::counted;
+use crate::cli::verbs::Export;
+
+/// Writes the blocks. A file that somebody edited, or that is none of ours, is not written over without `--force`.
+pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
+    let Some(path) = verb
+        .path
+        .as_deref()
+        .filter(|path| *path != std::path::Path::new("-"))
+    else {
+        return Err(Failure::usage(
+            "the folder is not named",
+            "treering export --format blocks DIR",
+        ));
+    };
+    let agent = context.agent_to_read()?;
+    let view = context.view(agent.memory())?;
+    let place = context.place();
+    let reach = match verb.scope.as_deref() {
+        Some(word) => Reach::Scopes(vec![place.scope(word)?]),
+        None => place.usual_reach()?,
+    };
+    let texts = agent.block_texts(&view, &place, &reach)?;
+    let folder = Folder::open(path, true)?;
+    let (mut written, mut unchanged) = (0_u64, 0_u64);
+    let mut left_out = texts.left_out;
+    for file in texts.files {
+        let why = match folder.look(&file.path) {
+            There::Text(bytes) if bytes == file.text.as_bytes() => {
+                unchanged += 1;
+                continue;
+            }
+            There::Text(bytes) if !verb.force && !agent.is_unedited(&view, &place, &file.path, &bytes)? => {
+                Some(format!(
+                    "{} was edited: import it first, or write over it with --force",
+                    file.path
+                ))
+            }
+            There::Nothing | There::Text(_) => folder.write(&file.path, file.text.as_bytes()).err(),
+            There::Other(why) => Some(format!("{}: {why}", file.path)),
+        };
+        match why {
+            None => written += 1,
+            Some(why) => left_out.push((file.id.as_str().to_owned(), why)),
+        }
+    }
+    if context.output.is_json() {
+        let left_out = left_out.iter().map(|(id, why)| json!({ "id": id, "why": why }));
+        context.output.document(&json!({
+            "written": written,
+            "unchanged": unchanged,
+            "left_out": left_out.collect::<Vec<_>>(),
+            "path": shown(path),
+        }))?;
+    } else {
+        for (id, why) in &left_out {
+            context.output.line(format_args!("not written: {id}: {why}"))?;
+        }
+        let what = counted(written, "file");
+        context.output.line(format_args!(
+            "wrote {what} to {}, {unchanged} unchanged",
+            shown(path)
+        ))?;
+    }
+    Ok(DONE)
+}

@@ -1,0 +1,147 @@
+//! `envelope`: what a prompt should know, as one text.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::agent::envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, Shown, scrub};
+use crate::agent::{Reach, Sensitivity};
+use crate::cli::commands::put::open_lines;
+use crate::cli::context::Context;
+use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::human::counted;
+use crate::cli::verbs::Envelope;
+use crate::error::Error;
+
+/// Bytes of a text that is scrubbed.
+const TEXT_BYTES_MAX: u64 = 64 << 20;
+
+pub(super) fn envelope(context: &mut Context, verb: Envelope) -> Done {
+    if let Some(file) = &verb.scrub {
+        return scrubbed(context, file);
+    }
+    let place = context.place();
+    let reach = if verb.all_scopes {
+        Reach::All
+    } else if verb.scopes.is_empty() {
+        place.usual_reach()?
+    } else {
+        let scopes = verb.scopes.iter().map(|word| place.scope(word));
+        Reach::Scopes(scopes.collect::<Result<_, _>>()?)
+    };
+    let mut request = EnvelopeRequest::new(reach);
+    request.query = verb.query;
+    request.budget_tokens = verb.budget.unwrap_or(request.budget_tokens);
+    request.with_untrusted = verb.with_untrusted;
+    if verb.compaction {
+        let session = place.session.ok_or_else(|| {
+            Failure::usage(
+                "--compaction is of a session, and none is named",
+                "name it with --session S",
+            )
+        })?;
+        request.compaction = Some(session);
+    }
+    if let Some(level) = &verb.sensitivity {
+        request.sensitivity_max = Sensitivity::from_name(level).ok_or_else(|| {
+            Failure::usage(
+                format!("'{level}' is no sensitivity"),
+                "one of none, pii, internal, credentials",
+            )
+        })?;
+    }
+    if let Some(word) = &verb.boundary {
+        request.boundary = Some(Boundary::new(word).ok_or_else(|| {
+            Failure::usage(
+                "--boundary is not 16 to 64 letters and digits",
+                "draw it at random for the session",
+            )
+        })?);
+    }
+    let agent = context.agent_to_read()?;
+    let view = context.view(agent.memory())?;
+    let answer = agent.envelope(&view, &request)?;
+    if context.output.is_json() {
+        context.output.document(&document(&answer))?;
+        return Ok(DONE);
+    }
+    if answer.text.is_empty() {
+        context.output.nothing_found();
+        return Ok(DONE);
+    }
+    context.output.line(&answer.text)?;
+    let left = answer.left_out.total() + withheld(&answer);
+    let told = format!(
+        "{}, {} left out",
+        counted(answer.tokens as u64, "token"),
+        counted(left as u64, "item")
+    );
+    context.output.note("envelope", told);
+    Ok(DONE)
+}
+
+fn withheld(answer: &EnvelopeAnswer) -> usize {
+    let withheld = answer.withheld;
+    withheld.expired + withheld.superseded + withheld.sensitive + withheld.beside
+}
+
+fn document(answer: &EnvelopeAnswer) -> Value {
+    let (left_out, withheld) = (answer.left_out, answer.withheld);
+    json!({
+        "text": answer.text,
+        "shown": answer.shown.iter().map(shown).collect::<Vec<_>>(),
+        "left_out": {
+            "entries": left_out.entries,
+            "notes": left_out.notes,
+            "untrusted": left_out.untrusted,
+            "full": left_out.full,
+            "empty": left_out.empty,
+            "forged": left_out.forged,
+            "duplicates": left_out.duplicates,
+            "budget": left_out.budget,
+            "expired": withheld.expired,
+            "superseded": withheld.superseded,
+            "sensitive": withheld.sensitive,
+            "beside": withheld.beside,
+        },
+        "root": answer.root.to_hex(),
+        "tokens": answer.tokens,
+    })
+}
+
+fn shown(shown: &Shown) -> Value {
+    json!({
+        "id": shown.id,
+        "section": shown.section.name(),
+        "trust": shown.trust.name(),
+        "flags": shown.flags,
+        "source": shown.source,
+        "time": shown.time,
+    })
+}
+
+fn scrubbed(context: &mut Context, file: &Path) -> Done {
+    let mut bytes = Vec::new();
+    let mut input = open_lines(file)?.take(TEXT_BYTES_MAX + 1);
+    let read = input.read_to_end(&mut bytes);
+    read.map_err(|error| Error::io("reading the text", error))?;
+    if bytes.len() as u64 > TEXT_BYTES_MAX {
+        let refused = Error::invalid(format!("the text has more than {TEXT_BYTES_MAX} bytes"));
+        return Err(refused.with_code("over_limit").into());
+    }
+    let text = String::from_utf8(bytes).map_err(|_| Error::invalid("the text is not UTF-8"))?;
+    let clean = scrub(&text);
+    if context.output.is_json() {
+        let removed = text.len() - clean.len();
+        context
+            .output
+            .document(&json!({ "text": clean, "removed_bytes": removed }))?;
+    } else {
+        context.output.text(&clean)?;
+    }
+    Ok(DONE)
+}

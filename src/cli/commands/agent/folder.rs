@@ -1,0 +1,248 @@
+//! A folder of blocks: files are read and written below it and nowhere else.
+//!
+//! Every step is taken from the open folder above, and no link is followed: whoever puts a link, a pipe or a device in the
+//! place of a file or folder gets it named, and nothing is read or written through it.
+//!
+//! # Layer
+//! L9, part of cli.
+//!
+//! # Invariants
+//! - BFD-1: below the folder that was named, no link is followed.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::agent::blocks::FoundFile;
+use crate::cli::context::shown;
+use crate::error::{Error, Result};
+
+/// Files that are looked at, at most.
+const FILES_MAX: usize = 100_000;
+/// Bytes of a file: the longest content of an object, and room for the front matter.
+const FILE_BYTES_MAX: u64 = 4 << 20;
+/// How deep folders may be.
+const DEPTH_MAX: usize = 128;
+/// How the file of a block ends.
+const ENDING: &str = ".md";
+
+/// An open folder.
+pub(super) struct Folder {
+    top: OwnedFd,
+    name: String,
+}
+
+/// What is at a path.
+pub(super) enum There {
+    /// Nothing.
+    Nothing,
+    /// A file, and what is in it.
+    Text(Vec<u8>),
+    /// Something that is neither read nor written over, and why.
+    Other(String),
+}
+
+impl Folder {
+    /// Opens a folder, and makes it first if it is to be written to and is not there.
+    pub(super) fn open(path: &Path, make: bool) -> Result<Self> {
+        if make {
+            std::fs::create_dir_all(path).map_err(|error| failed("making", path, error))?;
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let top = rustix::fs::open(path, flags, Mode::empty());
+        let top = top.map_err(|error| match error {
+            Errno::NOENT | Errno::NOTDIR => Error::not_found(format!("there is no folder {}", shown(path)))
+                .with_code("no_file")
+                .with_hint("name a folder of Markdown files, or the form of a file with --format"),
+            error => failed("opening", path, error.into()),
+        })?;
+        Ok(Self {
+            top,
+            name: shown(path),
+        })
+    }
+
+    /// The folder below that a path without its last part leads to.
+    fn below<'a>(&self, path: &'a str, make: bool) -> io::Result<(OwnedFd, &'a str)> {
+        let mut parts = path.split('/').peekable();
+        let mut folder = self.top.try_clone()?;
+        // BFD-1.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        loop {
+            let part = parts.next().unwrap_or_default();
+            if part.is_empty() || part.starts_with('.') {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
+            if parts.peek().is_none() {
+                return Ok((folder, part));
+            }
+            if make {
+                match rustix::fs::mkdirat(
+                    &folder,
+                    part,
+                    Mode::RWXU | Mode::RGRP | Mode::XGRP | Mode::ROTH | Mode::XOTH,
+                ) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            folder = rustix::fs::openat(&folder, part, flags, Mode::empty())?;
+        }
+    }
+
+    /// Looks at a path.
+    pub(super) fn look(&self, path: &str) -> There {
+        let (folder, name) = match self.below(path, false) {
+            Ok(place) => place,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return There::Nothing,
+            Err(error) => return There::Other(told(&error)),
+        };
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        match rustix::fs::openat(&folder, name, flags, Mode::empty()) {
+            Ok(file) => match read(&File::from(file)) {
+                Ok(bytes) => There::Text(bytes),
+                Err(why) => There::Other(why),
+            },
+            Err(Errno::NOENT) => There::Nothing,
+            Err(error) => There::Other(told(&error.into())),
+        }
+    }
+
+    /// Writes a file in the place of what is there: beside it, and moved there when it is whole.
+    pub(super) fn write(&self, path: &str, bytes: &[u8]) -> std::result::Result<(), String> {
+        self.try_write(path, bytes).map_err(|error| told(&error))
+    }
+
+    fn try_write(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        let (folder, name) = self.below(path, true)?;
+        // Hidden, so that no reader of blocks takes it for one; the id of a block never begins like that.
+        let unfinished = format!(
+            ".{}.unfinished-{}",
+            &name[..name.len().min(200)],
+            std::process::id()
+        );
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
+        let mut file = File::from(rustix::fs::openat(&folder, &unfinished, flags, mode)?);
+        let written = file.write_all(bytes).and_then(|()| file.sync_all());
+        let moved = written.and_then(|()| Ok(rustix::fs::renameat(&folder, &unfinished, &folder, name)?));
+        if moved.is_err() {
+            // What failed is told; that it may stay behind is not worth a second message.
+            let _left = rustix::fs::unlinkat(&folder, &unfinished, AtFlags::empty());
+        }
+        moved
+    }
+
+    /// Every file that may be a block, by path. Hidden names, and files of other endings, are passed over; links and
+    /// what cannot be read are named.
+    pub(super) fn files(&self) -> Result<Vec<FoundFile>> {
+        let mut found = Vec::new();
+        let mut waiting = vec![String::new()];
+        while let Some(prefix) = waiting.pop() {
+            if prefix.matches('/').count() > DEPTH_MAX {
+                found.push(bad(&prefix, "the folder is too deep, and is not looked into"));
+                continue;
+            }
+            match self.list(&prefix) {
+                Ok(names) => {
+                    for (name, kind) in names {
+                        self.sort_in(format!("{prefix}{name}"), kind, &mut found, &mut waiting);
+                    }
+                }
+                Err(error) => found.push(bad(&prefix, told(&error))),
+            }
+            if found.len() + waiting.len() > FILES_MAX {
+                return Err(
+                    Error::invalid(format!("{} holds more than {FILES_MAX} files", self.name))
+                        .with_code("over_limit")
+                        .with_hint("name the folder of the blocks"),
+                );
+            }
+        }
+        found.sort_by(|one: &FoundFile, other| one.path.cmp(&other.path));
+        Ok(found)
+    }
+
+    fn sort_in(&self, path: String, kind: FileType, found: &mut Vec<FoundFile>, waiting: &mut Vec<String>) {
+        match kind {
+            FileType::Directory => waiting.push(format!("{path}/")),
+            FileType::Symlink => found.push(bad(&path, "it is a link, and links are not followed")),
+            _ if !path.ends_with(ENDING) => {}
+            _ => {
+                let bytes = match self.look(&path) {
+                    There::Text(bytes) => Ok(bytes),
+                    There::Nothing => return,
+                    There::Other(why) => Err(why),
+                };
+                found.push(FoundFile { path, bytes });
+            }
+        }
+    }
+
+    fn list(&self, prefix: &str) -> io::Result<Vec<(String, FileType)>> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let folder = match prefix.strip_suffix('/') {
+            None => rustix::fs::openat(&self.top, ".", flags, Mode::empty())?,
+            Some(path) => {
+                let (above, name) = self.below(path, false)?;
+                rustix::fs::openat(&above, name, flags, Mode::empty())?
+            }
+        };
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&folder)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with('.') {
+                continue;
+            }
+            let kind = match entry.file_type() {
+                // Not every file system says.
+                FileType::Unknown => {
+                    let stat = rustix::fs::statat(&folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)?;
+                    FileType::from_raw_mode(stat.st_mode)
+                }
+                kind => kind,
+            };
+            names.push((name, kind));
+        }
+        Ok(names)
+    }
+}
+
+fn read(file: &File) -> std::result::Result<Vec<u8>, String> {
+    let metadata = file.metadata().map_err(|error| told(&error))?;
+    if !metadata.is_file() {
+        return Err("it is not a file".to_owned());
+    }
+    let mut bytes = Vec::new();
+    let read = file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(|error| told(&error))?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(format!("it has more than {} MiB", FILE_BYTES_MAX >> 20));
+    }
+    Ok(bytes)
+}
+
+fn bad(path: &str, why: impl Into<String>) -> FoundFile {
+    FoundFile {
+        path: path.trim_end_matches('/').to_owned(),
+        bytes: Err(why.into()),
+    }
+}
+
+fn told(error: &io::Error) -> String {
+    match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::LOOP) => "it is a link, and links are not followed".to_owned(),
+        Some(Errno::NOTDIR) => "a part of its path is a file or a link".to_owned(),
+        Some(Errno::ISDIR) => "it is a folder".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+fn failed(doing: &str, path: &Path, error: io::Error) -> Error {
+    Error::io(format_args!("{doing} {}", shown(path)), error)
+}

@@ -1,0 +1,259 @@
+//! `forget`, `unforget`, `forgotten`, `expire`: what leaves memory, and comes back.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use serde_json::{Value, json};
+
+use super::super::store::head_line;
+use crate::agent::forget::Forgetting;
+use crate::agent::{Agent, Item, Reach};
+use crate::cli::context::Context;
+use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::human::{Table, coloured, counted, gist, plain};
+use crate::cli::output::{Meaning, Output};
+use crate::cli::time;
+use crate::cli::verbs::{Expire, Forget, Forgotten, Unforget};
+use crate::engine::CommitInfo;
+use crate::error::{Error, Result};
+use crate::object::{Id, Kind, Time};
+
+pub(super) fn forget(context: &mut Context, verb: &Forget) -> Done {
+    let agent = opened(context, verb.dry_run)?;
+    let now = agent.memory().view().now();
+    let before = verb.older_than.as_deref();
+    let mut what = Forgetting {
+        ids: ids_of(&verb.ids)?,
+        all_tags: verb.tag.clone(),
+        any_tags: verb.any_tag.clone(),
+        before: before.map(|text| time::moment(text, now)).transpose()?,
+        session: verb.in_session.clone(),
+        source: verb.from_source.clone(),
+        kind: verb.kind.as_deref().map(Kind::new).transpose()?,
+        reach: None,
+    };
+    // Whoever names an item means it wherever it is; to work somewhere says nothing of what is to go.
+    let is_said = !verb.scope.is_empty() || (!what.is_empty() && what.ids.is_empty());
+    if is_said && !verb.all_scopes {
+        what.reach = Some(reach(context, &verb.scope)?);
+    }
+    let forgot = agent.forget(&what, &context.writer(), verb.dry_run)?;
+    let output = &mut context.output;
+    if output.is_json() {
+        output.document(&json!({
+            "forgotten": items(&forgot.items),
+            "pinned": texts(&forgot.pinned),
+            "others": texts(&forgot.others),
+            "dry_run": verb.dry_run,
+            "commit": forgot.commit.as_ref().map(|info| info.digest.to_hex()),
+            "seq": forgot.commit.as_ref().map(|info| info.commit.seq),
+            "root": agent.memory().view().root().to_hex(),
+        }))?;
+    } else {
+        let said = if verb.dry_run { "would forget" } else { "forgot" };
+        tell(output, &agent, said, &forgot.items, forgot.commit.as_ref())?;
+        if forgot.commit.is_some() {
+            output.note("undo", "bring it back with: treering unforget --last");
+        }
+    }
+    tell_left(output, &forgot.pinned, "pinned: forget it by its id");
+    tell_left(output, &forgot.others, "it does not meet the other conditions");
+    dry_run(output, verb.dry_run);
+    agent.memory().clone().close()?;
+    Ok(DONE)
+}
+
+pub(super) fn unforget(context: &mut Context, verb: &Unforget) -> Done {
+    let agent = opened(context, verb.dry_run)?;
+    let back = if verb.last {
+        agent.unforget_last(&context.writer(), verb.dry_run)?
+    } else {
+        agent.unforget(&ids_of(&verb.ids)?, &context.writer(), verb.dry_run)?
+    };
+    let output = &mut context.output;
+    if output.is_json() {
+        output.document(&json!({
+            "restored": items(&back.items),
+            "unchanged": texts(&back.unchanged),
+            "dry_run": verb.dry_run,
+            "commit": back.commit.as_ref().map(|info| info.digest.to_hex()),
+            "seq": back.commit.as_ref().map(|info| info.commit.seq),
+            "root": agent.memory().view().root().to_hex(),
+        }))?;
+    } else {
+        let said = if verb.dry_run {
+            "would bring back"
+        } else {
+            "brought back"
+        };
+        tell(output, &agent, said, &back.items, back.commit.as_ref())?;
+    }
+    tell_left(output, &back.unchanged, "it is there, whole");
+    dry_run(output, verb.dry_run);
+    agent.memory().clone().close()?;
+    Ok(DONE)
+}
+
+pub(super) fn forgotten(context: &mut Context, verb: &Forgotten) -> Done {
+    let agent = context.agent_to_read()?;
+    let view = context.view(agent.memory())?;
+    let reach = if verb.all_scopes {
+        Reach::All
+    } else {
+        reach(context, &verb.scope)?
+    };
+    let list = agent.forgotten(&view, &reach, verb.limit.unwrap_or(usize::MAX))?;
+    let (now, output) = (view.now(), &mut context.output);
+    let mut table = Table::new(&["id", "by", "lane", "when", "why", "text"]);
+    for one in &list {
+        let (object, commit) = (one.item.object(), &one.commit.commit);
+        if output.is_json() {
+            output.document(&json!({
+                "id": object.id(),
+                "kind": object.kind(),
+                "scope": object.scope(),
+                "digest": one.version.to_hex(),
+                "time": commit.time.to_string(),
+                "op": commit.op.as_str(),
+                "actor": commit.actor,
+                "session": commit.session,
+                "reason": one.reason,
+                "commit": one.commit.digest.to_hex(),
+                "seq": commit.seq,
+            }))?;
+            continue;
+        }
+        let cells = vec![
+            coloured(Meaning::Name, object.id()),
+            plain(commit.op.as_str()),
+            plain(one.commit.lane()),
+            coloured(Meaning::Quiet, time::told(commit.time, now, output.style())),
+            plain(one.reason.as_deref().unwrap_or_default()),
+            plain(gist(object)),
+        ];
+        table.row(output, cells)?;
+    }
+    table.finish(output)?;
+    Ok(DONE)
+}
+
+pub(super) fn expire(context: &mut Context, verb: &Expire) -> Done {
+    let agent = context.agent_to_write()?;
+    let id = Id::new(&verb.id)?;
+    let now = agent.memory().view().now();
+    let at = match (&verb.at, verb.after) {
+        (Some(text), _) => Some(time::moment(text, now)?),
+        (None, Some(after)) => {
+            let after = i64::try_from(after.as_micros()).unwrap_or(i64::MAX);
+            Some(Time::from_micros(now.as_micros().saturating_add(after)))
+        }
+        (None, None) => None,
+    };
+    let commit = agent.expire(&id, at, &context.writer())?;
+    let head = agent.memory().view().commit();
+    let output = &mut context.output;
+    if output.is_json() {
+        output.document(&json!({
+            "id": id.as_str(),
+            "expires": at.map(|at| at.to_string()),
+            "changed": commit.is_some(),
+            "commit": head.digest.to_hex(),
+            "seq": head.commit.seq,
+            "root": head.commit.root.to_hex(),
+        }))?;
+    } else {
+        let until = match at {
+            Some(at) => format!("is shown until {at}"),
+            None => "stays".to_owned(),
+        };
+        let was = if commit.is_some() { "" } else { " as before" };
+        output.line(format_args!("{id} {until}{was}"))?;
+    }
+    agent.memory().clone().close()?;
+    Ok(DONE)
+}
+
+pub(super) fn opened(context: &mut Context, dry_run: bool) -> Result<Agent> {
+    if dry_run {
+        context.agent_to_read()
+    } else {
+        context.agent_to_write()
+    }
+}
+
+/// The scopes that were named; those of this place where none is.
+fn reach(context: &Context, words: &[String]) -> Result<Reach> {
+    let place = context.place();
+    if words.is_empty() {
+        return place.usual_reach();
+    }
+    let scopes = words.iter().map(|word| place.scope(word));
+    scopes.collect::<Result<_>>().map(Reach::Scopes)
+}
+
+fn ids_of(texts: &[String]) -> Result<Vec<Id>, Error> {
+    texts.iter().map(|text| Id::new(text)).collect()
+}
+
+fn texts(ids: &[Id]) -> Vec<&str> {
+    ids.iter().map(Id::as_str).collect()
+}
+
+fn items(items: &[Item]) -> Vec<Value> {
+    let objects = items.iter().map(Item::object);
+    objects
+        .map(|object| {
+            json!({
+                "id": object.id(),
+                "kind": object.kind(),
+                "scope": object.scope(),
+                "digest": object.digest().to_hex(),
+            })
+        })
+        .collect()
+}
+
+/// Tells people what moved, and the head where something did.
+fn tell(
+    output: &mut Output,
+    agent: &Agent,
+    said: &str,
+    items: &[Item],
+    commit: Option<&CommitInfo>,
+) -> Result<(), Failure> {
+    let mut table = Table::new(&["id", "kind", "scope", "text"]);
+    for item in items {
+        let object = item.object();
+        let cells = vec![
+            coloured(Meaning::Name, object.id()),
+            plain(object.kind()),
+            plain(object.scope()),
+            plain(gist(object)),
+        ];
+        table.row(output, cells)?;
+    }
+    if !items.is_empty() {
+        table.finish(output)?;
+    }
+    let count = counted(items.len() as u64, "item");
+    match commit {
+        Some(info) => {
+            let (seq, root) = (info.commit.seq, info.commit.root);
+            let head = head_line(output, agent.memory(), seq, root.as_bytes());
+            output.line(format_args!("{said} {count}; {head}"))
+        }
+        None => output.line(format_args!("{said} {count}")),
+    }
+}
+
+fn tell_left(output: &mut Output, ids: &[Id], why: &str) {
+    for id in ids {
+        output.note("left", format!("{id} stays as it is: {why}"));
+    }
+}
+
+pub(super) fn dry_run(output: &mut Output, is_so: bool) {
+    if is_so {
+        output.note("dry_run", "nothing was changed");
+    }
+}

@@ -1,0 +1,311 @@
+//! `guard`: a change is staged, checked, and committed or dropped.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use std::fs;
+use std::iter;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::agent::guard::{Checks, Guarded, Policy, RecallChange, Report, StagedLine};
+use crate::agent::{Reach, RecallQuery};
+use crate::cli::commands::put::{Lines, input_error, open_lines, tell_undo};
+use crate::cli::commands::store::head_line;
+use crate::cli::context::Context;
+use crate::cli::errors::{DONE, Done, Failure, NO, exit_code};
+use crate::cli::human::{Table, change_lines, coloured, one_line, plain};
+use crate::cli::output::Meaning;
+use crate::cli::time;
+use crate::cli::verbs::{GuardRecall, GuardStage, GuardVerb, GuardWith};
+use crate::digest::CommitDigest;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The name of the policy beside the store's folder.
+const POLICY_FILE: &str = "guard.toml";
+/// The longest policy.
+const POLICY_BYTES_MAX: u64 = 1 << 20;
+
+pub(super) fn guard(context: &mut Context, verb: GuardVerb) -> Done {
+    match verb {
+        GuardVerb::Stage(verb) => stage(context, &verb),
+        GuardVerb::Check(verb) => check(context, &verb),
+        GuardVerb::Commit(verb) => commit(context, &verb),
+        GuardVerb::Drop(verb) => drop_staged(context, &verb.name),
+        GuardVerb::Show(verb) => show(context, &verb.name),
+        GuardVerb::Recall(verb) => recall(context, &verb),
+        GuardVerb::List(_) => list(context),
+    }
+}
+
+fn stage(context: &mut Context, verb: &GuardStage) -> Done {
+    let (name, file) = (verb.name.as_str(), verb.jsonl.as_path());
+    let rules = read_policy(context, verb.policy.as_deref())?.trust;
+    let agent = context.agent_to_write()?;
+    let mut input = open_lines(file)?;
+    let mut reader = Lines::of(&mut *input);
+    let lines = iter::from_fn(|| {
+        let line = reader.next_line().transpose()?;
+        Some(line.and_then(|(number, text)| {
+            let line = StagedLine::parse(text);
+            let line = line.map_err(|error| error.context(format_args!("line {number}")))?;
+            Ok((number, line))
+        }))
+    });
+    let staged = agent.stage(name, lines, &rules, &context.writer())?;
+    let counts = staged.counts;
+    if context.output.is_json() {
+        context.output.document(&json!({
+            "name": name, "added": counts.added, "changed": counts.changed, "removed": counts.removed,
+        }))?;
+    } else {
+        context.output.line(format_args!(
+            "staged {}: {} added, {} changed, {} removed",
+            context.output.paint(Meaning::Name, name),
+            counts.added,
+            counts.changed,
+            counts.removed
+        ))?;
+        context
+            .output
+            .note("next", format!("check it with: treering guard check {name}"));
+    }
+    agent.memory().clone().close()?;
+    Ok(DONE)
+}
+
+fn check(context: &mut Context, verb: &GuardWith) -> Done {
+    let checks = Checks::new(policy(context, verb)?);
+    let agent = context.agent_to_read()?;
+    let report = agent.check_staged(&verb.name, &checks, &context.writer())?;
+    if context.output.is_json() {
+        context.output.document(&document(&verb.name, &report))?;
+    } else {
+        context.output.line(&report)?;
+    }
+    Ok(verdict(&report))
+}
+
+fn commit(context: &mut Context, verb: &GuardWith) -> Done {
+    let checks = Checks::new(policy(context, verb)?);
+    let agent = context.agent_to_write()?;
+    let guarded = agent.commit_staged(&verb.name, &checks, &context.writer())?;
+    let (report, committed) = match guarded {
+        Guarded::Kept {
+            report, committed, ..
+        } => (report, Some(committed)),
+        Guarded::Refused { report, .. } => (report, None),
+    };
+    if context.output.is_json() {
+        let mut told = document(&verb.name, &report);
+        let info = committed.as_ref().map(|committed| &committed.commit);
+        told["commit"] = info.map(|info| info.digest.to_hex()).into();
+        told["seq"] = info.map(|info| info.commit.seq).into();
+        told["root"] = info.map(|info| info.commit.root.to_hex()).into();
+        context.output.document(&told)?;
+    } else {
+        context.output.line(&report)?;
+        if let Some(committed) = &committed {
+            let info = &committed.commit;
+            let root = info.commit.root.as_bytes();
+            let head = head_line(&context.output, agent.memory(), info.commit.seq, root);
+            context
+                .output
+                .line(format_args!("committed {}; {head}", verb.name))?;
+            tell_undo(context, committed);
+        } else {
+            let note = format!("it stays staged; drop it with: treering guard drop {}", verb.name);
+            context.output.note("next", note);
+        }
+    }
+    agent.memory().clone().close()?;
+    Ok(verdict(&report))
+}
+
+fn drop_staged(context: &mut Context, name: &str) -> Done {
+    let agent = context.agent_to_write()?;
+    agent.drop_staged(name, &context.writer())?;
+    if context.output.is_json() {
+        context
+            .output
+            .document(&json!({ "name": name, "dropped": true }))?;
+    } else {
+        context.output.line(format_args!("dropped {name}"))?;
+    }
+    agent.memory().clone().close()?;
+    Ok(DONE)
+}
+
+fn show(context: &mut Context, name: &str) -> Done {
+    let agent = context.agent_to_read()?;
+    for change in agent.staged_changes(name)? {
+        if context.output.is_json() {
+            context.output.document(&change.to_json()?)?;
+            continue;
+        }
+        let style = context.output.style();
+        for line in change_lines(
+            style,
+            change.id.as_str(),
+            change.old.as_ref(),
+            change.new.as_ref(),
+        ) {
+            context.output.line(line)?;
+        }
+    }
+    Ok(DONE)
+}
+
+fn list(context: &mut Context) -> Done {
+    let agent = context.agent_to_read()?;
+    let now = agent.memory().view().now();
+    let mut table = Table::new(&["staged", "when", "actor", "session", "reason"]);
+    for staged in agent.staged() {
+        if context.output.is_json() {
+            context.output.document(&json!({
+                "name": staged.name,
+                "base": staged.commit.map(CommitDigest::to_hex),
+                "time": staged.time.to_string(),
+                "actor": staged.actor,
+                "session": staged.session,
+                "reason": staged.reason,
+            }))?;
+            continue;
+        }
+        let cells = vec![
+            coloured(Meaning::Name, &staged.name),
+            coloured(
+                Meaning::Quiet,
+                time::told(staged.time, now, context.output.style()),
+            ),
+            plain(staged.actor.as_deref().unwrap_or_default()),
+            plain(staged.session.as_deref().unwrap_or_default()),
+            plain(staged.reason.as_deref().unwrap_or_default()),
+        ];
+        table.row(&mut context.output, cells)?;
+    }
+    table.finish(&mut context.output)?;
+    Ok(DONE)
+}
+
+fn recall(context: &mut Context, verb: &GuardRecall) -> Done {
+    let mut texts = verb.queries.clone();
+    if let Some(file) = &verb.file {
+        let mut input = open_lines(file)?;
+        let mut reader = Lines::of(&mut *input);
+        while let Some((_, text)) = reader.next_line()? {
+            texts.push(text.trim().to_owned());
+        }
+    }
+    if texts.is_empty() {
+        return Err(Failure::usage(
+            "no question is asked",
+            "give --query TEXT or --queries FILE",
+        ));
+    }
+    let agent = context.agent_to_read()?;
+    let older = context.view_of(agent.memory(), &verb.from)?;
+    let newer = context.view_of(agent.memory(), verb.to.as_deref().unwrap_or("@"))?;
+    let query = |text: String| {
+        let mut query = RecallQuery::new(text, Reach::All);
+        query.limit = verb.limit.unwrap_or(query.limit);
+        query
+    };
+    let queries: Vec<RecallQuery> = texts.into_iter().map(query).collect();
+    let changes = agent.compare_recall(&older, &newer, &queries)?;
+    let is_same = changes.iter().all(RecallChange::is_same);
+    for change in changes {
+        if context.output.is_json() {
+            context.output.document(&json!({
+                "query": change.query, "kept": change.kept, "lost": change.lost, "gained": change.gained,
+            }))?;
+            continue;
+        }
+        let kept = change.kept.len();
+        context
+            .output
+            .line(format_args!("{}: {kept} kept", one_line(&change.query)))?;
+        for (sign, meaning, ids) in [
+            ("-", Meaning::Bad, &change.lost),
+            ("+", Meaning::Good, &change.gained),
+        ] {
+            for id in ids {
+                let line = context.output.paint(meaning, format_args!("  {sign} {id}"));
+                context.output.line(line)?;
+            }
+        }
+    }
+    Ok(if verb.exit_code && !is_same { NO } else { DONE })
+}
+
+/// The policy that a change is checked by.
+fn policy(context: &Context, verb: &GuardWith) -> Result<Policy> {
+    let policy = read_policy(context, verb.policy.as_deref())?;
+    if let Some(command) = policy.commands.first().filter(|_| verb.policy.is_none()) {
+        // A folder that somebody hands over must not run programs because its store is opened.
+        let told = format!(
+            "{POLICY_FILE} beside the store wants to run the command '{}'",
+            command.name
+        );
+        return Err(Error::new(ErrorKind::Denied, told)
+            .with_code("command_not_allowed")
+            .with_hint("look at it, then name it with --policy FILE"));
+    }
+    Ok(policy)
+}
+
+/// The policy that was named, or the one beside the store's folder, or the standard one.
+fn read_policy(context: &Context, named: Option<&Path>) -> Result<Policy> {
+    if let Some(file) = named {
+        return read(file);
+    }
+    let store = context.store()?;
+    let found = store.parent().map(|folder| folder.join(POLICY_FILE));
+    match found.filter(|file| file.is_file()) {
+        Some(file) => read(&file),
+        None => Ok(Policy::default()),
+    }
+}
+
+fn read(file: &Path) -> Result<Policy> {
+    let length = fs::metadata(file)
+        .map_err(|error| input_error(file, error))?
+        .len();
+    if length > POLICY_BYTES_MAX {
+        return Err(
+            Error::invalid(format!("{} is too long for a policy", file.display())).with_code("over_limit"),
+        );
+    }
+    let text = fs::read_to_string(file).map_err(|error| input_error(file, error))?;
+    Policy::parse(&text).map_err(|error| error.context(file.display()))
+}
+
+fn verdict(report: &Report) -> u8 {
+    if report.is_passed() {
+        DONE
+    } else {
+        exit_code(ErrorKind::Denied)
+    }
+}
+
+fn document(name: &str, report: &Report) -> Value {
+    let checks = report.checks.iter().map(|checked| {
+        json!({
+            "check": checked.check,
+            "passed": checked.is_passed,
+            "why": checked.why,
+            "ids": checked.ids,
+            "ids_total": checked.ids_total,
+            "advice": checked.advice,
+        })
+    });
+    json!({
+        "name": name,
+        "passed": report.is_passed(),
+        "added": report.counts.added,
+        "changed": report.counts.changed,
+        "removed": report.counts.removed,
+        "checks": checks.collect::<Vec<_>>(),
+    })
+}

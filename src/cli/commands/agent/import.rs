@@ -1,0 +1,275 @@
+//! `import`: edited blocks, and memories of other systems.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::folder::{Folder, There};
+use super::note::{add_commit, scope, tell_held};
+use crate::agent::Reach;
+use crate::agent::blocks::{FoundFile, TakeBlocks, Taken, TakenBlocks};
+use crate::agent::importing::{Foreign, ForeignFormat, odek::scope_of_file};
+use crate::agent::session::extraction::FactScope;
+use crate::cli::commands::put::input_error;
+use crate::cli::context::Context;
+use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::human::counted;
+use crate::cli::verbs::{FactsAbout, Import, ImportFormat};
+use crate::error::{Error, Result};
+use crate::object::Id;
+
+/// The largest file that is read.
+const FILE_BYTES_MAX: u64 = 256 << 20;
+/// Findings that are told to a person.
+const TOLD_MAX: usize = 20;
+
+pub(super) fn import(context: &mut Context, verb: &Import) -> Done {
+    check(verb)?;
+    match verb.format {
+        ImportFormat::Blocks => blocks(context, verb),
+        ImportFormat::ServerMemory => foreign(context, verb, ForeignFormat::ServerMemory),
+        ImportFormat::Snap => foreign(context, verb, ForeignFormat::Snap),
+        ImportFormat::Odek => {
+            let name = verb
+                .path
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned());
+            let about = match verb.about {
+                Some(FactsAbout::User) => Some(FactScope::User),
+                Some(FactsAbout::Env) => Some(FactScope::Env),
+                None => name.and_then(|name| scope_of_file(&name)),
+            };
+            let about = about.ok_or_else(|| {
+                Failure::usage(
+                    "what the facts are about is not known",
+                    "say it: --about user or --about env",
+                )
+            })?;
+            foreign(context, verb, ForeignFormat::Odek(about))
+        }
+    }
+}
+
+/// Refuses options that the form has no use for, rather than to ignore them.
+fn check(verb: &Import) -> Result<(), Failure> {
+    let is_blocks = verb.format == ImportFormat::Blocks;
+    for (option, given, used) in [
+        ("--prune", verb.prune, is_blocks),
+        ("--force", verb.force, is_blocks),
+        ("--about", verb.about.is_some(), verb.format == ImportFormat::Odek),
+    ] {
+        if given && !used {
+            return Err(Failure::usage(
+                format!("{option} has no use here"),
+                "see treering import --help",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn blocks(context: &mut Context, verb: &Import) -> Done {
+    let place = context.place();
+    let named = verb.scope.as_deref().map(|word| place.scope(word)).transpose()?;
+    let take = TakeBlocks {
+        reach: match &named {
+            Some(scope) => Reach::Scopes(vec![scope.clone()]),
+            None => place.usual_reach()?,
+        },
+        usual_scope: match named {
+            Some(scope) => scope,
+            None => place.usual_scope()?,
+        },
+        place,
+        prune: verb.prune,
+        force: verb.force,
+    };
+    let folder = Folder::open(&verb.path, false)?;
+    let files = folder.files()?;
+    if verb.prune && !verb.force && files.is_empty() {
+        return Err(Error::invalid(format!(
+            "{} holds no block, and --prune would remove all",
+            verb.path.display()
+        ))
+        .with_code("nothing_to_import")
+        .with_hint("name the folder that `export --format blocks` wrote, or say --force")
+        .into());
+    }
+    let agent = context.agent_to_write()?;
+    let taken = agent.take_blocks(&files, &take, &context.writer())?;
+    tell_blocks(context, &taken)?;
+    refresh(context, &folder, &files, &taken);
+    agent.memory().clone().close()?;
+    Ok(DONE)
+}
+
+/// Writes the time of the new versions into the files that were taken, unless somebody changed them meanwhile.
+fn refresh(context: &mut Context, folder: &Folder, files: &[FoundFile], taken: &TakenBlocks) {
+    let read: HashMap<&str, &FoundFile> = files.iter().map(|file| (file.path.as_str(), file)).collect();
+    let mut failed = Vec::new();
+    for file in &taken.files {
+        let Some(fresh) = &file.fresh else { continue };
+        let then = read
+            .get(file.path.as_str())
+            .and_then(|file| file.bytes.as_ref().ok());
+        let is_same = matches!(folder.look(&file.path), There::Text(now) if Some(&now) == then);
+        if is_same && let Err(why) = folder.write(&file.path, fresh) {
+            failed.push(format!("{}: {why}", file.path));
+        }
+    }
+    if let [first, ..] = failed.as_slice() {
+        let told = format!(
+            "the line `updated` was not written into {} files, such as {first}",
+            failed.len()
+        );
+        context.output.note("not_refreshed", told);
+    }
+}
+
+fn tell_blocks(context: &mut Context, taken: &TakenBlocks) -> Result<(), Failure> {
+    let count = |what: Taken| taken.files.iter().filter(|file| file.taken == what).count();
+    if context.output.is_json() {
+        let ids = |ids: &[Id]| ids.iter().map(Id::to_string).collect::<Vec<_>>();
+        let files = taken.files.iter().map(
+            |file| json!({ "path": file.path, "id": file.id, "taken": file.taken.name(), "said": file.said }),
+        );
+        let mut document = json!({
+            "format": "blocks",
+            "created": count(Taken::Created),
+            "updated": count(Taken::Updated),
+            "unchanged": count(Taken::Unchanged),
+            "stale": count(Taken::Stale),
+            "conflicts": count(Taken::Conflict),
+            "quarantined": count(Taken::Quarantined),
+            "refused": count(Taken::Refused),
+            "files": files.collect::<Vec<_>>(),
+            "missing": ids(&taken.missing),
+            "pruned": ids(&taken.pruned),
+            "held": taken.held,
+        });
+        add_commit(&mut document, &taken.commit);
+        context.output.document(&document)?;
+    } else {
+        for file in &taken.files {
+            if file.taken != Taken::Unchanged || !file.said.is_empty() {
+                let said = if file.said.is_empty() {
+                    String::new()
+                } else {
+                    format!(": {}", file.said.join("; "))
+                };
+                context
+                    .output
+                    .line(format_args!("{} {}{said}", file.taken.name(), file.path))?;
+            }
+        }
+        for id in &taken.pruned {
+            context.output.line(format_args!("removed {id}"))?;
+        }
+        let (created, updated, unchanged) = (
+            count(Taken::Created),
+            count(Taken::Updated),
+            count(Taken::Unchanged),
+        );
+        context.output.line(format_args!(
+            "{created} created, {updated} updated, {unchanged} unchanged"
+        ))?;
+    }
+    if count(Taken::Conflict) > 0 {
+        context.output.note(
+            "conflict",
+            "changed on both sides: export to another folder, put the two together, and import with --force",
+        );
+    }
+    if !taken.missing.is_empty() {
+        let what = counted(taken.missing.len() as u64, "block");
+        context.output.note(
+            "missing",
+            format!("{what} without a file here: they stay; --prune removes them"),
+        );
+    }
+    if let Some(held) = &taken.held {
+        tell_held(context, held, &[]);
+    }
+    Ok(())
+}
+
+fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done {
+    let bytes = read(&verb.path)?;
+    let foreign = Foreign {
+        format,
+        bytes: &bytes,
+        scope: verb
+            .scope
+            .as_deref()
+            .map(|word| scope(context, Some(word)))
+            .transpose()?,
+        place: context.place(),
+    };
+    let agent = context.agent_to_write()?;
+    let taken = agent.take_foreign(&foreign, &context.writer())?;
+    if context.output.is_json() {
+        let findings = taken
+            .findings
+            .iter()
+            .map(|one| json!({ "at": one.at, "what": one.what }));
+        let mut document = json!({
+            "format": format.name(),
+            "created": taken.created,
+            "updated": taken.updated,
+            "unchanged": taken.unchanged,
+            "flagged": taken.flagged,
+            "quarantined": taken.quarantined,
+            "refused": taken.refused,
+            "past": taken.past,
+            "findings": findings.collect::<Vec<_>>(),
+            "held": taken.held,
+        });
+        add_commit(&mut document, &taken.commit);
+        context.output.document(&document)?;
+    } else {
+        for one in taken.findings.iter().take(TOLD_MAX) {
+            context.output.line(format_args!("{}: {}", one.at, one.what))?;
+        }
+        if taken.findings.len() > TOLD_MAX {
+            context
+                .output
+                .line(format_args!("and {} more", taken.findings.len() - TOLD_MAX))?;
+        }
+        context.output.line(format_args!(
+            "{} created, {} updated, {} unchanged, {} refused",
+            taken.created, taken.updated, taken.unchanged, taken.refused
+        ))?;
+    }
+    if let Some(held) = &taken.held {
+        tell_held(context, held, &[]);
+    }
+    agent.memory().clone().close()?;
+    Ok(DONE)
+}
+
+fn read(file: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = if file == Path::new("-") {
+        std::io::stdin()
+            .lock()
+            .take(FILE_BYTES_MAX + 1)
+            .read_to_end(&mut bytes)
+    } else {
+        let opened = File::open(file).map_err(|error| input_error(file, error))?;
+        opened.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)
+    };
+    read.map_err(|error| input_error(file, error))?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(
+            Error::invalid(format!("the file has more than {} MiB", FILE_BYTES_MAX >> 20))
+                .with_code("over_limit"),
+        );
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,230 @@
+//! `note`: notes of sessions, which last.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use std::io::Read as _;
+
+use serde_json::{Value as Json, json};
+
+use crate::agent::notes::{self, NewNote, Replace};
+use crate::agent::{Agent, Item};
+use crate::cli::context::Context;
+use crate::cli::errors::{DONE, Done};
+use crate::cli::human::counted;
+use crate::cli::verbs::{Note, NoteDelete, NoteList, NoteRead, NoteSearch, NoteVerb, NoteWrite};
+use crate::engine::{CommitInfo, View};
+use crate::error::{Error, Result};
+use crate::object::{CONTENT_BYTES_MAX, Id, Scope, Time};
+
+pub(super) fn note(context: &mut Context, verb: Note) -> Done {
+    match verb.verb {
+        NoteVerb::Write(verb) => write(context, verb),
+        NoteVerb::Read(verb) => read(context, &verb),
+        NoteVerb::List(verb) => list(context, &verb),
+        NoteVerb::Delete(verb) => delete(context, &verb),
+        NoteVerb::Search(verb) => search(context, &verb),
+    }
+}
+
+fn write(context: &mut Context, verb: NoteWrite) -> Done {
+    let note = NewNote {
+        text: text_or_input(verb.text)?,
+        scope: scope(context, verb.scope.as_deref())?,
+        session: context.lane(),
+        replace: match verb.replace.as_deref() {
+            None => None,
+            Some("*") => Some(Replace::Own),
+            Some(id) => Some(Replace::One(Id::new(id)?)),
+        },
+    };
+    let agent = context.agent_to_write()?;
+    let written = agent.write_note(&note, &context.writer())?;
+    let mut document = json!({
+        "id": written.id.as_ref().map(Id::as_str),
+        "action": written.action.name(),
+        "digest": written.digest.map(crate::digest::ObjectDigest::to_hex),
+        "owner": written.owner,
+        "scope": note.scope.as_str(),
+        "cleared": written.cleared,
+        "verdict": written.verdict.name(),
+        "rules": written.rules,
+        "held": written.held,
+    });
+    add_commit(&mut document, &written.commit);
+    if context.output.is_json() {
+        context.output.document(&document)?;
+    } else {
+        let id = written.id.as_ref().map_or_else(
+            || counted(written.cleared, "note"),
+            |id| format!("{id} of '{}'", written.owner),
+        );
+        context
+            .output
+            .line(format_args!("{} {id}", written.action.name()))?;
+    }
+    if let Some(held) = &written.held {
+        tell_held(context, held, &written.rules);
+    }
+    agent.memory().clone().close()?;
+    Ok(DONE)
+}
+
+fn read(context: &mut Context, verb: &NoteRead) -> Done {
+    let scope = scope(context, verb.scope.as_deref())?;
+    let id = Id::new(&verb.id)?;
+    // Only a handle that may write keeps that the note was read; who may not, reads all the same.
+    let agent = match context.options.at {
+        None => context.agent_to_write().or_else(|_| context.agent_to_read())?,
+        Some(_) => context.agent_to_read()?,
+    };
+    let view = context.view(agent.memory())?;
+    let note = match context.options.at {
+        None => agent.read_note(&view, &id, &scope)?,
+        Some(_) => agent.find_note(&view, &id, &scope)?,
+    };
+    let note = note.ok_or_else(|| {
+        Error::not_found(format!("there is no note '{id}' in the scope '{scope}'"))
+            .with_hint("`note list` shows the notes")
+    })?;
+    if context.output.is_json() {
+        context.output.document(&document(&note))?;
+    } else {
+        context.output.text(note.item.text())?;
+        context.output.line("")?;
+    }
+    agent.memory().clone().close()?;
+    Ok(DONE)
+}
+
+fn list(context: &mut Context, verb: &NoteList) -> Done {
+    let (agent, view) = open(context)?;
+    let scope = scope(context, verb.scope.as_deref())?;
+    let session = verb.own.then(|| context.lane());
+    let notes = agent.notes(&view, &scope, session.as_deref())?;
+    for note in &notes {
+        if context.output.is_json() {
+            context.output.document(&document(note))?;
+        } else {
+            let owner = note.owner.as_deref().unwrap_or_default();
+            let first = note.item.text().lines().next().unwrap_or_default().to_owned();
+            context
+                .output
+                .line(format_args!("{}  {owner}  {first}", note.item.object().id()))?;
+        }
+    }
+    if notes.is_empty() {
+        context.output.nothing_found();
+    }
+    Ok(DONE)
+}
+
+fn delete(context: &mut Context, verb: &NoteDelete) -> Done {
+    let scope = scope(context, verb.scope.as_deref())?;
+    let id = Id::new(&verb.id)?;
+    let agent = context.agent_to_write()?;
+    let (is_there, commit) = agent.delete_note(&id, &scope, &context.writer())?;
+    if context.output.is_json() {
+        let mut document = json!({ "deleted": is_there, "id": id.as_str(), "scope": scope.as_str() });
+        add_commit(&mut document, &commit);
+        context.output.document(&document)?;
+    } else if is_there {
+        context.output.line(format_args!("deleted {id}"))?;
+    } else {
+        context.output.line(format_args!("there was no note {id}"))?;
+    }
+    agent.memory().clone().close()?;
+    Ok(DONE)
+}
+
+fn search(context: &mut Context, verb: &NoteSearch) -> Done {
+    let (agent, view) = open(context)?;
+    let scope = scope(context, verb.scope.as_deref())?;
+    let found = agent.search_notes(&view, &verb.query, &scope, &context.lane(), verb.limit)?;
+    for hit in &found {
+        if context.output.is_json() {
+            let mut document = document(&hit.note);
+            if let Some(fields) = document.as_object_mut() {
+                drop(fields.shift_remove("text"));
+            }
+            document["score"] = hit.score.into();
+            document["snippet"] = hit.snippet.as_str().into();
+            document["own"] = hit.is_own.into();
+            context.output.document(&document)?;
+        } else {
+            let id = hit.note.item.object().id();
+            context
+                .output
+                .line(format_args!("{:.3}  {id}  {}", hit.score, hit.snippet))?;
+        }
+    }
+    if found.is_empty() {
+        context.output.nothing_found();
+    }
+    Ok(DONE)
+}
+
+fn document(note: &notes::NoteRead) -> Json {
+    let time = |time: Option<Time>| time.map(|time| time.to_string());
+    let object = Item::object(&note.item);
+    json!({
+        "id": object.id(),
+        "text": note.item.text(),
+        "owner": note.owner,
+        "scope": object.scope(),
+        "created": time(note.created),
+        "updated": time(note.updated),
+        "read": time(note.read),
+        "origin": object.origin().name(),
+        "digest": object.digest().to_hex(),
+        "flags": note.item.flags(),
+    })
+}
+
+fn open(context: &mut Context) -> Result<(Agent, View)> {
+    let agent = context.agent_to_read()?;
+    let view = context.view(agent.memory())?;
+    Ok((agent, view))
+}
+
+/// The scope that an option names, or that of the place.
+pub(super) fn scope(context: &Context, named: Option<&str>) -> Result<Scope> {
+    let place = context.place();
+    match named {
+        Some(word) => place.scope(word),
+        None => place.usual_scope(),
+    }
+}
+
+/// What a text option says, or what is on standard input.
+pub(super) fn text_or_input(text: String) -> Result<String> {
+    if text != "-" {
+        return Ok(text);
+    }
+    let mut bytes = Vec::new();
+    let mut input = std::io::stdin().lock().take(CONTENT_BYTES_MAX as u64 + 1);
+    let read = input.read_to_end(&mut bytes);
+    read.map_err(|error| Error::io("reading the text from standard input", error))?;
+    let text = String::from_utf8(bytes);
+    text.map_err(|_| Error::invalid("the text on standard input is not UTF-8"))
+}
+
+/// The commit of an answer, as every writing verb names it.
+pub(super) fn add_commit(document: &mut Json, info: &CommitInfo) {
+    document["commit"] = info.digest.to_hex().into();
+    document["seq"] = info.commit.seq.into();
+    document["root"] = info.commit.root.to_hex().into();
+}
+
+/// Says that something waits for a person.
+pub(super) fn tell_held(context: &mut Context, held: &str, rules: &[&str]) {
+    let why = if rules.is_empty() {
+        String::new()
+    } else {
+        format!(": the scan found {}", rules.join(", "))
+    };
+    context.output.note(
+        "quarantined",
+        format!("kept as {held} for a person to look at{why}"),
+    );
+}

@@ -1,0 +1,108 @@
+//! `promote`: a person trusts an item.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use std::io::{self, IsTerminal as _};
+
+use serde_json::json;
+
+use crate::agent::trust::PersonSays;
+use crate::cli::commands::put::tell_undo;
+use crate::cli::commands::store::head_line;
+use crate::cli::context::Context;
+use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::human::one_line;
+use crate::cli::output::Meaning;
+use crate::cli::verbs::Promote;
+use crate::digest::ObjectDigest;
+use crate::error::Error;
+use crate::object::Id;
+
+pub(super) fn promote(context: &mut Context, verb: &Promote) -> Done {
+    let id = Id::new(&verb.id)?;
+    let agent = context.agent_to_write()?;
+    let expected = match &verb.digest {
+        Some(text) => text.parse::<ObjectDigest>().map_err(|_| {
+            Failure::usage(
+                "--digest is not 64 hexadecimal digits",
+                "get shows the digest of an item",
+            )
+        })?,
+        None => {
+            let found = agent.memory().view().get(&id)?;
+            let found = found.ok_or_else(|| Error::not_found(format!("there is no item '{id}'")))?;
+            found.digest()
+        }
+    };
+    let question = match agent.memory().version(expected)? {
+        Some(object) => {
+            let text = one_line(object.content().unwrap_or_default());
+            format!("{id}, {}: {text}\npromote it?", object.origin())
+        }
+        None => format!("promote {id}?"),
+    };
+    let says = person(context, verb.yes, &question, "promoted")?;
+    let promoted = agent.promote(&id, expected, says, &context.writer())?;
+    let info = &promoted.committed.commit;
+    if context.output.is_json() {
+        context.output.document(&json!({
+            "id": id.as_str(),
+            "digest": promoted.digest.to_hex(),
+            "promoted": expected.to_hex(),
+            "from": promoted.from.name(),
+            "to": promoted.to.name(),
+            "commit": info.digest.to_hex(),
+            "seq": info.commit.seq,
+            "root": info.commit.root.to_hex(),
+        }))?;
+    } else {
+        let head = head_line(
+            &context.output,
+            agent.memory(),
+            info.commit.seq,
+            info.commit.root.as_bytes(),
+        );
+        let name = context.output.paint(Meaning::Name, &id);
+        let what = if promoted.committed.changed {
+            format!("{name}: from {} to {}", promoted.from, promoted.to)
+        } else {
+            format!("{name} is {} already", promoted.from)
+        };
+        context.output.line(format_args!("{what}; {head}"))?;
+        tell_undo(context, &promoted.committed);
+    }
+    agent.memory().clone().close()?;
+    Ok(DONE)
+}
+
+/// How it is known that a person asks: by `--yes`, or because somebody at a terminal answers the question.
+pub(super) fn person(
+    context: &mut Context,
+    yes: bool,
+    question: &str,
+    done: &str,
+) -> Result<PersonSays, Failure> {
+    if yes {
+        return Ok(PersonSays::ByOption);
+    }
+    let refused = || {
+        Failure::usage(
+            format!("nothing was {done}: a person has to say so"),
+            "answer at a terminal, or give --yes if you are that person",
+        )
+    };
+    let is_asked = io::stdin().is_terminal() && io::stderr().is_terminal() && !context.output.is_json();
+    if !is_asked {
+        return Err(refused());
+    }
+    context.output.note("question", format!("{question} [y/N]"));
+    let mut answer = String::new();
+    let read = io::stdin().read_line(&mut answer);
+    read.map_err(|error| Error::io("reading the answer", error))?;
+    if matches!(answer.trim(), "y" | "Y" | "yes") {
+        Ok(PersonSays::AtTerminal)
+    } else {
+        Err(refused())
+    }
+}

@@ -1,0 +1,317 @@
+//! `remember`: a text that recall finds again, or many from JSON Lines.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use std::io;
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+
+use crate::agent::{
+    Agent, Alike, Citation, LinesOptions, LinesRemembered, NewItem, RememberOptions, Remembered, Sensitivity,
+    Status,
+};
+use crate::cli::commands::put::{Lines, content_from, open_lines, tell_undo};
+use crate::cli::commands::store::head_line;
+use crate::cli::context::Context;
+use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::human::{counted, cut};
+use crate::cli::output::{Meaning, printable};
+use crate::cli::time;
+use crate::cli::verbs::Remember;
+use crate::digest::ObjectDigest;
+use crate::engine::{CommitInfo, Committed, Memory};
+use crate::error::{Error, Result};
+use crate::object::{Id, Kind, Scope, Time};
+
+/// Characters of another item that people are shown.
+const SHOWN_CHARS: usize = 300;
+/// Lines that people are told of that were not stored.
+const REFUSED_SHOWN: usize = 20;
+
+pub(super) fn remember(context: &mut Context, verb: Remember) -> Done {
+    match &verb.jsonl {
+        Some(file) => remember_lines(context, &verb, file),
+        None => remember_one(context, verb),
+    }
+}
+
+fn scope_of(context: &Context, verb: &Remember) -> Result<Scope> {
+    let place = context.place();
+    match &verb.scope {
+        Some(word) => place.scope(word),
+        None => place.usual_scope(),
+    }
+}
+
+fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
+    if verb.text.as_deref() == Some("-") {
+        let text = content_from(&mut io::stdin().lock())?;
+        // What a pipe ends with is no part of what it says.
+        verb.text = Some(text.trim_end().to_owned());
+    }
+    let scope = scope_of(context, &verb)?;
+    let options = RememberOptions {
+        on_duplicate: verb.on_duplicate.into(),
+        key: verb.key.clone(),
+        ..RememberOptions::default()
+    };
+    let (writer, lane) = (context.writer(), context.options.lane.session.clone());
+    let source = context.options.commit.source.clone();
+    let remember = |agent: &Agent| -> Result<Remembered> {
+        let mut item = item_of(&verb, agent.memory().view().now())?;
+        item.scope = scope.clone();
+        item.session.clone_from(&lane);
+        item.source.clone_from(&source);
+        let mut options = options.clone();
+        options.expected = expected(agent.memory(), &verb)?;
+        agent.remember(item, &options, &writer)
+    };
+    let agent = context.agent_to_create(|empty| remember(empty).map(drop))?;
+    let answer = remember(&agent)?;
+    if context.output.is_json() {
+        context.output.document(&document(&answer))?;
+    } else {
+        tell(context, agent.memory(), &answer)?;
+    }
+    agent.close()?;
+    Ok(DONE)
+}
+
+/// The item that the command line describes.
+fn item_of(verb: &Remember, now: Time) -> Result<NewItem> {
+    let mut item = NewItem::new(verb.text.clone().unwrap_or_default());
+    if item.text.trim().is_empty() {
+        return Err(Error::invalid("there is no text to remember"));
+    }
+    item.id = verb.id.as_deref().map(Id::new).transpose()?;
+    item.kind = Kind::new(&verb.kind)?;
+    item.tags.clone_from(&verb.tags);
+    item.speaker.clone_from(&verb.speaker);
+    item.subject.clone_from(&verb.subject);
+    item.order = verb.order;
+    let moment = |text: &Option<String>| text.as_deref().map(|text| time::moment(text, now)).transpose();
+    item.time = moment(&verb.time)?;
+    item.expires = moment(&verb.expires)?;
+    if let Some(ttl) = verb.ttl {
+        // What lasts for ever has no end.
+        item.expires = i64::try_from(ttl.as_micros())
+            .ok()
+            .map(|micros| now.plus_micros(micros));
+    }
+    let citations = verb.citations.iter().map(|text| Citation::from_text(text));
+    item.citations = citations.collect::<Result<_>>()?;
+    item.confidence = verb.confidence;
+    item.sensitivity = verb.sensitivity.as_deref().map(sensitivity).transpose()?;
+    item.is_pinned = verb.pin;
+    item.supersedes = verb
+        .supersedes
+        .iter()
+        .map(|id| Id::new(id))
+        .collect::<Result<_>>()?;
+    Ok(item)
+}
+
+fn sensitivity(name: &str) -> Result<Sensitivity> {
+    Sensitivity::from_name(name).ok_or_else(|| {
+        Error::invalid(format!("'{name}' is no sensitivity")).with_hint(format!(
+            "one of {}",
+            Sensitivity::ALL.map(Sensitivity::name).join(", ")
+        ))
+    })
+}
+
+/// The version that was typed, which may be the beginning of its digest.
+fn expected(memory: &Memory, verb: &Remember) -> Result<Option<ObjectDigest>> {
+    let (Some(typed), Some(id)) = (&verb.expected, &verb.id) else {
+        return Ok(None);
+    };
+    if let Ok(digest) = typed.parse() {
+        return Ok(Some(digest));
+    }
+    let is_hex = typed
+        .bytes()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    if typed.len() < 8 || !is_hex {
+        return Err(Error::invalid(format!("'{typed}' is no digest"))
+            .with_hint("a digest is 64 hexadecimal digits, or the first 8 or more of them"));
+    }
+    let found = memory.view().get(&Id::new(id)?)?.map(|object| object.digest());
+    found
+        .filter(|digest| digest.to_hex().starts_with(typed.as_str()))
+        .map(Some)
+        .ok_or_else(|| {
+            Error::conflict(format!("'{id}' does not have the version {typed}"))
+                .with_ids(vec![id.clone()])
+                .with_hint("read it again and repeat the change")
+        })
+}
+
+fn document(answer: &Remembered) -> Json {
+    let alike = |one: &Alike| {
+        json!({
+            "id": one.id.as_str(),
+            // Six digits: the rest is noise of a number of 32 bits.
+            "similarity": (f64::from(one.similarity) * 1e6).round() / 1e6,
+            "text": one.text,
+        })
+    };
+    let conflict = |one: &Alike| {
+        let mut conflict = alike(one);
+        conflict["new_text"] = answer.text.as_str().into();
+        conflict
+    };
+    json!({
+        "id": answer.id.as_str(),
+        "digest": answer.digest.map(ObjectDigest::to_hex),
+        "commit": answer.commit.digest.to_hex(),
+        "seq": answer.commit.commit.seq,
+        "root": answer.commit.commit.root.to_hex(),
+        "status": answer.status.name(),
+        "scope": answer.scope.as_str(),
+        "duplicates": answer.duplicates.iter().map(alike).collect::<Vec<_>>(),
+        "conflicts": answer.conflicts.iter().map(conflict).collect::<Vec<_>>(),
+        "verdict": answer.verdict.name(),
+        "rules": answer.rules,
+        "redacted": answer.is_redacted,
+        "held_as": answer.held_as,
+    })
+}
+
+fn tell(context: &mut Context, memory: &Memory, answer: &Remembered) -> Result<(), Failure> {
+    let id = context.output.paint(Meaning::Name, &answer.id);
+    let head = head_of(context, memory, &answer.commit);
+    let scope = printable(answer.scope.as_str());
+    let line = match answer.status {
+        Status::Created => format!("remembered {id} in {scope}; {head}"),
+        Status::Updated => format!("updated {id} in {scope}; {head}"),
+        Status::Unchanged => format!("unchanged: {id} says this already"),
+        Status::Duplicate => format!("not stored: {id} says this already"),
+        Status::Merged => format!("merged into {id} in {scope}; {head}"),
+        Status::Superseded => format!("remembered {id} in {scope}, in place of others; {head}"),
+        Status::Quarantined => format!(
+            "not stored, but kept as {} for a person to look at: the scan found {}",
+            answer.held_as.as_deref().unwrap_or_default(),
+            answer.rules.join(", ")
+        ),
+        Status::Disabled => format!("not stored: {id}"),
+    };
+    context.output.line(line)?;
+    let is_stored = answer.status != Status::Duplicate;
+    for one in answer.duplicates.iter().filter(|_| is_stored) {
+        let label = format!("says the same ({:.2})", one.similarity);
+        context.output.labelled(Meaning::Changed, &label, &shown(one))?;
+    }
+    for one in &answer.conflicts {
+        let label = format!("contradicts it ({:.2})", one.similarity);
+        context.output.labelled(Meaning::Bad, &label, &shown(one))?;
+    }
+    if answer.is_redacted {
+        context
+            .output
+            .note("redacted", "secrets in it were stored as markers");
+    } else if !answer.rules.is_empty() && answer.status != Status::Quarantined {
+        let told = format!("the scan found {}", answer.rules.join(", "));
+        context.output.note("flagged", told);
+    }
+    let is_written = matches!(
+        answer.status,
+        Status::Created | Status::Updated | Status::Merged | Status::Superseded
+    );
+    if is_written {
+        let changed = Committed {
+            commit: answer.commit.clone(),
+            changed: true,
+        };
+        tell_undo(context, &changed);
+    }
+    Ok(())
+}
+
+/// Another item on a line: its id and the beginning of what it says, safe for a terminal.
+fn shown(one: &Alike) -> String {
+    let words = one.text.split_whitespace();
+    let text = words.take(SHOWN_CHARS).collect::<Vec<_>>().join(" ");
+    printable(&format!("{}: {}", one.id, cut(&text, SHOWN_CHARS)))
+}
+
+fn head_of(context: &Context, memory: &Memory, info: &CommitInfo) -> String {
+    let commit = &info.commit;
+    head_line(&context.output, memory, commit.seq, commit.root.as_bytes())
+}
+
+fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
+    let options = LinesOptions {
+        place: context.place(),
+        scope: scope_of(context, verb)?,
+        kind: Kind::new(&verb.kind)?,
+        session: context.options.lane.session.clone(),
+        source: context.options.commit.source.clone(),
+        batch_lines: usize::try_from(verb.batch).unwrap_or(usize::MAX),
+    };
+    let writer = context.writer();
+    let mut input = open_lines(file)?;
+    let agent = context.agent_to_create(|_| Ok(()))?;
+    let mut reader = Lines::of(&mut *input);
+    let lines = std::iter::from_fn(|| {
+        let read = reader.next_bytes();
+        read.map(|line| line.map(|(number, bytes)| (number, bytes.to_vec())))
+            .transpose()
+    });
+    let answer = agent.remember_lines(lines, &options, &writer)?;
+    if context.output.is_json() {
+        context.output.document(&lines_document(&answer))?;
+    } else {
+        tell_lines(context, agent.memory(), &answer)?;
+    }
+    agent.close()?;
+    Ok(DONE)
+}
+
+fn lines_document(answer: &LinesRemembered) -> Json {
+    let refused = answer
+        .refused
+        .iter()
+        .map(|one| json!({ "line": one.line, "id": one.id, "verdict": one.verdict, "reason": one.reason }));
+    json!({
+        "stored": answer.stored,
+        "unchanged": answer.unchanged,
+        "duplicates": answer.duplicates,
+        "refused": refused.collect::<Vec<_>>(),
+        "flagged": answer.flagged,
+        "unknown": answer.unknown,
+        "commit": answer.commit.digest.to_hex(),
+        "seq": answer.commit.commit.seq,
+        "root": answer.commit.commit.root.to_hex(),
+        "disabled": answer.is_disabled,
+    })
+}
+
+fn tell_lines(context: &mut Context, memory: &Memory, answer: &LinesRemembered) -> Result<(), Failure> {
+    let head = head_of(context, memory, &answer.commit);
+    let refused = answer.refused.len() as u64;
+    context.output.line(format_args!(
+        "{} stored ({} flagged), {} unchanged, {refused} not stored; {head}",
+        answer.stored, answer.flagged, answer.unchanged
+    ))?;
+    if !answer.unknown.is_empty() {
+        let names: Vec<&str> = answer.unknown.iter().map(String::as_str).collect();
+        let told = format!("items have no field {}; stored as attributes", names.join(", "));
+        context.output.note("unknown_fields", told);
+    }
+    for one in answer.refused.iter().take(REFUSED_SHOWN) {
+        let label = format!("line {}", one.line);
+        context
+            .output
+            .labelled(Meaning::Bad, &label, &format!("{}: {}", one.verdict, one.reason))?;
+    }
+    let more = refused.saturating_sub(REFUSED_SHOWN as u64);
+    if more > 0 {
+        context.output.line(format_args!(
+            "and {} more; --json has them all",
+            counted(more, "line")
+        ))?;
+    }
+    Ok(())
+}

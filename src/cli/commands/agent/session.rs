@@ -1,0 +1,552 @@
+//! `session`: transcripts, their summaries, and what is learned at the end.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read as _};
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+
+use super::command;
+use super::note::{add_commit, scope, tell_held, text_or_input};
+use crate::agent::session::{
+    Append, Appended, Ended, FactFate, NewEntry, parent_session, root_session, session_of,
+};
+use crate::agent::{Agent, Reach};
+use crate::cli::commands::put::input_error;
+use crate::cli::context::Context;
+use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::human::counted;
+use crate::cli::verbs::{
+    Session, SessionAppend, SessionEnd, SessionList, SessionSummaries, SessionSummarise, SessionVerb,
+};
+use crate::engine::{Query, View};
+use crate::error::{Error, Result};
+use crate::ingest::json::{parse, time_from_json};
+use crate::object::{CONTENT_BYTES_MAX, Kind, Origin, Time};
+
+/// The longest line: the longest text with every byte escaped, and room for the rest.
+const LINE_BYTES_MAX: u64 = 8 * CONTENT_BYTES_MAX as u64;
+/// The longest reply that is read; what of it is taken, the settings say.
+const REPLY_BYTES_MAX: u64 = 16 << 20;
+
+pub(super) fn session(context: &mut Context, verb: Session) -> Done {
+    match verb.verb {
+        SessionVerb::Append(verb) => append(context, verb),
+        SessionVerb::End(verb) => end(context, &verb),
+        SessionVerb::Summaries(verb) => summaries(context, &verb),
+        SessionVerb::Summarise(verb) => summarise(context, &verb),
+        SessionVerb::List(verb) => list(context, &verb),
+    }
+}
+
+/// The session that the shared option names.
+fn named(context: &Context) -> Result<String, Failure> {
+    let session = context.options.lane.session.clone();
+    session.ok_or_else(|| Failure::usage("the session is not named", "name it with --session S"))
+}
+
+/// Refuses a session of a project that this place does not reach.
+fn check_reach(context: &Context, view: &View, session: &str) -> Result<()> {
+    let reach = context.place().usual_reach()?;
+    let id = crate::agent::session::session_id(session)?;
+    let is_out = |scope: &str| !reach.has(scope) && scope.starts_with("project:");
+    match view.get(&id)? {
+        Some(object) if is_out(object.scope()) => Err(Error::not_found(format!(
+            "there is no session '{session}' of this project"
+        ))
+        .with_code("no_session")
+        .with_hint("work in the folder of its project")),
+        _ => Ok(()),
+    }
+}
+
+fn append(context: &mut Context, verb: SessionAppend) -> Done {
+    let session = named(context)?;
+    let named_scope = verb
+        .scope
+        .as_deref()
+        .map(|word| scope(context, Some(word)))
+        .transpose()?;
+    let mut request = Append {
+        session,
+        parent: verb.parent,
+        scope: named_scope,
+        usual_scope: scope(context, None)?,
+        entries: Vec::new(),
+    };
+    let writer = context.writer();
+    let Some(file) = verb.jsonl else {
+        let time = verb.time.as_deref().map(time_of).transpose()?;
+        request.entries.push(NewEntry {
+            text: text_or_input(verb.text.unwrap_or_default())?,
+            speaker: verb.speaker,
+            time,
+            ..NewEntry::default()
+        });
+        let agent = context.agent_to_write()?;
+        let appended = agent.append(&request, &writer)?;
+        tell_appended(context, &request.session, &Sums::of(&appended, 0), &appended)?;
+        agent.memory().clone().close()?;
+        return Ok(DONE);
+    };
+    let mut lines = Lines::open(&file)?;
+    let agent = context.agent_to_write()?;
+    let mut sums = Sums::default();
+    loop {
+        request.entries = lines.batch(verb.batch, entry_of)?;
+        // The first one is made even of nothing, so that there is an answer.
+        let appended = agent.append(&request, &writer)?;
+        sums.add(&appended);
+        if (request.entries.len() as u64) < verb.batch {
+            tell_appended(context, &request.session, &sums, &appended)?;
+            break;
+        }
+    }
+    agent.memory().clone().close()?;
+    Ok(DONE)
+}
+
+/// What the batches of a call came to.
+#[derive(Default)]
+struct Sums {
+    seen: usize,
+    first: Option<String>,
+    last: Option<String>,
+    appended: u64,
+    flagged: u64,
+    not_stored: Vec<Json>,
+    held: Vec<String>,
+}
+
+impl Sums {
+    fn of(appended: &Appended, seen: usize) -> Self {
+        let mut sums = Self {
+            seen,
+            ..Self::default()
+        };
+        sums.add(appended);
+        sums
+    }
+
+    fn add(&mut self, appended: &Appended) {
+        let ids = &appended.ids;
+        self.first = self.first.take().or_else(|| ids.first().map(ToString::to_string));
+        self.last = ids.last().map(ToString::to_string).or_else(|| self.last.take());
+        self.appended += ids.len() as u64;
+        self.flagged += appended.flagged;
+        for one in &appended.not_stored {
+            self.not_stored.push(json!({
+                "place": self.seen + one.place,
+                "verdict": one.verdict.name(),
+                "rules": one.rules,
+            }));
+        }
+        self.held.extend(appended.held.clone());
+        self.seen += ids.len() + appended.not_stored.len();
+    }
+}
+
+fn tell_appended(context: &mut Context, session: &str, sums: &Sums, last: &Appended) -> Result<(), Failure> {
+    if context.output.is_json() {
+        let mut document = json!({
+            "session": session,
+            "root_session": last.root_session,
+            "scope": last.scope.as_str(),
+            "appended": sums.appended,
+            "flagged": sums.flagged,
+            "first": sums.first,
+            "last": sums.last,
+            "not_stored": sums.not_stored,
+            "held": sums.held,
+        });
+        add_commit(&mut document, &last.commit);
+        context.output.document(&document)?;
+    } else {
+        let what = if sums.appended == 1 { "entry" } else { "entries" };
+        context
+            .output
+            .line(format_args!("appended {} {what} to '{session}'", sums.appended))?;
+    }
+    for held in &sums.held {
+        tell_held(context, held, &[]);
+    }
+    Ok(())
+}
+
+/// An entry as a line states it.
+fn entry_of(json: &Json) -> Result<NewEntry> {
+    let fields = json
+        .as_object()
+        .ok_or_else(|| Error::invalid("it is not a JSON object"))?;
+    let mut entry = NewEntry::default();
+    let mut has_text = false;
+    for (name, value) in fields {
+        let text = || {
+            let text = value.as_str().map(str::to_owned);
+            text.ok_or_else(|| Error::invalid(format!("`{name}` is not text")))
+        };
+        match name.as_str() {
+            _ if value.is_null() => {}
+            "text" => {
+                entry.text = text()?;
+                has_text = true;
+            }
+            "speaker" => entry.speaker = Some(text()?),
+            "time" => entry.time = Some(time_from_json(value)?),
+            "order" => {
+                let order = value.as_i64();
+                entry.order = Some(order.ok_or_else(|| Error::invalid("`order` is not an integer"))?);
+            }
+            "origin" => {
+                let name = text()?;
+                let origin = Origin::from_name(&name);
+                entry.origin = Some(origin.ok_or_else(|| Error::invalid(format!("`{name}` is no origin")))?);
+            }
+            other => {
+                return Err(Error::invalid(format!("`{other}` means nothing in an entry"))
+                    .with_hint("an entry has text, speaker, time, order and origin"));
+            }
+        }
+    }
+    if !has_text {
+        return Err(Error::invalid("it has no `text`"));
+    }
+    Ok(entry)
+}
+
+fn end(context: &mut Context, verb: &SessionEnd) -> Done {
+    let session = named(context)?;
+    let agent = context.agent_to_write()?;
+    check_reach(context, &agent.memory().view(), &session)?;
+    let learn = verb.learn.then_some(true);
+    let prompt = agent.end_prompt(&agent.memory().view(), &session, learn)?;
+    let reply = match (&verb.reply, verb.command.as_slice()) {
+        (Some(file), _) => Some(read_reply(file)?),
+        (None, [program, arguments @ ..]) => {
+            // A model is not asked for what would not be taken.
+            match &prompt.gate {
+                Some(_) => None,
+                None => Some(command::reply(
+                    program,
+                    arguments,
+                    &prompt.prompt,
+                    verb.time_limit,
+                    REPLY_BYTES_MAX,
+                )?),
+            }
+        }
+        (None, []) if verb.no_model => None,
+        (None, []) => {
+            let gate = prompt.gate.map(|gate| gate.to_string());
+            if context.output.is_json() {
+                context.output.document(&json!({
+                    "session": session,
+                    "prompt": prompt.prompt,
+                    "gate": gate,
+                    "turns": prompt.turns,
+                    "entries": prompt.entries,
+                    "trusted": prompt.is_trusted,
+                }))?;
+            } else {
+                context.output.text(&prompt.prompt)?;
+                if let Some(gate) = gate {
+                    context
+                        .output
+                        .note("gate", format!("nothing would be learned: {gate}"));
+                }
+            }
+            return Ok(DONE);
+        }
+    };
+    let ended = agent.end_session(&session, reply.as_deref(), learn, &context.writer())?;
+    tell_ended(context, &session, &ended)?;
+    if let Some(gate) = prompt.gate.filter(|_| !verb.command.is_empty()) {
+        context
+            .output
+            .note("gate", format!("the command was not run: {gate}"));
+    }
+    agent.memory().clone().close()?;
+    Ok(DONE)
+}
+
+fn tell_ended(context: &mut Context, session: &str, ended: &Ended) -> Result<(), Failure> {
+    if context.output.is_json() {
+        let facts = ended.facts.iter().map(|(fact, fate)| {
+            let (id, reason) = match fate {
+                FactFate::Stored(id) => (Some(id.as_str()), None),
+                FactFate::Known => (None, None),
+                FactFate::Quarantined(reason) | FactFate::Refused(reason) => (None, Some(reason.as_str())),
+            };
+            json!({ "about": fact.scope.name(), "text": fact.text, "fate": fate.name(), "id": id, "reason": reason })
+        });
+        let skipped = ended.skipped.iter();
+        let skipped = skipped.map(|one| json!({ "place": one.place, "reason": one.reason.to_string() }));
+        let mut document = json!({
+            "session": session,
+            "reason": ended.reason,
+            "episode": ended.episode.as_ref().map(crate::object::Id::as_str),
+            "facts": facts.collect::<Vec<_>>(),
+            "skipped": skipped.collect::<Vec<_>>(),
+            "held": ended.held,
+        });
+        add_commit(&mut document, &ended.commit);
+        return context.output.document(&document);
+    }
+    if let Some(reason) = &ended.reason {
+        return context.output.line(format_args!("nothing was taken: {reason}"));
+    }
+    if let Some(episode) = &ended.episode {
+        context.output.line(format_args!("episode {episode}"))?;
+    }
+    for (fact, fate) in &ended.facts {
+        let why = match fate {
+            FactFate::Quarantined(reason) | FactFate::Refused(reason) => format!(" ({reason})"),
+            FactFate::Stored(_) | FactFate::Known => String::new(),
+        };
+        context.output.line(format_args!(
+            "{} {}: {}{why}",
+            fate.name(),
+            fact.scope.name(),
+            fact.text
+        ))?;
+    }
+    if let Some(held) = &ended.held {
+        tell_held(context, held, &[]);
+    }
+    Ok(())
+}
+
+fn read_reply(file: &Path) -> Result<String> {
+    let mut bytes = Vec::new();
+    let read = if file == Path::new("-") {
+        io::stdin().lock().take(REPLY_BYTES_MAX).read_to_end(&mut bytes)
+    } else {
+        let opened = File::open(file).map_err(|error| input_error(file, error))?;
+        opened.take(REPLY_BYTES_MAX).read_to_end(&mut bytes)
+    };
+    read.map_err(|error| input_error(file, error))?;
+    // What is no text is no reply either: the reader says so.
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn summaries(context: &mut Context, verb: &SessionSummaries) -> Done {
+    let session = named(context)?;
+    let agent = context.agent_to_read()?;
+    let view = context.view(agent.memory())?;
+    check_reach(context, &view, &session)?;
+    if verb.due {
+        return due(context, &agent, &view, &session);
+    }
+    let when = verb.when.as_deref().map(time_of).transpose()?;
+    let found = agent.session_summaries(&view, &session, &verb.query, when)?;
+    for summary in &found {
+        let object = summary.item.object();
+        if context.output.is_json() {
+            context.output.document(&json!({
+                "id": object.id(),
+                "bucket": summary.bucket.to_string(),
+                "granularity": summary.bucket.granularity().name(),
+                "text": summary.item.text(),
+                "score": summary.score,
+                "origin": object.origin().name(),
+                "time": object.event_time().map(|time| time.to_string()),
+            }))?;
+        } else {
+            context
+                .output
+                .line(format_args!("{}\n{}\n", summary.bucket, summary.item.text()))?;
+        }
+    }
+    if found.is_empty() {
+        context.output.nothing_found();
+    }
+    Ok(DONE)
+}
+
+fn due(context: &mut Context, agent: &Agent, view: &View, session: &str) -> Done {
+    let due = agent.due_summaries(view, session)?;
+    for one in &due {
+        if context.output.is_json() {
+            context.output.document(&json!({
+                "bucket": one.bucket.to_string(),
+                "granularity": one.bucket.granularity().name(),
+                "text": one.text,
+                "entries": one.entries,
+                "unseen": one.unseen,
+                "left_out": one.left_out,
+            }))?;
+        } else {
+            context.output.line(format_args!(
+                "{}: {}, {} new",
+                one.bucket, one.entries, one.unseen
+            ))?;
+        }
+    }
+    if due.is_empty() {
+        context.output.nothing_found();
+    }
+    Ok(DONE)
+}
+
+fn summarise(context: &mut Context, verb: &SessionSummarise) -> Done {
+    let session = named(context)?;
+    let mut texts = HashMap::new();
+    if let Some(file) = &verb.texts {
+        for (bucket, text) in Lines::open(file)?.batch(u64::MAX, text_of_bucket)? {
+            texts.insert(bucket, text);
+        }
+    }
+    let agent = context.agent_to_write()?;
+    check_reach(context, &agent.memory().view(), &session)?;
+    let mut host = |due: &crate::agent::session::DueSummary| Ok(texts.get(&due.bucket.to_string()).cloned());
+    let done = agent.summarise(&session, &mut host, &context.writer())?;
+    if context.output.is_json() {
+        let written = done.written.iter().map(|one| {
+            json!({
+                "bucket": one.bucket.to_string(),
+                "id": one.id.as_str(),
+                "host": one.is_of_host,
+                "stored": one.is_stored,
+                "rules": one.rules,
+            })
+        });
+        let mut document = json!({
+            "root_session": done.root_session,
+            "written": written.collect::<Vec<_>>(),
+            "held": done.held,
+        });
+        add_commit(&mut document, &done.commit);
+        context.output.document(&document)?;
+    } else {
+        context.output.line(format_args!(
+            "wrote {} summaries of '{}'",
+            done.written.len(),
+            done.root_session
+        ))?;
+    }
+    for unknown in texts
+        .keys()
+        .filter(|bucket| done.written.iter().all(|one| one.bucket.to_string() != **bucket))
+    {
+        context
+            .output
+            .note("not_due", format!("{unknown} is not due; its text was not taken"));
+    }
+    if let Some(held) = &done.held {
+        tell_held(context, held, &[]);
+    }
+    agent.memory().clone().close()?;
+    Ok(DONE)
+}
+
+fn text_of_bucket(json: &Json) -> Result<(String, String)> {
+    let field = |name: &str| {
+        let text = json.get(name).and_then(Json::as_str).map(str::to_owned);
+        text.ok_or_else(|| Error::invalid(format!("it has no text in `{name}`")))
+    };
+    Ok((field("bucket")?, field("text")?))
+}
+
+fn list(context: &mut Context, verb: &SessionList) -> Done {
+    let agent = context.agent_to_read()?;
+    let view = context.view(agent.memory())?;
+    let reach = if verb.all {
+        Reach::All
+    } else {
+        context.place().usual_reach()?
+    };
+    let sessions = view.query(&Query {
+        kind: Some(Kind::new(crate::agent::vocabulary::kind::SESSION)?),
+        ..Query::default()
+    })?;
+    let mut is_empty = true;
+    for object in sessions {
+        let object = object?;
+        let Some(session) = session_of(&object).filter(|_| reach.has(object.scope())) else {
+            continue;
+        };
+        is_empty = false;
+        let id = crate::object::Id::new(object.id())?;
+        let objects = view.child_count(&id)?;
+        if context.output.is_json() {
+            let (created, updated) = view.stamps(&id)?.unzip();
+            let time = |time: Option<Time>| time.map(|time| time.to_string());
+            context.output.document(&json!({
+                "session": session,
+                "scope": object.scope(),
+                "parent": parent_session(Some(&object)),
+                "root_session": root_session(&view, session)?,
+                "objects": objects,
+                "created": time(created),
+                "updated": time(updated),
+            }))?;
+        } else {
+            context.output.line(format_args!(
+                "{session}  {}  {}",
+                object.scope(),
+                counted(objects, "object")
+            ))?;
+        }
+    }
+    if is_empty {
+        context.output.nothing_found();
+    }
+    Ok(DONE)
+}
+
+fn time_of(text: &str) -> Result<Time> {
+    text.parse()
+        .map_err(|error| Error::invalid(format!("'{text}' is no time: {error}")))
+}
+
+/// Lines of a file of JSON, of bounded length.
+struct Lines {
+    input: Box<dyn BufRead>,
+    number: u64,
+}
+
+impl Lines {
+    fn open(file: &Path) -> Result<Self> {
+        let input: Box<dyn BufRead> = if file == Path::new("-") {
+            Box::new(BufReader::new(io::stdin()))
+        } else {
+            Box::new(BufReader::new(
+                File::open(file).map_err(|error| input_error(file, error))?,
+            ))
+        };
+        Ok(Self { input, number: 0 })
+    }
+
+    /// The next lines, at most `size` of them; a bad one is refused with its number.
+    fn batch<T>(&mut self, size: u64, read: impl Fn(&Json) -> Result<T>) -> Result<Vec<T>> {
+        let mut batch = Vec::new();
+        while (batch.len() as u64) < size {
+            let mut line = Vec::new();
+            self.number += 1;
+            let at = |error: Error| error.context(format_args!("line {}", self.number));
+            let taken = (&mut self.input)
+                .take(LINE_BYTES_MAX)
+                .read_until(b'\n', &mut line);
+            let taken = taken.map_err(|error| at(Error::io("reading", error)))?;
+            if taken == 0 {
+                break;
+            }
+            if taken as u64 == LINE_BYTES_MAX {
+                return Err(at(Error::invalid(format!(
+                    "it has more than {LINE_BYTES_MAX} bytes"
+                ))
+                .with_code("over_limit")));
+            }
+            let text = std::str::from_utf8(&line).map_err(|_| at(Error::invalid("it is not UTF-8")))?;
+            let text = text.trim_start_matches('\u{feff}').trim();
+            if !text.is_empty() {
+                batch.push(parse(text).and_then(|json| read(&json)).map_err(at)?);
+            }
+        }
+        Ok(batch)
+    }
+}

@@ -1,0 +1,135 @@
+//! What the scan met in objects that were put or ingested: it is told, and nothing is changed.
+//!
+//! `remember` redacts, holds back and refuses; the verbs of the engine store what they are given.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use std::collections::BTreeSet;
+
+use crate::cli::context::Context;
+use crate::cli::human::counted;
+use crate::engine::{Memory, View};
+use crate::error::Result;
+use crate::object::{Attributes, NewObject, Value};
+use crate::scan::{Scanner, Verdict};
+
+/// Objects of one run that are looked at: a hint must not make a bulk load slow.
+const OBJECTS_MAX: usize = 10_000;
+/// Objects that are named.
+const NAMED_MAX: usize = 5;
+
+/// What was met so far.
+pub(super) struct Flags {
+    scanner: Scanner,
+    looked_at: usize,
+    has_more: bool,
+    rules: BTreeSet<&'static str>,
+    ids: Vec<String>,
+    count: u64,
+}
+
+impl Flags {
+    /// Nothing yet. What counts is as the settings say; with settings that cannot be read, as by default.
+    pub(super) fn new(context: &Context) -> Self {
+        let settings = context.settings().unwrap_or_default();
+        Self {
+            // No marker is made here.
+            scanner: Scanner::new(settings.scan, [0; 32]),
+            looked_at: 0,
+            has_more: false,
+            rules: BTreeSet::new(),
+            ids: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// Looks at an object that is about to be put.
+    pub(super) fn look(&mut self, object: &NewObject) {
+        self.look_at(object.id.as_str(), object.content.as_deref(), &object.attributes);
+    }
+
+    /// Looks at what is new since `before`.
+    pub(super) fn look_since(&mut self, memory: &Memory, before: &View) -> Result<()> {
+        let after = memory.view();
+        if before.root() == after.root() {
+            return Ok(());
+        }
+        for change in memory.diff(before, &after)? {
+            if change.new.is_none() || change.erased {
+                continue;
+            }
+            if let Some(object) = after.get(&change.id)? {
+                self.look_at(object.id(), object.content(), &object.attributes());
+            }
+        }
+        Ok(())
+    }
+
+    fn look_at(&mut self, id: &str, content: Option<&str>, attributes: &Attributes) {
+        if self.looked_at == OBJECTS_MAX {
+            self.has_more = true;
+            return;
+        }
+        self.looked_at += 1;
+        let mut fields = vec![("", content.unwrap_or_default())];
+        for (name, value) in attributes {
+            add_texts(name, value, &mut fields);
+        }
+        let report = self.scanner.scan_fields(fields);
+        if report.verdict == Verdict::Allow {
+            return;
+        }
+        self.count += 1;
+        self.rules
+            .extend(report.findings.iter().map(|finding| finding.rule));
+        if self.ids.len() < NAMED_MAX {
+            self.ids.push(id.to_owned());
+        }
+    }
+
+    /// Says what was met.
+    pub(super) fn tell(self, context: &mut Context) {
+        if self.count == 0 {
+            return;
+        }
+        let rules: Vec<&str> = self.rules.into_iter().collect();
+        let more = if self.count > self.ids.len() as u64 {
+            " and others"
+        } else {
+            ""
+        };
+        let reach = if self.has_more {
+            format!(" (of the first {OBJECTS_MAX})")
+        } else {
+            String::new()
+        };
+        let what = counted(self.count, "object");
+        let told = format!(
+            "the scan found {} in {what}{reach}: {}{more}; they are stored as they are",
+            rules.join(", "),
+            self.ids.join(", ")
+        );
+        context.output.note("flagged", told);
+    }
+}
+
+/// The texts of a value and of what is in it.
+fn add_texts<'a>(name: &'a str, value: &'a Value, fields: &mut Vec<(&'a str, &'a str)>) {
+    match value {
+        Value::Text(text) => fields.push((name, text)),
+        Value::List(list) => list.iter().for_each(|value| add_texts(name, value, fields)),
+        Value::Map(map) => map
+            .iter()
+            .for_each(|(name, value)| add_texts(name, value, fields)),
+        _ => {}
+    }
+}
+
+/// Tells what the scan met in what a verb wrote, if there is anything.
+pub(super) fn tell_since(context: &mut Context, memory: &Memory, before: &View) -> Result<()> {
+    let mut flags = Flags::new(context);
+    flags.look_since(memory, before)?;
+    flags.tell(context);
+    Ok(())
+}

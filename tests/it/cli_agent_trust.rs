@@ -1,0 +1,159 @@
+//! Trust on the command line: the guard, promotion, quarantine, the audit log and the envelope.
+
+use serde_json::Value;
+
+use crate::program::{Folder, text};
+
+/// A store with a pinned rule and a fact from outside.
+fn store() -> Folder {
+    let folder = Folder::new();
+    for line in [
+        &["init"][..],
+        &[
+            "put",
+            "rule",
+            "--kind",
+            "rule",
+            "--content",
+            "The build uses the stable toolchain",
+            "--attr",
+            "pinned:=true",
+        ],
+        &[
+            "put",
+            "web",
+            "--kind",
+            "fact",
+            "--content",
+            "the office closes at five",
+            "--trust",
+            "untrusted",
+        ],
+    ] {
+        assert_eq!(folder.run(line).code, 0);
+    }
+    folder
+}
+
+fn stage(folder: &Folder, name: &str, lines: &str) {
+    let staged = folder.feed(&["guard", "stage", name, "--jsonl", "-"], lines);
+    assert_eq!(staged.code, 0, "{staged:?}");
+}
+
+fn failed(report: &Value) -> Vec<String> {
+    let checks = report["checks"].as_array().unwrap().iter();
+    checks
+        .filter(|check| check["passed"] == false)
+        .map(|check| text(&check["check"]))
+        .collect()
+}
+
+#[test]
+fn a_change_that_a_check_refuses_ends_with_four_and_changes_nothing() {
+    let folder = store();
+    let root = folder.json(&["head"])["root"].clone();
+    stage(
+        &folder,
+        "turn",
+        "{\"id\":\"x\",\"kind\":\"fact\",\"content\":\"The build does not use the stable toolchain\"}\n{\"remove\":\"rule\"}\n",
+    );
+    for verb in ["check", "commit"] {
+        let ran = folder.run(&["guard", verb, "turn", "--json"]);
+        assert_eq!(ran.code, 4, "{ran:?}");
+        assert_eq!(failed(&ran.documents()[0]), ["pinned", "contradictions"]);
+    }
+    assert_eq!(folder.json(&["head"])["root"], root);
+    assert_eq!(folder.run(&["guard", "drop", "turn"]).code, 0);
+    assert_eq!(folder.run(&["guard", "show", "turn"]).code, 1);
+    stage(
+        &folder,
+        "turn",
+        "{\"id\":\"x\",\"kind\":\"fact\",\"content\":\"fine\"}",
+    );
+    assert_eq!(folder.run(&["guard", "commit", "turn"]).code, 0);
+    assert_eq!(text(&folder.json(&["get", "x"])["content"]), "fine");
+    assert_eq!(folder.run(&["undo"]).code, 0);
+    assert_eq!(folder.json(&["head"])["root"], root);
+}
+
+#[test]
+fn a_policy_that_was_found_runs_no_command() {
+    let folder = store();
+    stage(
+        &folder,
+        "turn",
+        "{\"id\":\"x\",\"kind\":\"fact\",\"content\":\"fine\"}",
+    );
+    folder.write(
+        "guard.toml",
+        "[[command]]\nname = \"touch\"\nrun = [\"sh\", \"-c\", \"touch ran; exit 1\"]\n",
+    );
+    assert_eq!(
+        folder.refused(4, &["guard", "check", "turn"])["code"],
+        "command_not_allowed"
+    );
+    assert!(!folder.path("ran").exists());
+    let named = folder.run(&["guard", "check", "turn", "--policy", "guard.toml", "--json"]);
+    assert_eq!(
+        (named.code, failed(&named.documents()[0])),
+        (4, vec!["touch".to_owned()])
+    );
+    assert!(folder.path("ran").exists());
+    folder.write("guard.toml", "[scan]\nrefuze = \"flag\"\n");
+    let refused = folder.refused(1, &["guard", "check", "turn"]);
+    assert!(text(&refused["message"]).contains("refuze"), "{refused}");
+}
+
+#[test]
+fn only_a_person_promotes_and_releases() {
+    let folder = store();
+    assert_eq!(
+        folder.run(&["promote", "web"]).code,
+        2,
+        "nobody is there to be asked"
+    );
+    let refused = folder.refused(4, &["promote", "web", "--yes", "--trust", "untrusted"]);
+    assert_eq!(refused["code"], "not_a_person");
+    let other = "0".repeat(64);
+    assert_eq!(
+        folder.refused(3, &["promote", "web", "--yes", "--digest", &other])["code"],
+        "changed"
+    );
+    let before = folder.json(&["get", "web"]);
+    assert_eq!(text(&before["origin"]), "tool_external");
+    let promoted = folder.json(&["promote", "web", "--yes", "-m", "I asked"]);
+    assert_eq!(promoted["promoted"], before["digest"]);
+    let after = folder.json(&["get", "web"]);
+    assert_eq!(
+        (text(&after["origin"]), &after["attributes"]["promoted"]),
+        ("direct_user".to_owned(), &before["digest"])
+    );
+    let audit = folder.json(&["audit", "--op", "promote"]);
+    assert_eq!(
+        (text(&audit["reason"]), &audit["ids"][0]),
+        ("I asked (a person said so with --yes)".to_owned(), &"web".into())
+    );
+    assert_eq!(folder.run(&["quarantine", "--release", "1"]).code, 2);
+    assert_eq!(folder.run(&["quarantine", "--discard", "1"]).code, 1);
+}
+
+#[test]
+fn the_envelope_holds_what_is_trusted_and_is_scrubbed_again() {
+    let folder = store();
+    let envelope = folder.json(&["envelope"]);
+    let told = text(&envelope["text"]);
+    assert!(
+        told.contains("stable toolchain") && !told.contains("office"),
+        "{told}"
+    );
+    assert_eq!(envelope["left_out"]["untrusted"], 1);
+    let all = folder.json(&["envelope", "--with-untrusted"]);
+    assert!(text(&all["text"]).contains("<quarantine>"));
+    let past = folder.json(&["envelope", "--at", "seq:0"]);
+    assert_eq!(
+        (text(&past["text"]), past["tokens"].as_u64()),
+        (String::new(), Some(0))
+    );
+    let scrubbed = folder.feed(&["envelope", "--scrub", "-"], format!("before {told} after"));
+    assert_eq!(scrubbed.out, "before  after");
+}

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Scores recall on sets of questions with known answers: run.py PUBLIC_DIR [--binary PATH] [--put] [--now] [--recency W] [--sets A,B]
+
+PUBLIC_DIR holds a folder a set with memories.jsonl {conv,id,session,date,speaker,text} and queries.jsonl
+{conv,qid,question,now?}; the scorers eval_recall.py and eval_dup.py stand beside it. The memories of a set go into one
+new store, each conversation a scope, through `remember --jsonl` (with --put through `put --jsonl`); the questions are
+asked by `recall --queries`. With --now each question is asked at its own time. `exists` asks whether a statement of
+restate/ is in the store of locomo, by the confidence of the hits; `dup` holds pairs of texts against each other (needs
+`cargo build --release --example similarity`). Only the standard library is needed.
+docs/testing.md says what comes out."""
+import argparse, json, os, subprocess, sys, tempfile
+
+SETS = ("locomo", "realtalk", "beam", "update", "exists", "dup")
+
+
+def read(path):
+    with open(path, encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines if line.strip()]
+
+
+def write(path, documents):
+    with open(path, "w", encoding="utf-8") as lines:
+        lines.writelines(json.dumps(document, ensure_ascii=False) + "\n" for document in documents)
+
+
+def whole(time):
+    """An RFC 3339 time from one without seconds and zone."""
+    return time if time.endswith("Z") else time + (":00Z" if time.count(":") == 1 else "Z")
+
+
+def stored(memory, put):
+    """A line of `remember --jsonl`, or of `put --jsonl`."""
+    name = f"{memory['conv']}/{memory['id']}"
+    session, time = str(memory["session"]), whole(memory["date"])
+    if put:
+        attributes = {"session": session, "speaker": memory["speaker"]}
+        return dict(id=name, kind="entry", scope=memory["conv"], content=memory["text"], attributes=attributes, event_time=time)
+    return dict(id=name, text=memory["text"], scope=memory["conv"], session=session, speaker=memory["speaker"], time=time)
+
+
+def run(command, **how):
+    done = subprocess.run(command, text=True, check=False, **how)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} ended with {done.returncode}")
+    return done
+
+
+def recalled(options, store, questions, folder):
+    """The answers to questions {conv, qid, query, scope, now?}, in the scorers' form."""
+    asked, answered = f"{folder}/asked.jsonl", f"{folder}/answered.jsonl"
+    write(asked, [{key: value for key, value in one.items() if key != "conv"} for one in questions])
+    with open(answered, "w", encoding="utf-8") as out:
+        run([options.binary, "--store", store, "recall", "--queries", asked, "--limit", "100", "--json", "--recency", options.recency], stdout=out)
+    for question, answer in zip(questions, read(answered), strict=True):
+        inside = question["conv"] + "/"
+        ranked = [hit["id"].removeprefix(inside) for hit in answer["hits"]]
+        yield dict(conv=question["conv"], qid=question["qid"], ranked=ranked, ms=answer["ms"], scores=[hit["confidence"] for hit in answer["hits"]])
+
+
+def filled(name, options, folder):
+    """A store with the memories of a set."""
+    store, lines = f"{folder}/{name}", f"{folder}/{name}.jsonl"
+    if not os.path.exists(store):
+        write(lines, [stored(memory, options.put) for memory in read(f"{options.public}/{name}/memories.jsonl")])
+        verb = "put" if options.put else "remember"
+        run([options.binary, "--store", store, verb, "--jsonl", lines], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return store
+
+
+def exists(options, scorers, folder):
+    queries = f"{options.public}/restate/queries.jsonl"
+    questions = [dict(conv=query["conv"], qid=query["qid"], query=query["question"], scope=query["conv"]) for query in read(queries)]
+    answers = list(recalled(options, filled("locomo", options, folder), questions, folder))
+    for answer in answers:
+        best = sorted(zip(answer["scores"], answer["ranked"]), key=lambda pair: -pair[0])[:20]
+        answer["scores"], answer["ranked"] = [pair[0] for pair in best], [pair[1] for pair in best]
+    write(f"{folder}/exists-run.jsonl", answers)
+    run([sys.executable, f"{scorers}/eval_dup.py", "exists", queries, f"{options.public}/locomo/memories.jsonl", f"{folder}/exists-run.jsonl"])
+
+
+def duplicates(options, scorers, folder):
+    program = f"{os.path.dirname(options.binary)}/examples/similarity"
+    if not os.path.exists(program):
+        return print("dup: left out, there is no", program)
+    pairs = f"{options.public}/dup/pairs.jsonl"
+    with open(pairs, encoding="utf-8") as given, open(f"{folder}/dup-run.jsonl", "w", encoding="utf-8") as out:
+        run([program], stdin=given, stdout=out)
+    run([sys.executable, f"{scorers}/eval_dup.py", "pairs", pairs, f"{folder}/dup-run.jsonl", "--threshold", "0.37"])
+
+
+def score(name, options, scorers, folder):
+    data, store = f"{options.public}/{name}", filled(name, options, folder)
+    now = lambda query: {"now": query["now"]} if options.now and "now" in query else {}
+    questions = [dict(conv=query["conv"], qid=query["qid"], query=query["question"], scope=query["conv"], **now(query)) for query in read(f"{data}/queries.jsonl")]
+    answers = list(recalled(options, store, questions, folder))
+    write(f"{folder}/{name}-run.jsonl", answers)
+    run([sys.executable, f"{scorers}/eval_recall.py", data, f"{folder}/{name}-run.jsonl", "--by-category"])
+    times = sorted(answer["ms"] for answer in answers)
+    print(f"  ms p50 {times[len(times) // 2]:.3f} p95 {times[len(times) * 95 // 100]:.3f}\n", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("public")
+    parser.add_argument("--binary", default="target/release/treering")
+    parser.add_argument("--put", action="store_true")
+    parser.add_argument("--now", action="store_true")
+    parser.add_argument("--recency", default="0.3")
+    parser.add_argument("--sets", default=",".join(SETS))
+    options = parser.parse_args()
+    options.binary = os.path.abspath(options.binary)
+    scorers = os.path.dirname(os.path.abspath(options.public))
+    with tempfile.TemporaryDirectory() as folder:
+        for name in options.sets.split(","):
+            if name == "exists":
+                exists(options, scorers, folder)
+            elif name == "dup":
+                duplicates(options, scorers, folder)
+            else:
+                score(name, options, scorers, folder)
+
+
+main()
