@@ -108,8 +108,8 @@ fn be_killed(store: &Path, number: usize) {
         .append(true)
         .open(&name)
         .unwrap();
-    // The kill before may have cut a line.
-    file.write_all(b"\n").unwrap();
+    // The kill before may have cut a line: that one is ended, and an empty one follows.
+    file.write_all(b"\n\n").unwrap();
     for count in first.. {
         let id = format!("k/{number}/{count}");
         file.write_all(format!("s {id}\n").as_bytes()).unwrap();
