@@ -189,11 +189,10 @@ fn careful_writers_are_told_of_others() {
 }
 
 #[test]
-fn what_is_put_or_ingested_is_told_and_stored_as_it_is() {
+fn what_is_put_in_bulk_or_ingested_is_told_and_stored_as_it_is() {
     let folder = Folder::with_store();
     let put = folder.run(&["put", "a", "--kind", "k", "--content", &download()]);
-    assert!(put.code == 0 && put.err.contains("the scan found"), "{put:?}");
-    assert!(!put.err.contains("evil.example"));
+    assert!(put.code == 0 && !put.err.contains("the scan"), "{put:?}");
     assert_eq!(folder.json(&["get", "a"])["content"], download());
     let line = |id: &str, text: &str| {
         serde_json::json!({"id": id, "kind": "k", "attributes": {"list": [text]}}).to_string()
@@ -204,6 +203,7 @@ fn what_is_put_or_ingested_is_told_and_stored_as_it_is() {
     );
     let lines = folder.run(&["put", "--jsonl", "lines.jsonl"]);
     assert!(lines.err.contains("in 1 object: b;"), "{lines:?}");
+    assert!(!lines.err.contains("evil.example"));
     folder.write("note.md", format!("# Set up\n\n{}\n", download()));
     let ingest = folder.run(&["ingest", "note.md"]);
     assert!(
@@ -212,7 +212,8 @@ fn what_is_put_or_ingested_is_told_and_stored_as_it_is() {
     );
     let again = folder.run(&["ingest", "note.md"]);
     assert!(!again.err.contains("the scan found"), "nothing is new: {again:?}");
-    let clean = folder.run(&["put", "d", "--kind", "k", "--content", "Ada drinks tea"]);
+    folder.write("clean.jsonl", line("d", "Ada drinks tea"));
+    let clean = folder.run(&["put", "--jsonl", "clean.jsonl"]);
     assert!(!clean.err.contains("the scan"), "{clean:?}");
 }
 

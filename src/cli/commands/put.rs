@@ -85,12 +85,6 @@ fn put_one(context: &mut Context, verb: Put) -> Done {
         context.output.line(format_args!("{what} {id}; {head}"))?;
         tell_undo(context, &committed);
     }
-    #[cfg(feature = "agent")]
-    if staged != Staged::Unchanged {
-        let mut flags = Flags::new(context);
-        flags.look(&object);
-        flags.tell(context);
-    }
     memory.close()?;
     Ok(DONE)
 }
