@@ -331,6 +331,10 @@ mod tests {
         let mut item = NewItem::new("tea");
         drop(item.others.insert(key(), true));
         assert_eq!(agent.review(item).unwrap().verdict, Verdict::Block);
+        let mut item = NewItem::new("tea");
+        let within = BTreeMap::from([(key(), Value::Null)]);
+        drop(item.others.insert("list", vec![Value::Map(within)]));
+        assert_eq!(agent.review(item).unwrap().verdict, Verdict::Block);
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub struct Retention {
 }
 
 /// The operations whose commits take out of the state what may be wanted back.
-const FORGETTING: [&str; 4] = ["forget", "decay", "supersede", "note"];
+const FORGETTING: [&str; 3] = ["forget", "decay", "note"];
 
 impl Default for Retention {
     /// Everything of 7 days, up to 5,000 commits; then a point an hour for 30 days, a point a day for a year, a point a

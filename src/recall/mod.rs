@@ -20,5 +20,5 @@ pub use duplicates::{CONFLICT_COVER, Contradiction, MERGE, Near, REPORT, Similar
 pub use index::{DecodeError, Full, Index, Key, Memory};
 pub use query::{
     Answer, Embedder, Filter, Hit, KNOWN, LATELY, MEANINGS, Moved, NAMES, Query, Reason, SIGNALS, Scratch,
-    Signal, Snippet, fit_budget, snippet, tokens,
+    Signal, Snippet, snippet, tokens,
 };

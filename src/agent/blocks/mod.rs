@@ -14,7 +14,6 @@
 
 mod exchange;
 pub mod id;
-mod limits;
 mod of_object;
 mod paths;
 mod read;
@@ -22,7 +21,6 @@ mod write;
 
 pub use self::exchange::{BlockText, BlockTexts, FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile};
 use self::id::BlockId;
-pub use self::limits::{BlockLimits, OverLimit};
 pub use self::paths::{PathReason, id_of_path, path_of};
 pub use self::read::{BlockFile, BlockReason, Finding, read_block};
 pub use self::write::{Unwritable, write_block};

@@ -5,7 +5,6 @@
 
 mod index;
 mod kept;
-pub mod order;
 mod query;
 mod reflection;
 mod search;

@@ -280,6 +280,10 @@ fn nobody_writes_over_another_scope_or_over_what_is_more_trusted() {
         assert_eq!(stored.status, Status::Created, "{choice:?}");
     }
     assert_eq!(text_of(&agent, &id("style")).unwrap(), "Use tabs in all files");
+    let mut foreign = rival.clone();
+    foreign.scope = Scope::new("project:b").unwrap();
+    let refused = agent.remember(foreign, &quiet, &user()).unwrap_err();
+    assert_eq!(refused.code(), "other_scope");
     assert!(agent.remember(rival, &quiet, &user()).is_ok());
 }
 

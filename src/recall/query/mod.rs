@@ -28,7 +28,7 @@ pub use confidence::KNOWN;
 pub use dense::Embedder;
 pub use order::Moved;
 pub use signals::{MEANINGS, NAMES, SIGNALS, Signal};
-pub use snippet::{Snippet, fit_budget, snippet, tokens};
+pub use snippet::{Snippet, snippet, tokens};
 
 use crate::recall::index::{Index, Key};
 use dense::Cosines;

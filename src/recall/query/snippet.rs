@@ -24,21 +24,6 @@ pub fn tokens(text: &str) -> usize {
     text.chars().count().div_ceil(4)
 }
 
-/// How many of the hits fit into a budget of tokens, in order, stopping at the first that does not.
-pub fn fit_budget(costs: impl IntoIterator<Item = usize>, budget: usize) -> usize {
-    let mut left = budget;
-    let fits = costs
-        .into_iter()
-        .take_while(|&cost| match left.checked_sub(cost) {
-            Some(rest) => {
-                left = rest;
-                true
-            }
-            None => false,
-        });
-    fits.count()
-}
-
 /// The `characters_max` characters of `text` with the most different terms, cut between words.
 pub fn snippet<'a>(text: &'a str, terms: &[String], characters_max: usize) -> Snippet<'a> {
     let matches = matches(text, terms);
@@ -181,12 +166,10 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_ends_at_the_first_that_does_not_fit() {
+    fn four_characters_are_a_token() {
         assert_eq!(
             (tokens(""), tokens("abcd"), tokens("abcde"), tokens("漢字")),
             (0, 1, 2, 1)
         );
-        assert_eq!(fit_budget([3, 3, 9, 1], 8), 2);
-        assert_eq!(fit_budget([9], 8), 0);
     }
 }

@@ -349,36 +349,3 @@ fn paths_and_ids_stand_for_each_other() {
     assert_eq!(path_of(&id("a/b")), Ok("a/b.md".to_owned()));
     assert_eq!(path_of(&id("x/a.md/b")), Err(PathReason::FolderLikeFile));
 }
-
-#[test]
-fn the_profile_counts_characters() {
-    let limits = BlockLimits::BLOCKS;
-    let mut block = Block::new(id("a"), "🏭".repeat(2_048));
-    block.tags = vec!["é".repeat(64); 10];
-    block.citations = vec![
-        Citation {
-            file: "f".repeat(512),
-            line: None,
-            note: Some("n".repeat(256))
-        };
-        10
-    ];
-    assert_eq!(limits.check(&block), []);
-    block.content.push('x');
-    block.tags.push("y".repeat(65));
-    block.citations.push(Citation {
-        file: "f".repeat(513),
-        line: None,
-        note: Some("n".repeat(257)),
-    });
-    let over: Vec<_> = limits
-        .check(&block)
-        .iter()
-        .map(|over| (over.count, over.count_max))
-        .collect();
-    assert_eq!(
-        over,
-        [(2049, 2048), (11, 10), (65, 64), (11, 10), (513, 512), (257, 256)]
-    );
-    assert!(limits.has_room(49) && !limits.has_room(50));
-}
