@@ -78,7 +78,8 @@ pub(crate) fn object(view: &View, object: &Object) -> Result<Value> {
 /// A commit, as a line of `log`.
 pub(crate) fn commit(memory: &Memory, info: &CommitInfo, counts: ChangeCounts) -> Result<Value> {
     let commit = &info.commit;
-    let (source, reason) = (text(memory, commit.source)?, text(memory, commit.reason)?);
+    let (source, source_gone) = text_or_why(memory, commit.source)?;
+    let (reason, reason_gone) = text_or_why(memory, commit.reason)?;
     let parents: Vec<String> = commit.parents.iter().map(|parent| parent.to_hex()).collect();
     Ok(json!({
         "commit": info.digest.to_hex(),
@@ -92,11 +93,13 @@ pub(crate) fn commit(memory: &Memory, info: &CommitInfo, counts: ChangeCounts) -
         "session": commit.session,
         "source": source,
         "source_digest": commit.source.map(TextDigest::to_hex),
-        "source_erased": commit.source.is_some() && source.is_none(),
+        "source_erased": source_gone == Some("erased"),
+        "source_lost": source_gone == Some("lost"),
         "trust": commit.trust.name(),
         "reason": reason,
         "reason_digest": commit.reason.map(TextDigest::to_hex),
-        "reason_erased": commit.reason.is_some() && reason.is_none(),
+        "reason_erased": reason_gone == Some("erased"),
+        "reason_lost": reason_gone == Some("lost"),
         "added": counts.added,
         "changed": counts.changed,
         "removed": counts.removed,
@@ -112,22 +115,28 @@ pub(crate) fn counts(memory: &Memory, committed: &Committed) -> Result<ChangeCou
     }
 }
 
-/// A reason or source; `None` too where it was erased.
+/// A reason or source; `None` too where it was erased or lost.
 pub(crate) fn text(memory: &Memory, digest: Option<TextDigest>) -> Result<Option<String>> {
-    let Some(digest) = digest else { return Ok(None) };
-    match memory.text(&digest) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+    Ok(text_or_why(memory, digest)?.0)
 }
 
 /// A reason or source for people, who are told if it was erased or lost.
 pub(crate) fn told_text(memory: &Memory, digest: Option<TextDigest>) -> Result<Option<String>> {
-    let Some(digest) = digest else { return Ok(None) };
+    let (text, gone) = text_or_why(memory, digest)?;
+    Ok(text.or_else(|| gone.map(|code| format!("({code})"))))
+}
+
+/// A reason or source, or the code that says why it is not there: `erased` or `lost`.
+fn text_or_why(
+    memory: &Memory,
+    digest: Option<TextDigest>,
+) -> Result<(Option<String>, Option<&'static str>)> {
+    let Some(digest) = digest else {
+        return Ok((None, None));
+    };
     match memory.text(&digest) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Some(format!("({})", error.code()))),
+        Ok(text) => Ok((Some(text), None)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok((None, Some(error.code()))),
         Err(error) => Err(error),
     }
 }

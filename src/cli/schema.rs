@@ -120,8 +120,8 @@ const ANSWERS: [(&str, &str, &str); 79] = [
         "log",
         "a line each",
         "commit:digest seq:count parents:texts root:digest time:time op:text target:digest? actor:text? session:text? \
-         source:text? source_digest:digest? source_erased:flag trust:text reason:text? reason_digest:digest? \
-         reason_erased:flag added:count changed:count removed:count",
+         source:text? source_digest:digest? source_erased:flag source_lost:flag trust:text reason:text? \
+         reason_digest:digest? reason_erased:flag reason_lost:flag added:count changed:count removed:count",
     ),
     (
         "log",

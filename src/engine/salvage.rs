@@ -148,6 +148,10 @@ fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
         let disk = disk.filter(|disk| disk.open(MARK, Access::Read).is_ok());
         let disk = disk.ok_or_else(foreign)?;
         let held = lock_within(&disk, MARK, Duration::ZERO)?;
+        if path.symlink_metadata().is_err() {
+            // Its salvage finished meanwhile, and the lock made the mark anew in a store that has its name.
+            drop(disk.remove(MARK));
+        }
         FileDisk::remove_folder(path)?;
         drop(held);
     }
@@ -160,12 +164,12 @@ fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
     Ok((Arc::new(disk), mark))
 }
 
-/// Takes the mark off a store that is whole and gives it its name.
+/// Gives a store that is whole its name, then takes the mark off it: without both, no later salvage would clear it away.
 fn give_name(disk: &FileDisk, unfinished: &Path, to: &Path) -> Result<()> {
-    disk.remove(MARK)
-        .and_then(|()| disk.sync_dir(""))
-        .map_err(|error| Error::io(format!("cannot finish {}", unfinished.display()), error))?;
-    FileDisk::rename_folder(unfinished, to)
+    FileDisk::rename_folder(unfinished, to)?;
+    // A mark that stays costs nothing: the store is there and whole.
+    drop(disk.remove(MARK));
+    Ok(())
 }
 
 /// Writes the new store and verifies it.

@@ -205,7 +205,7 @@ impl Log {
                     ),
                     Unlisted::Foreign => (
                         Severity::Harmless,
-                        "the manifest does not list it, and no header says that a writer of this log made it; it may be removed",
+                        "the manifest does not list it, and no header says that a writer of this log made it: nothing of this log is missing without it",
                     ),
                 },
                 Some((_, true)) => (
