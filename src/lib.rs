@@ -3,6 +3,7 @@
 #[cfg(feature = "agent")]
 pub mod agent;
 pub mod bytes;
+pub(crate) mod calendar;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod codec;

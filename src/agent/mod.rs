@@ -7,7 +7,6 @@
 mod agent;
 mod audit;
 pub mod blocks;
-mod calendar;
 pub mod decay;
 pub mod envelope;
 pub mod forget;

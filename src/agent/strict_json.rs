@@ -1,4 +1,4 @@
-//! Reads JSON from outside, and refuses what a lenient reader would change without a word.
+//! Reads JSON from outside that may be nested as deep as its sender likes, and finds where JSON within a text ends.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -6,13 +6,9 @@
 //! # Invariants
 //! - SJS-1: what is nested deeper than allowed reaches no parser.
 
-use std::fmt;
+use serde_json::Value as Json;
 
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Value as Json};
-
-/// Begins the message of the error about a key that stands twice; the key follows.
-const TWICE: &str = "key stands twice: ";
+use crate::ingest::json::parse_once;
 
 /// Why a text is not taken for JSON.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,26 +24,32 @@ pub(crate) enum JsonError {
     KeyTwice(String),
 }
 
-/// The length of the brackets that start `text`, up to the one that closes the first; brackets in strings do not
-/// count, and all kinds count alike.
-pub(crate) fn balanced_end(text: &[u8]) -> Option<usize> {
+/// The brackets outside of strings: where each one ends, and how many are open then. All kinds count alike.
+fn brackets(text: &[u8]) -> impl Iterator<Item = (usize, usize)> {
     let (mut depth, mut in_string, mut is_escaped) = (0_usize, false, false);
-    for (at, byte) in text.iter().enumerate() {
+    text.iter().enumerate().filter_map(move |(at, byte)| {
         match byte {
             _ if is_escaped => is_escaped = false,
             b'\\' if in_string => is_escaped = true,
             b'"' => in_string = !in_string,
-            b'[' | b'{' if !in_string => depth += 1,
+            b'[' | b'{' if !in_string => {
+                depth += 1;
+                return Some((at + 1, depth));
+            }
             b']' | b'}' if !in_string => {
                 depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    return Some(at + 1);
-                }
+                return Some((at + 1, depth));
             }
             _ => {}
         }
-    }
-    None
+        None
+    })
+}
+
+/// The length of the brackets that start `text`, up to the one that closes the first.
+pub(crate) fn balanced_end(text: &[u8]) -> Option<usize> {
+    let mut closed = brackets(text).filter(|(_, depth)| *depth == 0);
+    closed.next().map(|(end, _)| end)
 }
 
 /// Reads one JSON value.
@@ -56,101 +58,10 @@ pub(crate) fn balanced_end(text: &[u8]) -> Option<usize> {
 /// Why it cannot be kept as it is written.
 pub(crate) fn parse(text: &str, depth_max: usize) -> Result<Json, JsonError> {
     // SJS-1.
-    if depth(text.as_bytes()) > depth_max {
+    if brackets(text.as_bytes()).any(|(_, depth)| depth > depth_max) {
         return Err(JsonError::TooDeep { depth_max });
     }
-    match serde_json::from_str::<Strict>(text) {
-        Ok(Strict(json)) => Ok(json),
-        Err(error) => {
-            let message = error.to_string();
-            let key = message.strip_prefix(TWICE).map(|rest| {
-                let end = rest.rfind(" at line ").unwrap_or(rest.len());
-                rest[..end].to_owned()
-            });
-            Err(key.map_or(JsonError::NotJson, JsonError::KeyTwice))
-        }
-    }
-}
-
-/// How deep the brackets outside of strings are nested.
-fn depth(text: &[u8]) -> usize {
-    let (mut depth, mut deepest, mut in_string, mut is_escaped) = (0_usize, 0, false, false);
-    for byte in text {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if in_string => is_escaped = true,
-            b'"' => in_string = !in_string,
-            b'[' | b'{' if !in_string => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
-}
-
-/// A JSON value in which no key stands twice.
-struct Strict(Json);
-
-impl<'de> Deserialize<'de> for Strict {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(StrictVisitor).map(Self)
-    }
-}
-
-struct StrictVisitor;
-
-impl<'de> Visitor<'de> for StrictVisitor {
-    type Value = Json;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Json, E> {
-        Ok(Json::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
-        Ok(Json::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Json, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Json, E> {
-        Ok(value.into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
-        let mut list = Vec::new();
-        while let Some(Strict(item)) = items.next_element()? {
-            list.push(item);
-        }
-        Ok(Json::Array(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Json, A::Error> {
-        let mut map = Map::new();
-        while let Some((key, Strict(value))) = entries.next_entry::<String, Strict>()? {
-            if map.contains_key(&key) {
-                return Err(A::Error::custom(format!("{TWICE}{key}")));
-            }
-            map.insert(key, value);
-        }
-        Ok(Json::Object(map))
-    }
+    parse_once(text).map_err(|refused| refused.key_twice.map_or(JsonError::NotJson, JsonError::KeyTwice))
 }
 
 #[cfg(test)]

@@ -7,8 +7,7 @@ use super::{Agent, Settings};
 use crate::engine::{Clock, Options};
 use crate::object::Time;
 
-/// Microseconds of a day.
-pub(super) const DAY: i64 = 86_400_000_000;
+pub(super) use crate::calendar::DAY_MICROS as DAY;
 
 /// A clock that stands until it is moved.
 pub(super) struct TestClock(AtomicI64);

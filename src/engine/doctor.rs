@@ -178,7 +178,13 @@ pub(super) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
         other => other?,
     };
     let newest = memory.view().commit().commit.time;
-    if newest.as_micros() > memory.view().now().as_micros().saturating_add(super::DAY_MICROS) {
+    if newest.as_micros()
+        > memory
+            .view()
+            .now()
+            .as_micros()
+            .saturating_add(super::CLOCK_OFF_MICROS_MAX)
+    {
         let what =
             "the newest commit is more than a day ahead of this machine's clock; expiry goes by the clock";
         problems.push(plain(ProblemSeverity::Warning, "clock", what, Remedy::Clock));

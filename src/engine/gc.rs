@@ -19,7 +19,7 @@ use crate::log::{CompactionLock, Position, Rewritten};
 use crate::object::Time;
 use crate::store::{self, Erasure, Live, Plan, Store};
 
-use super::DAY_MICROS;
+use super::CLOCK_OFF_MICROS_MAX;
 use super::memory::{Inner, Memory};
 use super::retention::Retention;
 use super::writing::Writing;
@@ -182,7 +182,12 @@ impl Inner {
         if let Some(now) = now {
             return Ok(now);
         }
-        let newest = store.head()?.commit.time.as_micros().saturating_add(DAY_MICROS);
+        let newest = store
+            .head()?
+            .commit
+            .time
+            .as_micros()
+            .saturating_add(CLOCK_OFF_MICROS_MAX);
         Ok(self.options.clock.now().min(Time::from_micros(newest)))
     }
 
@@ -198,7 +203,7 @@ impl Inner {
         let (mut low, mut high) = (0, store.kept());
         while low < high {
             let middle = low.midpoint(high);
-            if time_of(middle)? > newest.saturating_sub(DAY_MICROS) {
+            if time_of(middle)? > newest.saturating_sub(CLOCK_OFF_MICROS_MAX) {
                 high = middle;
             } else {
                 low = middle + 1;
@@ -208,10 +213,10 @@ impl Inner {
         let Some(before) = low.checked_sub(1).map(time_of).transpose()? else {
             return Ok(now);
         };
-        if time_of(low)?.saturating_sub(before) <= DAY_MICROS {
+        if time_of(low)?.saturating_sub(before) <= CLOCK_OFF_MICROS_MAX {
             return Ok(now);
         }
-        Ok(now.min(Time::from_micros(before.saturating_add(DAY_MICROS))))
+        Ok(now.min(Time::from_micros(before.saturating_add(CLOCK_OFF_MICROS_MAX))))
     }
 
     pub(super) fn cut(&self, writing: &Writing) -> Cut {

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use crate::calendar::DAY_MICROS;
 use crate::digest::Root;
 use crate::error::{Error, Result};
 use crate::log::{BatchBuilder, RecordKind};
@@ -21,7 +22,7 @@ use super::view::View;
 use super::writer::Writer;
 
 /// How long a refused change is kept for a person to look at: 7 days.
-const REJECTED_MICROS: i64 = 7 * super::DAY_MICROS;
+const REJECTED_MICROS: i64 = 7 * DAY_MICROS;
 
 impl Memory {
     /// Saves a draft under `drafts/` and a name, for a later process to go on with. The state does not change.

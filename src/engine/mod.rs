@@ -84,5 +84,5 @@ pub use watch::HeadMoved;
 pub use wordings::Wording;
 pub use writer::Writer;
 
-/// A day, in microseconds: how far a clock may be off before it is not believed.
-const DAY_MICROS: i64 = 86_400_000_000;
+/// How far a clock may be off before it is not believed: a day.
+const CLOCK_OFF_MICROS_MAX: i64 = crate::calendar::DAY_MICROS;

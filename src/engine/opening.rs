@@ -169,7 +169,7 @@ impl Memory {
         memory.inner.load(&mut memory.inner.writing.lock())?;
         let head = memory.inner.store().head()?;
         let wall = memory.inner.options.clock.now();
-        if head.commit.time.as_micros() > wall.as_micros().saturating_add(super::DAY_MICROS) {
+        if head.commit.time.as_micros() > wall.as_micros().saturating_add(super::CLOCK_OFF_MICROS_MAX) {
             let warning = "the newest commit is more than a day ahead of this machine's clock; expiry goes by the clock";
             memory.inner.warn(warning.to_owned());
         }

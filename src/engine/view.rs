@@ -101,7 +101,7 @@ impl View {
         }
         let wall = self.inner.options.clock.now();
         // A head more than a day ahead is a broken clock, not a reason to expire everything.
-        if committed.as_micros() > wall.as_micros().saturating_add(super::DAY_MICROS) {
+        if committed.as_micros() > wall.as_micros().saturating_add(super::CLOCK_OFF_MICROS_MAX) {
             wall
         } else {
             wall.max(committed)

@@ -6,12 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-const MICROS_PER_SECOND: i64 = 1_000_000;
-const SECONDS_PER_DAY: i64 = 86_400;
-/// Days in 400 years, after which the calendar repeats.
-const DAYS_PER_ERA: i64 = 146_097;
-/// Days from 0000-03-01 to 1970-01-01.
-const EPOCH_DAY: i64 = 719_468;
+use crate::calendar::{DAY_SECONDS, Date, Moment, SECOND_MICROS, date_of, day_of};
 
 /// A point in time: microseconds since 1970-01-01T00:00:00Z, without leap seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,60 +29,19 @@ impl Time {
         Self(self.0.saturating_add(micros))
     }
 
-    fn from_parts(date: (i64, i64, i64), second_of_day: i64, micro: i64) -> Option<Self> {
+    fn from_parts(date: Date, second_of_day: i64, micro: i64) -> Option<Self> {
         // Wide, because the first microseconds there are lie in a second that starts before them.
-        let seconds = i128::from(days_of(date)) * i128::from(SECONDS_PER_DAY) + i128::from(second_of_day);
-        let micros = seconds * i128::from(MICROS_PER_SECOND) + i128::from(micro);
+        let seconds = i128::from(day_of(date)) * i128::from(DAY_SECONDS) + i128::from(second_of_day);
+        let micros = seconds * i128::from(SECOND_MICROS) + i128::from(micro);
         i64::try_from(micros).ok().map(Self)
     }
-}
-
-/// Days since 1970-01-01 of a date of the Gregorian calendar. Years start in March here, so that the leap
-/// day is the last of its year.
-fn days_of((year, month, day): (i64, i64, i64)) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let month_from_march = (month + 9) % 12;
-    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
-    era * DAYS_PER_ERA + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - EPOCH_DAY
-}
-
-/// The date of a day, the reverse of [`days_of`].
-fn date_of(days: i64) -> (i64, i64, i64) {
-    let days = days + EPOCH_DAY;
-    let era = days.div_euclid(DAYS_PER_ERA);
-    let day_of_era = days.rem_euclid(DAYS_PER_ERA);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day)
 }
 
 impl fmt::Display for Time {
     /// RFC 3339 in UTC with microseconds. Years outside 0000 to 9999 have a sign and six digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = self.0.div_euclid(MICROS_PER_SECOND);
-        let micro = self.0.rem_euclid(MICROS_PER_SECOND);
-        let (year, month, day) = date_of(seconds.div_euclid(SECONDS_PER_DAY));
-        let second_of_day = seconds.rem_euclid(SECONDS_PER_DAY);
-        if (0..=9999).contains(&year) {
-            write!(f, "{year:04}")?;
-        } else {
-            write!(f, "{year:+07}")?;
-        }
-        let (hour, minute, second) = (second_of_day / 3600, second_of_day / 60 % 60, second_of_day % 60);
-        write!(
-            f,
-            "-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micro:06}Z"
-        )
+        let at = Moment::of(self.0);
+        write!(f, "{at}.{:06}Z", at.micro)
     }
 }
 
@@ -127,7 +81,7 @@ fn parse(text: &[u8]) -> Option<Time> {
     let second = digits_after(&mut rest, b":", 2)?;
     let valid = (1..=12).contains(&month)
         && (1..=31).contains(&day)
-        && date_of(days_of((year, month, day))) == (year, month, day)
+        && date_of(day_of((year, month, day))) == (year, month, day)
         && hour <= 23
         && minute <= 59
         && second <= 60;

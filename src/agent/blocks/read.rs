@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 
 use super::id::{BlockId, BlockIdError};
 use super::{Block, Citation, KEPT, KEYS, WHITESPACE, bare, unquoted};
-use crate::agent::calendar::time_from_text;
+use crate::Time;
 use crate::agent::strict_json::parse;
 
 /// How deep the JSON of a line may be nested.
@@ -307,7 +307,7 @@ impl Reader {
 
     fn time(&mut self, pairs: &Pairs<'_>, key: &'static str) -> Option<i64> {
         let text = unquoted(pairs.value(key)?);
-        let time = time_from_text(text);
+        let time = text.parse().ok().map(Time::as_micros);
         if time.is_none() {
             let text = text.to_owned();
             self.findings.push(Finding::TimeWrong { key, text });

@@ -9,7 +9,7 @@ use std::fmt;
 use serde_json::{Map, Value as Json};
 
 use super::{Block, Citation, KEPT, KEYS, WHITESPACE, bare, unquoted};
-use crate::agent::calendar::time_text;
+use crate::calendar::Moment;
 
 /// Why a block cannot be written so that it is read back as the same.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -129,6 +129,18 @@ pub(super) fn with_updated(bytes: &[u8], micros: i64) -> Option<Vec<u8>> {
         }
     }
     (!is_front && !out.is_empty()).then(|| out.into_bytes())
+}
+
+/// Writes a time with milliseconds, or with microseconds if there are any below; `None` for years that do not have four
+/// digits.
+fn time_text(micros: i64) -> Option<String> {
+    let at = Moment::of(micros);
+    let fraction = if at.micro % 1000 == 0 {
+        format!("{:03}", at.micro / 1000)
+    } else {
+        format!("{:06}", at.micro)
+    };
+    at.has_plain_year().then(|| format!("{at}.{fraction}Z"))
 }
 
 /// A value is one line, without white space at its ends.

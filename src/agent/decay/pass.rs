@@ -14,6 +14,7 @@ use super::super::item::{Item, NewItem};
 use super::super::settings::DecaySettings;
 use super::super::vocabulary::{attribute, kind, op};
 use super::extract;
+use crate::calendar::DAY_MICROS;
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, View, Writer};
 use crate::error::{ErrorKind, Result};
@@ -25,7 +26,7 @@ const ITEMS_A_COMMIT: usize = 10_000;
 /// How often a commit is tried that others overtake.
 const TRIES: u32 = 5;
 /// How far a clock may be off before it is told: a day, in microseconds.
-const JUMP_MICROS: i64 = 86_400_000_000;
+const JUMP_MICROS: i64 = DAY_MICROS;
 /// Kinds that never decay unless asked: what is kept as it was said, and what is short by its nature.
 const LASTING: [&str; 6] = [
     kind::BLOCK,

@@ -6,9 +6,10 @@
 use std::fmt;
 
 use super::escape::escape_into;
+use super::moment::moment;
 use super::record::Record;
 use super::sections::Section;
-use super::{calendar, shown};
+use super::shown;
 use crate::object::Origin;
 
 /// What the first line says of what follows it.
@@ -55,15 +56,15 @@ pub struct Shown {
 impl Shown {
     /// Shows `record` in `section`.
     pub(super) fn of(record: &Record, section: Section) -> Self {
-        let moment = |time_us: Option<i64>| time_us.map(calendar::moment).unwrap_or_default();
+        let text_of = |time_us: Option<i64>| time_us.map(moment).unwrap_or_default();
         let attribute = |text, chars_max| shown::line(text, chars_max, shown::Lines::One);
         let lines = if section.has_lines() {
             shown::Lines::Many
         } else {
             shown::Lines::One
         };
-        let time = moment(record.time_us);
-        let updated = moment(record.updated_us);
+        let time = text_of(record.time_us);
+        let updated = text_of(record.updated_us);
         Self {
             section,
             id: attribute(record.id, ID_CHARS_MAX),

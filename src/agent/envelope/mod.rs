@@ -47,11 +47,11 @@
 //! - ENV-5: what is not trusted is shown only if asked for, and then in the quarantine.
 //! - ENV-6: a text that [`parse`] accepts is what its envelope is written as, byte for byte.
 
-mod calendar;
 mod choice;
 mod document;
 mod escape;
 mod making;
+mod moment;
 mod parse;
 mod record;
 mod render;

@@ -8,9 +8,9 @@
 
 use std::fmt;
 
-use super::calendar::is_moment;
 use super::document::{self, Envelope, Shown, USE};
 use super::escape::unescape;
+use super::moment::is_moment;
 use super::render::Boundary;
 use super::sections::Section;
 use super::shown::{Lines, content, line};

@@ -22,6 +22,8 @@ pub use self::object_line::{
     ObjectLine, object_from_json, object_to_json, stored_object_to_json, time_from_json, time_to_json,
 };
 pub use self::strict::parse;
+#[cfg(feature = "agent")]
+pub(crate) use self::strict::parse_once;
 use crate::error::{Error, Result};
 use crate::object::{Attributes, VALUE_DEPTH_MAX, Value};
 

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value as Json};
 
 use crate::error::{Error, Result};
@@ -17,21 +17,38 @@ use crate::error::{Error, Result};
 /// an integer beyond 64 bits with a sign.
 pub fn parse(text: &str) -> Result<Json> {
     check_integers(text)?;
-    match serde_json::from_str::<Strict>(text) {
-        Ok(Strict(json)) => Ok(json),
-        Err(error) => {
-            let message = error.to_string();
-            // The parser counts lines of its own input, which would mislead beside the line of a file.
-            let message = match message.split(" at line ").next().unwrap_or(&message) {
-                "expected ident" | "expected value" => "expected a value, such as \"text\", 5, true or null",
-                message => message,
-            };
-            Err(Error::invalid(format!(
-                "not valid JSON at column {}: {message}",
-                error.column()
-            )))
-        }
-    }
+    parse_once(text).map_err(|refused| {
+        let whole = refused.error.to_string();
+        // The parser counts lines of its own input, which would mislead beside the line of a file.
+        let message = match (&refused.key_twice, whole.split(" at line ").next()) {
+            (Some(key), _) => format!("the key `{}` stands twice", super::super::document::shown(key)),
+            (None, Some("expected ident" | "expected value")) => {
+                "expected a value, such as \"text\", 5, true or null".to_owned()
+            }
+            (None, message) => message.unwrap_or(&whole).to_owned(),
+        };
+        Error::invalid(format!(
+            "not valid JSON at column {}: {message}",
+            refused.error.column()
+        ))
+    })
+}
+
+/// Why a text is not one JSON value in which no key stands twice.
+pub(crate) struct Refused {
+    /// What the parser says.
+    error: serde_json::Error,
+    /// The key that stands twice, if that is why.
+    pub(crate) key_twice: Option<String>,
+}
+
+/// Parses one JSON value in which no key stands twice in a map; an integer beyond 64 bits becomes the nearest float.
+pub(crate) fn parse_once(text: &str) -> std::result::Result<Json, Refused> {
+    let mut key_twice = None;
+    let mut parser = serde_json::Deserializer::from_str(text);
+    let read = Once(&mut key_twice).deserialize(&mut parser);
+    read.and_then(|json| parser.end().map(|()| json))
+        .map_err(|error| Refused { error, key_twice })
 }
 
 /// The refusal of the integer `digits`.
@@ -82,18 +99,18 @@ fn end_of_string(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// A JSON value whose maps have each key once.
-struct Strict(Json);
+/// Reads a JSON value whose maps have each key once, and keeps the first key that stands twice.
+struct Once<'a>(&'a mut Option<String>);
 
-impl<'de> Deserialize<'de> for Strict {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        deserializer.deserialize_any(StrictVisitor).map(Self)
+impl<'de> DeserializeSeed<'de> for Once<'_> {
+    type Value = Json;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<Json, D::Error> {
+        deserializer.deserialize_any(self)
     }
 }
 
-struct StrictVisitor;
-
-impl<'de> Visitor<'de> for StrictVisitor {
+impl<'de> Visitor<'de> for Once<'_> {
     type Value = Json;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -132,7 +149,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Json, A::Error> {
         let mut values = Vec::new();
-        while let Some(Strict(value)) = items.next_element()? {
+        while let Some(value) = items.next_element_seed(Once(self.0))? {
             values.push(value);
         }
         Ok(Json::Array(values))
@@ -141,10 +158,10 @@ impl<'de> Visitor<'de> for StrictVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> std::result::Result<Json, A::Error> {
         let mut map = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
-            let Strict(value) = entries.next_value()?;
+            let value = entries.next_value_seed(Once(self.0))?;
             if map.contains_key(&key) {
-                let key = super::super::document::shown(&key);
-                return Err(A::Error::custom(format_args!("the key `{key}` stands twice")));
+                *self.0 = Some(key);
+                return Err(A::Error::custom("a key stands twice"));
             }
             map.insert(key, value);
         }

@@ -1,7 +1,9 @@
-//! Days, months and years of the Gregorian calendar, and spans of days.
+//! Days as the index keeps them, spans of them, and the names of months and weekdays.
 //!
 //! # Layer
-//! Pure arithmetic; reads no clock.
+//! L6, inside `recall`. Pure: reads no clock.
+
+use crate::calendar::{DAY_SECONDS, date_of, weekday_of};
 
 /// A day, counted from 1970-01-01.
 pub(crate) type Day = i32;
@@ -19,41 +21,24 @@ pub(crate) struct Span {
 pub(crate) fn day_of(seconds: i64) -> Day {
     // Ten million years both ways: no sum with a day of this range overflows.
     const LIMIT: i64 = 3_650_000_000 / 10;
-    seconds.div_euclid(86_400).clamp(-LIMIT, LIMIT) as Day
+    seconds.div_euclid(DAY_SECONDS).clamp(-LIMIT, LIMIT) as Day
 }
 
 /// The day of a date; the date need not exist, a 31st of a short month runs over.
 pub(crate) fn day_at(year: i32, month: i32, day: i32) -> Day {
-    let months = i64::from(year) * 12 + i64::from(month) - 1;
-    let (year, month) = (months.div_euclid(12), months.rem_euclid(12) + 1);
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5;
-    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
-    (days + i64::from(day) - 1).clamp(i64::from(i32::MIN / 4), i64::from(i32::MAX / 4)) as Day
+    let day = crate::calendar::day_of((i64::from(year), i64::from(month), i64::from(day)));
+    day.clamp(i64::from(i32::MIN / 4), i64::from(i32::MAX / 4)) as Day
 }
 
 /// Year, month and day of the month of a day.
 pub(crate) fn date_at(day: Day) -> (i32, i32, i32) {
-    let shifted = i64::from(day) + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let part = (5 * of_year + 2) / 153;
-    let month = if part < 10 { part + 3 } else { part - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (
-        year as i32,
-        month as i32,
-        (of_year - (153 * part + 2) / 5 + 1) as i32,
-    )
+    let (year, month, day) = date_of(i64::from(day));
+    (year as i32, month as i32, day as i32)
 }
 
 /// The day of the week, Monday = 0.
 pub(crate) fn weekday(day: Day) -> i32 {
-    (day + 3).rem_euclid(7)
+    weekday_of(i64::from(day)) as i32
 }
 
 /// The days of a month.

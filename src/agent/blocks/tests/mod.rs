@@ -1,12 +1,16 @@
 //! Tests of files of blocks.
 
 use super::*;
-use crate::agent::calendar::time_from_text;
+use crate::Time;
 
 mod exchange;
 mod properties;
 
 const HEAD: &str = "scope: project\ncreated: 2026-01-01T00:00:00.000Z\nupdated: 2026-01-02T00:00:00.000Z\n";
+
+fn micros_of(text: &str) -> Option<i64> {
+    text.parse().ok().map(Time::as_micros)
+}
 
 fn id(text: &str) -> BlockId {
     BlockId::new(text).unwrap()
@@ -30,9 +34,9 @@ fn a_full_block_is_written_as_the_first_system_writes_it() {
     );
     block.scope = Some("project".to_owned());
     block.tags = ["a", "b", "c"].map(str::to_owned).into();
-    block.created_micros = time_from_text("2026-01-01T00:00:00.000Z");
-    block.updated_micros = time_from_text("2026-06-15T12:30:45.123Z");
-    block.expires_micros = time_from_text("2027-12-31T23:59:59.999Z");
+    block.created_micros = micros_of("2026-01-01T00:00:00.000Z");
+    block.updated_micros = micros_of("2026-06-15T12:30:45.123Z");
+    block.expires_micros = micros_of("2027-12-31T23:59:59.999Z");
     block.citations = vec![
         Citation {
             file: "a.sql".to_owned(),
@@ -261,7 +265,7 @@ fn times_that_cannot_be_read_are_left_out_and_said() {
         (file.block.created_micros, file.block.expires_micros),
         (None, None)
     );
-    assert_eq!(file.block.updated_micros, time_from_text("2026-01-02T00:00:00Z"));
+    assert_eq!(file.block.updated_micros, micros_of("2026-01-02T00:00:00Z"));
     let wrong = |key, text: &str| Finding::TimeWrong {
         key,
         text: text.to_owned(),

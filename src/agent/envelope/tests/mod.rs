@@ -3,7 +3,6 @@
 //! `generator` makes hostile texts and records of them from a seed; the tables are hand-made.
 
 mod admission;
-mod calendar;
 mod generator;
 mod hostile;
 mod making;

@@ -22,7 +22,7 @@ pub use self::relevance::relevance;
 pub(crate) use self::relevance::rounded;
 pub use self::snippet::snippet;
 
-use crate::agent::calendar::DAY_MICROS;
+use crate::calendar::DAY_MICROS;
 
 /// How notes are ranked.
 #[derive(Clone, Copy, PartialEq, Debug)]

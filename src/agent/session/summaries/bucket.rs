@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::agent::calendar::{DAY_MICROS, date_of, day_and_rest, day_of, time_text, weekday_of};
+use crate::calendar::{DAY_MICROS, Moment, date_of, day_of, weekday_of};
 
 /// How long a bucket is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -50,7 +50,7 @@ pub struct Bucket {
 impl Bucket {
     /// The bucket that `time_micros` is in.
     pub fn of(granularity: Granularity, time_micros: i64) -> Self {
-        let (day, _) = day_and_rest(time_micros);
+        let day = time_micros.div_euclid(DAY_MICROS);
         let start_day = match granularity {
             Granularity::Day => day,
             Granularity::Week => day - weekday_of(day),
@@ -95,8 +95,12 @@ impl Bucket {
     /// The granularity and the time it begins, as in `day:2026-04-21T00:00:00.000Z`; the number of its first day where
     /// the year does not have four digits.
     pub fn field(self) -> String {
-        let start = time_text(self.start_micros()).unwrap_or_else(|| self.start_day.to_string());
-        format!("{}:{start}", self.granularity.name())
+        let (name, start) = (self.granularity.name(), Moment::of(self.start_micros()));
+        if start.has_plain_year() {
+            format!("{name}:{start}.000Z")
+        } else {
+            format!("{name}:{}", self.start_day)
+        }
     }
 }
 

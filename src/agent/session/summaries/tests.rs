@@ -3,10 +3,11 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::agent::calendar::{DAY_MICROS as DAY, time_from_text};
+use crate::Time;
+use crate::calendar::DAY_MICROS as DAY;
 
 fn at(text: &str) -> i64 {
-    time_from_text(text).unwrap()
+    text.parse::<Time>().unwrap().as_micros()
 }
 
 fn entries(times: &[&str]) -> Vec<EntryTime> {
