@@ -23,6 +23,14 @@ pub(crate) fn version() -> Value {
     json!({ "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION"), "format": FORMAT })
 }
 
+/// A document with the commit that it tells of, as every writing verb names it.
+pub(crate) fn with_commit(mut document: Value, info: &CommitInfo) -> Value {
+    document["commit"] = info.digest.to_hex().into();
+    document["seq"] = info.commit.seq.into();
+    document["root"] = info.commit.root.to_hex().into();
+    document
+}
+
 /// An attribute's value.
 pub(crate) fn value(value: &object::Value) -> Value {
     lines::value_to_json(value)

@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use unicode_normalization::UnicodeNormalization as _;
 
-use super::put::{input_error, tell_undo};
+use super::input::input_error;
+use super::put::tell_undo;
 use super::store::head_line;
 use crate::cli::context::{Context, shown};
 use crate::cli::errors::{DONE, Done, Failure};
@@ -151,12 +152,7 @@ fn tell(context: &mut Context, memory: &Memory, told: &Told<'_>) -> Result<(), F
             "skipped": told.read.skipped.iter().map(Skipped::document).collect::<Vec<_>>(),
         }));
     }
-    let head = head_line(
-        &context.output,
-        memory,
-        info.commit.seq,
-        info.commit.root.as_bytes(),
-    );
+    let head = head_line(&context.output, memory, info);
     let what = counted(documents as u64, "document");
     context.output.line(format_args!(
         "{what}: {created} created, {updated} updated, {unchanged} unchanged, {removed} removed; {head}"

@@ -11,6 +11,7 @@ mod export;
 #[cfg(feature = "agent")]
 mod flags;
 mod ingest;
+mod input;
 mod log;
 mod objects;
 mod pictures;
@@ -23,9 +24,9 @@ mod salvage;
 mod snapshots;
 mod store;
 
+pub(super) use input::input_error;
 pub(super) use log::show_changes;
 pub(super) use proof::{check as check_proof_document, document as proof_document};
-pub(super) use put::input_error;
 
 use super::args::AnyOptions;
 use super::context::Context;

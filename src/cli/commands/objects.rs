@@ -268,19 +268,12 @@ pub(super) fn remove(context: &mut Context, verb: &Remove) -> Done {
     let info = committed.commit.clone();
     let removed = json::counts(&memory, &committed)?.removed;
     if context.output.is_json() {
-        context.output.document(&json!({
+        let document = json!({
             "removed": removed,
-            "commit": info.digest.to_hex(),
-            "seq": info.commit.seq,
-            "root": info.commit.root.to_hex(),
-        }))?;
+        });
+        context.output.document(&json::with_commit(document, &info))?;
     } else {
-        let head = head_line(
-            &context.output,
-            &memory,
-            info.commit.seq,
-            info.commit.root.as_bytes(),
-        );
+        let head = head_line(&context.output, &memory, &info);
         context.output.line(format_args!(
             "removed {}; {head}",
             human::counted(removed, "object")

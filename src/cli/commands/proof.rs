@@ -9,15 +9,11 @@
 //! # Invariants
 //! - CLI-6: a document that `check-proof` accepts says nothing that was not checked.
 
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::input::read_input;
 use super::objects::cannot_be_said;
-use super::put::input_error;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure, NO};
 use crate::cli::human::one_line;
@@ -252,7 +248,7 @@ pub(super) fn prove(context: &mut Context, verb: &Prove) -> Done {
 
 pub(super) fn check_proof(context: &mut Context, verb: &CheckProof) -> Done {
     let wanted = verb.root.as_deref().map(root_option).transpose()?;
-    let bytes = read_document(&verb.file)?;
+    let bytes = read_input(&verb.file, DOCUMENT_BYTES_MAX)?;
     let checked = String::from_utf8(bytes)
         .map_err(|_| "it is not text".to_owned())
         .and_then(|text| check(&text))
@@ -312,20 +308,6 @@ fn root_option(text: &str) -> Result<String, Failure> {
         )
     })?;
     Ok(root.to_hex())
-}
-
-fn read_document(file: &Path) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let read = if file == Path::new("-") {
-        io::stdin()
-            .lock()
-            .take(DOCUMENT_BYTES_MAX)
-            .read_to_end(&mut bytes)
-    } else {
-        File::open(file).and_then(|opened| opened.take(DOCUMENT_BYTES_MAX).read_to_end(&mut bytes))
-    };
-    read.map_err(|error| input_error(file, error))?;
-    Ok(bytes)
 }
 
 pub(super) fn contains(context: &mut Context, verb: &Contains) -> Done {

@@ -10,31 +10,29 @@
 //! - CLI-5: of the batch that holds a refused line, nothing is kept; the message names the line.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 
 use serde_json::json;
 
 #[cfg(feature = "agent")]
 use super::flags::Flags;
+use super::input::{Lines, at_line, content_from_input, open_input};
 use super::objects::attribute;
 use super::store::head_line;
 use super::undo_command;
-use crate::cli::context::{Context, shown};
+use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
+use crate::cli::json::with_commit;
 use crate::cli::verbs::Put;
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Committed, Memory, Staged, Writer};
 use crate::error::{Error, Result};
 use crate::ingest::json::{self as lines, ObjectLine};
-use crate::object::{CONTENT_BYTES_MAX, Id, Kind, NewObject, Origin, Position, Scope, Value};
+use crate::object::{Id, Kind, NewObject, Origin, Position, Scope, Value};
 
 /// Earlier versions that may wait for an object that they go with, in batches that are smaller.
 const PAST_LINES_MAX: usize = 10_000;
-/// The longest line: the longest content with every byte escaped, and room for the rest.
-const LINE_BYTES_MAX: u64 = 8 * CONTENT_BYTES_MAX as u64;
 
 pub(super) fn put(context: &mut Context, verb: Put) -> Done {
     match verb.jsonl {
@@ -63,30 +61,34 @@ fn put_one(context: &mut Context, verb: Put) -> Done {
     let (staged, digest, committed) = write(&memory)?;
     let info = &committed.commit;
     if context.output.is_json() {
-        context.output.document(&json!({
+        let document = json!({
             "id": id.as_str(),
             "digest": digest.map(ObjectDigest::to_hex),
-            "commit": info.digest.to_hex(),
-            "seq": info.commit.seq,
-            "root": info.commit.root.to_hex(),
-        }))?;
+        });
+        context.output.document(&with_commit(document, info))?;
     } else {
         let what = match staged {
             Staged::Created => "created",
             Staged::Updated => "updated",
             Staged::Unchanged => "unchanged:",
         };
-        let head = head_line(
-            &context.output,
-            &memory,
-            info.commit.seq,
-            info.commit.root.as_bytes(),
-        );
-        context.output.line(format_args!("{what} {id}; {head}"))?;
-        tell_undo(context, &committed);
+        tell_committed(context, &memory, &committed, &format!("{what} {id}"))?;
     }
     memory.close()?;
     Ok(DONE)
+}
+
+/// For people: what was done, the head now, and how to take it back.
+pub(super) fn tell_committed(
+    context: &mut Context,
+    memory: &Memory,
+    committed: &Committed,
+    what: &str,
+) -> Result<(), Failure> {
+    let head = head_line(&context.output, memory, &committed.commit);
+    context.output.line(format_args!("{what}; {head}"))?;
+    tell_undo(context, committed);
+    Ok(())
 }
 
 /// Says how to take a change back, if there was one.
@@ -118,22 +120,10 @@ fn object_of(verb: Put) -> Result<NewObject, Failure> {
         }
     }
     object.content = match verb.content.as_deref() {
-        Some("-") => Some(content_from(&mut io::stdin().lock())?),
+        Some("-") => Some(content_from_input()?),
         other => other.map(str::to_owned),
     };
     Ok(object)
-}
-
-pub(super) fn content_from(input: &mut dyn io::Read) -> Result<String> {
-    let mut bytes = Vec::new();
-    // One byte more than any object can hold tells a content that is too long from one that just fits.
-    input
-        .take(CONTENT_BYTES_MAX as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| Error::io("reading the content from standard input", error))?;
-    String::from_utf8(bytes).map_err(|_| {
-        Error::invalid("the content on standard input is not UTF-8").with_hint("an object's content is text")
-    })
 }
 
 /// What a stream of lines has come to so far.
@@ -149,7 +139,7 @@ struct Sums {
 }
 
 fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
-    let mut input = open_lines(file)?;
+    let mut input = open_input(file)?;
     let mut reader = Lines::of(&mut *input);
     let writer = context.writer();
     // The first batch is read before the store is opened: if it is refused, none is made for it.
@@ -194,23 +184,16 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
         flags.tell(context);
     }
     if context.output.is_json() {
-        context.output.document(&json!({
+        let document = json!({
             "objects": view.len(),
             "created": created,
             "updated": updated,
             "unchanged": unchanged,
             "removed": 0,
-            "commit": info.digest.to_hex(),
-            "seq": info.commit.seq,
-            "root": info.commit.root.to_hex(),
-        }))?;
+        });
+        context.output.document(&with_commit(document, &info))?;
     } else {
-        let head = head_line(
-            &context.output,
-            &memory,
-            info.commit.seq,
-            info.commit.root.as_bytes(),
-        );
+        let head = head_line(&context.output, &memory, &info);
         context.output.line(format_args!(
             "{created} created, {updated} updated, {unchanged} unchanged; {head}"
         ))?;
@@ -223,24 +206,6 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     }
     memory.close()?;
     Ok(DONE)
-}
-
-pub(super) fn open_lines(file: &Path) -> Result<Box<dyn BufRead>> {
-    if file == Path::new("-") {
-        return Ok(Box::new(BufReader::new(io::stdin())));
-    }
-    let opened = File::open(file).map_err(|error| input_error(file, error))?;
-    Ok(Box::new(BufReader::with_capacity(1 << 16, opened)))
-}
-
-/// A file that cannot be read: not there is the caller's mistake, the rest is the system's.
-pub(in crate::cli) fn input_error(file: &Path, error: io::Error) -> Error {
-    match error.kind() {
-        io::ErrorKind::NotFound => {
-            Error::not_found(format!("there is no file {}", shown(file))).with_code("no_file")
-        }
-        _ => Error::io(format_args!("reading {}", shown(file)), error),
-    }
 }
 
 /// Puts every line, `size` of them in a commit. Answers the earlier versions that no commit took along.
@@ -350,101 +315,5 @@ impl Batch {
             }
         }
         Ok(left)
-    }
-}
-
-fn at_line(number: u64, error: Error) -> Error {
-    error.context(format_args!("line {number}"))
-}
-
-/// Lines of bounded length, with their numbers; blank ones are passed over.
-pub(super) struct Lines<'a> {
-    input: &'a mut dyn BufRead,
-    number: u64,
-    buffer: Vec<u8>,
-}
-
-impl<'a> Lines<'a> {
-    /// The lines of `input`.
-    pub(super) fn of(input: &'a mut dyn BufRead) -> Self {
-        Self {
-            input,
-            number: 0,
-            buffer: Vec::new(),
-        }
-    }
-
-    /// The next line, which has to be text.
-    pub(super) fn next_line(&mut self) -> Result<Option<(u64, &str)>> {
-        let Some((number, bytes)) = self.next_bytes()? else {
-            return Ok(None);
-        };
-        let text =
-            std::str::from_utf8(bytes).map_err(|_| at_line(number, Error::invalid("it is not UTF-8")))?;
-        Ok(Some((number, text)))
-    }
-
-    /// The next line, text or not.
-    pub(super) fn next_bytes(&mut self) -> Result<Option<(u64, &[u8])>> {
-        loop {
-            self.buffer.clear();
-            self.number += 1;
-            let read = (&mut *self.input)
-                .take(LINE_BYTES_MAX)
-                .read_until(b'\n', &mut self.buffer)
-                .map_err(|error| Error::io(format_args!("reading line {}", self.number), error))?;
-            if read == 0 {
-                return Ok(None);
-            }
-            if read as u64 == LINE_BYTES_MAX && !self.buffer.ends_with(b"\n") {
-                let refused = Error::invalid(format!("it has more than {LINE_BYTES_MAX} bytes"))
-                    .with_code("over_limit");
-                return Err(at_line(self.number, refused));
-            }
-            if self.number == 1 && self.buffer.starts_with("\u{feff}".as_bytes()) {
-                self.buffer.drain(..3);
-            }
-            if !self.buffer.trim_ascii().is_empty() {
-                break;
-            }
-        }
-        Ok(Some((self.number, &self.buffer)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(text: &[u8]) -> Result<Vec<(u64, String)>> {
-        let mut input = text;
-        let mut lines = Lines::of(&mut input);
-        let mut found = Vec::new();
-        while let Some((number, text)) = lines.next_line()? {
-            found.push((number, text.trim().to_owned()));
-        }
-        Ok(found)
-    }
-
-    #[test]
-    fn blank_lines_count_but_are_passed_over() {
-        let found = read("\u{feff}a\r\n\n  \nb".as_bytes()).unwrap();
-        assert_eq!(found, [(1, "a".to_owned()), (4, "b".to_owned())]);
-    }
-
-    #[test]
-    fn a_line_that_is_no_text_is_named() {
-        assert_eq!(
-            read(b"a\n\xff\n").unwrap_err().message(),
-            "line 2: it is not UTF-8"
-        );
-    }
-
-    #[test]
-    fn a_line_without_end_is_refused_before_it_fills_the_memory() {
-        let mut endless = BufReader::new(io::repeat(b'x'));
-        let mut lines = Lines::of(&mut endless);
-        let error = lines.next_line().unwrap_err();
-        assert_eq!(error.code(), "over_limit");
     }
 }

@@ -9,6 +9,7 @@ use super::store::head_line;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{bytes, counted, one_line, short};
+use crate::cli::json::with_commit;
 use crate::cli::output::{Meaning, Output};
 use crate::cli::time;
 use crate::cli::verbs::{Erase, Gc};
@@ -170,17 +171,14 @@ fn erase_now(context: &mut Context, erasing: &Erasing) -> Done {
     let report = memory.erase(erasing, &context.writer())?;
     let mut document = document(&report);
     if let Some(info) = &report.commit {
-        document["commit"] = info.digest.to_hex().into();
-        document["seq"] = info.commit.seq.into();
-        document["root"] = info.commit.root.to_hex().into();
+        document = with_commit(document, info);
     }
     if context.output.is_json() {
         context.output.document(&document)?;
     } else {
         tell_erased(&mut context.output, &report, "erased")?;
         if let Some(info) = &report.commit {
-            let (seq, root) = (info.commit.seq, info.commit.root.as_bytes());
-            let line = head_line(&context.output, &memory, seq, root);
+            let line = head_line(&context.output, &memory, info);
             context.output.line(line)?;
         }
     }

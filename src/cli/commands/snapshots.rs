@@ -3,7 +3,7 @@
 //! # Layer
 //! L9, part of cli.
 
-use super::store::head_line;
+use super::store::{head_line, state_line};
 use super::undo_command;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
@@ -45,7 +45,7 @@ pub(super) fn snapshot(context: &mut Context, verb: &Snapshot) -> Done {
         );
         context.output.note("kept", note);
     } else {
-        let head = head_line(&context.output, &memory, info.seq, info.root.as_bytes());
+        let head = state_line(&context.output, &memory, info.seq, info.root);
         let name = context.output.paint(Meaning::Name, &revision);
         context.output.line(format_args!("{name}: {head}"))?;
         context
@@ -173,7 +173,7 @@ pub(super) fn tell(
             .line("nothing to change: the state is that one already");
     }
     let commit = &committed.commit.commit;
-    let head = head_line(&context.output, memory, commit.seq, commit.root.as_bytes());
+    let head = head_line(&context.output, memory, &committed.commit);
     let counts = told_counts(context, counts);
     // Which commit was meant: an undo takes the newest of a lane, which may not be the one that was thought of.
     let meant = commit

@@ -13,8 +13,8 @@ use crate::cli::human::{self, bytes, counted, short, short_in};
 use crate::cli::json::{self, FORMAT};
 use crate::cli::output::{Meaning, Output};
 use crate::cli::verbs::{HashName, Init, Stats, Verify};
-use crate::digest::{HashAlgorithm, to_hex};
-use crate::engine::{Finding, Memory, Space, VerifyDepth, VerifyReport, View};
+use crate::digest::{HashAlgorithm, Root, to_hex};
+use crate::engine::{CommitInfo, Finding, Memory, Space, VerifyDepth, VerifyReport, View};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The files without which not even a degraded reader finds anything.
@@ -384,9 +384,12 @@ fn absolute(path: &Path) -> String {
 }
 
 /// What the head is now, in a line: every verb that writes ends with it.
-pub(super) fn head_line(output: &Output, memory: &Memory, seq: u64, root: &[u8; 32]) -> String {
-    format!(
-        "seq {seq}, root {}",
-        output.paint(Meaning::Name, short_in(memory, root))
-    )
+pub(super) fn head_line(output: &Output, memory: &Memory, head: &CommitInfo) -> String {
+    state_line(output, memory, head.commit.seq, head.commit.root)
+}
+
+/// A state, in a line.
+pub(super) fn state_line(output: &Output, memory: &Memory, seq: u64, root: Root) -> String {
+    let root = output.paint(Meaning::Name, short_in(memory, root.as_bytes()));
+    format!("seq {seq}, root {root}")
 }

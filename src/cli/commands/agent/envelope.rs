@@ -3,14 +3,13 @@
 //! # Layer
 //! L9, part of cli.
 
-use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::agent::envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, Shown, scrub};
 use crate::agent::{Reach, Sensitivity};
-use crate::cli::commands::put::open_lines;
+use crate::cli::commands::input::read_input;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
@@ -125,14 +124,7 @@ fn shown(shown: &Shown) -> Value {
 }
 
 fn scrubbed(context: &mut Context, file: &Path) -> Done {
-    let mut bytes = Vec::new();
-    let mut input = open_lines(file)?.take(TEXT_BYTES_MAX + 1);
-    let read = input.read_to_end(&mut bytes);
-    read.map_err(|error| Error::io("reading the text", error))?;
-    if bytes.len() as u64 > TEXT_BYTES_MAX {
-        let refused = Error::invalid(format!("the text has more than {TEXT_BYTES_MAX} bytes"));
-        return Err(refused.with_code("over_limit").into());
-    }
+    let bytes = read_input(file, TEXT_BYTES_MAX)?;
     let text = String::from_utf8(bytes).map_err(|_| Error::invalid("the text is not UTF-8"))?;
     let clean = scrub(&text);
     if context.output.is_json() {

@@ -11,6 +11,7 @@ use crate::agent::{Agent, Item, Reach};
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{Table, coloured, counted, gist, plain};
+use crate::cli::json::with_commit;
 use crate::cli::output::{Meaning, Output};
 use crate::cli::time;
 use crate::cli::verbs::{Expire, Forget, Forgotten, Unforget};
@@ -153,14 +154,12 @@ pub(super) fn expire(context: &mut Context, verb: &Expire) -> Done {
     let head = agent.memory().view().commit();
     let output = &mut context.output;
     if output.is_json() {
-        output.document(&json!({
+        let document = json!({
             "id": id.as_str(),
             "expires": at.map(|at| at.to_string()),
             "changed": commit.is_some(),
-            "commit": head.digest.to_hex(),
-            "seq": head.commit.seq,
-            "root": head.commit.root.to_hex(),
-        }))?;
+        });
+        output.document(&with_commit(document, &head))?;
     } else {
         let until = match at {
             Some(at) => format!("is shown until {at}"),
@@ -238,8 +237,7 @@ fn tell(
     let count = counted(items.len() as u64, "item");
     match commit {
         Some(info) => {
-            let (seq, root) = (info.commit.seq, info.commit.root);
-            let head = head_line(output, agent.memory(), seq, root.as_bytes());
+            let head = head_line(output, agent.memory(), info);
             output.line(format_args!("{said} {count}; {head}"))
         }
         None => output.line(format_args!("{said} {count}")),

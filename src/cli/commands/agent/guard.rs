@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use crate::agent::guard::{Checks, Guarded, Policy, RecallChange, Report, StagedLine};
 use crate::agent::{Reach, RecallQuery};
-use crate::cli::commands::put::{Lines, input_error, open_lines, tell_undo};
-use crate::cli::commands::store::head_line;
+use crate::cli::commands::input::{Lines, input_error, open_input};
+use crate::cli::commands::put::tell_committed;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure, NO, exit_code};
 use crate::cli::human::{Table, change_lines, coloured, one_line, plain};
@@ -43,7 +43,7 @@ fn stage(context: &mut Context, verb: &GuardStage) -> Done {
     let (name, file) = (verb.name.as_str(), verb.jsonl.as_path());
     let rules = read_policy(context, verb.policy.as_deref())?.trust;
     let agent = context.agent_to_write()?;
-    let mut input = open_lines(file)?;
+    let mut input = open_input(file)?;
     let mut reader = Lines::of(&mut *input);
     let lines = iter::from_fn(|| {
         let line = reader.next_line().transpose()?;
@@ -107,13 +107,12 @@ fn commit(context: &mut Context, verb: &GuardWith) -> Done {
     } else {
         context.output.line(&report)?;
         if let Some(committed) = &committed {
-            let info = &committed.commit;
-            let root = info.commit.root.as_bytes();
-            let head = head_line(&context.output, agent.memory(), info.commit.seq, root);
-            context
-                .output
-                .line(format_args!("committed {}; {head}", verb.name))?;
-            tell_undo(context, committed);
+            tell_committed(
+                context,
+                agent.memory(),
+                committed,
+                &format!("committed {}", verb.name),
+            )?;
         } else {
             let note = format!("it stays staged; drop it with: treering guard drop {}", verb.name);
             context.output.note("next", note);
@@ -192,7 +191,7 @@ fn list(context: &mut Context) -> Done {
 fn recall(context: &mut Context, verb: &GuardRecall) -> Done {
     let mut texts = verb.queries.clone();
     if let Some(file) = &verb.file {
-        let mut input = open_lines(file)?;
+        let mut input = open_input(file)?;
         let mut reader = Lines::of(&mut *input);
         while let Some((_, text)) = reader.next_line()? {
             texts.push(text.trim().to_owned());

@@ -4,22 +4,20 @@
 //! L9, part of cli.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Read as _;
-use std::path::Path;
 
 use serde_json::json;
 
 use super::folder::{Folder, There};
-use super::note::{add_commit, scope, tell_held};
+use super::note::{scope, tell_held};
 use crate::agent::Reach;
 use crate::agent::blocks::{FoundFile, TakeBlocks, Taken, TakenBlocks};
 use crate::agent::importing::{Foreign, ForeignFormat, odek::scope_of_file};
 use crate::agent::session::extraction::FactScope;
-use crate::cli::commands::put::input_error;
+use crate::cli::commands::input::read_input;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
+use crate::cli::json::with_commit;
 use crate::cli::verbs::{FactsAbout, Import, ImportFormat};
 use crate::error::{Error, Result};
 use crate::object::Id;
@@ -139,7 +137,7 @@ fn tell_blocks(context: &mut Context, taken: &TakenBlocks) -> Result<(), Failure
         let files = taken.files.iter().map(
             |file| json!({ "path": file.path, "id": file.id, "taken": file.taken.name(), "said": file.said }),
         );
-        let mut document = json!({
+        let document = json!({
             "format": "blocks",
             "created": count(Taken::Created),
             "updated": count(Taken::Updated),
@@ -153,8 +151,7 @@ fn tell_blocks(context: &mut Context, taken: &TakenBlocks) -> Result<(), Failure
             "pruned": ids(&taken.pruned),
             "held": taken.held,
         });
-        add_commit(&mut document, &taken.commit);
-        context.output.document(&document)?;
+        context.output.document(&with_commit(document, &taken.commit))?;
     } else {
         for file in &taken.files {
             if file.taken != Taken::Unchanged || !file.said.is_empty() {
@@ -200,7 +197,7 @@ fn tell_blocks(context: &mut Context, taken: &TakenBlocks) -> Result<(), Failure
 }
 
 fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done {
-    let bytes = read(&verb.path)?;
+    let bytes = read_input(&verb.path, FILE_BYTES_MAX)?;
     let foreign = Foreign {
         format,
         bytes: &bytes,
@@ -218,7 +215,7 @@ fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done 
             .findings
             .iter()
             .map(|one| json!({ "at": one.at, "what": one.what }));
-        let mut document = json!({
+        let document = json!({
             "format": format.name(),
             "created": taken.created,
             "updated": taken.updated,
@@ -230,8 +227,7 @@ fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done 
             "findings": findings.collect::<Vec<_>>(),
             "held": taken.held,
         });
-        add_commit(&mut document, &taken.commit);
-        context.output.document(&document)?;
+        context.output.document(&with_commit(document, &taken.commit))?;
     } else {
         for one in taken.findings.iter().take(TOLD_MAX) {
             context.output.line(format_args!("{}: {}", one.at, one.what))?;
@@ -251,25 +247,4 @@ fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done 
     }
     agent.memory().clone().close()?;
     Ok(DONE)
-}
-
-fn read(file: &Path) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let read = if file == Path::new("-") {
-        std::io::stdin()
-            .lock()
-            .take(FILE_BYTES_MAX + 1)
-            .read_to_end(&mut bytes)
-    } else {
-        let opened = File::open(file).map_err(|error| input_error(file, error))?;
-        opened.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)
-    };
-    read.map_err(|error| input_error(file, error))?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(
-            Error::invalid(format!("the file has more than {} MiB", FILE_BYTES_MAX >> 20))
-                .with_code("over_limit"),
-        );
-    }
-    Ok(bytes)
 }

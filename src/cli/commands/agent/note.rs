@@ -3,19 +3,19 @@
 //! # Layer
 //! L9, part of cli.
 
-use std::io::Read as _;
-
 use serde_json::{Value as Json, json};
 
 use crate::agent::notes::{self, NewNote, Replace};
 use crate::agent::{Agent, Item};
+use crate::cli::commands::input::content_from_input;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done};
 use crate::cli::human::counted;
+use crate::cli::json::with_commit;
 use crate::cli::verbs::{Note, NoteDelete, NoteList, NoteRead, NoteSearch, NoteVerb, NoteWrite};
-use crate::engine::{CommitInfo, View};
+use crate::engine::View;
 use crate::error::{Error, Result};
-use crate::object::{CONTENT_BYTES_MAX, Id, Scope, Time};
+use crate::object::{Id, Scope, Time};
 
 pub(super) fn note(context: &mut Context, verb: Note) -> Done {
     match verb.verb {
@@ -40,7 +40,7 @@ fn write(context: &mut Context, verb: NoteWrite) -> Done {
     };
     let agent = context.agent_to_write()?;
     let written = agent.write_note(&note, &context.writer())?;
-    let mut document = json!({
+    let document = json!({
         "id": written.id.as_ref().map(Id::as_str),
         "action": written.action.name(),
         "digest": written.digest.map(crate::digest::ObjectDigest::to_hex),
@@ -51,9 +51,8 @@ fn write(context: &mut Context, verb: NoteWrite) -> Done {
         "rules": written.rules,
         "held": written.held,
     });
-    add_commit(&mut document, &written.commit);
     if context.output.is_json() {
-        context.output.document(&document)?;
+        context.output.document(&with_commit(document, &written.commit))?;
     } else {
         let id = written.id.as_ref().map_or_else(
             || counted(written.cleared, "note"),
@@ -125,9 +124,8 @@ fn delete(context: &mut Context, verb: &NoteDelete) -> Done {
     let agent = context.agent_to_write()?;
     let (is_there, commit) = agent.delete_note(&id, &scope, &context.writer())?;
     if context.output.is_json() {
-        let mut document = json!({ "deleted": is_there, "id": id.as_str(), "scope": scope.as_str() });
-        add_commit(&mut document, &commit);
-        context.output.document(&document)?;
+        let document = json!({ "deleted": is_there, "id": id.as_str(), "scope": scope.as_str() });
+        context.output.document(&with_commit(document, &commit))?;
     } else if is_there {
         context.output.line(format_args!("deleted {id}"))?;
     } else {
@@ -198,22 +196,11 @@ pub(super) fn scope(context: &Context, named: Option<&str>) -> Result<Scope> {
 
 /// What a text option says, or what is on standard input.
 pub(super) fn text_or_input(text: String) -> Result<String> {
-    if text != "-" {
-        return Ok(text);
+    if text == "-" {
+        content_from_input()
+    } else {
+        Ok(text)
     }
-    let mut bytes = Vec::new();
-    let mut input = std::io::stdin().lock().take(CONTENT_BYTES_MAX as u64 + 1);
-    let read = input.read_to_end(&mut bytes);
-    read.map_err(|error| Error::io("reading the text from standard input", error))?;
-    let text = String::from_utf8(bytes);
-    text.map_err(|_| Error::invalid("the text on standard input is not UTF-8"))
-}
-
-/// The commit of an answer, as every writing verb names it.
-pub(super) fn add_commit(document: &mut Json, info: &CommitInfo) {
-    document["commit"] = info.digest.to_hex().into();
-    document["seq"] = info.commit.seq.into();
-    document["root"] = info.commit.root.to_hex().into();
 }
 
 /// Says that something waits for a person.

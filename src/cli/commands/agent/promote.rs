@@ -8,11 +8,11 @@ use std::io::{self, IsTerminal as _};
 use serde_json::json;
 
 use crate::agent::trust::PersonSays;
-use crate::cli::commands::put::tell_undo;
-use crate::cli::commands::store::head_line;
+use crate::cli::commands::put::tell_committed;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::one_line;
+use crate::cli::json::with_commit;
 use crate::cli::output::Meaning;
 use crate::cli::verbs::Promote;
 use crate::digest::ObjectDigest;
@@ -44,33 +44,25 @@ pub(super) fn promote(context: &mut Context, verb: &Promote) -> Done {
     };
     let says = person(context, verb.yes, &question, "promoted")?;
     let promoted = agent.promote(&id, expected, says, &context.writer())?;
-    let info = &promoted.committed.commit;
     if context.output.is_json() {
-        context.output.document(&json!({
+        let document = json!({
             "id": id.as_str(),
             "digest": promoted.digest.to_hex(),
             "promoted": expected.to_hex(),
             "from": promoted.from.name(),
             "to": promoted.to.name(),
-            "commit": info.digest.to_hex(),
-            "seq": info.commit.seq,
-            "root": info.commit.root.to_hex(),
-        }))?;
+        });
+        context
+            .output
+            .document(&with_commit(document, &promoted.committed.commit))?;
     } else {
-        let head = head_line(
-            &context.output,
-            agent.memory(),
-            info.commit.seq,
-            info.commit.root.as_bytes(),
-        );
         let name = context.output.paint(Meaning::Name, &id);
         let what = if promoted.committed.changed {
             format!("{name}: from {} to {}", promoted.from, promoted.to)
         } else {
             format!("{name} is {} already", promoted.from)
         };
-        context.output.line(format_args!("{what}; {head}"))?;
-        tell_undo(context, &promoted.committed);
+        tell_committed(context, agent.memory(), &promoted.committed, &what)?;
     }
     agent.memory().clone().close()?;
     Ok(DONE)

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::promote::person;
 use crate::agent::trust::Quarantined;
-use crate::cli::commands::put::tell_undo;
-use crate::cli::commands::store::head_line;
+use crate::cli::commands::put::tell_committed;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done};
 use crate::cli::human::{Table, coloured, number, plain};
+use crate::cli::json::with_commit;
 use crate::cli::output::Meaning;
 use crate::cli::time;
 use crate::cli::verbs::Quarantine;
@@ -69,24 +69,16 @@ fn release(context: &mut Context, name: &str, yes: bool) -> Done {
         .unwrap_or_default();
     let says = person(context, yes, &format!("{told}release it?"), "released")?;
     let committed = agent.release(name, says, &context.writer())?;
-    let info = &committed.commit;
     if context.output.is_json() {
-        context.output.document(&json!({
+        let document = json!({
             "name": name,
             "released": true,
-            "commit": info.digest.to_hex(),
-            "seq": info.commit.seq,
-            "root": info.commit.root.to_hex(),
-        }))?;
+        });
+        context
+            .output
+            .document(&with_commit(document, &committed.commit))?;
     } else {
-        let head = head_line(
-            &context.output,
-            agent.memory(),
-            info.commit.seq,
-            info.commit.root.as_bytes(),
-        );
-        context.output.line(format_args!("released {name}; {head}"))?;
-        tell_undo(context, &committed);
+        tell_committed(context, agent.memory(), &committed, &format!("released {name}"))?;
     }
     agent.memory().clone().close()?;
     Ok(DONE)

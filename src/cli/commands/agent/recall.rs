@@ -3,8 +3,6 @@
 //! # Layer
 //! L9, part of cli.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::time::Instant;
 
@@ -12,8 +10,9 @@ use serde_json::{Value, json};
 
 use crate::agent::recalling::LIMIT;
 use crate::agent::{Agent, Reach, Reached, RecallHit, RecallQuery, Recalled};
+use crate::cli::commands::input::{Lines, at_line, open_input};
 use crate::cli::commands::objects::attribute;
-use crate::cli::context::{Context, shown};
+use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{self, Table, coloured, plain, right};
 use crate::cli::output::{Meaning, Mode, Output};
@@ -21,7 +20,7 @@ use crate::cli::time;
 use crate::cli::verbs::Recall;
 use crate::engine::View;
 use crate::error::{Error, Result};
-use crate::ingest::json as lines;
+use crate::ingest::json::{parse, time_from_json};
 use crate::object::{Kind, Scope, Time};
 
 /// Hits of each query of a file that names no number.
@@ -284,23 +283,13 @@ struct Line {
 }
 
 fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &RecallQuery, file: &str) -> Done {
-    let reader: Box<dyn BufRead> = if file == "-" {
-        Box::new(BufReader::new(io::stdin()))
-    } else {
-        let path = Path::new(file);
-        let opened = File::open(path);
-        let opened = opened.map_err(|error| Error::io(format_args!("opening {}", shown(path)), error))?;
-        Box::new(BufReader::new(opened))
-    };
+    let mut input = open_input(Path::new(file))?;
+    let mut lines = Lines::of(&mut *input);
     // The first query does not pay for what all of them use.
     agent.with_index(view, |_, _| Ok(()))?;
-    for (number, line) in (1..).zip(reader.lines()) {
+    while let Some((number, line)) = lines.next_line()? {
         context.output.check_stop()?;
-        let line = line.map_err(|error| Error::io(format_args!("reading {file}"), error))?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        let read = read_line(&line).map_err(|error| error.context(format_args!("line {number}")))?;
+        let read = read_line(line).map_err(|error| at_line(number, error))?;
         let query = RecallQuery {
             text: read.text,
             reach: match read.scope {
@@ -324,7 +313,7 @@ fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &Recal
 }
 
 fn read_line(line: &str) -> Result<Line> {
-    let json = lines::parse(line)?;
+    let json = parse(line)?;
     let field = |name: &str| json.get(name).filter(|value| !value.is_null());
     let text = field("query").and_then(Value::as_str);
     let text = text.ok_or_else(|| {
@@ -347,12 +336,12 @@ fn read_line(line: &str) -> Result<Line> {
 /// A time as queries have it: minutes are enough, and without a zone it is UTC.
 fn time_of(json: &Value) -> Result<Time> {
     let Some(text) = json.as_str() else {
-        return lines::time_from_json(json);
+        return time_from_json(json);
     };
     let forms = ["Z", ":00Z", "T00:00:00Z"].map(|rest| format!("{text}{rest}").parse().ok());
     match forms.into_iter().flatten().next() {
         Some(time) => Ok(time),
-        None => lines::time_from_json(json),
+        None => time_from_json(json),
     }
 }
 

@@ -3,7 +3,6 @@
 //! # Layer
 //! L9, part of cli.
 
-use std::io;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
@@ -12,7 +11,8 @@ use crate::agent::{
     Agent, Alike, Citation, LinesOptions, LinesRemembered, NewItem, RememberOptions, Remembered, Sensitivity,
     Status,
 };
-use crate::cli::commands::put::{Lines, content_from, open_lines, tell_undo};
+use crate::cli::commands::input::{Lines, content_from_input, open_input};
+use crate::cli::commands::put::tell_undo;
 use crate::cli::commands::store::head_line;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
@@ -21,7 +21,7 @@ use crate::cli::output::{Meaning, printable};
 use crate::cli::time;
 use crate::cli::verbs::Remember;
 use crate::digest::ObjectDigest;
-use crate::engine::{CommitInfo, Committed, Memory};
+use crate::engine::{Committed, Memory};
 use crate::error::{Error, Result};
 use crate::object::{Id, Kind, Scope, Time};
 
@@ -47,7 +47,7 @@ fn scope_of(context: &Context, verb: &Remember) -> Result<Scope> {
 
 fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     if verb.text.as_deref() == Some("-") {
-        let text = content_from(&mut io::stdin().lock())?;
+        let text = content_from_input()?;
         // What a pipe ends with is no part of what it says.
         verb.text = Some(text.trim_end().to_owned());
     }
@@ -181,7 +181,7 @@ fn document(answer: &Remembered) -> Json {
 
 fn tell(context: &mut Context, memory: &Memory, answer: &Remembered) -> Result<(), Failure> {
     let id = context.output.paint(Meaning::Name, &answer.id);
-    let head = head_of(context, memory, &answer.commit);
+    let head = head_line(&context.output, memory, &answer.commit);
     let scope = printable(answer.scope.as_str());
     let line = match answer.status {
         Status::Created => format!("remembered {id} in {scope}; {head}"),
@@ -236,11 +236,6 @@ fn shown(one: &Alike) -> String {
     printable(&format!("{}: {}", one.id, cut(&text, SHOWN_CHARS)))
 }
 
-fn head_of(context: &Context, memory: &Memory, info: &CommitInfo) -> String {
-    let commit = &info.commit;
-    head_line(&context.output, memory, commit.seq, commit.root.as_bytes())
-}
-
 fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
     let options = LinesOptions {
         place: context.place(),
@@ -251,7 +246,7 @@ fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
         batch_lines: usize::try_from(verb.batch).unwrap_or(usize::MAX),
     };
     let writer = context.writer();
-    let mut input = open_lines(file)?;
+    let mut input = open_input(file)?;
     let agent = context.agent_to_create(|_| Ok(()))?;
     let mut reader = Lines::of(&mut *input);
     let lines = std::iter::from_fn(|| {
@@ -289,7 +284,7 @@ fn lines_document(answer: &LinesRemembered) -> Json {
 }
 
 fn tell_lines(context: &mut Context, memory: &Memory, answer: &LinesRemembered) -> Result<(), Failure> {
-    let head = head_of(context, memory, &answer.commit);
+    let head = head_line(&context.output, memory, &answer.commit);
     let refused = answer.refused.len() as u64;
     context.output.line(format_args!(
         "{} stored ({} flagged), {} unchanged, {refused} not stored; {head}",

@@ -4,32 +4,30 @@
 //! L9, part of cli.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read as _};
+use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
 use super::command;
-use super::note::{add_commit, scope, tell_held, text_or_input};
+use super::note::{scope, tell_held, text_or_input};
 use crate::agent::session::{
     Append, Appended, Ended, FactFate, NewEntry, parent_session, root_session, session_of,
 };
 use crate::agent::{Agent, Reach};
-use crate::cli::commands::put::input_error;
+use crate::cli::commands::input::{Lines, at_line, input_error, open_input};
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
+use crate::cli::json::with_commit;
 use crate::cli::verbs::{
     Session, SessionAppend, SessionEnd, SessionList, SessionSummaries, SessionSummarise, SessionVerb,
 };
 use crate::engine::{Query, View};
 use crate::error::{Error, Result};
 use crate::ingest::json::{parse, time_from_json};
-use crate::object::{CONTENT_BYTES_MAX, Kind, Origin, Time};
+use crate::object::{Kind, Origin, Time};
 
-/// The longest line: the longest text with every byte escaped, and room for the rest.
-const LINE_BYTES_MAX: u64 = 8 * CONTENT_BYTES_MAX as u64;
 /// The longest reply that is read; what of it is taken, the settings say.
 const REPLY_BYTES_MAX: u64 = 16 << 20;
 
@@ -93,11 +91,12 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
         agent.memory().clone().close()?;
         return Ok(DONE);
     };
-    let mut lines = Lines::open(&file)?;
+    let mut input = open_input(&file)?;
+    let mut lines = Lines::of(&mut *input);
     let agent = context.agent_to_write()?;
     let mut sums = Sums::default();
     loop {
-        request.entries = lines.batch(verb.batch, entry_of)?;
+        request.entries = batch(&mut lines, verb.batch, entry_of)?;
         // The first one is made even of nothing, so that there is an answer.
         let appended = agent.append(&request, &writer)?;
         sums.add(&appended);
@@ -152,7 +151,7 @@ impl Sums {
 
 fn tell_appended(context: &mut Context, session: &str, sums: &Sums, last: &Appended) -> Result<(), Failure> {
     if context.output.is_json() {
-        let mut document = json!({
+        let document = json!({
             "session": session,
             "root_session": last.root_session,
             "scope": last.scope.as_str(),
@@ -163,8 +162,7 @@ fn tell_appended(context: &mut Context, session: &str, sums: &Sums, last: &Appen
             "not_stored": sums.not_stored,
             "held": sums.held,
         });
-        add_commit(&mut document, &last.commit);
-        context.output.document(&document)?;
+        context.output.document(&with_commit(document, &last.commit))?;
     } else {
         let what = if sums.appended == 1 { "entry" } else { "entries" };
         context
@@ -285,7 +283,7 @@ fn tell_ended(context: &mut Context, session: &str, ended: &Ended) -> Result<(),
         });
         let skipped = ended.skipped.iter();
         let skipped = skipped.map(|one| json!({ "place": one.place, "reason": one.reason.to_string() }));
-        let mut document = json!({
+        let document = json!({
             "session": session,
             "reason": ended.reason,
             "episode": ended.episode.as_ref().map(crate::object::Id::as_str),
@@ -293,8 +291,7 @@ fn tell_ended(context: &mut Context, session: &str, ended: &Ended) -> Result<(),
             "skipped": skipped.collect::<Vec<_>>(),
             "held": ended.held,
         });
-        add_commit(&mut document, &ended.commit);
-        return context.output.document(&document);
+        return context.output.document(&with_commit(document, &ended.commit));
     }
     if let Some(reason) = &ended.reason {
         return context.output.line(format_args!("nothing was taken: {reason}"));
@@ -322,12 +319,7 @@ fn tell_ended(context: &mut Context, session: &str, ended: &Ended) -> Result<(),
 
 fn read_reply(file: &Path) -> Result<String> {
     let mut bytes = Vec::new();
-    let read = if file == Path::new("-") {
-        io::stdin().lock().take(REPLY_BYTES_MAX).read_to_end(&mut bytes)
-    } else {
-        let opened = File::open(file).map_err(|error| input_error(file, error))?;
-        opened.take(REPLY_BYTES_MAX).read_to_end(&mut bytes)
-    };
+    let read = open_input(file)?.take(REPLY_BYTES_MAX).read_to_end(&mut bytes);
     read.map_err(|error| input_error(file, error))?;
     // What is no text is no reply either: the reader says so.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -396,9 +388,8 @@ fn summarise(context: &mut Context, verb: &SessionSummarise) -> Done {
     let session = named(context)?;
     let mut texts = HashMap::new();
     if let Some(file) = &verb.texts {
-        for (bucket, text) in Lines::open(file)?.batch(u64::MAX, text_of_bucket)? {
-            texts.insert(bucket, text);
-        }
+        let mut input = open_input(file)?;
+        texts.extend(batch(&mut Lines::of(&mut *input), u64::MAX, text_of_bucket)?);
     }
     let agent = context.agent_to_write()?;
     check_reach(context, &agent.memory().view(), &session)?;
@@ -414,13 +405,12 @@ fn summarise(context: &mut Context, verb: &SessionSummarise) -> Done {
                 "rules": one.rules,
             })
         });
-        let mut document = json!({
+        let document = json!({
             "root_session": done.root_session,
             "written": written.collect::<Vec<_>>(),
             "held": done.held,
         });
-        add_commit(&mut document, &done.commit);
-        context.output.document(&document)?;
+        context.output.document(&with_commit(document, &done.commit))?;
     } else {
         context.output.line(format_args!(
             "wrote {} summaries of '{}'",
@@ -503,50 +493,15 @@ fn time_of(text: &str) -> Result<Time> {
         .map_err(|error| Error::invalid(format!("'{text}' is no time: {error}")))
 }
 
-/// Lines of a file of JSON, of bounded length.
-struct Lines {
-    input: Box<dyn BufRead>,
-    number: u64,
-}
-
-impl Lines {
-    fn open(file: &Path) -> Result<Self> {
-        let input: Box<dyn BufRead> = if file == Path::new("-") {
-            Box::new(BufReader::new(io::stdin()))
-        } else {
-            Box::new(BufReader::new(
-                File::open(file).map_err(|error| input_error(file, error))?,
-            ))
+/// The next lines, at most `size` of them; a bad one is refused with its number.
+fn batch<T>(lines: &mut Lines<'_>, size: u64, read: impl Fn(&Json) -> Result<T>) -> Result<Vec<T>> {
+    let mut batch = Vec::new();
+    while (batch.len() as u64) < size {
+        let Some((number, line)) = lines.next_line()? else {
+            break;
         };
-        Ok(Self { input, number: 0 })
+        let one = parse(line).and_then(|json| read(&json));
+        batch.push(one.map_err(|error| at_line(number, error))?);
     }
-
-    /// The next lines, at most `size` of them; a bad one is refused with its number.
-    fn batch<T>(&mut self, size: u64, read: impl Fn(&Json) -> Result<T>) -> Result<Vec<T>> {
-        let mut batch = Vec::new();
-        while (batch.len() as u64) < size {
-            let mut line = Vec::new();
-            self.number += 1;
-            let at = |error: Error| error.context(format_args!("line {}", self.number));
-            let taken = (&mut self.input)
-                .take(LINE_BYTES_MAX)
-                .read_until(b'\n', &mut line);
-            let taken = taken.map_err(|error| at(Error::io("reading", error)))?;
-            if taken == 0 {
-                break;
-            }
-            if taken as u64 == LINE_BYTES_MAX {
-                return Err(at(Error::invalid(format!(
-                    "it has more than {LINE_BYTES_MAX} bytes"
-                ))
-                .with_code("over_limit")));
-            }
-            let text = std::str::from_utf8(&line).map_err(|_| at(Error::invalid("it is not UTF-8")))?;
-            let text = text.trim_start_matches('\u{feff}').trim();
-            if !text.is_empty() {
-                batch.push(parse(text).and_then(|json| read(&json)).map_err(at)?);
-            }
-        }
-        Ok(batch)
-    }
+    Ok(batch)
 }

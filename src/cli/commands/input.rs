@@ -1,0 +1,157 @@
+//! What a verb reads besides its arguments: files, standard input, lines of them; all of it bounded.
+//!
+//! # Layer
+//! L9, part of cli.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read as _};
+use std::path::Path;
+
+use crate::cli::context::shown;
+use crate::error::{Error, Result};
+use crate::object::CONTENT_BYTES_MAX;
+
+/// The longest line: the longest content with every byte escaped, and room for the rest.
+const LINE_BYTES_MAX: u64 = 8 * CONTENT_BYTES_MAX as u64;
+
+/// Opens a file; `-` is standard input.
+pub(super) fn open_input(file: &Path) -> Result<Box<dyn BufRead>> {
+    if file == Path::new("-") {
+        return Ok(Box::new(BufReader::new(io::stdin())));
+    }
+    let opened = File::open(file).map_err(|error| input_error(file, error))?;
+    Ok(Box::new(BufReader::with_capacity(1 << 16, opened)))
+}
+
+/// A file that cannot be read: not there is the caller's mistake, the rest is the system's.
+pub(in crate::cli) fn input_error(file: &Path, error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            Error::not_found(format!("there is no file {}", shown(file))).with_code("no_file")
+        }
+        _ => Error::io(format_args!("reading {}", shown(file)), error),
+    }
+}
+
+/// The bytes of a file, or of standard input for `-`.
+pub(super) fn read_input(file: &Path, bytes_max: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = open_input(file)?.take(bytes_max + 1).read_to_end(&mut bytes);
+    read.map_err(|error| input_error(file, error))?;
+    if bytes.len() as u64 > bytes_max {
+        let told = format!("{} has more than {} MiB", shown(file), bytes_max >> 20);
+        return Err(Error::invalid(told).with_code("over_limit"));
+    }
+    Ok(bytes)
+}
+
+/// The text on standard input.
+pub(super) fn content_from_input() -> Result<String> {
+    let mut bytes = Vec::new();
+    // One byte more than any object can hold tells a content that is too long from one that just fits.
+    io::stdin()
+        .lock()
+        .take(CONTENT_BYTES_MAX as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Error::io("reading the content from standard input", error))?;
+    String::from_utf8(bytes).map_err(|_| {
+        Error::invalid("the content on standard input is not UTF-8").with_hint("an object's content is text")
+    })
+}
+
+/// The error of what stands on a line.
+pub(super) fn at_line(number: u64, error: Error) -> Error {
+    error.context(format_args!("line {number}"))
+}
+
+/// Lines of bounded length, with their numbers; blank ones are passed over.
+pub(super) struct Lines<'a> {
+    input: &'a mut dyn BufRead,
+    number: u64,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Lines<'a> {
+    /// The lines of `input`.
+    pub(super) fn of(input: &'a mut dyn BufRead) -> Self {
+        Self {
+            input,
+            number: 0,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// The next line, which has to be text.
+    pub(super) fn next_line(&mut self) -> Result<Option<(u64, &str)>> {
+        let Some((number, bytes)) = self.next_bytes()? else {
+            return Ok(None);
+        };
+        let text =
+            std::str::from_utf8(bytes).map_err(|_| at_line(number, Error::invalid("it is not UTF-8")))?;
+        Ok(Some((number, text)))
+    }
+
+    /// The next line, text or not.
+    pub(super) fn next_bytes(&mut self) -> Result<Option<(u64, &[u8])>> {
+        loop {
+            self.buffer.clear();
+            self.number += 1;
+            let read = (&mut *self.input)
+                .take(LINE_BYTES_MAX)
+                .read_until(b'\n', &mut self.buffer)
+                .map_err(|error| Error::io(format_args!("reading line {}", self.number), error))?;
+            if read == 0 {
+                return Ok(None);
+            }
+            if read as u64 == LINE_BYTES_MAX && !self.buffer.ends_with(b"\n") {
+                let refused = Error::invalid(format!("it has more than {LINE_BYTES_MAX} bytes"))
+                    .with_code("over_limit");
+                return Err(at_line(self.number, refused));
+            }
+            if self.number == 1 && self.buffer.starts_with("\u{feff}".as_bytes()) {
+                self.buffer.drain(..3);
+            }
+            if !self.buffer.trim_ascii().is_empty() {
+                break;
+            }
+        }
+        Ok(Some((self.number, &self.buffer)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &[u8]) -> Result<Vec<(u64, String)>> {
+        let mut input = text;
+        let mut lines = Lines::of(&mut input);
+        let mut found = Vec::new();
+        while let Some((number, text)) = lines.next_line()? {
+            found.push((number, text.trim().to_owned()));
+        }
+        Ok(found)
+    }
+
+    #[test]
+    fn blank_lines_count_but_are_passed_over() {
+        let found = read("\u{feff}a\r\n\n  \nb".as_bytes()).unwrap();
+        assert_eq!(found, [(1, "a".to_owned()), (4, "b".to_owned())]);
+    }
+
+    #[test]
+    fn a_line_that_is_no_text_is_named() {
+        assert_eq!(
+            read(b"a\n\xff\n").unwrap_err().message(),
+            "line 2: it is not UTF-8"
+        );
+    }
+
+    #[test]
+    fn a_line_without_end_is_refused_before_it_fills_the_memory() {
+        let mut endless = BufReader::new(io::repeat(b'x'));
+        let mut lines = Lines::of(&mut endless);
+        let error = lines.next_line().unwrap_err();
+        assert_eq!(error.code(), "over_limit");
+    }
+}
