@@ -96,6 +96,18 @@ impl Sensitivity {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }
+
+    /// As [`Self::from_name`], for what somebody typed.
+    ///
+    /// # Errors
+    /// `InvalidInput`: there is none of that name; the hint has all names.
+    pub fn from_text(name: &str) -> Result<Self> {
+        Self::from_name(name).ok_or_else(|| {
+            let shown: String = name.chars().take(60).flat_map(char::escape_debug).collect();
+            Error::invalid(format!("'{shown}' is no sensitivity"))
+                .with_hint(format!("one of {}", Self::ALL.map(Self::name).join(", ")))
+        })
+    }
 }
 
 /// An item that is to be remembered.

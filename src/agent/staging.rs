@@ -14,8 +14,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, NewObject, Origin};
 use crate::scan::Verdict;
 
-/// How often a change is made again because somebody else committed in between.
+/// How often a change is made, at most, because somebody else committed in between.
 const TRIES: usize = 16;
+/// The code of the error of such a commit; other conflicts stay what they are however often they are tried.
+const CONFLICT: &str = "conflict";
 
 /// Two drafts on one state: what is to be committed, and what is to be held back.
 pub(super) struct Staging {
@@ -121,7 +123,7 @@ impl Staging {
 pub(super) fn with_tries<T>(mut change: impl FnMut() -> Result<T>) -> Result<T> {
     for _ in 1..TRIES {
         match change() {
-            Err(error) if error.kind() == ErrorKind::Conflict => {}
+            Err(error) if error.code() == CONFLICT => {}
             done => return done,
         }
     }

@@ -1,4 +1,4 @@
-//! Cuts texts into words for what compares texts without an index.
+//! Cuts texts into words for what compares or shortens single texts: as they stand there, where recall makes terms of them.
 //!
 //! A word is a run of letters, digits and their marks. Scripts that put no space between words make runs of their
 //! own, of which pairs of signs are compared.
@@ -12,20 +12,11 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+pub(crate) use crate::recall::is_spaceless;
+
 /// Whether a word may hold `letter`.
 pub(crate) fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || is_combining_mark(letter)
-}
-
-/// Whether `letter` belongs to a script that puts no space between words: Han, kana, Hangul, and those of
-/// South-East Asia. Korean has spaces, but its endings grow on the words.
-pub(crate) fn is_spaceless(letter: char) -> bool {
-    matches!(u32::from(letter),
-        0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1100..=0x11FF | 0x1780..=0x17FF | 0x3005..=0x3007
-        | 0x3041..=0x30FA | 0x30FC..=0x318F | 0x31A0..=0x31BF | 0x31F0..=0x31FF | 0x3400..=0x4DBF
-        | 0x4E00..=0x9FFF | 0xA960..=0xA97F | 0xAC00..=0xD7FF | 0xF900..=0xFAFF | 0xFF66..=0xFF9F
-        | 0x1B000..=0x1B2FF | 0x20000..=0x3FFFF)
-        && is_word(letter)
 }
 
 /// The runs of word signs in `text`, cut where a spaceless script begins or ends.

@@ -24,6 +24,7 @@ use self::id::BlockId;
 pub use self::paths::{PathReason, id_of_path, path_of};
 pub use self::read::{BlockFile, BlockReason, Finding, read_block};
 pub use self::write::{Unwritable, write_block};
+use crate::agent::item::Citation;
 
 /// The keys that mean something; every other one is kept in `Block::other`.
 const KEYS: [&str; 8] = [
@@ -39,17 +40,6 @@ const KEYS: [&str; 8] = [
 /// The key that says whether the white space around the content belongs to it.
 const WHITESPACE: &str = "whitespace";
 const KEPT: &str = "kept";
-
-/// Where something that a block says can be looked up.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Citation {
-    /// The file; not empty.
-    pub file: String,
-    /// The line in it, from 1.
-    pub line: Option<u64>,
-    /// What is to be found there.
-    pub note: Option<String>,
-}
 
 /// A memory block as a file holds it. Times are in microseconds since 1970.
 #[derive(Clone, PartialEq, Eq, Debug)]

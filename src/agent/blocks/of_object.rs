@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use super::id::BlockId;
-use super::{Block, Citation, bare, unquoted};
+use super::{Block, bare, unquoted};
 use crate::agent::from_object::stated_attributes;
 use crate::agent::item::{self, Item};
 use crate::agent::scope::Place;
@@ -44,7 +44,7 @@ pub(super) fn block_of(view: &View, place: &Place, object: &Object) -> Result<Re
     block.updated_micros = updated.map(Time::as_micros);
     block.expires_micros = object.expires().map(Time::as_micros);
     block.tags = item.tags();
-    block.citations = item.citations().into_iter().map(citation_of).collect();
+    block.citations = item.citations();
     block.other = own
         .iter()
         .filter(|(name, _)| !is_field(name))
@@ -83,8 +83,7 @@ pub(super) fn apply(object: &mut NewObject, before: Option<&Block>, block: &Bloc
         }
     }
     if before.is_none_or(|before| before.citations != block.citations) {
-        let citations = block.citations.iter().cloned().map(citation_from).collect();
-        match item::citations_value(citations) {
+        match item::citations_value(block.citations.clone()) {
             Some(citations) => drop(attributes.insert(attribute::CITATIONS, citations)),
             None => drop(attributes.remove(attribute::CITATIONS)),
         }
@@ -150,20 +149,4 @@ fn value_of(line: &str) -> Value {
     let json = parse(line, DEPTH_MAX).ok();
     json.and_then(|json| value_from_json(&json).ok())
         .unwrap_or_else(|| Value::from(line))
-}
-
-fn citation_of(citation: item::Citation) -> Citation {
-    Citation {
-        file: citation.file,
-        line: citation.line,
-        note: citation.note,
-    }
-}
-
-fn citation_from(citation: Citation) -> item::Citation {
-    item::Citation {
-        file: citation.file,
-        line: citation.line,
-        note: citation.note,
-    }
 }

@@ -12,19 +12,18 @@
 use super::super::agent::Agent;
 use super::super::item::{Item, NewItem};
 use super::super::settings::DecaySettings;
+use super::super::staging::with_tries;
 use super::super::vocabulary::{attribute, kind, op};
 use super::extract;
 use crate::calendar::DAY_MICROS;
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, View, Writer};
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::object::{Id, NewObject, Object, Origin, Scope, Time, Value};
 use crate::scan::Verdict;
 
 /// Items of one commit.
 const ITEMS_A_COMMIT: usize = 10_000;
-/// How often a commit is tried that others overtake.
-const TRIES: u32 = 5;
 /// How far a clock may be off before it is told: a day, in microseconds.
 const JUMP_MICROS: i64 = DAY_MICROS;
 /// Kinds that never decay unless asked: what is kept as it was said, and what is short by its nature.
@@ -291,10 +290,10 @@ impl Agent {
             decayed.moves.extend(planned.into_iter().map(|one| one.moved));
             return Ok(());
         }
-        for attempt in 1.. {
+        let committed = with_tries(|| {
             let mut draft = self.draft(writer)?;
             let mut kept = Vec::with_capacity(planned.len());
-            for one in planned {
+            for one in std::mem::take(&mut planned) {
                 if draft.digest(&one.moved.id)? != Some(one.seen.digest()) {
                     continue;
                 }
@@ -304,21 +303,15 @@ impl Agent {
                 }
                 kept.push(one);
             }
-            if kept.is_empty() {
-                return Ok(());
+            planned = kept;
+            if planned.is_empty() {
+                return Ok(None);
             }
-            match self.memory().commit(draft, op::DECAY) {
-                Err(error) if error.kind() == ErrorKind::Conflict && attempt < TRIES => {
-                    self.memory().refresh()?;
-                    planned = kept;
-                }
-                Err(error) => return Err(error),
-                Ok(committed) => {
-                    decayed.commits.push(committed.commit);
-                    decayed.moves.extend(kept.into_iter().map(|one| one.moved));
-                    return Ok(());
-                }
-            }
+            self.memory().commit(draft, op::DECAY).map(Some)
+        })?;
+        if let Some(committed) = committed {
+            decayed.commits.push(committed.commit);
+            decayed.moves.extend(planned.into_iter().map(|one| one.moved));
         }
         Ok(())
     }

@@ -8,8 +8,8 @@ use serde_json::{Map, Value as Json};
 use super::lines::LinesOptions;
 use crate::agent::item::{Citation, NewItem, Sensitivity};
 use crate::error::{Error, Result};
-use crate::ingest::json::{attributes_from_json, parse, time_from_json, value_from_json};
-use crate::object::{Id, Kind, Time, Value};
+use crate::ingest::json::{attributes_from_json, loose_time_from_json, parse, value_from_json};
+use crate::object::{Id, Kind, Value};
 
 /// Reads an item; what the line does not say comes from the options. A field that is null is absent. A field that is not
 /// known becomes an attribute, and its name is among the others of the answer.
@@ -74,11 +74,11 @@ fn set(item: &mut NewItem, name: &str, value: &Json, options: &LinesOptions) -> 
         "session" => item.session = Some(name_of(value)?),
         "source" => item.source = Some(name_of(value)?),
         "order" => item.order = Some(value.as_i64().ok_or_else(|| wrong("an integer"))?),
-        "time" => item.time = Some(time_of(value)?),
-        "expires" => item.expires = Some(time_of(value)?),
+        "time" => item.time = Some(loose_time_from_json(value)?),
+        "expires" => item.expires = Some(loose_time_from_json(value)?),
         "confidence" => item.confidence = Some(value.as_f64().ok_or_else(|| wrong("a number"))?),
         "pinned" => item.is_pinned = value.as_bool().ok_or_else(|| wrong("true or false"))?,
-        "sensitivity" => item.sensitivity = Some(sensitivity(text(value)?)?),
+        "sensitivity" => item.sensitivity = Some(Sensitivity::from_text(text(value)?)?),
         "citations" => item.citations = list(value)?.iter().map(citation).collect::<Result<_>>()?,
         "supersedes" => {
             let ids = texts(value)?;
@@ -96,35 +96,6 @@ fn name_of(json: &Json) -> Result<String> {
         Json::Number(number) => Ok(number.to_string()),
         json => text(json).map(str::to_owned),
     }
-}
-
-/// A time; one without a zone is in UTC, and may do without seconds or be a date.
-fn time_of(json: &Json) -> Result<Time> {
-    let Some(text) = json.as_str() else {
-        return time_from_json(json);
-    };
-    let behind = match text.len() {
-        10 => "T00:00:00Z",
-        16 => ":00Z",
-        19 => "Z",
-        _ => "",
-    };
-    match format!("{text}{behind}").parse::<Time>() {
-        Ok(time) => Ok(time),
-        // What is wrong with it is told as it stands there.
-        Err(_) => time_from_json(json),
-    }
-}
-
-/// Reads the name of a sensitivity.
-///
-/// # Errors
-/// `InvalidInput`: there is none of that name.
-pub(in crate::agent) fn sensitivity(name: &str) -> Result<Sensitivity> {
-    Sensitivity::from_name(name).ok_or_else(|| {
-        let names = Sensitivity::ALL.map(Sensitivity::name).join(", ");
-        Error::invalid(format!("'{}' is no sensitivity", shown(name))).with_hint(format!("one of {names}"))
-    })
 }
 
 /// A map `{file, line?, note?}`, or a text `FILE:LINE:NOTE`.
@@ -180,6 +151,8 @@ fn shown(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::Time;
+
     fn read(line: &str) -> Result<NewItem> {
         item_of(line.as_bytes(), &LinesOptions::default()).map(|(item, _)| item)
     }

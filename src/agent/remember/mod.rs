@@ -31,6 +31,7 @@ use super::agent::Agent;
 use super::blocks::id::BlockId;
 use super::item::NewItem;
 use super::review::Reviewed;
+use super::staging::with_tries;
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Committed, Writer};
 use crate::error::{Error, ErrorKind, Result};
@@ -38,9 +39,6 @@ use crate::object::{Id, NewObject, Scope};
 use crate::scan::{Category, Verdict};
 use near::Near;
 use staging::Staging;
-
-/// How often an item is tried again when somebody else was faster.
-const TRIES_MAX: u32 = 3;
 
 /// What to do with an item that surely says what another of its scope and kind says. Less sure ones are reported only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -194,18 +192,10 @@ impl Agent {
         if reviewed.verdict == Verdict::Block {
             return Err(refused(&reviewed));
         }
-        let mut tries = 1;
-        loop {
-            let done = self.remember_once(&reviewed, options, writer);
-            match done {
-                Err(error)
-                    if error.code() == "conflict" && options.expected.is_none() && tries < TRIES_MAX =>
-                {
-                    tries += 1;
-                }
-                done => return done,
-            }
+        if options.expected.is_some() {
+            return self.remember_once(&reviewed, options, writer);
         }
+        with_tries(|| self.remember_once(&reviewed, options, writer))
     }
 
     /// Whether a caller may give this item, and the id is one that the quotas allow.

@@ -19,7 +19,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Number, Value as Json};
 
 pub use self::object_line::{
-    ObjectLine, object_from_json, object_to_json, stored_object_to_json, time_from_json, time_to_json,
+    ObjectLine, loose_time_from_json, object_from_json, object_to_json, stored_object_to_json,
+    time_from_json, time_to_json,
 };
 pub use self::strict::parse;
 #[cfg(feature = "agent")]

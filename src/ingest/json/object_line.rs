@@ -138,6 +138,21 @@ fn reserved(value: &Json) -> Result<BTreeMap<u16, Vec<u8>>> {
         .collect()
 }
 
+/// Reads a time as people and other programs write it: as [`time_from_json`] does, and a text without a zone is in UTC, and
+/// may do without seconds or be a date alone.
+///
+/// # Errors
+/// `InvalidInput`: it is no time.
+pub fn loose_time_from_json(json: &Json) -> Result<Time> {
+    let whole = |text: &str| {
+        let mut forms = ["Z", ":00Z", "T00:00:00Z"].into_iter();
+        forms.find_map(|rest| format!("{text}{rest}").parse().ok())
+    };
+    json.as_str()
+        .and_then(whole)
+        .map_or_else(|| time_from_json(json), Ok)
+}
+
 /// Reads a time: RFC 3339 text, or a number of seconds since 1970; a number so large that it cannot be
 /// seconds counts milliseconds, or microseconds.
 ///

@@ -18,7 +18,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use crate::recall::index::{Index, Key};
-use crate::recall::query::{Query, Scratch};
+use crate::recall::query::Scratch;
 use crate::recall::text::lexicon::{KINDS, SYNONYMS};
 use crate::recall::text::relations::{Relations, relations};
 use crate::recall::text::terms::term_of;
@@ -269,20 +269,6 @@ impl Index {
             .collect();
         near.sort_by(|one, two| two.similarity.likeness.total_cmp(&one.similarity.likeness));
         near
-    }
-
-    /// The memory of `scopes` that most surely says what `text` says, with the confidence; from
-    /// [`KNOWN`](crate::recall::KNOWN) on, the statement may be taken as known.
-    pub fn known(&self, text: &str, scopes: Option<&[&str]>, scratch: &mut Scratch) -> Option<(Key, f32)> {
-        let query = Query {
-            scopes,
-            limit: 40,
-            freshness: false,
-            ..Query::new(text)
-        };
-        let hits = self.recall(&query, scratch).hits.into_iter();
-        let best = hits.max_by(|one, two| one.confidence.total_cmp(&two.confidence))?;
-        Some((best.key, best.confidence))
     }
 }
 

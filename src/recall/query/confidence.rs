@@ -9,9 +9,6 @@ use super::base::{MASK_TERMS, Scratch};
 use super::question::Question;
 use crate::recall::index::Index;
 
-/// From this on a statement may be taken as known.
-pub const KNOWN: f32 = 0.65;
-
 /// The logistic curve: its offset, and what the shares of the question and the base score add.
 const OFFSET: f32 = -3.8;
 const COVERED: f32 = 5.1;

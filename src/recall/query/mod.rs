@@ -24,7 +24,6 @@ mod signals;
 mod snippet;
 
 pub use base::Scratch;
-pub use confidence::KNOWN;
 pub use dense::Embedder;
 pub use order::Moved;
 pub use signals::{MEANINGS, NAMES, SIGNALS, Signal};

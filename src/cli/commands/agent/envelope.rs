@@ -46,12 +46,7 @@ pub(super) fn envelope(context: &mut Context, verb: Envelope) -> Done {
         request.compaction = Some(session);
     }
     if let Some(level) = &verb.sensitivity {
-        request.sensitivity_max = Sensitivity::from_name(level).ok_or_else(|| {
-            Failure::usage(
-                format!("'{level}' is no sensitivity"),
-                "one of none, pii, internal, credentials",
-            )
-        })?;
+        request.sensitivity_max = Sensitivity::from_text(level)?;
     }
     if let Some(word) = &verb.boundary {
         request.boundary = Some(Boundary::new(word).ok_or_else(|| {

@@ -20,7 +20,7 @@ use crate::cli::time;
 use crate::cli::verbs::Recall;
 use crate::engine::View;
 use crate::error::{Error, Result};
-use crate::ingest::json::{parse, time_from_json};
+use crate::ingest::json::{loose_time_from_json, parse};
 use crate::object::{Kind, Scope, Time};
 
 /// Hits of each query of a file that names no number.
@@ -329,20 +329,8 @@ fn read_line(line: &str) -> Result<Line> {
         qid: field("qid").cloned().unwrap_or(Value::Null),
         text: text.to_owned(),
         scope,
-        now: field("now").map(time_of).transpose()?,
+        now: field("now").map(loose_time_from_json).transpose()?,
     })
-}
-
-/// A time as queries have it: minutes are enough, and without a zone it is UTC.
-fn time_of(json: &Value) -> Result<Time> {
-    let Some(text) = json.as_str() else {
-        return time_from_json(json);
-    };
-    let forms = ["Z", ":00Z", "T00:00:00Z"].map(|rest| format!("{text}{rest}").parse().ok());
-    match forms.into_iter().flatten().next() {
-        Some(time) => Ok(time),
-        None => time_from_json(json),
-    }
 }
 
 #[cfg(test)]

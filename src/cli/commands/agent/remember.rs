@@ -103,7 +103,11 @@ fn item_of(verb: &Remember, now: Time) -> Result<NewItem> {
     let citations = verb.citations.iter().map(|text| Citation::from_text(text));
     item.citations = citations.collect::<Result<_>>()?;
     item.confidence = verb.confidence;
-    item.sensitivity = verb.sensitivity.as_deref().map(sensitivity).transpose()?;
+    item.sensitivity = verb
+        .sensitivity
+        .as_deref()
+        .map(Sensitivity::from_text)
+        .transpose()?;
     item.is_pinned = verb.pin;
     item.supersedes = verb
         .supersedes
@@ -111,15 +115,6 @@ fn item_of(verb: &Remember, now: Time) -> Result<NewItem> {
         .map(|id| Id::new(id))
         .collect::<Result<_>>()?;
     Ok(item)
-}
-
-fn sensitivity(name: &str) -> Result<Sensitivity> {
-    Sensitivity::from_name(name).ok_or_else(|| {
-        Error::invalid(format!("'{name}' is no sensitivity")).with_hint(format!(
-            "one of {}",
-            Sensitivity::ALL.map(Sensitivity::name).join(", ")
-        ))
-    })
 }
 
 /// The version that was typed, which may be the beginning of its digest.

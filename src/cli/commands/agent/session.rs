@@ -25,7 +25,7 @@ use crate::cli::verbs::{
 };
 use crate::engine::{Query, View};
 use crate::error::{Error, Result};
-use crate::ingest::json::{parse, time_from_json};
+use crate::ingest::json::{loose_time_from_json, parse};
 use crate::object::{Kind, Origin, Time};
 
 /// The longest reply that is read; what of it is taken, the settings say.
@@ -194,7 +194,7 @@ fn entry_of(json: &Json) -> Result<NewEntry> {
                 has_text = true;
             }
             "speaker" => entry.speaker = Some(text()?),
-            "time" => entry.time = Some(time_from_json(value)?),
+            "time" => entry.time = Some(loose_time_from_json(value)?),
             "order" => {
                 let order = value.as_i64();
                 entry.order = Some(order.ok_or_else(|| Error::invalid("`order` is not an integer"))?);
