@@ -10,7 +10,6 @@ pub mod blocks;
 pub mod decay;
 pub mod envelope;
 pub mod forget;
-mod from_object;
 pub mod guard;
 pub mod importing;
 mod item;

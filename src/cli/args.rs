@@ -106,15 +106,8 @@ pub(crate) enum Trust {
 /// The options of a verb that reads a store.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ReadOptions {
-    /// The folder of the store
-    #[arg(long, value_name = "DIR", help_heading = HEADING)]
-    store: Option<PathBuf>,
-    /// Print JSON: one document, or a line each for streams
-    #[arg(long, help_heading = HEADING)]
-    json: bool,
-    /// Print for a language model: few tokens, no colours, columns that stay
-    #[arg(long, conflicts_with = "json", help_heading = HEADING)]
-    agent: bool,
+    #[command(flatten)]
+    plain: PlainOptions,
     /// Read the past: @-3, snap:0, a snapshot's name, seq:7, a digest, a time
     #[arg(long, value_name = "REV", help_heading = HEADING)]
     at: Option<String>,
@@ -131,15 +124,8 @@ pub(crate) struct ReadOptions {
 /// The options of a verb that writes to a store.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct WriteOptions {
-    /// The folder of the store
-    #[arg(long, value_name = "DIR", help_heading = HEADING)]
-    store: Option<PathBuf>,
-    /// Print JSON: one document
-    #[arg(long, help_heading = HEADING)]
-    json: bool,
-    /// Print for a language model: few tokens, no colours, columns that stay
-    #[arg(long, conflicts_with = "json", help_heading = HEADING)]
-    agent: bool,
+    #[command(flatten)]
+    plain: PlainOptions,
     /// What the verbs of an agent are allowed
     #[arg(long, value_name = "FILE", hide = true, help_heading = HEADING)]
     settings: Option<PathBuf>,
@@ -174,7 +160,7 @@ pub(crate) struct PlainOptions {
     /// The folder of the store
     #[arg(long, value_name = "DIR", help_heading = HEADING)]
     store: Option<PathBuf>,
-    /// Print JSON: one document
+    /// Print JSON: one document, or a line each for streams
     #[arg(long, help_heading = HEADING)]
     json: bool,
     /// Print for a language model: few tokens, no colours, columns that stay
@@ -208,14 +194,10 @@ impl Cli {
             VerbOptions::Write(write) => {
                 refuse(&verb, "a verb that writes", &before.reading_named())?;
                 AnyOptions {
-                    store: write.store.clone(),
-                    json: write.json,
-                    agent: write.agent,
-                    at: None,
-                    degraded: false,
                     settings: write.settings.clone(),
                     lane: write.lane.clone(),
                     commit: write.commit.clone(),
+                    ..write.plain.as_any()
                 }
             }
             VerbOptions::Upkeep(upkeep) => {
@@ -346,14 +328,12 @@ impl PlainOptions {
 impl ReadOptions {
     fn as_any(&self, commit: CommitOptions) -> AnyOptions {
         AnyOptions {
-            store: self.store.clone(),
-            json: self.json,
-            agent: self.agent,
             at: self.at.clone(),
             degraded: self.degraded,
             settings: self.settings.clone(),
             lane: self.lane.clone(),
             commit,
+            ..self.plain.as_any()
         }
     }
 }

@@ -18,7 +18,7 @@ mod rules;
 mod secrets;
 #[cfg(test)]
 mod tests;
-mod unicode;
+pub(crate) mod unicode;
 mod verdict;
 
 use std::borrow::Cow;

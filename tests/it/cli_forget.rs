@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::cli_retention::THIN;
 use crate::program::Folder;
 
 const LONG: &str = "The office is in Porto, Rua das Flores 7. The code of the door is at the desk. Ada has the second key. \
@@ -63,19 +64,7 @@ fn what_was_forgotten_comes_back_whatever_gc_does() {
     for number in 0..5 {
         remember(&folder, "other", &number.to_string(), &[]);
     }
-    let nothing = [
-        "--keep-all",
-        "0",
-        "--newest",
-        "0",
-        "--hourly",
-        "0",
-        "--daily",
-        "0",
-        "--weekly",
-        "0",
-    ];
-    let kept = folder.json(&[&["gc", "--yes"], &nothing[..]].concat());
+    let kept = folder.json(&[&["gc", "--yes", "--newest", "0"], &THIN[..]].concat());
     assert_eq!(kept["kept"], 3, "{kept}");
     let list = folder.json(&["forgotten"]);
     assert_eq!(

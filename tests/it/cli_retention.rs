@@ -4,6 +4,18 @@ use serde_json::Value;
 
 use crate::program::{Folder, check_fields};
 
+/// The options of `gc` that leave no commit for its age.
+pub(crate) const THIN: [&str; 8] = [
+    "--keep-all",
+    "0",
+    "--hourly",
+    "0",
+    "--daily",
+    "0",
+    "--weekly",
+    "0",
+];
+
 fn names(value: &Value) -> Vec<&str> {
     value
         .as_array()
@@ -86,18 +98,7 @@ fn erase_asks_first_and_leaves_nothing() {
     assert_eq!(again["code"], "not_found");
 
     folder.put("b", "later");
-    folder.json(&[
-        "gc",
-        "--keep-all",
-        "0",
-        "--hourly",
-        "0",
-        "--daily",
-        "0",
-        "--weekly",
-        "0",
-        "--yes",
-    ]);
+    folder.json(&[&["gc", "--yes"], &THIN[..]].concat());
     let refused = folder.refused(1, &["get", "a", "--at", "before"]);
     assert_eq!(refused["hint"], hint, "the commit that tells stays");
 }
@@ -220,24 +221,13 @@ fn gc_thins_by_the_policy_and_says_what_it_frees() {
     }
     folder.json(&["snapshot", "kept"]);
     folder.put("a", "after");
-    let thin = [
-        "--keep-all",
-        "0",
-        "--hourly",
-        "0",
-        "--daily",
-        "0",
-        "--weekly",
-        "0",
-        "--yes",
-    ];
-    let preview = folder.json(&[&["gc", "--dry-run"], &thin[..]].concat());
-    let told = folder.run(&[&["gc", "--dry-run"], &thin[..]].concat());
+    let preview = folder.json(&[&["gc", "--dry-run", "--yes"], &THIN[..]].concat());
+    let told = folder.run(&[&["gc", "--dry-run", "--yes"], &THIN[..]].concat());
     assert!(
         told.out.contains("2 of 32 commits: 30 would be thinned"),
         "{told:?}"
     );
-    let report = folder.json(&[&["gc"], &thin[..]].concat());
+    let report = folder.json(&[&["gc", "--yes"], &THIN[..]].concat());
     let counts = |report: &Value| {
         [
             "kept",
@@ -344,16 +334,7 @@ fn gc_asks_before_a_policy_that_keeps_less_than_the_standard_one() {
     }
     let log = || folder.stream(&["log"]).len();
     for strict in [
-        &[
-            "--keep-all",
-            "0",
-            "--hourly",
-            "0",
-            "--daily",
-            "0",
-            "--weekly",
-            "0",
-        ][..],
+        &THIN[..],
         &["--newest", "1", "--hourly", "0", "--daily", "0", "--weekly", "0"],
         &["--now", "2099-01-01"],
     ] {
@@ -609,18 +590,7 @@ fn a_shell_reads_a_store_with_gaps_and_erased_objects() {
     }
     folder.json(&["erase", "top/a", "--yes"]);
     folder.json(&["rollback", "seq:2", "--all"]);
-    folder.json(&[
-        "gc",
-        "--keep-all",
-        "0",
-        "--hourly",
-        "0",
-        "--daily",
-        "0",
-        "--weekly",
-        "0",
-        "--yes",
-    ]);
+    folder.json(&[&["gc", "--yes"], &THIN[..]].concat());
     for command in [
         "about top",
         "list",

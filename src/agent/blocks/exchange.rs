@@ -20,7 +20,7 @@ use super::of_object::{apply, block_of, say_the_same, scope_of};
 use super::write::with_updated;
 use super::{Block, BlockFile, id_of_path, path_of, read_block, write_block};
 use crate::agent::Agent;
-use crate::agent::from_object::item_of;
+use crate::agent::item::item_of;
 use crate::agent::item::known_kind;
 use crate::agent::scope::{Place, Reach};
 use crate::agent::staging::{Fate, Staging, with_tries};
@@ -325,7 +325,7 @@ impl Agent {
                 (present.to_new()?, Some(before))
             }
         };
-        for name in crate::agent::from_object::MADE_BY_VERBS {
+        for name in crate::agent::item::MADE_BY_VERBS {
             object.attributes.remove(name);
         }
         apply(&mut object, before.as_ref(), block)?;

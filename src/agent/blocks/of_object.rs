@@ -13,8 +13,7 @@ use std::collections::BTreeMap;
 
 use super::id::BlockId;
 use super::{Block, bare, unquoted};
-use crate::agent::from_object::stated_attributes;
-use crate::agent::item::{self, Item};
+use crate::agent::item::{self, Item, stated_attributes};
 use crate::agent::scope::Place;
 use crate::agent::strict_json::parse;
 use crate::agent::vocabulary::attribute;
@@ -108,7 +107,7 @@ pub(super) fn apply(object: &mut NewObject, before: Option<&Block>, block: &Bloc
         if had.get(key.as_str()) == Some(&value.as_str()) {
             continue;
         }
-        if crate::agent::from_object::MADE_BY_VERBS.contains(&key.as_str()) {
+        if item::MADE_BY_VERBS.contains(&key.as_str()) {
             return Err(Error::invalid(format!("`{key}` is not for files to say")).with_code("reserved_key"));
         }
         drop(attributes.insert(key.as_str(), value_of(value)));

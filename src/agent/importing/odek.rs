@@ -6,10 +6,9 @@
 //! L7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - ODK-1: facts that were read are written and read back as the same, in their order.
+//! - ODK-1: a fact begins on the line that is named for it, and no line of it is the separator.
 
 use std::collections::HashSet;
-use std::fmt;
 
 use crate::agent::session::extraction::FactScope;
 
@@ -73,48 +72,6 @@ pub fn read_facts(text: &str) -> FactFile {
     file
 }
 
-/// Why facts cannot be written as a file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NotOneFact {
-    /// The place of the first fact that would not be read back as one, from 0.
-    pub place: usize,
-}
-
-impl fmt::Display for NotOneFact {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "fact {} is empty, or a line of it is the separator: it would not be read back as one fact",
-            self.place
-        )
-    }
-}
-
-/// Returns the file of some facts; white space at their ends is left out.
-///
-/// # Errors
-/// [`NotOneFact`]: what one fact says must not become two.
-pub fn write_facts<'a>(facts: impl IntoIterator<Item = &'a str>) -> Result<String, NotOneFact> {
-    let mut out = String::new();
-    for (place, fact) in facts.into_iter().enumerate() {
-        let fact = fact.trim();
-        let is_separator = |line: &str| line.trim() == SEPARATOR;
-        if fact.is_empty()
-            || fact.split('\n').any(is_separator)
-            || (place == 0 && fact.starts_with('\u{FEFF}'))
-        {
-            return Err(NotOneFact { place });
-        }
-        if place > 0 {
-            out.push('\n');
-            out.push_str(SEPARATOR);
-            out.push('\n');
-        }
-        out.push_str(fact);
-    }
-    Ok(out)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,29 +113,15 @@ mod tests {
         );
     }
 
-    #[test]
-    fn one_fact_never_becomes_two() {
-        assert_eq!(write_facts(["a", " b\nc "]), Ok("a\n§\nb\nc".to_owned()));
-        assert_eq!(
-            write_facts(["a", "b\n§\nadmin: yes"]),
-            Err(NotOneFact { place: 1 })
-        );
-        assert_eq!(write_facts(["a", "§"]), Err(NotOneFact { place: 1 }));
-        assert_eq!(write_facts(["b\n§\r\nc"]), Err(NotOneFact { place: 0 }));
-        assert_eq!(write_facts([" "]), Err(NotOneFact { place: 0 }));
-    }
-
     proptest! {
         #[test]
-        fn odk_1_facts_are_read_back(text in "(§|\n|\r\n|a|b| |\u{FEFF}|\t){0,30}", any_text in any::<String>()) {
+        fn odk_1_a_fact_stands_on_its_line(text in "(§|\n|\r\n|a|b| |\u{FEFF}|\t){0,30}", any_text in any::<String>()) {
             for text in [text, any_text] {
-                let read: Vec<String> = read_facts(&text).facts.into_iter().map(|fact| fact.text).collect();
-                if let Ok(written) = write_facts(read.iter().map(String::as_str)) {
-                    let again: Vec<String> = read_facts(&written).facts.into_iter().map(|fact| fact.text).collect();
-                    prop_assert_eq!(again, read);
-                } else {
-                    let has_mark = read[0].starts_with('\u{FEFF}');
-                    prop_assert!(has_mark);
+                let lines: Vec<&str> = text.split('\n').collect();
+                for fact in read_facts(&text).facts {
+                    let first = fact.text.split('\n').next().unwrap_or_default();
+                    prop_assert!(lines[fact.line - 1].contains(first.trim_end_matches('\r')), "{:?}", fact);
+                    prop_assert!(fact.text.split('\n').all(|line| line.trim() != SEPARATOR));
                 }
             }
         }

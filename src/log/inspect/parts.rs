@@ -139,13 +139,12 @@ fn name_entries(bytes: &[u8], offset: u64, names: &[(&'static str, usize)]) -> V
 pub(super) fn with_checksum(bytes: &[u8], names: &[(&'static str, usize)]) -> Vec<Part> {
     let (covered, checksum) = bytes.split_at(bytes.len().saturating_sub(4));
     let mut parts = name_parts(covered, 0, names, "reserved");
-    parts.extend(name_parts(
-        checksum,
-        covered.len() as u64,
-        &[("checksum", 4)],
-        "rest",
-    ));
+    parts.extend(checksum_part(checksum, covered.len()));
     parts
+}
+
+fn checksum_part(checksum: &[u8], offset: usize) -> Vec<Part> {
+    name_parts(checksum, offset as u64, &[("checksum", 4)], "rest")
 }
 
 /// The parts of a seal's body, whose frame's body begins at `offset`.
@@ -170,11 +169,6 @@ pub(super) fn manifest_parts(bytes: &[u8]) -> Vec<Part> {
     let (head, entries) = covered.split_at(header.min(covered.len()));
     let mut parts = name_parts(head, 0, MANIFEST_PARTS, "rest");
     parts.extend(name_entries(entries, head.len() as u64, MANIFEST_ENTRY_PARTS));
-    parts.extend(name_parts(
-        checksum,
-        covered.len() as u64,
-        &[("checksum", 4)],
-        "rest",
-    ));
+    parts.extend(checksum_part(checksum, covered.len()));
     parts
 }

@@ -11,20 +11,26 @@ use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, HirKind};
 
+/// Letters and marks of scripts in which joiners choose the shape of letters: the Arabic family, those of India and its
+/// neighbours, and Mongolia's.
+pub(crate) const JOINING: &str = r"[\p{scx=Arab}\p{scx=Syrc}\p{scx=Mand}\p{scx=Nkoo}\p{scx=Mong}\p{scx=Phag}\p{scx=Adlm}\p{scx=Rohg}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Thai}\p{scx=Laoo}\p{scx=Tibt}\p{scx=Mymr}\p{scx=Khmr}\p{scx=Bali}\p{scx=Java}\p{scx=Sund}\p{scx=Cakm}\p{scx=Brah}\p{scx=Gran}\p{scx=Newa}]&&[\p{L}\p{M}]";
+/// Letters of scripts written from right to left.
+pub(crate) const RIGHTWARD: &str = r"[\p{scx=Hebr}\p{scx=Arab}\p{scx=Syrc}\p{scx=Thaa}\p{scx=Nkoo}\p{scx=Samr}\p{scx=Mand}\p{scx=Adlm}\p{scx=Rohg}]&&\p{L}";
+
 /// A set of characters as sorted ranges.
-pub(super) struct Ranges(Vec<(char, char)>);
+pub(crate) struct Ranges(Vec<(char, char)>);
 
 impl Ranges {
     /// Returns the set of a bracketed class.
-    fn of(class: &str) -> Self {
-        let parsed = regex_syntax::parse(class).expect("the classes of this file parse");
+    pub(crate) fn of(class: &str) -> Self {
+        let parsed = regex_syntax::parse(class).expect("the classes of this crate parse");
         let HirKind::Class(Class::Unicode(class)) = parsed.kind() else {
-            panic!("the classes of this file are sets of characters");
+            panic!("the classes of this crate are sets of characters");
         };
         Self(class.iter().map(|range| (range.start(), range.end())).collect())
     }
 
-    pub(super) fn has(&self, char: char) -> bool {
+    pub(crate) fn has(&self, char: char) -> bool {
         let after = self.0.partition_point(|(_, end)| *end < char);
         self.0.get(after).is_some_and(|(start, _)| *start <= char)
     }
@@ -88,12 +94,8 @@ pub(super) static CLASSES: LazyLock<Classes> = LazyLock::new(|| Classes {
     emoji: Ranges::of(r"[\p{Emoji}]"),
     pictograph: Ranges::of(r"[\p{Extended_Pictographic}]"),
     modifier: Ranges::of(r"[\p{Emoji_Modifier}]"),
-    joining: Ranges::of(
-        r"[[\p{scx=Arab}\p{scx=Syrc}\p{scx=Mand}\p{scx=Nkoo}\p{scx=Mong}\p{scx=Phag}\p{scx=Adlm}\p{scx=Rohg}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Thai}\p{scx=Laoo}\p{scx=Tibt}\p{scx=Mymr}\p{scx=Khmr}\p{scx=Bali}\p{scx=Java}\p{scx=Sund}\p{scx=Cakm}\p{scx=Brah}\p{scx=Gran}\p{scx=Newa}]&&[\p{L}\p{M}]]",
-    ),
-    rightward: Ranges::of(
-        r"[[\p{scx=Hebr}\p{scx=Arab}\p{scx=Syrc}\p{scx=Thaa}\p{scx=Nkoo}\p{scx=Samr}\p{scx=Mand}\p{scx=Adlm}\p{scx=Rohg}]&&\p{L}]",
-    ),
+    joining: Ranges::of(&format!("[{JOINING}]")),
+    rightward: Ranges::of(&format!("[{RIGHTWARD}]")),
     varying: Ranges::of(
         r"[\p{Sm}\p{Han}\p{Myanmar}\p{Phags_Pa}\p{Manichaean}\u{3001}\u{3002}\u{FF01}-\u{FF1F}0]",
     ),

@@ -18,6 +18,7 @@ mod tests;
 use std::ops::Range;
 
 use self::classes::CLASSES;
+pub(crate) use self::classes::{JOINING, RIGHTWARD, Ranges};
 use super::finding::Severity;
 
 pub(in crate::scan) use self::lookalike::{disguised, fold, is_latin};
@@ -183,8 +184,8 @@ fn is_excused(char: char, before: &str, after: &str) -> bool {
     let classes = &*CLASSES;
     let last = before.chars().next_back();
     let next = after.chars().next();
-    let is_last = |class: &classes::Ranges| last.is_some_and(|last| class.has(last));
-    let is_next = |class: &classes::Ranges| next.is_some_and(|next| class.has(next));
+    let is_last = |class: &Ranges| last.is_some_and(|last| class.has(last));
+    let is_next = |class: &Ranges| next.is_some_and(|next| class.has(next));
     match char {
         // A mark at the very start says how the text was encoded.
         '\u{FEFF}' => before.is_empty(),

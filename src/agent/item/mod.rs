@@ -9,60 +9,16 @@
 //! # Invariants
 //! - ITM-1: a new item, stored and read as an item, says the same in every field.
 
-use std::collections::BTreeMap;
+mod citation;
+mod from_object;
 
-use super::from_object::MADE_BY_VERBS;
+pub use self::citation::Citation;
+pub(in crate::agent) use self::citation::citations_value;
+pub(in crate::agent) use self::from_object::{MADE_BY_VERBS, item_of, stated_attributes};
 use super::vocabulary::{attribute, kind};
 use crate::digest::ObjectDigest;
 use crate::error::{Error, Result};
 use crate::object::{Attributes, Id, Kind, NewObject, Object, Scope, Time, Value};
-
-/// Where something is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Citation {
-    /// A path or address.
-    pub file: String,
-    /// A line, from 1.
-    pub line: Option<u64>,
-    /// What is there.
-    pub note: Option<String>,
-}
-
-impl Citation {
-    /// Reads `FILE`, `FILE:LINE` or `FILE:LINE:NOTE`.
-    ///
-    /// # Errors
-    /// `InvalidInput`: it names no file, or line 0.
-    pub fn from_text(text: &str) -> Result<Self> {
-        // A line is digits between colons or before the end: an address may have a port, and a path a colon.
-        let at_line = text.match_indices(':').find_map(|(at, _)| {
-            let rest = &text[at + 1..];
-            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-            let ends = matches!(rest.as_bytes().get(digits), None | Some(b':'));
-            (digits > 0 && ends).then_some((at, digits))
-        });
-        let (file, line, note) = match at_line {
-            Some((at, digits)) => {
-                let (line, rest) = text[at + 1..].split_at(digits);
-                let line = line
-                    .parse()
-                    .map_err(|_| Error::invalid(format!("a citation names line {line}")))?;
-                (&text[..at], Some(line), rest.strip_prefix(':'))
-            }
-            None => (text, None, None),
-        };
-        if file.is_empty() || line == Some(0) {
-            return Err(Error::invalid(
-                "a citation is FILE, FILE:LINE or FILE:LINE:NOTE, lines from 1",
-            ));
-        }
-        Ok(Self {
-            file: file.to_owned(),
-            line,
-            note: note.filter(|note| !note.is_empty()).map(str::to_owned),
-        })
-    }
-}
 
 /// Who may see an item, mildest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -215,7 +171,7 @@ impl NewItem {
     }
 
     /// The rules of the scan that it met.
-    pub(super) fn flags(&self) -> Vec<String> {
+    pub(in crate::agent) fn flags(&self) -> Vec<String> {
         match self.others.get(attribute::FLAGS) {
             Some(Value::List(list)) => list
                 .iter()
@@ -229,7 +185,7 @@ impl NewItem {
     ///
     /// # Errors
     /// `InvalidInput`, naming the attribute.
-    pub(super) fn check_given(&self) -> Result<()> {
+    pub(in crate::agent) fn check_given(&self) -> Result<()> {
         match MADE_BY_VERBS
             .iter()
             .chain(&OF_SESSIONS)
@@ -261,7 +217,7 @@ impl NewItem {
 }
 
 /// The attributes that are fields of an item.
-pub(super) const KNOWN: [&str; 11] = [
+pub(in crate::agent) const KNOWN: [&str; 11] = [
     attribute::TAGS,
     attribute::SPEAKER,
     attribute::SUBJECT,
@@ -279,7 +235,7 @@ pub(super) const KNOWN: [&str; 11] = [
 const OF_SESSIONS: [&str; 2] = [attribute::OWNER, attribute::GRANULARITY];
 
 /// The kind of a name in the vocabulary.
-pub(super) fn known_kind(name: &'static str) -> Kind {
+pub(in crate::agent) fn known_kind(name: &'static str) -> Kind {
     Kind::new(name).expect("the names of the vocabulary are kinds")
 }
 
@@ -294,25 +250,9 @@ fn unique(texts: Vec<String>) -> Vec<String> {
 }
 
 /// A list of texts; `None` for an empty one, which is not stored.
-pub(super) fn texts(texts: &[String]) -> Option<Value> {
+pub(in crate::agent) fn texts(texts: &[String]) -> Option<Value> {
     let list: Vec<Value> = texts.iter().map(|text| Value::from(text.as_str())).collect();
     (!list.is_empty()).then_some(Value::List(list))
-}
-
-pub(super) fn citations_value(citations: Vec<Citation>) -> Option<Value> {
-    let list: Vec<Value> = citations.into_iter().map(citation_value).collect();
-    (!list.is_empty()).then_some(Value::List(list))
-}
-
-fn citation_value(citation: Citation) -> Value {
-    let mut map = BTreeMap::from([("file".to_owned(), Value::Text(citation.file))]);
-    if let Some(line) = citation.line.and_then(|line| i64::try_from(line).ok()) {
-        map.insert("line".to_owned(), Value::Integer(line));
-    }
-    if let Some(note) = citation.note {
-        map.insert("note".to_owned(), Value::Text(note));
-    }
-    Value::Map(map)
 }
 
 /// A look at an object as an item. Attributes of another type than the vocabulary's read as absent.
@@ -371,15 +311,7 @@ impl Item {
     /// Where it is written.
     pub fn citations(&self) -> Vec<Citation> {
         let stored = self.object.attribute(attribute::CITATIONS);
-        stored.as_ref().map(Self::citations_of).unwrap_or_default()
-    }
-
-    /// The citations of an attribute's value.
-    pub(super) fn citations_of(value: &Value) -> Vec<Citation> {
-        let Value::List(list) = value else {
-            return Vec::new();
-        };
-        list.iter().filter_map(citation_of).collect()
+        stored.as_ref().map(Citation::all_of).unwrap_or_default()
     }
 
     /// How sure it is.
@@ -455,16 +387,6 @@ impl Item {
     }
 }
 
-fn citation_of(value: &Value) -> Option<Citation> {
-    let Value::Map(map) = value else { return None };
-    let line = map.get("line").and_then(Value::as_integer);
-    Some(Citation {
-        file: map.get("file")?.as_text()?.to_owned(),
-        line: line.and_then(|line| u64::try_from(line).ok()),
-        note: map.get("note").and_then(Value::as_text).map(str::to_owned),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -522,26 +444,6 @@ mod tests {
         assert_eq!(item.supersedes(), ["old"]);
         assert_eq!(item.object().attribute("colour"), Some(Value::from("green")));
         assert_eq!(item.object().origin(), Origin::DirectUser);
-    }
-
-    #[test]
-    fn a_citation_is_read_from_text() {
-        let read = |text: &str| {
-            let citation = Citation::from_text(text).unwrap();
-            (citation.file, citation.line, citation.note)
-        };
-        let file = |name: &str| name.to_owned();
-        assert_eq!(read("a.rs"), (file("a.rs"), None, None));
-        assert_eq!(read("a.rs:7"), (file("a.rs"), Some(7), None));
-        assert_eq!(
-            read("a.rs:7:here: it is"),
-            (file("a.rs"), Some(7), Some(file("here: it is")))
-        );
-        assert_eq!(read("http://a:80/b:3"), (file("http://a:80/b"), Some(3), None));
-        assert_eq!(read("C:\\a.rs"), (file("C:\\a.rs"), None, None));
-        for text in ["", ":3", "a:0", "a:99999999999999999999"] {
-            assert!(Citation::from_text(text).is_err(), "{text}");
-        }
     }
 
     #[test]

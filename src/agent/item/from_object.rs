@@ -6,14 +6,14 @@
 //! # Invariants
 //! - FRO-1: an object of the verbs, taken apart and put together again, is the same but for its place in the tree.
 
-use super::item::{Item, NewItem, Sensitivity};
-use super::vocabulary::attribute;
+use super::{Citation, NewItem, Sensitivity};
+use crate::agent::vocabulary::attribute;
 use crate::error::Result;
 use crate::object::{Attributes, Id, NewObject, Object, Value};
 
 /// Returns the item of an object. An attribute of the vocabulary that has another type than its own stays among the
 /// others, where [`NewItem::into_object`] refuses it by name.
-pub(super) fn item_of(object: NewObject) -> Result<NewItem> {
+pub(in crate::agent) fn item_of(object: NewObject) -> Result<NewItem> {
     let mut item = NewItem::new(object.content.unwrap_or_default());
     item.id = Some(object.id);
     item.kind = object.kind;
@@ -55,7 +55,7 @@ fn take(item: &mut NewItem, name: &str, value: Value) -> Result<Option<Value>> {
             item.supersedes = texts(list).iter().map(|id| Id::new(id)).collect::<Result<_>>()?;
         }
         (attribute::CITATIONS, Value::List(list)) => {
-            let citations = Item::citations_of(&value);
+            let citations = Citation::all_of(&value);
             if citations.len() != list.len() {
                 return Ok(Some(value));
             }
@@ -76,7 +76,7 @@ fn texts(list: &[Value]) -> Vec<String> {
 }
 
 /// The attributes of an object that the verbs set and nobody else: they are not taken from files.
-pub(super) const MADE_BY_VERBS: [&str; 8] = [
+pub(in crate::agent) const MADE_BY_VERBS: [&str; 8] = [
     attribute::LEVEL,
     attribute::ORIGINAL,
     attribute::WRITTEN,
@@ -88,7 +88,7 @@ pub(super) const MADE_BY_VERBS: [&str; 8] = [
 ];
 
 /// The attributes of an object without those that only verbs set.
-pub(super) fn stated_attributes(object: &Object) -> Attributes {
+pub(in crate::agent) fn stated_attributes(object: &Object) -> Attributes {
     let mut attributes = object.attributes();
     for name in MADE_BY_VERBS {
         attributes.remove(name);

@@ -1,0 +1,116 @@
+//! Where something is written, in every form that it has: typed, in an attribute, in a file.
+//!
+//! # Layer
+//! L7, inside `agent`. Pure.
+
+use std::collections::BTreeMap;
+
+use crate::error::{Error, Result};
+use crate::object::Value;
+
+/// Where something is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Citation {
+    /// A path or address.
+    pub file: String,
+    /// A line, from 1.
+    pub line: Option<u64>,
+    /// What is there.
+    pub note: Option<String>,
+}
+
+impl Citation {
+    /// Reads `FILE`, `FILE:LINE` or `FILE:LINE:NOTE`.
+    ///
+    /// # Errors
+    /// `InvalidInput`: it names no file, or line 0.
+    pub fn from_text(text: &str) -> Result<Self> {
+        // A line is digits between colons or before the end: an address may have a port, and a path a colon.
+        let at_line = text.match_indices(':').find_map(|(at, _)| {
+            let rest = &text[at + 1..];
+            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            let ends = matches!(rest.as_bytes().get(digits), None | Some(b':'));
+            (digits > 0 && ends).then_some((at, digits))
+        });
+        let (file, line, note) = match at_line {
+            Some((at, digits)) => {
+                let (line, rest) = text[at + 1..].split_at(digits);
+                let line = line
+                    .parse()
+                    .map_err(|_| Error::invalid(format!("a citation names line {line}")))?;
+                (&text[..at], Some(line), rest.strip_prefix(':'))
+            }
+            None => (text, None, None),
+        };
+        if file.is_empty() || line == Some(0) {
+            return Err(Error::invalid(
+                "a citation is FILE, FILE:LINE or FILE:LINE:NOTE, lines from 1",
+            ));
+        }
+        Ok(Self {
+            file: file.to_owned(),
+            line,
+            note: note.filter(|note| !note.is_empty()).map(str::to_owned),
+        })
+    }
+
+    /// The citations of an attribute's value; what is none is passed over.
+    pub(in crate::agent) fn all_of(value: &Value) -> Vec<Self> {
+        let Value::List(list) = value else {
+            return Vec::new();
+        };
+        list.iter().filter_map(Self::of).collect()
+    }
+
+    fn of(value: &Value) -> Option<Self> {
+        let Value::Map(map) = value else { return None };
+        let line = map.get("line").and_then(Value::as_integer);
+        Some(Self {
+            file: map.get("file")?.as_text()?.to_owned(),
+            line: line.and_then(|line| u64::try_from(line).ok()),
+            note: map.get("note").and_then(Value::as_text).map(str::to_owned),
+        })
+    }
+}
+
+/// The attribute's value; `None` for no citation, which is not stored.
+pub(in crate::agent) fn citations_value(citations: Vec<Citation>) -> Option<Value> {
+    let list: Vec<Value> = citations.into_iter().map(citation_value).collect();
+    (!list.is_empty()).then_some(Value::List(list))
+}
+
+fn citation_value(citation: Citation) -> Value {
+    let mut map = BTreeMap::from([("file".to_owned(), Value::Text(citation.file))]);
+    if let Some(line) = citation.line.and_then(|line| i64::try_from(line).ok()) {
+        map.insert("line".to_owned(), Value::Integer(line));
+    }
+    if let Some(note) = citation.note {
+        map.insert("note".to_owned(), Value::Text(note));
+    }
+    Value::Map(map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_citation_is_read_from_text() {
+        let read = |text: &str| {
+            let citation = Citation::from_text(text).unwrap();
+            (citation.file, citation.line, citation.note)
+        };
+        let file = |name: &str| name.to_owned();
+        assert_eq!(read("a.rs"), (file("a.rs"), None, None));
+        assert_eq!(read("a.rs:7"), (file("a.rs"), Some(7), None));
+        assert_eq!(
+            read("a.rs:7:here: it is"),
+            (file("a.rs"), Some(7), Some(file("here: it is")))
+        );
+        assert_eq!(read("http://a:80/b:3"), (file("http://a:80/b"), Some(3), None));
+        assert_eq!(read("C:\\a.rs"), (file("C:\\a.rs"), None, None));
+        for text in ["", ":3", "a:0", "a:99999999999999999999"] {
+            assert!(Citation::from_text(text).is_err(), "{text}");
+        }
+    }
+}
