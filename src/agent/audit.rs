@@ -8,6 +8,7 @@
 use std::ops::ControlFlow;
 
 use super::Agent;
+use super::remember::unless_erased;
 use crate::digest::TextDigest;
 use crate::engine::{Change, CommitInfo, Commits, Memory, Revision, View};
 use crate::error::{ErrorKind, Result};
@@ -136,7 +137,8 @@ impl Audit {
         let after = self.memory.view_at(&Revision::Prefix(info.digest.to_hex()), "")?;
         let (mut ids, mut has_kind, mut has_id) = (Vec::new(), wanted.kind.is_none(), wanted.id.is_none());
         if let Some(id) = &wanted.id {
-            let digest = |view: &View| -> Result<_> { Ok(known(view, id)?.map(|object| object.digest())) };
+            let digest =
+                |view: &View| -> Result<_> { Ok(unless_erased(view.get(id))?.map(|object| object.digest())) };
             has_id = digest(&before)? != digest(&after)?;
             if !has_id {
                 return Ok(None);
@@ -174,14 +176,6 @@ impl Audit {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
-    }
-}
-
-/// The object, or nothing where it was erased.
-fn known(view: &View, id: &Id) -> Result<Option<crate::object::Object>> {
-    match view.get(id) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        found => found,
     }
 }
 

@@ -13,6 +13,7 @@ pub mod forget;
 pub mod guard;
 pub mod importing;
 mod item;
+mod markdown;
 pub mod notes;
 pub mod recalling;
 mod remember;

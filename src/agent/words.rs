@@ -9,8 +9,10 @@
 //! # Invariants
 //! - WRD-1: runs are slices of the text in rising order, and every letter and digit is in exactly one.
 
-use unicode_normalization::UnicodeNormalization;
+use std::borrow::Cow;
+
 use unicode_normalization::char::is_combining_mark;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 pub(crate) use crate::recall::is_spaceless;
 
@@ -48,19 +50,20 @@ pub(crate) fn count(text: &str) -> usize {
 
 /// `text` as it is compared: lower case, composed, every stretch of white space one space, none at the ends.
 pub(crate) fn normalised(text: &str) -> String {
-    collapsed(&text.to_lowercase())
+    collapsed(&text.to_lowercase()).into_owned()
 }
 
 /// `text` composed, every stretch of white space one space, none at the ends.
-pub(crate) fn collapsed(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for part in text.split_whitespace() {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.extend(part.nfc());
+pub(crate) fn collapsed(text: &str) -> Cow<'_, str> {
+    let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_even = text
+        .split(' ')
+        .all(|word| !word.is_empty() && !word.contains(char::is_whitespace));
+    match is_nfc_quick(text.chars()) {
+        IsNormalized::Yes if is_even => Cow::Borrowed(text),
+        IsNormalized::Yes => Cow::Owned(joined(text)),
+        _ => Cow::Owned(joined(&text.nfc().collect::<String>())),
     }
-    out
 }
 
 /// What of a normalised text is looked for, each once, in order: words of two signs and more, and of spaceless
@@ -116,6 +119,15 @@ mod tests {
         assert_eq!(tokens("猫"), ["猫"]);
         assert_eq!(tokens("сервер é"), ["сервер"]);
         assert_eq!(normalised("  CAFE\u{301}\n\tX "), "café x");
+    }
+
+    #[test]
+    fn texts_are_even_but_not_equal() {
+        assert_eq!(collapsed("a  b\n\tc "), "a b c");
+        assert_eq!(collapsed("e\u{301}"), "\u{e9}");
+        assert_eq!(collapsed("A"), "A");
+        assert_eq!(collapsed(""), "");
+        assert!(matches!(collapsed("a b"), Cow::Borrowed(_)));
     }
 
     proptest! {

@@ -343,7 +343,7 @@ fn document_id(path: &str) -> Result<Id> {
 }
 
 /// The start of a text that may be very long or hold control characters, for a message.
-pub(super) fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     const CHARACTERS: usize = 60;
     let mut start = String::new();
     for character in text.chars().take(CHARACTERS) {

@@ -30,6 +30,8 @@ mod text;
 mod transcript;
 mod write;
 
+#[cfg(feature = "agent")]
+pub(crate) use self::document::shown;
 pub use self::document::{DOCUMENT_KIND, Document, ENTRY_KIND, HEADING_KIND, document_path};
 pub use self::export::{LeftOut, Piece, Version, for_each_piece, for_each_version, left_out};
 pub use self::format::Format;

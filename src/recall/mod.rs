@@ -19,7 +19,7 @@ mod text;
 pub use duplicates::{CONFLICT_COVER, Contradiction, MERGE, Near, REPORT, Similarity, Verdict, similarity};
 pub use index::{DecodeError, Full, Index, Key, Memory};
 pub use query::{
-    Answer, Embedder, Filter, Hit, LATELY, MEANINGS, Moved, NAMES, Query, Reason, SIGNALS, Scratch, Signal,
-    Snippet, snippet, tokens,
+    Answer, CHARS_A_TOKEN, Embedder, Filter, Hit, LATELY, MEANINGS, Moved, NAMES, Query, Reason, SIGNALS,
+    Scratch, Signal, Snippet, snippet, tokens,
 };
 pub(crate) use text::runs::is_spaceless;

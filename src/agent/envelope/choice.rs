@@ -10,10 +10,11 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::document::{Envelope, ROOT_CHARS_MAX, Shown, closing, opening, section_tags};
 use super::record::Record;
-use super::render::{Boundary, CHARS_A_TOKEN, LeftOut, Purpose, Request};
+use super::render::{Boundary, LeftOut, Purpose, Request};
 use super::sections::Section;
 use super::shown::{self, Lines};
 use crate::agent::vocabulary::kind;
+use crate::recall::CHARS_A_TOKEN;
 
 /// Chooses among `records`.
 pub(super) fn choose(records: &[Record], request: &Request) -> (Envelope, LeftOut) {

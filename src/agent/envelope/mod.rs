@@ -66,9 +66,11 @@ pub use document::{Envelope, Shown};
 pub use making::{EnvelopeAnswer, EnvelopeRequest, Withheld};
 pub use parse::{ParseError, parse};
 pub use record::Record;
-pub use render::{Boundary, LeftOut, Purpose, Rendered, Request, render, tokens};
+pub use render::{Boundary, LeftOut, Purpose, Rendered, Request, render};
 pub use scrub::scrub;
 pub use sections::Section;
+
+pub use crate::recall::tokens;
 
 /// A text in one line of at most so many characters, what cannot be seen written out.
 pub(in crate::agent) fn one_line(text: &str, chars_max: usize) -> String {

@@ -9,8 +9,6 @@ use super::record::Record;
 
 /// The budget unless another is given: 20,000 characters.
 const BUDGET_TOKENS: usize = 5000;
-/// Characters that are taken for one token.
-pub(super) const CHARS_A_TOKEN: usize = 4;
 
 /// What the envelope is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +29,7 @@ pub struct Request<'a> {
     pub root: &'a str,
     /// What the envelope is for.
     pub purpose: Purpose<'a>,
-    /// The most tokens of the whole text, as [`tokens`] counts them.
+    /// The most tokens of the whole text, as [`tokens`](super::tokens) counts them.
     pub budget_tokens: usize,
     /// Whether records that are not trusted are shown, in the quarantine.
     pub with_untrusted: bool,
@@ -126,9 +124,4 @@ pub fn render(records: &[Record], request: &Request) -> Rendered {
         envelope,
         left_out,
     }
-}
-
-/// Returns the tokens that `text` is taken for: one for each four characters, rounded up.
-pub fn tokens(text: &str) -> usize {
-    text.chars().count().div_ceil(CHARS_A_TOKEN)
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::policy::{KindRules, ScanRules, TrustRules};
 use super::report::Report;
 use super::turn::Turn;
-use super::turn::known;
+use crate::agent::remember::unless_erased;
 use crate::agent::{Agent, Item};
 use crate::error::Result;
 use crate::object::{Id, Object, Origin, Value};
@@ -77,7 +77,7 @@ pub(super) fn trust(turn: &Turn<'_>, rules: &TrustRules, report: &mut Report) ->
     for (_, object) in turn.written() {
         for old in Item::from(object.clone()).supersedes() {
             let Ok(id) = Id::new(&old) else { continue };
-            let old = known(turn.draft.base(), &id)?;
+            let old = unless_erased(turn.draft.base().get(&id))?;
             if old.is_some_and(|old| is_below(object.origin(), old.origin())) {
                 ids.push(id.to_string());
             }

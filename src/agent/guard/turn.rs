@@ -5,8 +5,9 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::engine::{Draft, View};
-use crate::error::{ErrorKind, Result};
+use crate::agent::remember::unless_erased;
+use crate::engine::Draft;
+use crate::error::Result;
 use crate::ingest::json::stored_object_to_json;
 use crate::object::{Id, Object, Origin};
 
@@ -59,7 +60,7 @@ impl<'a> Turn<'a> {
     pub(super) fn new(draft: &'a Draft) -> Result<Self> {
         let changed = |id: Id| -> Result<Changed> {
             Ok(Changed {
-                old: known(draft.base(), &id)?,
+                old: unless_erased(draft.base().get(&id))?,
                 new: draft.get(&id)?,
                 id,
             })
@@ -100,13 +101,5 @@ impl<'a> Turn<'a> {
             "base": base.root().to_hex(),
             "changes": changes,
         }))
-    }
-}
-
-/// The object in a state; nothing where there is none, or it was erased.
-pub(super) fn known(view: &View, id: &Id) -> Result<Option<Object>> {
-    match view.get(id) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        found => found,
     }
 }

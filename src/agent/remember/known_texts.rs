@@ -9,13 +9,11 @@
 //! # Invariants
 //! - KNT-1: what is found is in the state that was asked about, in this scope and kind, and says the same.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
-
-use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use super::kept_texts;
 use crate::agent::item::Item;
+use crate::agent::words::collapsed;
 use crate::digest::keyed;
 use crate::engine::{Memory, View};
 use crate::error::Result;
@@ -34,23 +32,7 @@ pub(in crate::agent) struct KnownTexts {
     pub(super) unkept: u64,
 }
 
-/// What makes two texts the same: everything but the form of its letters and the width of its spaces.
-pub(in crate::agent) fn normalised(text: &str) -> Cow<'_, str> {
-    let is_even = text
-        .split(' ')
-        .all(|word| !word.is_empty() && !word.contains(char::is_whitespace));
-    match is_nfc_quick(text.chars()) {
-        IsNormalized::Yes if is_even => Cow::Borrowed(text),
-        IsNormalized::Yes => Cow::Owned(joined(text)),
-        _ => Cow::Owned(joined(&text.nfc().collect::<String>())),
-    }
-}
-
-fn joined(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// What a text is known by in its scope and kind.
+/// What a text is known by in its scope and kind: the form of its letters and the width of its spaces do not count.
 pub(super) fn fingerprint(scope: &str, kind: &str, text: &str) -> u64 {
     let mut bytes = Vec::with_capacity(scope.len() + kind.len() + text.len() + 2);
     for name in [scope, kind] {
@@ -58,7 +40,7 @@ pub(super) fn fingerprint(scope: &str, kind: &str, text: &str) -> u64 {
         // Neither holds a control character.
         bytes.push(0);
     }
-    bytes.extend_from_slice(normalised(text).as_bytes());
+    bytes.extend_from_slice(collapsed(text).as_bytes());
     let digest = keyed(b"treering texts that are the same", &bytes);
     let mut first = [0; 8];
     first.copy_from_slice(&digest[..8]);
@@ -148,7 +130,7 @@ impl KnownTexts {
             let says = object.content().unwrap_or_default();
             let is_same = object.scope() == scope
                 && object.kind() == kind
-                && normalised(says) == normalised(text)
+                && collapsed(says) == collapsed(text)
                 && object.expires().is_none_or(|expires| expires > now);
             if is_same && !self.is_superseded(&key) && accept(&object) {
                 return Ok(Some(object));
@@ -165,7 +147,7 @@ impl KnownTexts {
 }
 
 /// What was found, or nothing if its version was erased.
-pub(super) fn unless_erased(found: Result<Option<Object>>) -> Result<Option<Object>> {
+pub(in crate::agent) fn unless_erased(found: Result<Option<Object>>) -> Result<Option<Object>> {
     match found {
         Err(error) if error.code() == "erased" => Ok(None),
         found => found,

@@ -9,6 +9,7 @@ use super::lines::LinesOptions;
 use crate::agent::item::{Citation, NewItem, Sensitivity};
 use crate::error::{Error, Result};
 use crate::ingest::json::{attributes_from_json, loose_time_from_json, parse, value_from_json};
+use crate::ingest::shown;
 use crate::object::{Id, Kind, Value};
 
 /// Reads an item; what the line does not say comes from the options. A field that is null is absent. A field that is not
@@ -141,11 +142,6 @@ fn texts(json: &Json) -> Result<Vec<String>> {
 
 fn wrong(what: &str) -> Error {
     Error::invalid(format!("it is not {what}"))
-}
-
-/// A name from outside, short enough for a message.
-fn shown(name: &str) -> String {
-    name.chars().take(60).filter(|sign| !sign.is_control()).collect()
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ mod staging;
 #[cfg(test)]
 mod tests;
 
-pub(in crate::agent) use known_texts::KnownTexts;
+pub(in crate::agent) use known_texts::{KnownTexts, unless_erased};
 pub use lines::{LinesOptions, LinesRemembered, RefusedLine};
 pub(in crate::agent) use names::Names;
 

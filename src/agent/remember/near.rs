@@ -6,12 +6,13 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::known_texts::{normalised, unless_erased};
+use super::known_texts::unless_erased;
 use super::staging::Staging;
 use super::{Agent, Alike};
 use crate::agent::item::{Item, NewItem, texts};
 use crate::agent::settings::Quotas;
 use crate::agent::vocabulary::attribute;
+use crate::agent::words::collapsed;
 use crate::error::Result;
 use crate::object::{Id, NewObject, Object};
 use crate::recall::{Key, Verdict};
@@ -92,7 +93,7 @@ impl Agent {
 pub(super) fn merged(object: &Object, item: &NewItem, quotas: Quotas) -> Result<Option<NewObject>> {
     let mut merged = object.to_new()?;
     let (old, new) = (object.content().unwrap_or_default(), item.text.as_str());
-    let (even_old, even_new) = (normalised(old), normalised(new));
+    let (even_old, even_new) = (collapsed(old), collapsed(new));
     let text = if even_old.contains(&*even_new) {
         old.to_owned()
     } else if even_new.contains(&*even_old) {

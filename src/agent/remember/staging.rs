@@ -5,12 +5,13 @@
 
 use std::collections::HashMap;
 
-use super::known_texts::{KnownTexts, fingerprint, normalised, unless_erased};
+use super::known_texts::{KnownTexts, fingerprint, unless_erased};
 use super::names::{self, Names};
 use super::room::Rooms;
 use crate::agent::agent::Agent;
 use crate::agent::item::{Item, NewItem};
 use crate::agent::vocabulary::op;
+use crate::agent::words::collapsed;
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Committed, Draft, Staged, View, Writer};
 use crate::error::{Error, ErrorKind, Result};
@@ -144,7 +145,7 @@ impl<'a> Staging<'a> {
             Some(id) => self.present(id)?.filter(|object| {
                 object.scope() == scope
                     && object.kind() == kind
-                    && normalised(object.content().unwrap_or_default()) == normalised(&item.text)
+                    && collapsed(object.content().unwrap_or_default()) == collapsed(&item.text)
             }),
             None => None,
         };
@@ -210,6 +211,6 @@ impl Agent {
     pub(super) fn says(&self, object: &Object, text: &str) -> Result<bool> {
         let full = self.original_of(&Item::from(object.clone()))?;
         let said = full.as_ref().unwrap_or(object).content();
-        Ok(said.is_some_and(|said| normalised(said) == normalised(text)))
+        Ok(said.is_some_and(|said| collapsed(said) == collapsed(text)))
     }
 }

@@ -572,16 +572,6 @@ fn a_line_takes_what_it_does_not_say_from_the_options() {
 }
 
 #[test]
-fn texts_are_even_but_not_equal() {
-    use super::known_texts::normalised;
-    assert_eq!(normalised("a  b\n\tc "), "a b c");
-    assert_eq!(normalised("e\u{301}"), "\u{e9}");
-    assert_eq!(normalised("A"), "A");
-    assert_eq!(normalised(""), "");
-    assert!(matches!(normalised("a b"), std::borrow::Cow::Borrowed(_)));
-}
-
-#[test]
 fn many_at_once_lose_nothing_and_double_nothing() {
     let agent = agent();
     let key = RememberOptions {

@@ -27,7 +27,7 @@ pub use base::Scratch;
 pub use dense::Embedder;
 pub use order::Moved;
 pub use signals::{MEANINGS, NAMES, SIGNALS, Signal};
-pub use snippet::{Snippet, snippet, tokens};
+pub use snippet::{CHARS_A_TOKEN, Snippet, snippet, tokens};
 
 use crate::recall::index::{Index, Key};
 use dense::Cosines;

@@ -19,9 +19,12 @@ pub struct Snippet<'a> {
     pub matches: Vec<Range<usize>>,
 }
 
-/// How many tokens a text takes, a token being about four characters.
+/// The characters that a token is taken for.
+pub const CHARS_A_TOKEN: usize = 4;
+
+/// How many tokens a text is taken for: one for each four characters, rounded up.
 pub fn tokens(text: &str) -> usize {
-    text.chars().count().div_ceil(4)
+    text.chars().count().div_ceil(CHARS_A_TOKEN)
 }
 
 /// The `characters_max` characters of `text` with the most different terms, cut between words.

@@ -12,6 +12,7 @@
 use std::ops::Range;
 
 use super::sentences::sentences;
+use crate::agent::markdown::{Fence, INDENT, columns, is_item};
 
 /// A piece of a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,8 +29,8 @@ enum Open {
     Item(usize),
     /// Indented code, a table or quoted lines: lines that go on with lines of the same kind.
     Lines(LineKind),
-    /// Fenced code: the sign of the fence and how often it stands.
-    Fence(char, usize),
+    /// Fenced code.
+    Fence(Fence),
 }
 
 /// What a line is by itself.
@@ -40,7 +41,7 @@ enum LineKind {
     Table,
     Quote,
     Indented,
-    Fence(char, usize),
+    Fence(Fence),
     Item,
     Text,
 }
@@ -73,9 +74,9 @@ struct Cutter<'a> {
 impl Cutter<'_> {
     fn take(&mut self, line: &str, start: usize) {
         let end = start + line.trim_end().len();
-        if let Open::Fence(sign, length) = self.open {
+        if let Open::Fence(fence) = self.open {
             self.range.end = end.max(self.range.end);
-            if closes(line, sign, length) {
+            if fence.is_closed_by(line) {
                 self.close();
             }
             return;
@@ -98,7 +99,7 @@ impl Cutter<'_> {
             LineKind::Blank => Open::Nothing,
             LineKind::Text => Open::Paragraph,
             LineKind::Item => Open::Item(columns),
-            LineKind::Fence(sign, length) => Open::Fence(sign, length),
+            LineKind::Fence(fence) => Open::Fence(fence),
             LineKind::Heading | LineKind::Table | LineKind::Quote => Open::Lines(kind),
             LineKind::Indented => {
                 // The first line keeps its indent: it is code.
@@ -126,23 +127,18 @@ impl Cutter<'_> {
     }
 }
 
-fn columns(line: &str) -> usize {
-    let indent = line.chars().take_while(|letter| matches!(letter, ' ' | '\t'));
-    indent.map(|letter| if letter == '\t' { 4 } else { 1 }).sum()
-}
-
 fn kind_of(line: &str) -> LineKind {
     let bare = line.trim();
     if bare.is_empty() {
         return LineKind::Blank;
     }
-    if let Some((sign, length)) = fence(bare) {
-        return LineKind::Fence(sign, length);
+    if let Some(fence) = Fence::opened_by(bare) {
+        return LineKind::Fence(fence);
     }
     if is_item(bare) {
         return LineKind::Item;
     }
-    if columns(line) >= 4 {
+    if columns(line) >= INDENT {
         return LineKind::Indented;
     }
     if bare.starts_with('|') {
@@ -156,28 +152,6 @@ fn kind_of(line: &str) -> LineKind {
         return LineKind::Heading;
     }
     LineKind::Text
-}
-
-fn fence(bare: &str) -> Option<(char, usize)> {
-    let sign = bare.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
-    let length = bare.chars().take_while(|&next| next == sign).count();
-    // A line such as ```code``` is text.
-    (length >= 3 && !(sign == '`' && bare[length..].contains('`'))).then_some((sign, length))
-}
-
-fn closes(line: &str, sign: char, length: usize) -> bool {
-    let bare = line.trim();
-    bare.chars().count() >= length && bare.chars().all(|next| next == sign)
-}
-
-fn is_item(bare: &str) -> bool {
-    let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = if (1..=9).contains(&digits) {
-        bare[digits..].strip_prefix(['.', ')'])
-    } else {
-        bare.strip_prefix(['-', '*', '+', '\u{2022}', '\u{2013}'])
-    };
-    rest.is_some_and(|rest| rest.starts_with([' ', '\t']) && !rest.trim().is_empty())
 }
 
 #[cfg(test)]

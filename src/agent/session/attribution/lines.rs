@@ -6,9 +6,7 @@
 use std::ops::Range;
 
 use super::{AttributionSettings, Span, SpanKind};
-
-/// Columns from which on a line is indented.
-const INDENT: usize = 4;
+use crate::agent::markdown::{Fence, INDENT, columns, is_item};
 
 /// What a line is by itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -96,19 +94,19 @@ fn own(text: &str, lines: &[Line], at: usize, settings: &AttributionSettings) ->
 /// The lines of the text with their ends.
 fn lines(text: &str) -> Vec<Line> {
     let mut found = Vec::new();
-    let mut fence: Option<(char, usize)> = None;
+    let mut fence: Option<Fence> = None;
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let kind = match fence {
             // ATB-2: a fence that is not closed goes to the end.
-            Some((sign, length)) => {
-                if closes(line, sign, length) {
+            Some(open) => {
+                if open.is_closed_by(line) {
                     fence = None;
                 }
                 LineKind::Code
             }
             None => {
-                fence = opened(line);
+                fence = Fence::opened_by(line);
                 if fence.is_some() {
                     LineKind::Code
                 } else {
@@ -125,40 +123,13 @@ fn lines(text: &str) -> Vec<Line> {
 
 fn kind_of(line: &str) -> LineKind {
     let bare = line.trim();
-    let indent = line.chars().take_while(|sign| matches!(sign, ' ' | '\t'));
-    let columns: usize = indent.map(|sign| if sign == '\t' { INDENT } else { 1 }).sum();
     if bare.is_empty() {
         LineKind::Blank
     } else if bare.starts_with('>') {
         LineKind::Quote
-    } else if columns >= INDENT && !is_item(bare) {
+    } else if columns(line) >= INDENT && !is_item(bare) {
         LineKind::Indented
     } else {
         LineKind::Text
     }
-}
-
-/// An item of a list, which people indent when they write one.
-fn is_item(bare: &str) -> bool {
-    let digits = bare.trim_start_matches(|sign: char| sign.is_ascii_digit());
-    let rest = if digits.len() == bare.len() {
-        bare.strip_prefix(['-', '*', '+', '\u{2022}'])
-    } else {
-        digits.strip_prefix(['.', ')'])
-    };
-    rest.is_some_and(|rest| rest.starts_with(' '))
-}
-
-/// The sign and length of a fence that opens, at any indent.
-fn opened(line: &str) -> Option<(char, usize)> {
-    let bare = line.trim();
-    let sign = bare.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
-    let length = bare.chars().take_while(|next| *next == sign).count();
-    // A line such as ```code``` opens nothing.
-    (length >= 3 && !(sign == '`' && bare[length..].contains('`'))).then_some((sign, length))
-}
-
-fn closes(line: &str, sign: char, length: usize) -> bool {
-    let bare = line.trim();
-    bare.chars().count() >= length && bare.chars().all(|next| next == sign)
 }

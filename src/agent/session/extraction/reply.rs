@@ -11,6 +11,7 @@ use serde_json::{Map, Value as Json};
 use super::candidates::candidates;
 use super::{FactSettings, ReplyReason};
 use crate::agent::strict_json::parse;
+use crate::ingest::shown;
 
 /// Names under which replies give the text of a fact, best first.
 const TEXT_KEYS: [&str; 3] = ["fact", "text", "content"];
@@ -249,13 +250,4 @@ impl Reader<'_> {
             text: text.to_owned(),
         })
     }
-}
-
-/// The beginning of a text from outside, for a message.
-fn shown(text: &str) -> String {
-    const CHARS_MAX: usize = 40;
-    text.chars()
-        .filter(|letter| !letter.is_control())
-        .take(CHARS_MAX)
-        .collect()
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
+use super::note::scope;
 use crate::agent::{
     Agent, Alike, Citation, LinesOptions, LinesRemembered, NewItem, RememberOptions, Remembered, Sensitivity,
     Status,
@@ -23,7 +24,7 @@ use crate::cli::verbs::Remember;
 use crate::digest::ObjectDigest;
 use crate::engine::{Committed, Memory};
 use crate::error::{Error, Result};
-use crate::object::{Id, Kind, Scope, Time};
+use crate::object::{Id, Kind, Time};
 
 /// Characters of another item that people are shown.
 const SHOWN_CHARS: usize = 300;
@@ -37,21 +38,13 @@ pub(super) fn remember(context: &mut Context, verb: Remember) -> Done {
     }
 }
 
-fn scope_of(context: &Context, verb: &Remember) -> Result<Scope> {
-    let place = context.place();
-    match &verb.scope {
-        Some(word) => place.scope(word),
-        None => place.usual_scope(),
-    }
-}
-
 fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     if verb.text.as_deref() == Some("-") {
         let text = content_from_input()?;
         // What a pipe ends with is no part of what it says.
         verb.text = Some(text.trim_end().to_owned());
     }
-    let scope = scope_of(context, &verb)?;
+    let scope = scope(context, verb.scope.as_deref())?;
     let options = RememberOptions {
         on_duplicate: verb.on_duplicate.into(),
         key: verb.key.clone(),
@@ -234,7 +227,7 @@ fn shown(one: &Alike) -> String {
 fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
     let options = LinesOptions {
         place: context.place(),
-        scope: scope_of(context, verb)?,
+        scope: scope(context, verb.scope.as_deref())?,
         kind: Kind::new(&verb.kind)?,
         session: context.options.lane.session.clone(),
         source: context.options.commit.source.clone(),

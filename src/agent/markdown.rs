@@ -1,0 +1,87 @@
+//! The marks of Markdown that texts are cut by: indents, fences of code, and items of lists.
+//!
+//! # Layer
+//! L7, inside `agent`. Pure.
+
+/// Columns from which on a line is code by its indent.
+pub(crate) const INDENT: usize = 4;
+
+/// The columns before the first sign of a line.
+pub(crate) fn columns(line: &str) -> usize {
+    let indent = line.chars().take_while(|letter| matches!(letter, ' ' | '\t'));
+    indent.map(|letter| if letter == '\t' { INDENT } else { 1 }).sum()
+}
+
+/// The line that opens a stretch of code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Fence {
+    sign: char,
+    length: usize,
+}
+
+impl Fence {
+    /// The fence that a line opens, at any indent.
+    pub(crate) fn opened_by(line: &str) -> Option<Self> {
+        let bare = line.trim();
+        let sign = bare.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
+        let length = bare.chars().take_while(|next| *next == sign).count();
+        // A line such as ```code``` opens nothing.
+        (length >= 3 && !(sign == '`' && bare[length..].contains('`'))).then_some(Self { sign, length })
+    }
+
+    /// Whether a line closes it.
+    pub(crate) fn is_closed_by(self, line: &str) -> bool {
+        let bare = line.trim();
+        bare.chars().count() >= self.length && bare.chars().all(|next| next == self.sign)
+    }
+}
+
+/// Whether a line, without its indent, begins an item of a list.
+pub(crate) fn is_item(bare: &str) -> bool {
+    let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = if (1..=9).contains(&digits) {
+        bare[digits..].strip_prefix(['.', ')'])
+    } else {
+        bare.strip_prefix(['-', '*', '+', '\u{2022}', '\u{2013}'])
+    };
+    rest.is_some_and(|rest| rest.starts_with([' ', '\t']) && !rest.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fence_is_closed_by_its_own_sign_at_its_length() {
+        let fence = Fence::opened_by("  ````rust\n").unwrap();
+        for (line, closes) in [
+            ("````", true),
+            (" `````\n", true),
+            ("```", false),
+            ("~~~~", false),
+            ("````x", false),
+        ] {
+            assert_eq!(fence.is_closed_by(line), closes, "{line}");
+        }
+        for line in ["``", "```code```", "text ```", ""] {
+            assert_eq!(Fence::opened_by(line), None, "{line}");
+        }
+        assert!(Fence::opened_by("~~~ a ~ b").is_some());
+    }
+
+    #[test]
+    fn items_have_a_sign_and_a_text() {
+        for (line, is) in [
+            ("- a", true),
+            ("12. a", true),
+            ("3)\ta", true),
+            ("\u{2013} a", true),
+            ("-a", false),
+            ("- ", false),
+            ("1234567890. a", false),
+            ("a. b", false),
+        ] {
+            assert_eq!(is_item(line), is, "{line}");
+        }
+    }
+}
