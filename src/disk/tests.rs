@@ -20,6 +20,15 @@ fn read(disk: &dyn Disk, name: &str) -> Vec<u8> {
     bytes
 }
 
+/// A disk of each kind.
+fn with_others(file: FileDisk) -> [Arc<dyn Disk>; 3] {
+    [
+        Arc::new(file),
+        Arc::new(MemDisk::new()),
+        Arc::new(SimDisk::new(1)),
+    ]
+}
+
 fn kind<T>(result: io::Result<T>) -> Option<io::ErrorKind> {
     result.err().map(|error| error.kind())
 }
@@ -27,12 +36,7 @@ fn kind<T>(result: io::Result<T>) -> Option<io::ErrorKind> {
 #[test]
 fn every_disk_keeps_the_contract() {
     let (_folder, file) = file_disk();
-    let disks: [Arc<dyn Disk>; 3] = [
-        Arc::new(file),
-        Arc::new(MemDisk::new()),
-        Arc::new(SimDisk::new(1)),
-    ];
-    for disk in disks {
+    for disk in with_others(file) {
         let disk = &*disk;
         assert_eq!(kind(disk.open("a", Access::Read)), Some(io::ErrorKind::NotFound));
         disk.create_dir("log").unwrap();
@@ -73,12 +77,7 @@ fn every_disk_keeps_the_contract() {
 #[test]
 fn only_one_holder_has_the_lock_and_the_waiting_one_gets_it() {
     let (_folder, file) = file_disk();
-    let disks: [Arc<dyn Disk>; 3] = [
-        Arc::new(file),
-        Arc::new(MemDisk::new()),
-        Arc::new(SimDisk::new(1)),
-    ];
-    for disk in disks {
+    for disk in with_others(file) {
         let guard = lock_within(&*disk, "lock", Duration::ZERO).unwrap();
         assert!(guard.is_current().unwrap());
         let busy = lock_within(&*disk, "lock", Duration::from_millis(20))

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::*;
-use crate::digest::ObjectDigest;
+use crate::digest::{HashSuite, ObjectDigest};
 use crate::testing::generators::Generator;
 
 /// What `encode` is to make equal: the order and repeats of a lineage.
@@ -11,6 +11,14 @@ fn normal(mut new: NewObject) -> NewObject {
     new.derived_from.sort_unstable();
     new.derived_from.dedup();
     new
+}
+
+fn assert_all_differ(all: &[NewObject], suite: HashSuite) {
+    let digests: HashSet<_> = all
+        .iter()
+        .map(|new| new.encode(Origin::Host, suite).unwrap().digest)
+        .collect();
+    assert_eq!(digests.len(), all.len());
 }
 
 #[test]
@@ -161,11 +169,7 @@ fn what_looks_alike_has_another_encoding() {
         all.push(new);
     }
     for suite in BOTH {
-        let digests: HashSet<_> = all
-            .iter()
-            .map(|new| new.encode(Origin::Host, suite).unwrap().digest)
-            .collect();
-        assert_eq!(digests.len(), all.len());
+        assert_all_differ(&all, suite);
     }
 }
 
@@ -195,11 +199,7 @@ fn scope_and_parent_are_in_the_digest() {
     add(&|new| new.expires = Some(Time::from_micros(0)));
     add(&|new| drop(new.reserved.insert(0x8001, Vec::new())));
     for suite in BOTH {
-        let digests: HashSet<_> = all
-            .iter()
-            .map(|new| new.encode(Origin::Host, suite).unwrap().digest)
-            .collect();
-        assert_eq!(digests.len(), all.len());
+        assert_all_differ(&all, suite);
         let origins: HashSet<_> = Origin::ALL
             .map(|origin| base.encode(origin, suite).unwrap().digest)
             .into();

@@ -290,29 +290,17 @@ fn tri_2_an_edit_forgets_the_digests_on_its_path_and_no_others() {
         "also where the path is copied"
     );
 
-    let mut other = trie.clone();
-    other
-        .insert(
-            Entry {
-                digest: [1; 32],
-                ..same
-            },
-            &NoSource,
-        )
-        .unwrap();
+    let with_another_digest = || {
+        let mut trie = trie.clone();
+        let digest = [1; 32];
+        trie.insert(Entry { digest, ..same }, &NoSource).unwrap();
+        trie
+    };
+    let other = with_another_digest();
     let on_path = other.prove(&same.key, BLAKE3, &NoSource).unwrap().levels.len();
     let (cached, _) = cached_and_all(&trie);
     assert_eq!(cached, branches, "TRI-3: the digests of a clone stay");
-    let mut third = trie.clone();
-    third
-        .insert(
-            Entry {
-                digest: [1; 32],
-                ..same
-            },
-            &NoSource,
-        )
-        .unwrap();
+    let third = with_another_digest();
     assert_eq!(cached_and_all(&third), (branches - on_path, branches));
     assert_eq!(
         trie.remove(&KeyPath::from_bytes([3; 32]), &NoSource).unwrap(),

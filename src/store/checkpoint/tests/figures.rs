@@ -75,14 +75,7 @@ fn checkpoint_figures() {
             .iter()
             .map(|row| (row.seq, checkpoint.trie(row).unwrap(), row.position))
             .collect();
-        let states: Vec<State<'_>> = stored
-            .iter()
-            .map(|(seq, trie, position)| State {
-                seq: *seq,
-                trie,
-                position: *position,
-            })
-            .collect();
+        let states = states_of(&stored);
         let start = Instant::now();
         write(&disk, fixture.contents(&states), &checkpoint, &mut |_| Ok(())).unwrap();
         let copied = milliseconds(start);

@@ -77,6 +77,18 @@ fn rows_of_digests(random: &mut SplitMix64, count: usize) -> Vec<DigestRow> {
     (0..count).map(row).collect()
 }
 
+/// The tries of some commits, as a checkpoint takes them.
+fn states_of(tries: &[(u64, Trie, Position)]) -> Vec<State<'_>> {
+    let tries = tries.iter();
+    tries
+        .map(|(seq, trie, position)| State {
+            seq: *seq,
+            trie,
+            position: *position,
+        })
+        .collect()
+}
+
 impl Fixture {
     /// A store of `size` ids at its largest, written in `commits` commits of which every second one keeps its state.
     fn new(seed: u64, size: usize, commits: usize) -> Self {
@@ -156,14 +168,7 @@ impl Fixture {
     }
 
     fn states(&self) -> Vec<State<'_>> {
-        let states = self.states.iter();
-        states
-            .map(|(seq, trie, position)| State {
-                seq: *seq,
-                trie,
-                position: *position,
-            })
-            .collect()
+        states_of(&self.states)
     }
 
     fn contents<'a>(&'a self, states: &'a [State<'a>]) -> Contents<'a> {

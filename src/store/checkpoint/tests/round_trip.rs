@@ -138,14 +138,7 @@ fn states_that_are_stored_are_copied_with_what_changed_since() {
         fixture.commit(seq + 1, &edited, &mut random);
         fixture.states.push((seq + 1, edited, Position::START));
         tries.push((seq + 1, head, Position::START));
-        let states: Vec<State<'_>> = tries
-            .iter()
-            .map(|(seq, trie, position)| State {
-                seq: *seq,
-                trie,
-                position: *position,
-            })
-            .collect();
+        let states = states_of(&tries);
         let contents = Contents {
             objects: Box::new(old.objects().iter()),
             texts: Box::new(old.texts().iter()),
