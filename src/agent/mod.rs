@@ -1,5 +1,9 @@
 //! What an agent does with its memory: thin verbs over [`Memory`](crate::Memory).
 //!
+//! The handle is [`Agent`]. `vocabulary`, `item`, `scope` and `settings` are the words of the layer; `words`, `markdown` and
+//! `strict_json` read texts; `review` and `staging` are the way that everything takes into a commit. Every other module is a
+//! verb or a family of verbs, and stands on these.
+//!
 //! # Layer
 //! L7.
 
