@@ -139,3 +139,37 @@ pub(super) fn refused(rules: &[&'static str]) -> Error {
     .with_code("refused")
     .with_hint("nothing of it is stored; take out what was found")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_others_committed_in_between_is_tried_again() {
+        let tries_of = |error: &dyn Fn() -> Error| {
+            let mut tries = 0;
+            let done: Result<()> = with_tries(|| {
+                tries += 1;
+                Err(error())
+            });
+            assert!(done.is_err());
+            tries
+        };
+        assert_eq!(tries_of(&|| Error::conflict("overtaken")), TRIES);
+        assert_eq!(
+            tries_of(&|| Error::conflict("elsewhere").with_code("other_scope")),
+            1
+        );
+        assert_eq!(tries_of(&|| Error::invalid("wrong")), 1);
+        let mut left = 3;
+        let done = with_tries(|| {
+            left -= 1;
+            if left > 0 {
+                Err(Error::conflict("overtaken"))
+            } else {
+                Ok(left)
+            }
+        });
+        assert_eq!(done.unwrap(), 0);
+    }
+}

@@ -156,3 +156,18 @@ fn an_object_line_names_the_field_that_is_wrong() {
     );
     assert!(object_from_json(&json!({"id": "a", "kind": "k", "content": null, "parent": null})).is_ok());
 }
+
+#[test]
+fn times_of_others_are_in_utc_where_they_name_no_zone() {
+    let read = |text: &str| loose_time_from_json(&json!(text)).ok().map(Time::as_micros);
+    let whole = read("2026-01-31T08:15:00Z");
+    assert!(whole.is_some());
+    assert_eq!(read("2026-01-31T08:15"), whole);
+    assert_eq!(read("2026-01-31T08:15:00"), whole);
+    assert_eq!(read("2026-01-31T09:15:00+01:00"), whole);
+    assert_eq!(read("2026-01-31"), read("2026-01-31T00:00:00Z"));
+    assert_eq!(loose_time_from_json(&json!(5)).unwrap().as_micros(), 5_000_000);
+    for bad in ["", "2026-02-30", "soon", "2026-01-31T08", "08:15"] {
+        assert_eq!(read(bad), None, "{bad}");
+    }
+}
