@@ -92,6 +92,9 @@ impl Error {
             Kind::StorageFull | Kind::QuotaExceeded => {
                 "what was acknowledged is kept: make room, then do it again"
             }
+            _ if source.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
+                "a process may not open more files here: allow more (`ulimit -n`); `treering gc` merges many small segments into few"
+            }
             _ => return error.with_source(source),
         };
         error.with_hint(hint).with_source(source)

@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::ResolveFlags;
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir, RenameFlags};
 use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::lock::HOLDER_BYTES;
 use super::{Access, Disk, DiskFile, LockGuard, check_name, map};
@@ -187,6 +188,10 @@ impl FileDisk {
     }
 
     fn subfolder(&self, name: &str) -> io::Result<OwnedFd> {
+        with_more_descriptors(|| self.subfolder_once(name))
+    }
+
+    fn subfolder_once(&self, name: &str) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let mut folder = self.folder.try_clone()?;
         for part in name.split('/').filter(|part| !part.is_empty()) {
@@ -197,6 +202,10 @@ impl FileDisk {
     }
 
     fn open_with(&self, name: &str, flags: OFlags) -> io::Result<File> {
+        with_more_descriptors(|| self.open_once(name, flags))
+    }
+
+    fn open_once(&self, name: &str, flags: OFlags) -> io::Result<File> {
         check_name(name)?;
         // Without O_NONBLOCK, a pipe that somebody put in place of a file would block the open for ever.
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
@@ -216,6 +225,24 @@ impl FileDisk {
         }
         let (folder, last) = self.place(name)?;
         Ok(File::from(rustix::fs::openat(folder, last, flags, mode)?))
+    }
+}
+
+/// Opens something; where the process has as many descriptors as it allows itself, and may have more, it allows itself those:
+/// every segment of a store is held open.
+fn with_more_descriptors<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    match open() {
+        Err(error) if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => {
+            let limit = getrlimit(Resource::Nofile);
+            let all = Rlimit {
+                current: limit.maximum,
+                ..limit
+            };
+            // It is refused where the system allows no more: opening again says so.
+            let _ = setrlimit(Resource::Nofile, all);
+            open()
+        }
+        other => other,
     }
 }
 
@@ -476,8 +503,14 @@ fn parse_boot_id(text: &str) -> Option<[u8; 16]> {
 
 /// File systems on which locks, renames and maps do not mean what the log needs them to mean.
 #[cfg(target_os = "linux")]
-const NETWORK: [(u32, &str); 5] = [
+const NETWORK: [(u32, &str); 11] = [
     (0x0000_6969, "NFS"),
+    (0x00c3_6400, "Ceph"),
+    (0x5346_414f, "AFS"),
+    (0x7375_7245, "Coda"),
+    (0x0bd0_0bd0, "Lustre"),
+    (0x0116_1970, "GFS2"),
+    (0x7461_636f, "OCFS2"),
     (0x0000_517b, "SMB"),
     (0xff53_4d42, "CIFS"),
     (0xfe53_4d42, "SMB2"),
@@ -499,7 +532,7 @@ fn refuse_network(folder: &OwnedFd, path: &Path) -> Result<()> {
         );
         Err(Error::new(ErrorKind::Io, message)
             .with_code("network_file_system")
-            .with_hint("use a local disk"))
+            .with_hint("copy it to a local disk, whole and while nobody writes, and use it there"))
     })
 }
 

@@ -185,8 +185,7 @@ pub(super) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
             .as_micros()
             .saturating_add(super::CLOCK_OFF_MICROS_MAX)
     {
-        let what =
-            "the newest commit is more than a day ahead of this machine's clock; expiry goes by the clock";
+        let what = super::CLOCK_AHEAD;
         problems.push(plain(ProblemSeverity::Warning, "clock", what, Remedy::Clock));
     }
     let stats = match memory.stats() {

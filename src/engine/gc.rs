@@ -24,6 +24,10 @@ use super::memory::{Inner, Memory};
 use super::retention::Retention;
 use super::writing::Writing;
 
+/// Segments of a log beyond those that its bytes need twice over, before they are merged: doubling needs 11, recoveries make the
+/// others.
+const SEGMENTS_SMALL_MAX: u64 = 64;
+
 /// What garbage collection did, or would do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -124,22 +128,39 @@ impl Inner {
         Ok(report)
     }
 
-    /// Collects garbage without being asked, if it is time to and more than half of the log would go. A failure is only
-    /// noted: nothing is lost by it, and the next one may succeed. If somebody else rewrites the log, it is left to them.
+    /// Collects garbage without being asked, if it is time to and more than half of the log would go; and writes the log anew, with all
+    /// that is in it, if it is in far more segments than it needs. A failure is only noted: nothing is lost by it, and the next
+    /// one may succeed. If somebody else rewrites the log, it is left to them.
     pub(super) fn collect_if_due(self: &Arc<Self>) {
+        let Some(retention) = self.options.automatic_gc else {
+            return;
+        };
         let due = self
             .writing
             .try_lock()
             .is_some_and(|mut writing| std::mem::take(&mut writing.collect));
-        let Some(retention) = self.options.automatic_gc.filter(|_| due) else {
-            return;
-        };
-        match self.collect(&retention) {
+        let collected = if due { self.collect(&retention) } else { Ok(()) };
+        match collected.and_then(|()| self.merge_segments()) {
             Err(error) if error.kind() != ErrorKind::Busy => {
                 self.warn(format!("garbage could not be collected: {error}"));
             }
             _ => {}
         }
+    }
+
+    /// Each recovery begins a segment, and every handle holds all of them open.
+    fn merge_segments(&self) -> Result<()> {
+        let needed = |bytes: u64| bytes / u64::from(self.options.segment_bytes_max);
+        let is_scattered = self.writing.try_lock().is_some_and(|writing| {
+            let (segments, bytes) = writing.log.size();
+            segments as u64 > SEGMENTS_SMALL_MAX + 2 * needed(bytes)
+        });
+        if is_scattered {
+            let now = self.proven_time(&self.store())?;
+            let all = |store: &Store, count: usize| Retention::everything().choose(store, count, now);
+            self.rewrite(&all, false, Duration::ZERO)?;
+        }
+        Ok(())
     }
 
     fn collect(self: &Arc<Self>, retention: &Retention) -> Result<()> {

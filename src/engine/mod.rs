@@ -86,3 +86,6 @@ pub use writer::Writer;
 
 /// How far a clock may be off before it is not believed: a day.
 const CLOCK_OFF_MICROS_MAX: i64 = crate::calendar::DAY_MICROS;
+/// What is said of a store whose newest commit is further ahead than that.
+pub(crate) const CLOCK_AHEAD: &str = "the newest commit is more than a day ahead of this machine's clock: until the clock gets there, each commit \
+     is a microsecond later than the one before; expiry goes by the clock";

@@ -170,8 +170,7 @@ impl Memory {
         let head = memory.inner.store().head()?;
         let wall = memory.inner.options.clock.now();
         if head.commit.time.as_micros() > wall.as_micros().saturating_add(super::CLOCK_OFF_MICROS_MAX) {
-            let warning = "the newest commit is more than a day ahead of this machine's clock; expiry goes by the clock";
-            memory.inner.warn(warning.to_owned());
+            memory.inner.warn(super::CLOCK_AHEAD.to_owned());
         }
         Ok(memory)
     }

@@ -5,7 +5,7 @@
 //!
 //! # Invariants
 //! - SLV-1: the damaged store is only read; the new one has its name only once it verifies.
-//! - SLV-2: nothing is removed but what a salvage wrote and did not finish: a folder with the mark of one.
+//! - SLV-2: nothing is removed but what a salvage wrote and did not finish: a folder with the mark of one, or an empty one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -145,7 +145,9 @@ fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
     if let Ok(found) = path.symlink_metadata() {
         // INVARIANT SLV-2.
         let disk = found.is_dir().then(|| FileDisk::open(path)).transpose()?;
-        let disk = disk.filter(|disk| disk.open(MARK, Access::Read).is_ok());
+        // An empty one is what is left of a salvage that had not come to make its mark.
+        let is_empty = |disk: &FileDisk| disk.list("").is_ok_and(|names| names.is_empty());
+        let disk = disk.filter(|disk| disk.open(MARK, Access::Read).is_ok() || is_empty(disk));
         let disk = disk.ok_or_else(foreign)?;
         let held = lock_within(&disk, MARK, Duration::ZERO)?;
         if path.symlink_metadata().is_err() {

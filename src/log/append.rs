@@ -16,7 +16,7 @@ use super::catch_up::{FIRST_OFFSET, content_of};
 use super::live::{LIVE_NAME, Live};
 use super::manifest::{MANIFEST_NAME, Manifest, SegmentEntry};
 use super::reader::SegmentFile;
-use super::segment::{SEGMENT_BYTES_LIMIT, SegmentHeader, next_segment_bytes, segment_name};
+use super::segment::{SEGMENT_BYTES_LIMIT, SegmentHeader, create_segment};
 use super::{Log, WriteLock};
 use crate::digest::CommitDigest;
 use crate::disk::{self, Access, LockGuard};
@@ -149,7 +149,7 @@ impl Log {
         }
         match durability {
             Durability::Synced => {
-                file.sync().map_err(writing)?;
+                file.sync().map_err(|error| outcome_unknown(&name, error))?;
                 self.mark_durable(head)?;
             }
             Durability::Later => {
@@ -170,7 +170,7 @@ impl Log {
         segment
             .file
             .sync()
-            .map_err(|error| Error::io(format!("cannot sync {}", segment.name()), error))?;
+            .map_err(|error| outcome_unknown(&segment.name(), error))?;
         self.mark_durable(head)
     }
 
@@ -216,10 +216,7 @@ impl Log {
         lock.check_file()?;
         let (sealed, previous) = self.sealed_at_cursor();
         let header = self.new_header(previous)?;
-        let name = segment_name(header.id);
-        let length = next_segment_bytes(&self.options, self.cursor.offset, needed);
-        disk::create_whole(&*self.disk, &name, &header.encode(), length)
-            .map_err(|error| Error::io(format!("cannot create {name}"), error))?;
+        create_segment(&*self.disk, &header, &self.options, self.cursor.offset, needed)?;
         // MAN-2: the file is durable, and nothing is in it yet.
         let active = SegmentEntry::active(header.id, self.cursor.batch + 1);
         self.publish_manifest(self.manifest.epoch, sealed, active)?;
@@ -329,4 +326,11 @@ pub(super) fn check_current(guard: &dyn LockGuard) -> Result<()> {
         }
         Err(error) => Err(Error::io("cannot check the lock file", error)),
     }
+}
+
+/// The error of a sync that failed: the bytes are written, and may be found whole by the next writer, or not.
+fn outcome_unknown(name: &str, error: io::Error) -> Error {
+    Error::io(format!("cannot sync {name}"), error)
+        .with_code("outcome_unknown")
+        .with_hint("it may be done or not: the next write settles it, so look at `treering log` after one before you do it again")
 }

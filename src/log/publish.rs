@@ -17,9 +17,9 @@ use super::catch_up::FIRST_OFFSET;
 use super::manifest::{SegmentEnd, SegmentEntry};
 use super::reader::SegmentFile;
 use super::rewrite::{NewFile, NewPlace, Rewritten, not_as_written};
-use super::segment::{SegmentHeader, next_segment_bytes, segment_name};
+use super::segment::{SegmentHeader, create_segment, segment_name};
 use super::{Log, WriteLock};
-use crate::disk::{self, Access};
+use crate::disk::Access;
 use crate::error::{Error, Result};
 
 /// A rewrite that has become the log.
@@ -87,11 +87,8 @@ impl Log {
             nonce: new_nonce(&*self.disk)?,
             previous: entries.last().map(SegmentEntry::end).unwrap_or_default(),
         };
-        let name = segment_name(header.id);
-        let length = next_segment_bytes(&self.options, self.cursor.offset, 0);
         // Makes the names of the other new segments durable as well.
-        disk::create_whole(&*self.disk, &name, &header.encode(), length)
-            .map_err(|error| Error::io(format!("cannot create {name}"), error))?;
+        create_segment(&*self.disk, &header, &self.options, self.cursor.offset, 0)?;
         let live = self.read_live()?;
         // INVARIANT PUB-1.
         let active = SegmentEntry::active(header.id, self.cursor.batch + 1);

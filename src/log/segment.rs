@@ -10,10 +10,14 @@
 //! # Format
 //! docs/format.md, "Segment".
 
+use std::io;
+
 use super::LogOptions;
 use super::frame::FrameSeed;
 use super::manifest::SegmentEnd;
 use crate::codec::{DecodeError, Reader};
+use crate::disk::{self, Disk};
+use crate::error::{Error, Result};
 
 /// Bytes before the first batch.
 pub(super) const SEGMENT_HEADER_BYTES: usize = 4096;
@@ -116,4 +120,35 @@ pub(super) fn next_segment_bytes(options: &LogOptions, used: u64, needed: u64) -
         .clamp(least, options.segment_bytes_max.max(least));
     let needed = needed.saturating_add(SEGMENT_HEADER_BYTES as u64);
     wanted.max(needed).next_multiple_of(SEGMENT_HEADER_BYTES as u64)
+}
+
+/// Creates the file of a new, empty segment, as large as [`next_segment_bytes`] says; on a disk that has no room for that, half
+/// as large, down to what is needed.
+pub(super) fn create_segment(
+    disk: &dyn Disk,
+    header: &SegmentHeader,
+    options: &LogOptions,
+    used: u64,
+    needed: u64,
+) -> Result<()> {
+    let name = segment_name(header.id);
+    let least = next_segment_bytes(options, 0, needed);
+    let mut length = next_segment_bytes(options, used, needed);
+    loop {
+        match disk::create_whole(disk, &name, &header.encode(), length) {
+            Err(error) if length > least && is_full(&error) => {
+                length = (length / 2)
+                    .next_multiple_of(SEGMENT_HEADER_BYTES as u64)
+                    .max(least);
+            }
+            other => return other.map_err(|error| Error::io(format!("cannot create {name}"), error)),
+        }
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+    )
 }

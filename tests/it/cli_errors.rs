@@ -212,6 +212,39 @@ fn a_damaged_store_is_read_at_its_last_good_root() {
 }
 
 #[test]
+fn what_can_be_read_of_a_damaged_store_is_exported_in_every_form() {
+    let folder = Folder::with_store();
+    let content = |number: usize| format!("content {number:02} ").repeat(900);
+    let line = |number: usize| {
+        let parent = if number == 31 { r#","parent":"o/30""# } else { "" };
+        let content = content(number);
+        format!("{{\"id\":\"o/{number}\",\"kind\":\"k\"{parent},\"content\":\"{content}\"}}\n")
+    };
+    let lines: String = (10..70).map(line).collect();
+    assert_eq!(
+        folder.feed(&["put", "--jsonl", "-", "--batch", "1"], lines).code,
+        0
+    );
+    assert!(
+        folder.store().join("checkpoint").exists(),
+        "the state is known by it"
+    );
+    damage(&folder.store(), "content 30 content 30");
+    let ran = folder.run(&["export", "--degraded"]);
+    assert_eq!((ran.code, ran.out.lines().count()), (0, 59), "{ran:?}");
+    assert!(ran.err.contains("left out: 1 object"), "{}", ran.err);
+    assert!(ran.out.contains(&content(31)), "what is below it is there");
+    for (form, file) in [("org", "all.org"), ("markdown", "all.md")] {
+        let ran = folder.run(&["export", "--degraded", "--format", form, file]);
+        assert_eq!(ran.code, 0, "{form}: {}", ran.err);
+        assert!(ran.err.contains("left out: 1 object"), "{form}: {}", ran.err);
+        let written = fs::read_to_string(folder.path(file)).unwrap();
+        assert!(written.contains(content(31).trim()), "{form}");
+        assert!(!written.contains("content 30"), "{form}");
+    }
+}
+
+#[test]
 fn a_hint_promises_only_what_degraded_reading_can_do() {
     for file in ["manifest", "format"] {
         let folder = Folder::with_store();
@@ -355,7 +388,10 @@ fn a_full_device_is_an_output_error_and_a_closed_pipe_is_none() {
     let lines: String = (0..5_000)
         .map(|number| format!("{{\"id\":\"o/{number:05}\",\"kind\":\"k\"}}\n"))
         .collect();
-    assert_eq!(folder.feed(&["put", "--jsonl", "-"], lines).code, 0);
+    assert_eq!(
+        folder.feed(&["put", "--jsonl", "-", "--batch", "1"], lines).code,
+        0
+    );
     if let Ok(full) = OpenOptions::new().write(true).open("/dev/full") {
         let output = folder.command(&["list", "--json"]).stdout(full).output().unwrap();
         let ran = Ran {

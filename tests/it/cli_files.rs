@@ -38,7 +38,8 @@ fn export_writes_into_a_pipe_and_through_a_link_and_keeps_permissions() {
     folder.write("real", "old");
     fs::set_permissions(folder.path("real"), fs::Permissions::from_mode(0o600)).unwrap();
     std::os::unix::fs::symlink("real", folder.path("link")).unwrap();
-    folder.json(&["export", "link"]);
+    assert_eq!(folder.refused(1, &["export", "link"])["code"], "file_exists");
+    folder.json(&["export", "link", "--force"]);
     assert!(fs::symlink_metadata(folder.path("link")).unwrap().is_symlink());
     assert!(fs::read_to_string(folder.path("real")).unwrap().contains("\"a\""));
     let mode = fs::metadata(folder.path("real")).unwrap().permissions().mode();
@@ -85,6 +86,22 @@ fn a_file_at_the_limit_of_its_size_is_an_error_and_loses_nothing() {
     assert_eq!(folder.json(&["verify"])["ok"], true);
     folder.put("b", "two");
     assert_eq!(folder.json(&["get", "a"])["content"], "one");
+}
+
+#[test]
+fn a_store_of_more_segments_than_files_that_may_be_open_opens_or_says_what_to_do() {
+    let folder = Folder::with_store();
+    // Without `live`, each writer begins a segment with what it recovers.
+    let ran = shell(
+        &folder,
+        "for i in $(seq 48); do rm .treering/live; treering put a$i --kind k --content x || exit 1; done",
+    );
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let ran = shell(&folder, "ulimit -Sn 32; treering get a48 --json");
+    assert_eq!(ran.code, 0, "the limit is raised where it may be: {ran:?}");
+    let ran = shell(&folder, "ulimit -n 32; treering get a48");
+    assert_eq!(ran.code, 6, "{ran:?}");
+    assert!(ran.err.contains("ulimit -n"), "{ran:?}");
 }
 
 #[test]

@@ -33,12 +33,12 @@ pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
     }
     let memory = context.open_to_read()?;
     let view = context.view(&memory)?;
-    tell_left_out(context, &memory, &view)?;
+    tell_left_out(context, &view)?;
     let path = verb.path.as_deref().filter(|path| *path != Path::new("-"));
     let format = match verb.format {
         ExportFormat::Org => Format::Org,
         ExportFormat::Markdown => Format::Markdown,
-        _ => return export_lines(context, &memory, &view, path),
+        _ => return export_lines(context, &memory, &view, path, verb.force),
     };
     match path {
         None if context.output.is_json() => return Err(no_document().into()),
@@ -67,8 +67,8 @@ pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
 }
 
 /// Says what is not in the export because it is not in the store any more.
-fn tell_left_out(context: &mut Context, memory: &Memory, view: &View) -> Result<()> {
-    let left_out = ingest::left_out(memory, view)?;
+fn tell_left_out(context: &mut Context, view: &View) -> Result<()> {
+    let left_out = ingest::left_out(view)?;
     if left_out.objects > 0 {
         let told = format!(
             "left out: {}, erased or lost since",
@@ -78,7 +78,7 @@ fn tell_left_out(context: &mut Context, memory: &Memory, view: &View) -> Result<
     }
     if left_out.contents > 0 {
         let told = format!(
-            "written without content, which was erased: {}",
+            "written without content, which was erased or lost: {}",
             counted(left_out.contents, "object")
         );
         context.output.note("erased", told);
@@ -139,14 +139,22 @@ fn check_options(verb: &Export) -> Result<(), Failure> {
     Ok(())
 }
 
-fn export_lines(context: &mut Context, memory: &Memory, view: &View, path: Option<&Path>) -> Done {
+fn export_lines(
+    context: &mut Context,
+    memory: &Memory,
+    view: &View,
+    path: Option<&Path>,
+    force: bool,
+) -> Done {
     let Some(path) = path else {
         ingest::for_each_version::<Failure>(memory, view, &mut |version| {
             let line = lines::stored_object_to_json(&version.object, version.past)?;
             context.output.document(&line)
         })?;
+        context.tell_unreadable(memory);
         return Ok(DONE);
     };
+    refuse_existing(path, force)?;
     write_file(path, |out| {
         ingest::for_each_version::<Stopped>(memory, view, &mut |version| {
             let line = lines::stored_object_to_json(&version.object, version.past)?;
@@ -154,6 +162,7 @@ fn export_lines(context: &mut Context, memory: &Memory, view: &View, path: Optio
         })
     })?;
     tell(context, view, path, 1)?;
+    context.tell_unreadable(memory);
     Ok(DONE)
 }
 
@@ -250,8 +259,11 @@ fn is_folder(path: &Path) -> bool {
         || path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
-/// Refuses to write over what is there (CLI-7).
+/// Refuses to write over what is there (CLI-7); a pipe or a device is written into.
 fn refuse_existing(path: &Path, force: bool) -> Result<()> {
+    if fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        return Ok(());
+    }
     match fs::symlink_metadata(path) {
         Ok(there) if there.is_dir() || !force => {
             let refused = Error::invalid(format!("{} is there already; nothing was written", shown(path)));

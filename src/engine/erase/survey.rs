@@ -202,7 +202,7 @@ impl Survey<'_> {
                 return Err(Error::not_found(format!(
                     "nothing in this history is named '{text}': no id, no version, no content, no reason or source"
                 ))
-                .with_hint("`history ID` shows the digests of versions, `log --json` those of reasons and sources"));
+                .with_hint("`history ID` shows the digests of versions, those that were erased before too, `log --json` those of reasons and sources"));
             }
             (false, count) => {
                 return Err(Error::invalid(format!("{count} digests start with {text}"))

@@ -309,6 +309,30 @@ fn garbage_is_collected_without_being_asked_once_half_of_the_log_would_go() -> R
 }
 
 #[test]
+fn segments_that_recoveries_left_are_merged_without_being_asked() -> Result<()> {
+    let segments = |retention: Option<Retention>| -> Result<usize> {
+        let disk = SimDisk::new(3);
+        drop(on_disk(&disk, options(HOUR), true)?);
+        for number in 0..70 {
+            // Without `live`, each writer recovers what the one before it left.
+            disk.remove_file("live");
+            let options = options(HOUR).segment_bytes_max(4 << 20).automatic_gc(retention);
+            let memory = on_disk(&disk, options, false)?;
+            put(&memory, &format!("o/{number}"), "text");
+            memory.close()?;
+        }
+        let memory = on_disk(&disk, options_of_reader(), false)?;
+        assert_eq!((memory.view().len(), memory.commits().count()), (70, 71));
+        assert!(memory.verify(VerifyDepth::Full)?.ok);
+        Ok(memory.inner.writing.lock().log.size().0)
+    };
+    assert!(segments(None)? > 64);
+    let merged = segments(Some(Retention::automatic()))?;
+    assert!(merged < 16, "{merged}");
+    Ok(())
+}
+
+#[test]
 fn one_process_with_a_wrong_clock_does_not_make_a_young_history_old() -> Result<()> {
     let disk = SimDisk::new(2);
     let write = |days: i64, create: bool| -> Result<usize> {

@@ -546,6 +546,9 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
         assert_eq!(salvage(to).unwrap_err().kind(), ErrorKind::InvalidInput, "{to}");
     }
     assert!(!from.join("new").exists() && !from.join("not").exists());
+    // An empty one is what a salvage leaves that is cut off at once.
+    std::fs::create_dir(at("early.salvage")).unwrap();
+    assert!(salvage("early").unwrap().is_whole() && !at("early.salvage").exists());
     // What a salvage left that was cut off is taken away; one that is under way is left alone.
     let left = at("new.salvage");
     std::fs::create_dir_all(left.join("log")).unwrap();

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::super::format::Format;
-use super::lines::{erased_parents, left_out};
+use super::lines::missing_parents;
 use super::markdown::Markdown;
 use super::org::Org;
 use super::render::{Shape, Syntax, is_document, render};
@@ -35,7 +35,7 @@ pub enum Piece {
 
 /// Hands a state to `write`, piece by piece: ingested into an empty store, all of them together give the same root, but
 /// for the objects that are answered, and for what was erased: it is left out, but where others are below it an object of
-/// the kind `erased` stands in its place. The answered ones are derived from versions that are not in the state, so they
+/// the kind `erased` stands in its place; what a handle of a damaged store cannot read is treated likewise. The answered ones are derived from versions that are not in the state, so they
 /// come back with the origin of an import. With `all_in_list` there are no documents.
 ///
 /// # Errors
@@ -49,8 +49,10 @@ pub fn for_each_piece<E: From<Error>>(
     write: &mut dyn FnMut(Piece) -> Result<(), E>,
 ) -> Result<Vec<Id>, E> {
     let (mut roots, mut paths) = (Vec::new(), BTreeSet::new());
+    let mut readable = 0;
     for object in view.objects() {
         let object = object?;
+        readable += u64::from(!object.is_placeholder());
         if object.parent().is_none() && !object.is_placeholder() {
             if !all_in_list && is_document(&object, format) && is_plain_path(object.id()) {
                 paths.insert(object.id().to_owned());
@@ -91,15 +93,14 @@ pub fn for_each_piece<E: From<Error>>(
         };
         put(&tree, shape)?;
     }
-    let erased = left_out(memory, view)?.objects;
-    if erased > 0 {
-        for parent in erased_parents(view)? {
-            let tree = Tree::read_below_erased(view, memory.suite(), &parent)?;
+    if readable < view.len() {
+        for parent in missing_parents(view)? {
+            let tree = Tree::read_below_missing(view, memory.suite(), &parent)?;
             objects += tree.0.len() as u64 - 1;
             put(&tree, Shape::List)?;
         }
     }
-    if objects + erased == view.len() {
+    if objects == readable {
         Ok(lowered.finish())
     } else {
         Err(Error::corrupt("some objects name a parent that is not there").into())

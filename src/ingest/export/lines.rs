@@ -35,7 +35,8 @@ pub struct Version {
 /// for the same state. No objects are held, but ids: which children each object of the state has (the view lists them
 /// once for all), those that are still to come, and, if anything is derived, the digest of each object.
 ///
-/// What was erased is left out ([`left_out`]). Objects below an erased one are written like the others.
+/// What was erased is left out ([`left_out`]), and so is what a handle of a damaged store cannot read
+/// ([`Memory::unreadable`]). Objects below such a one are written like the others.
 ///
 /// # Errors
 /// What `write` answers; `Corrupt` or `Io` if an object cannot be read; `Corrupt` if the parent of one is not there.
@@ -46,19 +47,20 @@ pub fn for_each_version<E: From<Error>>(
 ) -> Result<(), E> {
     let mut roots = Vec::new();
     let mut derived = false;
-    let erased = left_out(memory, view)?.objects;
+    let mut readable = 0;
     for object in view.objects() {
         let object = object?;
         if object.is_placeholder() {
             continue;
         }
+        readable += 1;
         derived |= object.derived_from().len() > 0;
         if object.parent().is_none() {
             roots.push(Id::new(object.id())?);
         }
     }
-    if erased > 0 {
-        for parent in erased_parents(view)? {
+    if readable < view.len() {
+        for parent in missing_parents(view)? {
             roots.extend(view.children(&parent, None)?);
         }
     }
@@ -77,7 +79,7 @@ pub fn for_each_version<E: From<Error>>(
         out.put_in_turn(object)?;
         waiting.extend(view.children(&id, None)?.into_iter().rev());
     }
-    if out.objects + erased == view.len() {
+    if out.objects == readable {
         Ok(())
     } else {
         let orphans = Error::corrupt("some objects name a parent that is not there");
@@ -85,7 +87,7 @@ pub fn for_each_version<E: From<Error>>(
     }
 }
 
-/// How much an export leaves out because it was erased.
+/// How much an export leaves out because it was erased or lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
     /// Objects.
@@ -94,16 +96,12 @@ pub struct LeftOut {
     pub contents: u64,
 }
 
-/// How much of a state an export leaves out because it was erased.
+/// How much of a state an export leaves out because it was erased or lost. Reads every object.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
-pub fn left_out(memory: &Memory, view: &View) -> Result<LeftOut, Error> {
+pub fn left_out(view: &View) -> Result<LeftOut, Error> {
     let mut left_out = LeftOut::default();
-    // Most stores have nothing erased, and are not read once more for that.
-    if memory.erased_len() == 0 {
-        return Ok(left_out);
-    }
     for object in view.objects() {
         let object = object?;
         left_out.objects += u64::from(object.is_placeholder());
@@ -112,12 +110,13 @@ pub fn left_out(memory: &Memory, view: &View) -> Result<LeftOut, Error> {
     Ok(left_out)
 }
 
-/// The erased objects that others stand below, which say their ids.
-pub(super) fn erased_parents(view: &View) -> Result<BTreeSet<Id>, Error> {
+/// The objects that others stand below, which say their ids, and that are not there to be read: erased or lost, or, where a
+/// damaged store is read, damaged.
+pub(super) fn missing_parents(view: &View) -> Result<BTreeSet<Id>, Error> {
     let mut parents = BTreeSet::new();
     for object in view.objects() {
         if let Some(parent) = object?.parent().map(Id::new).transpose()?
-            && is_erased(view, &parent)
+            && is_missing(view, &parent)
         {
             parents.insert(parent);
         }
@@ -125,9 +124,9 @@ pub(super) fn erased_parents(view: &View) -> Result<BTreeSet<Id>, Error> {
     Ok(parents)
 }
 
-fn is_erased(view: &View, id: &Id) -> bool {
+fn is_missing(view: &View, id: &Id) -> bool {
     view.get(id)
-        .is_err_and(|error| matches!(error.code(), "erased" | "lost"))
+        .is_err_and(|error| matches!(error.code(), "erased" | "lost") || error.is_corruption())
 }
 
 fn not_there() -> Error {
@@ -218,7 +217,7 @@ impl<E: From<Error>> Out<'_, E> {
     fn above(&mut self, object: &Object) -> Result<Option<Vec<Id>>> {
         let (mut ids, mut digests) = (Vec::new(), Vec::new());
         let mut parent = object.parent().map(Id::new).transpose()?;
-        while let Some(id) = parent.filter(|id| !is_erased(self.view, id)) {
+        while let Some(id) = parent.filter(|id| !is_missing(self.view, id)) {
             let above = self.view.get(&id)?.ok_or_else(not_there)?;
             digests.push(above.digest());
             match self.state(above.digest()) {

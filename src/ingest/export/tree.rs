@@ -8,10 +8,10 @@ use crate::engine::View;
 use crate::error::Result;
 use crate::object::{Id, Kind, NewObject, Object, Origin};
 
-/// The kind of what stands in the place of an erased object that others are below.
+/// The kind of what stands in the place of an erased or lost object that others are below.
 const ERASED: &str = "erased";
 /// What it says.
-const SAID_OF_ERASED: &str = "This object was erased. What is below it stood below it.";
+const SAID_OF_ERASED: &str = "This object was erased, or damage took it. What is below it stood below it.";
 
 /// An object of a tree.
 pub(super) struct Node {
@@ -33,8 +33,8 @@ impl Tree {
         Self(Vec::new()).with(view, vec![(root.clone(), None)])
     }
 
-    /// Reads what is below an object that was erased; in its place comes one that says so.
-    pub(super) fn read_below_erased(view: &View, suite: HashSuite, id: &Id) -> Result<Self> {
+    /// Reads what is below an object that is not there any more; in its place comes one that says so.
+    pub(super) fn read_below_missing(view: &View, suite: HashSuite, id: &Id) -> Result<Self> {
         let mut stand_in = NewObject::new(id.clone(), Kind::new(ERASED)?);
         stand_in.content = Some(SAID_OF_ERASED.to_owned());
         let encoded = stand_in.encode(Origin::Import, suite)?;

@@ -447,8 +447,11 @@ fn a_failing_call_poisons_and_loses_no_acknowledged_batch() {
             disk.fail_at(call, fault);
             let mut ledger = Ledger::default();
             let failed = workload(&disk, &mut ledger);
-            assert!(failed.is_err(), "{what}: an error must not be swallowed");
-            assert_eq!(failed.unwrap_err().kind(), ErrorKind::Io, "{what}");
+            match failed {
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Io, "{what}"),
+                // A smaller segment fitted; no other error may be swallowed.
+                Ok(()) => assert_eq!(fault, Fault::Full, "{what}"),
+            }
             // In the running machine another handle goes on, and acknowledges with the space that came back.
             let count = verify_read(
                 &disk,

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::disk::{Access, read_full};
-use crate::testing::sim_disk::SimDisk;
+use crate::testing::sim_disk::{Fault, SimDisk};
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
@@ -220,6 +220,34 @@ fn segments_double_between_their_limits_and_hold_one_large_batch() {
     append(&mut log, &["batch 3"]).unwrap();
     let (texts, _) = read_all(&disk, Mode::ReadOnly, SMALL).unwrap();
     assert_eq!(texts, ["batch 1", &large, "batch 3"]);
+}
+
+#[test]
+fn on_a_disk_that_is_nearly_full_the_next_segment_is_as_small_as_it_may_be() {
+    let options = LogOptions {
+        segment_bytes_max: 1 << 20,
+        ..SMALL
+    };
+    let length_of_third = |fault: Option<Fault>| {
+        let disk = SimDisk::new(1);
+        let mut log = create(&(Arc::new(disk.clone()) as Arc<dyn Disk>), options);
+        append(&mut log, &[&"y".repeat(100_000)]).unwrap();
+        // Creating the file is the first call, zeros are what comes third.
+        if let Some(fault) = fault {
+            disk.fail_at(disk.calls() + 3, fault);
+        }
+        let appended = append(&mut log, &[&"z".repeat(200_000)]);
+        assert_eq!(appended.is_ok(), fault != Some(Fault::Device), "{fault:?}");
+        assert_eq!(disk.has_failed(), fault.is_some());
+        disk.files().get("log/00000003.seg").map(Vec::len)
+    };
+    let (whole, smaller) = (
+        length_of_third(None).unwrap(),
+        length_of_third(Some(Fault::Full)).unwrap(),
+    );
+    assert!(smaller < whole, "{smaller} of {whole}");
+    assert_eq!(length_of_third(Some(Fault::Quota)), Some(smaller));
+    assert_eq!(length_of_third(Some(Fault::Device)), None);
 }
 
 #[test]
