@@ -21,6 +21,7 @@ pub struct Agent {
     memory: Memory,
     settings: Arc<Settings>,
     scanner: Arc<Scanner>,
+    names_key: [u8; 32],
     recall_index: Arc<RecallIndex>,
     known_texts: Arc<Mutex<Option<KnownTexts>>>,
 }
@@ -36,6 +37,7 @@ impl Agent {
             memory,
             settings: Arc::new(settings),
             scanner: Arc::new(scanner),
+            names_key: keyed(&key, b"treering names made of texts"),
             recall_index: Arc::default(),
             known_texts: Arc::default(),
         }
@@ -64,6 +66,11 @@ impl Agent {
     /// What reads every text before it is written.
     pub fn scanner(&self) -> &Scanner {
         &self.scanner
+    }
+
+    /// What names are made with that stand for a text, so that they confirm a guess only to who has the store.
+    pub(super) fn names_key(&self) -> &[u8; 32] {
+        &self.names_key
     }
 
     pub(super) fn recall_index(&self) -> &RecallIndex {

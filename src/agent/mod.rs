@@ -29,6 +29,8 @@ mod staging;
 mod strict_json;
 #[cfg(test)]
 mod test_memory;
+#[cfg(test)]
+mod tests;
 pub mod trust;
 pub mod vocabulary;
 mod words;

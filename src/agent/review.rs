@@ -5,7 +5,8 @@
 //!
 //! # Invariants
 //! - REV-1: no secret that the scan knows leaves the review in any field of an item.
-//! - REV-2: no character that cannot be seen leaves it, but where writing systems and emoji need it.
+//! - REV-2: no character that cannot be seen leaves it, but where writing systems and emoji need it; and no name with one, or
+//!   with letters of several scripts in a word.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,8 +17,8 @@ use super::settings::{Quotas, Secrets};
 use super::vocabulary::attribute;
 use crate::engine::{Draft, Writer};
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Id, Value};
-use crate::scan::{Category, Finding, Neutral, Verdict};
+use crate::object::{NewObject, Value};
+use crate::scan::{Category, Finding, Neutral, Report, Verdict};
 
 /// An item as it may be stored, and what the scan said of it as it was given.
 #[derive(Clone, Debug)]
@@ -30,6 +31,8 @@ pub struct Reviewed {
     pub findings: Vec<Finding>,
     /// 0 to 99: how likely the text is hostile. Advice for sorting.
     pub score: u8,
+    /// Which name it is refused for, such as `the id`: a name is not put right, it would be another one.
+    pub bad_name: Option<&'static str>,
 }
 
 impl Reviewed {
@@ -46,7 +49,11 @@ impl Reviewed {
 
     /// Returns why the verdict is as it is, in a sentence.
     pub fn reason(&self) -> String {
-        format!("the scan found {}", self.rules().join(", "))
+        let rules = self.rules().join(", ");
+        match self.bad_name {
+            Some(name) => format!("{name} holds what no name may; the scan found {rules}"),
+            None => format!("the scan found {rules}"),
+        }
     }
 }
 
@@ -59,31 +66,25 @@ impl Agent {
         check_quotas(&item, &self.settings().quotas)?;
         let scanner = self.scanner();
         let mut others = std::mem::take(&mut item.others).into_map();
-        let names = names_of(&item, &others);
         let mut report = {
             let fields = fields_of(&mut item, &mut others);
-            let texts = fields.iter().map(|(name, text)| (name.as_str(), text.as_str()));
-            scanner.scan_fields(texts.chain(names.iter().map(|name| ("", name.as_str()))))
+            scanner.scan_fields(fields.iter().map(|(name, text)| (name.as_str(), text.as_str())))
         };
-        let count = fields_of(&mut item, &mut others).len();
-        // REV-1: a name with a marker in it would be another name.
-        let is_refused = |one: &Finding| self.settings().secrets == Secrets::Refuse || one.field >= count;
-        if report
-            .findings
-            .iter()
-            .any(|one| one.category == Category::Secret && is_refused(one))
-        {
-            report.verdict = Verdict::Block;
-        }
+        let bad_name = self.review_names(&item, &others, &mut report);
         if !report.findings.is_empty() {
+            let mut is_redacted = false;
             for (name, text) in fields_of(&mut item, &mut others) {
                 // REV-1, REV-2: whatever the verdict, this is all that may be kept of the text.
                 let clean = scanner.neutralise(text, Neutral::Strip).into_owned();
                 if let Cow::Owned(redacted) = scanner.redact_field(&name, &clean) {
                     *text = redacted;
+                    is_redacted = true;
                 } else {
                     *text = clean;
                 }
+            }
+            if is_redacted && self.settings().secrets == Secrets::Refuse {
+                report.verdict = Verdict::Block;
             }
         }
         item.others = others.into_iter().collect();
@@ -92,6 +93,7 @@ impl Agent {
             verdict: report.verdict,
             findings: report.findings,
             score: report.score,
+            bad_name,
         };
         let rules = reviewed.rules();
         if reviewed.verdict != Verdict::Allow && !rules.is_empty() {
@@ -99,6 +101,33 @@ impl Agent {
             drop(reviewed.item.others.insert(attribute::FLAGS, rules));
         }
         Ok(reviewed)
+    }
+
+    /// Puts what stands in names beside what stands in texts, and blocks for what no name may hold. Each is looked at by itself: what a
+    /// report leaves out of its list hides nothing here.
+    fn review_names(
+        &self,
+        item: &NewItem,
+        others: &BTreeMap<String, Value>,
+        report: &mut Report,
+    ) -> Option<&'static str> {
+        let mut bad = None;
+        for (what, name) in names_of(item, others) {
+            if !is_looked_at(name) {
+                continue;
+            }
+            let found = self.scanner().scan(name);
+            let is_refused = |one: &Finding| matches!(one.category, Category::Secret | Category::Unicode);
+            // These are excused where people read them, but two names that differ by one look alike.
+            let is_unseen = name.contains(['\u{ad}', '\u{feff}']);
+            report.verdict = report.verdict.max(found.verdict);
+            if is_unseen || found.findings.iter().any(is_refused) {
+                report.verdict = Verdict::Block;
+                bad.get_or_insert(what);
+            }
+            report.findings.extend(found.findings);
+        }
+        bad
     }
 }
 
@@ -129,7 +158,7 @@ impl Agent {
     /// # Errors
     /// `Denied` (code `refused`).
     pub(crate) fn refuse_secret(&self, what: &str, name: &str) -> Result<()> {
-        if name.len() < NAME_BYTES_MIN || matches!(self.scanner().redact(name), Cow::Borrowed(_)) {
+        if !is_looked_at(name) || matches!(self.scanner().redact(name), Cow::Borrowed(_)) {
             return Ok(());
         }
         Err(Error::new(
@@ -139,26 +168,55 @@ impl Agent {
         .with_code("refused")
         .with_hint("nothing was stored; names stay in the log as they are, so give another one"))
     }
+
+    /// Refuses an object of which a name holds a secret.
+    ///
+    /// # Errors
+    /// As [`Self::refuse_secret`].
+    pub(crate) fn refuse_secret_names(&self, object: &NewObject) -> Result<()> {
+        self.refuse_secret("the id", object.id.as_str())?;
+        if let Some(parent) = &object.parent {
+            self.refuse_secret("the parent", parent.as_str())?;
+        }
+        self.refuse_secret("the scope", object.scope.as_str())?;
+        self.refuse_secret("the kind", object.kind.as_str())?;
+        for (name, value) in &object.attributes {
+            let mut keys = vec![name.as_str()];
+            add_keys(value, &mut keys);
+            for key in keys {
+                self.refuse_secret(ATTRIBUTE, key)?;
+            }
+        }
+        Ok(())
+    }
 }
 
-/// Shorter names hold no secret.
+/// What a name of an attribute, or within one, is called in refusals.
+const ATTRIBUTE: &str = "the name of an attribute";
+/// From this length on a name may be a secret itself; a shorter one has to give a value to a word.
 const NAME_BYTES_MIN: usize = 20;
 
-/// The names in an item that could hold a secret: ids, scope, kind, and those of attributes.
-fn names_of(item: &NewItem, others: &BTreeMap<String, Value>) -> Vec<String> {
-    let ids = item.id.iter().chain(&item.supersedes).map(Id::as_str);
-    let names = ids
-        .chain([item.scope.as_str(), item.kind.as_str()])
-        .chain(others.keys().map(String::as_str));
-    let mut within = Vec::new();
-    for value in others.values() {
-        add_keys(value, &mut within);
+/// Whether a name can be anything but a name: the others are not worth the time.
+fn is_looked_at(name: &str) -> bool {
+    let gives = || name.contains(['=', ':']) && name.bytes().any(|byte| byte.is_ascii_digit());
+    name.len() >= NAME_BYTES_MIN || !name.is_ascii() || gives()
+}
+
+/// The names in an item, with what they are: ids, scope, kind, and those of attributes.
+fn names_of<'a>(item: &'a NewItem, others: &'a BTreeMap<String, Value>) -> Vec<(&'static str, &'a str)> {
+    let mut names: Vec<(&'static str, &'a str)> = vec![
+        ("the scope", item.scope.as_str()),
+        ("the kind", item.kind.as_str()),
+    ];
+    names.extend(item.id.iter().map(|id| ("the id", id.as_str())));
+    let superseded = item.supersedes.iter();
+    names.extend(superseded.map(|id| ("an id that it supersedes", id.as_str())));
+    for (name, value) in others {
+        let mut keys = vec![name.as_str()];
+        add_keys(value, &mut keys);
+        names.extend(keys.into_iter().map(|key| (ATTRIBUTE, key)));
     }
     names
-        .chain(within)
-        .filter(|name| name.len() >= NAME_BYTES_MIN)
-        .map(str::to_owned)
-        .collect()
 }
 
 /// The keys in a value, which are names as well.
@@ -260,6 +318,7 @@ fn check_quotas(item: &NewItem, quotas: &Quotas) -> Result<()> {
 mod tests {
     use super::super::settings::Settings;
     use super::*;
+    use crate::object::Id;
     use crate::engine::Memory;
 
     fn agent(settings: Settings) -> Agent {

@@ -23,10 +23,12 @@ use super::human::counted;
 use super::output::{Mode, Output};
 use super::revision;
 #[cfg(feature = "agent")]
-use crate::agent::{Agent, Place, Settings};
+use crate::agent::{Agent, Place, Reach, Settings};
 use crate::digest::HashAlgorithm;
 use crate::engine::{CommitInfo, Memory, Options, Revision, View, Writer};
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "agent")]
+use crate::scan;
 
 /// The folder of a store that belongs to a project.
 pub(crate) const PROJECT_FOLDER: &str = ".treering";
@@ -163,7 +165,7 @@ impl Context {
         if let Some(switched_off) = self.switched_off()? {
             return Ok(switched_off);
         }
-        let settings = self.settings()?;
+        let settings = self.settings_told()?;
         Ok(Agent::new(self.open_to_read()?, settings))
     }
 
@@ -173,7 +175,7 @@ impl Context {
         if let Some(switched_off) = self.switched_off()? {
             return Ok(switched_off);
         }
-        let settings = self.settings()?;
+        let settings = self.settings_told()?;
         Ok(Agent::new(self.open_to_write()?, settings))
     }
 
@@ -183,7 +185,7 @@ impl Context {
         if let Some(switched_off) = self.switched_off()? {
             return Ok(switched_off);
         }
-        let settings = self.settings()?;
+        let settings = self.settings_told()?;
         let memory = self.open_or_create(|empty| rehearse(&Agent::new(empty.clone(), settings.clone())))?;
         Ok(Agent::new(memory, settings))
     }
@@ -204,9 +206,31 @@ impl Context {
         Ok(Some(Agent::new(Memory::in_memory()?, settings)))
     }
 
-    /// What the verbs of an agent are allowed: as the file says that was named, else the one beside the store.
+    /// What the verbs of an agent are allowed: as the file says that was named, else the one beside the store. A file that was found
+    /// may come from anybody who made the folder: it makes the scan stricter, and not milder.
     #[cfg(feature = "agent")]
     pub(crate) fn settings(&self) -> Result<Settings> {
+        Ok(self.settings_and_ignored()?.0)
+    }
+
+    #[cfg(feature = "agent")]
+    fn settings_told(&mut self) -> Result<Settings> {
+        let (settings, ignored) = self.settings_and_ignored()?;
+        if let Some((category, severity)) = ignored.first() {
+            let told = format!(
+                "{SETTINGS_FILE} was found, not named, and so makes the scan no milder: {} of its verdicts are ignored, such as \
+                 scan.{}.{}; --settings FILE takes them",
+                ignored.len(),
+                category.name(),
+                severity.name()
+            );
+            self.output.note("settings_ignored", told);
+        }
+        Ok(settings)
+    }
+
+    #[cfg(feature = "agent")]
+    fn settings_and_ignored(&self) -> Result<(Settings, Vec<(scan::Category, scan::Severity)>)> {
         let from_environment = env::var_os("TREERING_SETTINGS")
             .filter(|value| !value.is_empty())
             .map(PathBuf::from);
@@ -214,12 +238,20 @@ impl Context {
         let path = match (&named, self.store()) {
             (Some(named), _) => named.clone(),
             (None, Ok(store)) => store.with_file_name(SETTINGS_FILE),
-            (None, Err(_)) => return Ok(Settings::default()),
+            (None, Err(_)) => return Ok((Settings::default(), Vec::new())),
         };
         match fs::read_to_string(&path) {
-            Ok(text) => Settings::from_toml(&text).map_err(|error| error.context(shown(&path))),
+            Ok(text) => {
+                let read = Settings::from_toml(&text);
+                let mut settings = read.map_err(|error| error.context(shown(&path)))?;
+                let ignored = match named {
+                    Some(_) => Vec::new(),
+                    None => settings.scan.raise_to(&scan::Settings::default()),
+                };
+                Ok((settings, ignored))
+            }
             Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => {
-                Ok(Settings::default())
+                Ok((Settings::default(), Vec::new()))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(Error::not_found(format!("there is no file {}", shown(&path))).with_code("no_file"))
@@ -236,6 +268,20 @@ impl Context {
             session: self.options.lane.session.clone(),
             agent: self.options.lane.actor.clone(),
             ..Place::of_folder(&folder)
+        }
+    }
+
+    /// The scopes that a verb reads: all, those that were named, or those at work here.
+    #[cfg(feature = "agent")]
+    pub(crate) fn reach(&self, scopes: &[String], all: bool) -> Result<Reach> {
+        let place = self.place();
+        if all {
+            Ok(Reach::All)
+        } else if scopes.is_empty() {
+            place.usual_reach()
+        } else {
+            let scopes = scopes.iter().map(|word| place.scope(word));
+            Ok(Reach::Scopes(scopes.collect::<Result<_>>()?))
         }
     }
 

@@ -215,7 +215,11 @@ const ANSWERS: [(&str, &str, &str); 79] = [
         "",
         "text:text shown:shown left_out:left_out root:digest tokens:count",
     ),
-    ("envelope", "with --scrub", "text:text removed_bytes:count"),
+    (
+        "envelope",
+        "with --scrub",
+        "text:text removed_bytes:count unclosed:count",
+    ),
     (
         "guard",
         "stage",
@@ -260,7 +264,7 @@ const ANSWERS: [(&str, &str, &str); 79] = [
     (
         "quarantine",
         "with --release",
-        "name:text released:flag commit:digest seq:count root:digest",
+        "name:text released:flag ids:texts commit:digest seq:count root:digest",
     ),
     ("quarantine", "with --discard", "name:text discarded:flag"),
     (

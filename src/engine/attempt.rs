@@ -10,7 +10,6 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{ReferenceClass, ReferenceName};
 
 use super::commit::Committed;
 use super::draft::Draft;
@@ -76,17 +75,18 @@ impl Memory {
     ) -> Result<Attempted<T>> {
         self.inner.check_writable()?;
         writer.check()?;
-        let attempted = self.attempt_as("attempt", self.draft(writer), change, checks);
+        let attempted = self.attempt_as("attempt", self.draft(writer), change, checks, &str::to_owned);
         attempted.map_err(|refusal| refusal.error)
     }
 
-    /// As [`Self::attempt`], on a draft, with a commit of this operation.
+    /// As [`Self::attempt`], on a draft, with a commit of this operation; `told` is what may be written of a reason.
     pub(crate) fn attempt_as<T>(
         &self,
         op: &str,
         mut draft: Draft,
         change: impl FnOnce(&mut Draft) -> Result<T>,
         checks: &[&Check<'_>],
+        told: &dyn Fn(&str) -> String,
     ) -> Result<Attempted<T>, Refusal> {
         draft.snapshot_before(true);
         // A panic of the change leaves only the draft in doubt, and that is dropped.
@@ -94,7 +94,7 @@ impl Memory {
         let value = match catch_unwind(AssertUnwindSafe(|| change(&mut draft))) {
             Ok(Ok(value)) => value,
             Ok(Err(error)) => {
-                let kept = self.reject(&draft, &format!("the change failed: {error}"));
+                let kept = self.reject(&draft, &told(&format!("the change failed: {error}")));
                 // The caller's own error goes first, also if what led to it could not be kept.
                 return Err(match (kept, error.hint()) {
                     (Err(lost), None) => error.with_hint(not_kept(&lost)).into(),
@@ -105,14 +105,15 @@ impl Memory {
                 });
             }
             Err(panic) => {
-                return Err(self.rejected(&draft, &format!("the change panicked: {}", said(&*panic))));
+                let why = format!("the change panicked: {}", said(&*panic));
+                return Err(self.rejected(&draft, &told(&why)));
             }
         };
         for check in checks {
             let verdict = catch_unwind(AssertUnwindSafe(|| check(&draft)))
                 .unwrap_or_else(|panic| Err(format!("a check panicked: {}", said(&*panic))));
             if let Err(reason) = verdict {
-                return Err(self.rejected(&draft, &reason));
+                return Err(self.rejected(&draft, &told(&reason)));
             }
         }
         let committed = self.commit(draft, op)?;
@@ -135,6 +136,10 @@ impl Memory {
     /// Keeps what a draft stages under `rejected/`, with the reason, for a person to look at; the state does not change.
     /// Answers the name, with which [`Self::open_draft`] opens it; none if nothing is staged.
     ///
+    /// The same change of the same actor and session for the same reason is kept once. A store keeps 200 of them, of which one
+    /// counts once more for each thousand objects; then the oldest gives way of the actor and session that have most, and the
+    /// reason of the new one names it.
+    ///
     /// # Errors
     /// As [`Self::save_draft`].
     ///
@@ -144,21 +149,6 @@ impl Memory {
         self.inner.check_writable()?;
         draft.writer().check()?;
         self.reject(draft, reason)
-    }
-
-    /// Keeps what a draft stages under `rejected/`, with the reason; the state does not change.
-    pub(super) fn reject(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
-        if draft.is_empty() {
-            return Ok(None);
-        }
-        let writer = Writer {
-            reason: Some(reason.to_owned()),
-            ..draft.writer().clone()
-        };
-        let kept = self.keep(draft, &writer, |number| {
-            ReferenceName::of(ReferenceClass::Rejected, &number.to_string())
-        })?;
-        Ok(Some(kept.as_str().to_owned()))
     }
 }
 

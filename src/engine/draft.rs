@@ -294,6 +294,12 @@ impl Draft {
         Ok(digest)
     }
 
+    /// The earlier versions that go into history with the commit.
+    #[cfg(feature = "agent")]
+    pub(crate) fn past(&self) -> Vec<Object> {
+        self.past.values().map(|staged| staged.object.clone()).collect()
+    }
+
     /// Lets an earlier version go that nothing staged is derived from any more; see [`Self::put_past`].
     #[cfg(feature = "agent")]
     pub(crate) fn drop_past(&mut self, version: ObjectDigest) {

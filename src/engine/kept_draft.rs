@@ -4,7 +4,13 @@
 //!
 //! # Layer
 //! L5.
+//!
+//! # Invariants
+//! - KEP-1: a change that the same writer had refused for the same reason is kept once, with the time of the last one.
+//! - KEP-2: what gives way to a newly refused change is the oldest of the writer that has most, and the new one's reason
+//!   names it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::calendar::DAY_MICROS;
@@ -12,17 +18,32 @@ use crate::digest::Root;
 use crate::error::{Error, Result};
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Id, Reference, ReferenceClass, ReferenceName, StagedChange, Time};
+use crate::store::Store;
 use crate::trie::Shape;
 
 use super::commit::Tip;
 use super::draft::Draft;
-use super::memory::Memory;
+use super::memory::{Inner, Memory};
 use super::staging::{Keep, add_changes};
 use super::view::View;
 use super::writer::Writer;
 
 /// How long a refused change is kept for a person to look at: 7 days.
 const REJECTED_MICROS: i64 = 7 * DAY_MICROS;
+/// How many refused changes a store keeps; one counts once more for each so many objects.
+const REJECTED_MAX: usize = 200;
+const REJECTED_OBJECTS: usize = 1_000;
+/// Bytes of a reason.
+const REASON_BYTES_MAX: usize = 1 << 16;
+/// Between the reason of a refused change and the names of those that gave way to it.
+const GAVE_WAY: &str = "; in its place went ";
+
+/// Under which name a draft is kept, by whom and why, and which names go.
+struct Place {
+    name: ReferenceName,
+    writer: Writer,
+    gone: Vec<ReferenceName>,
+}
 
 impl Memory {
     /// Saves a draft under `drafts/` and a name, for a later process to go on with. The state does not change.
@@ -37,7 +58,33 @@ impl Memory {
             return Err(Error::invalid("an empty draft cannot be saved"));
         }
         let name = ReferenceName::of(ReferenceClass::Drafts, name)?;
-        self.keep(draft, draft.writer(), |_| Ok(name)).map(drop)
+        let place = |store: &Store, _: &[StagedChange], _| {
+            if store.references().get(&name).is_some() {
+                return Err(
+                    Error::invalid(format!("there is a draft named {} already", name.rest()))
+                        .with_code("name_taken")
+                        .with_hint("choose another name"),
+                );
+            }
+            Ok(Place {
+                name,
+                writer: draft.writer().clone(),
+                gone: Vec::new(),
+            })
+        };
+        self.keep(draft, place).map(drop)
+    }
+
+    /// Keeps what a draft stages under `rejected/`, with the reason; the state does not change. Answers the name; none if
+    /// nothing is staged.
+    pub(super) fn reject(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
+        if draft.is_empty() {
+            return Ok(None);
+        }
+        let kept = self.keep(draft, |store, changes, number| {
+            rejected(&self.inner, store, changes, number, reason, draft.writer())
+        })?;
+        Ok(Some(kept.as_str().to_owned()))
     }
 
     /// Opens a saved draft (`drafts/NAME`) or a refused one (`rejected/N`), on the state that it was made on. Versions that
@@ -144,12 +191,11 @@ impl Memory {
         }
     }
 
-    /// Writes a draft's versions and a reference to them; `name` is given the number of the batch.
-    pub(super) fn keep(
+    /// Writes a draft's versions and a reference to them; `place` is given what it changes, and the number of the batch.
+    fn keep(
         &self,
         draft: &Draft,
-        writer: &Writer,
-        name: impl FnOnce(u64) -> Result<ReferenceName>,
+        place: impl FnOnce(&Store, &[StagedChange], u64) -> Result<Place>,
     ) -> Result<ReferenceName> {
         let inner = &self.inner;
         inner.check_writable()?;
@@ -161,19 +207,22 @@ impl Memory {
             let mut batch = BatchBuilder::new();
             let (root, changes) = self.stage_unlinked(&mut batch, draft)?;
             let base = draft.base().commit().digest;
-            let name = name(tip.next_batch)?;
-            if store.references().get(&name).is_some() {
-                return Err(
-                    Error::invalid(format!("there is a draft named {} already", name.rest()))
-                        .with_code("name_taken")
-                        .with_hint("choose another name"),
-                );
-            }
-            let mut reference =
-                inner.reference(&mut batch, name.clone(), Some(base), head.commit.time, writer)?;
+            let place = place(&store, &changes, tip.next_batch)?;
+            let name = place.name.clone();
+            let mut reference = inner.reference(
+                &mut batch,
+                place.name,
+                Some(base),
+                head.commit.time,
+                &place.writer,
+            )?;
             reference.root = Some(root);
             reference.changes = changes;
             batch.add(RecordKind::Reference, 0, &reference.encode()?);
+            for gone in place.gone {
+                let gone = inner.reference(&mut batch, gone, None, head.commit.time, &Writer::new())?;
+                batch.add(RecordKind::Reference, 0, &gone.encode()?);
+            }
             inner.write_references(writing, batch, &head)?;
             Ok(name)
         })
@@ -201,6 +250,77 @@ impl Memory {
             changes.collect(),
         ))
     }
+}
+
+/// How much of the room for refused changes one takes.
+fn weight(changes: &[StagedChange]) -> usize {
+    1 + changes.len() / REJECTED_OBJECTS
+}
+
+/// Where a refused change is kept.
+fn rejected(
+    inner: &Inner,
+    store: &Store,
+    changes: &[StagedChange],
+    number: u64,
+    reason: &str,
+    writer: &Writer,
+) -> Result<Place> {
+    let references = store.references();
+    let mut kept: Vec<_> = references
+        .iter()
+        .filter(|entry| entry.reference.name.class() == ReferenceClass::Rejected)
+        .collect();
+    kept.sort_unstable_by_key(|entry| entry.batch);
+    let mut kept: Vec<&Reference> = kept.into_iter().map(|entry| &entry.reference).collect();
+    let own = (&writer.actor, &writer.session);
+    // KEP-1.
+    let again = kept.iter().find_map(|one| {
+        let told = inner.reason(one.reason).unwrap_or_default();
+        let is_same = one.changes == changes
+            && (&one.actor, &one.session) == own
+            && told
+                .strip_prefix(reason)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(GAVE_WAY));
+        is_same.then(|| (one.name.clone(), told))
+    });
+    if let Some((name, told)) = again {
+        return Ok(Place {
+            name,
+            writer: writer.clone().reason(told),
+            gone: Vec::new(),
+        });
+    }
+    // KEP-2.
+    let mut gone = Vec::new();
+    let mut taken: usize = kept.iter().map(|one| weight(&one.changes)).sum();
+    while taken + weight(changes) > REJECTED_MAX && !kept.is_empty() {
+        let mut shares = HashMap::from([(own, weight(changes))]);
+        for one in &kept {
+            *shares.entry((&one.actor, &one.session)).or_default() += weight(&one.changes);
+        }
+        let share = |one: &&Reference| shares.get(&(&one.actor, &one.session)).copied();
+        let most = kept.iter().map(share).max();
+        let oldest = kept.iter().position(|one| Some(share(one)) == most).unwrap_or(0);
+        let one = kept.remove(oldest);
+        taken -= weight(&one.changes);
+        gone.push(one.name.clone());
+    }
+    let mut told = reason.to_owned();
+    if !gone.is_empty() {
+        let names: Vec<&str> = gone.iter().map(ReferenceName::as_str).collect();
+        let all = format!("{reason}{GAVE_WAY}{}", names.join(", "));
+        // A reason that leaves no room for them is kept as it is.
+        if all.len() <= REASON_BYTES_MAX {
+            told = all;
+        }
+    }
+    let number = number.to_string();
+    Ok(Place {
+        name: ReferenceName::of(ReferenceClass::Rejected, &number)?,
+        writer: writer.clone().reason(told),
+        gone,
+    })
 }
 
 fn no_draft(name: &str) -> Error {

@@ -59,7 +59,7 @@ pub struct ReferenceInfo {
 }
 
 impl Inner {
-    fn reason(&self, digest: Option<TextDigest>) -> Option<String> {
+    pub(super) fn reason(&self, digest: Option<TextDigest>) -> Option<String> {
         let text = self.store().records.find_text(digest?).ok().flatten()?;
         Some(String::from_utf8_lossy(&text).into_owned())
     }

@@ -55,11 +55,17 @@ struct Compiled {
     is_anchored: bool,
     /// Whether a match begins at the boundary of a word.
     is_at_word: bool,
+    /// Whether letters and digits alone make a word, so that a match may stand beside a `_`.
+    is_code: bool,
+    /// Whether no letter or digit may stand behind a match.
+    is_to_word_end: bool,
     /// Length of the longest match.
     longest: usize,
     regex: OnceLock<Regex>,
 }
 
+/// What a pattern ends with whose matches end at the boundary of a word.
+const WORD_END: &str = r"\b";
 /// Most groups of keywords of one rule.
 const GROUPS_MAX: usize = 4;
 /// In the place of a group: the letters that a match begins with.
@@ -104,12 +110,9 @@ struct Progress {
 impl RuleSet {
     /// Returns the set of `rules`; `expand` turns the pattern of a table into a regex.
     ///
-    /// With `is_case_blind` keywords are met in upper case too; a view in lower case has no need of that.
-    pub(in crate::scan) fn new(
-        rules: Vec<Rule>,
-        is_case_blind: bool,
-        expand: impl Fn(&str) -> String,
-    ) -> Self {
+    /// With `is_code` keywords are met in upper case too, which a view in lower case has no need of, and the boundaries that a pattern
+    /// begins and ends with are those of letters and digits: tokens stand beside a `_` as they do beside a blank.
+    pub(in crate::scan) fn new(rules: Vec<Rule>, is_code: bool, expand: impl Fn(&str) -> String) -> Self {
         let mut words: BTreeMap<String, Vec<Owner>> = BTreeMap::new();
         let mut compiled = Vec::with_capacity(rules.len());
         for (index, rule) in rules.iter().enumerate() {
@@ -130,7 +133,9 @@ impl RuleSet {
                 }
             }
             assert!(count <= GROUPS_MAX, "{} has too many groups", rule.name);
-            let pattern = expand(rule.pattern);
+            let is_to_word_end = is_code && rule.pattern.ends_with(WORD_END);
+            let pattern = rule.pattern.strip_suffix(WORD_END).filter(|_| is_to_word_end);
+            let pattern = expand(pattern.unwrap_or(rule.pattern));
             let parsed = parse(&pattern);
             let anchors = anchors(&parsed);
             for anchor in anchors.iter().flatten() {
@@ -142,6 +147,8 @@ impl RuleSet {
             compiled.push(Compiled {
                 is_anchored: anchors.is_some(),
                 is_at_word: pattern.starts_with(r"\b"),
+                is_code,
+                is_to_word_end,
                 longest: longest_match(&parsed)
                     .unwrap_or_else(|| panic!("the pattern of {} is bounded", rule.name)),
                 pattern,
@@ -151,7 +158,7 @@ impl RuleSet {
         }
         let (patterns, owners): (Vec<String>, Vec<Vec<Owner>>) = words.into_iter().unzip();
         let keywords = AhoCorasick::builder()
-            .ascii_case_insensitive(is_case_blind)
+            .ascii_case_insensitive(is_code)
             .match_kind(MatchKind::Standard)
             .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(&patterns)
@@ -242,7 +249,7 @@ impl RuleSet {
         let rule = usize::from(owner.rule);
         let compiled = &self.compiled[rule];
         let first = if owner.group == ANCHOR {
-            let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+            let is_word = |byte: u8| byte.is_ascii_alphanumeric() || (byte == b'_' && !compiled.is_code);
             let is_inside = compiled.is_at_word && hit.start > 0 && is_word(text[hit.start - 1]);
             if is_inside || hit.start < progress.matched_until || progress.anchors.back() >= Some(&hit.start)
             {
@@ -310,8 +317,17 @@ impl RuleSet {
 
     /// Returns the first match at or after `at`, and the part of it that counts.
     fn first_match(&self, rule: usize, text: &[u8], at: usize) -> Option<(Range<usize>, Range<usize>)> {
-        let regex = self.compiled[rule].ready();
-        let whole = regex.find_at(text, at)?.range();
+        let compiled = &self.compiled[rule];
+        let regex = compiled.ready();
+        let mut at = at;
+        let whole = loop {
+            let whole = regex.find_at(text, at)?.range();
+            let next = text.get(whole.end).filter(|_| compiled.is_to_word_end);
+            if !next.is_some_and(u8::is_ascii_alphanumeric) {
+                break whole;
+            }
+            at = whole.end;
+        };
         if !self.rules[rule].pattern.contains("(?P<s>") {
             return Some((whole.clone(), whole));
         }

@@ -83,6 +83,21 @@ impl Settings {
         self.verdicts[category as usize][severity as usize]
     }
 
+    /// Raises every verdict to that of `least`; returns for what there was one below it.
+    pub fn raise_to(&mut self, least: &Self) -> Vec<(Category, Severity)> {
+        let mut raised = Vec::new();
+        for category in Category::ALL {
+            for severity in Severity::ALL {
+                let verdict = least.get(category, severity);
+                if self.get(category, severity) < verdict {
+                    self.set(category, severity, verdict);
+                    raised.push((category, severity));
+                }
+            }
+        }
+        raised
+    }
+
     /// Returns the gravest verdict that any of `findings` asks for.
     pub fn judge(&self, findings: &[Finding]) -> Verdict {
         let verdicts = findings

@@ -8,9 +8,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::object::{Reference, ReferenceClass, ReferenceName};
+use crate::object::{Reference, ReferenceName};
 
-/// How many automatic snapshots a lane keeps, and how many rejected changes a store keeps.
+/// How many automatic snapshots a lane keeps.
 pub(crate) const RING: usize = 20;
 
 /// A reference as the log has it.
@@ -24,7 +24,6 @@ pub(crate) struct ReferenceEntry {
 pub(crate) struct References {
     by_name: BTreeMap<ReferenceName, ReferenceEntry>,
     rings: BTreeMap<String, VecDeque<ReferenceName>>,
-    rejected: VecDeque<ReferenceName>,
 }
 
 impl References {
@@ -43,7 +42,7 @@ impl References {
         names.filter_map(|name| self.by_name.get(name))
     }
 
-    /// Takes in a reference record; the newest of a name counts, and capped classes drop their oldest.
+    /// Takes in a reference record; the newest of a name counts, and a full ring drops its oldest.
     pub(super) fn push(&mut self, reference: Reference, batch: u64) {
         let name = reference.name.clone();
         if reference.commit.is_none() {
@@ -51,17 +50,13 @@ impl References {
             self.rings
                 .values_mut()
                 .for_each(|names| names.retain(|known| *known != name));
-            self.rejected.retain(|known| *known != name);
             return;
         }
-        let capped = if let Some(lane) = &reference.lane {
-            Some(self.rings.entry(lane.clone()).or_default())
-        } else if name.class() == ReferenceClass::Rejected {
-            Some(&mut self.rejected)
-        } else {
-            None
-        };
-        let dropped = capped.and_then(|names| {
+        let ring = reference
+            .lane
+            .clone()
+            .map(|lane| self.rings.entry(lane).or_default());
+        let dropped = ring.and_then(|names| {
             names.push_back(name.clone());
             // CTL-2: the oldest leaves when the ring is full.
             if names.len() > RING {

@@ -84,12 +84,15 @@ fn people_see_the_match_and_the_reasons() {
 fn a_file_of_queries_is_answered_line_by_line_in_order() {
     let folder = tea();
     let lines = "{\"qid\":\"1\",\"query\":\"tea\"}\n\n{\"qid\":\"2\",\"query\":\"tea\",\"scope\":\"project:cafe\",\"now\":\"2026-03-03T08:00\"}\n";
-    let ran = folder.feed(&["recall", "--queries", "-", "--json"], lines);
+    let marked = format!("\u{feff}{lines}");
+    let ran = folder.feed(&["recall", "--queries", "-", "--json"], marked);
     let answers = ran.documents();
     assert_eq!(answers.len(), 2);
     assert_eq!([text(&answers[0]["qid"]), text(&answers[1]["qid"])], ["1", "2"]);
-    // Without a scope of their own they are asked of all.
-    assert_eq!(ids(&answers[0]), ["a", "b", "c"]);
+    // Without a scope of their own they are asked where `recall` asks.
+    assert_eq!(ids(&answers[0]), ids(&folder.json(&["recall", "tea"])));
+    let all = folder.feed(&["recall", "--queries", "-", "--all-scopes", "--json"], lines);
+    assert_eq!(ids(&all.documents()[0]), ["a", "b", "c"]);
     assert_eq!(ids(&answers[1]), ["b"]);
     assert!(answers[0]["ms"].as_f64().is_some());
     let bad = folder.feed(&["recall", "--queries", "-", "--json"], "{\"qid\":\"1\"}\n");

@@ -2,7 +2,8 @@
 //!
 //! The caller reads and writes the files. A file that nobody edited changes nothing, also if the block was changed in the
 //! memory since. An edited one becomes a new version, with the origin `document`: who may write into a folder is not
-//! known here. If the block changed on both sides, the file is refused unless the caller insists.
+//! known here, unless a person says that the edits are theirs. If the block changed on both sides, or the file does not say
+//! which version it was made of, the file is refused unless the caller insists.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -22,11 +23,12 @@ use super::{Block, BlockFile, id_of_path, path_of, read_block, write_block};
 use crate::agent::Agent;
 use crate::agent::item::item_of;
 use crate::agent::item::known_kind;
+use crate::agent::remember::unless_erased;
 use crate::agent::scope::{Place, Reach};
 use crate::agent::staging::{Fate, Staging, with_tries};
 use crate::agent::vocabulary::{kind, op};
 use crate::engine::{CommitInfo, Query, Revision, Staged, View, Writer};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::object::{Id, NewObject, Object, Origin, Scope, Time};
 
 /// The file of a block.
@@ -69,8 +71,11 @@ pub struct TakeBlocks {
     pub usual_scope: Scope,
     /// Remove blocks that have no file.
     pub prune: bool,
-    /// Take files also where the memory changed the same block since.
+    /// Take files also where the memory changed the same block since, or may have.
     pub force: bool,
+    /// A person says that the edits are the writer's own: a new block is trusted as the writer is, and an edited one keeps its trust
+    /// as far as the writer has it. Else both are documents.
+    pub as_me: bool,
 }
 
 /// What a file came to.
@@ -166,7 +171,8 @@ impl Agent {
         let Ok(file) = read_block(bytes, path_id.as_ref()) else {
             return Ok(false);
         };
-        if let Some(object) = view.get(&Id::new(file.block.id.as_str())?)?
+        let object = unless_erased(view.get(&Id::new(file.block.id.as_str())?))?;
+        if let Some(object) = object
             && let Ok(block) = block_of(view, place, &object)?
             && say_the_same(&block, &file.block)
         {
@@ -222,7 +228,7 @@ impl Agent {
                     said.extend(more);
                     became
                 }
-                Err(error) if error.kind() == crate::error::ErrorKind::InvalidInput => {
+                Err(error) if error.kind() == ErrorKind::InvalidInput || error.code() == "erased" => {
                     said.push(error.message().to_owned());
                     Taken::Refused
                 }
@@ -310,6 +316,10 @@ impl Agent {
                 if say_the_same(&before, block) {
                     return Ok((Taken::Unchanged, Vec::new()));
                 }
+                if block.updated_micros.is_none() && !take.force {
+                    let why = "the block is there, and the file has no line `updated` that says which version of it was edited";
+                    return Ok((Taken::Conflict, vec![why.to_owned()]));
+                }
                 let is_older = block.updated_micros < before.updated_micros && block.updated_micros.is_some();
                 if is_older && !take.force {
                     let written = self.as_written(&take.place, block)?;
@@ -332,15 +342,27 @@ impl Agent {
         let (parent, position) = (object.parent.clone(), object.position.clone());
         let reserved = object.reserved.clone();
         let item = item_of(object)?;
-        let passed = staging.put(self, id, item, Origin::Document, |object| {
+        let had = present.as_ref().map(Object::origin);
+        let class = if take.as_me {
+            let own = staging.draft.writer().trust;
+            had.map_or(own, |had| Origin::least(own, had))
+        } else {
+            Origin::Document
+        };
+        let passed = staging.put(self, id, item, class, |object| {
             object.parent = parent;
             object.position = position;
             object.reserved = reserved;
         })?;
+        let is_lower = had.is_some_and(Origin::is_trusted) && !class.is_trusted();
+        let lower = "it is trusted as a document now; --as-me keeps the trust of what you edited yourself";
         let rules = || passed.rules.iter().map(|rule| format!("the scan found {rule}"));
         Ok(match passed.fate {
             Fate::Staged(Staged::Created) => (Taken::Created, rules().collect()),
-            Fate::Staged(Staged::Updated) => (Taken::Updated, rules().collect()),
+            Fate::Staged(Staged::Updated) => {
+                let lower = is_lower.then(|| lower.to_owned());
+                (Taken::Updated, rules().chain(lower).collect())
+            }
             Fate::Staged(Staged::Unchanged) => (Taken::Unchanged, Vec::new()),
             Fate::Held => (Taken::Quarantined, rules().collect()),
             Fate::Refused => (Taken::Refused, rules().collect()),

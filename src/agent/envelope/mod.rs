@@ -67,7 +67,7 @@ pub use making::{EnvelopeAnswer, EnvelopeRequest, Withheld};
 pub use parse::{ParseError, parse};
 pub use record::Record;
 pub use render::{Boundary, LeftOut, Purpose, Rendered, Request, render};
-pub use scrub::scrub;
+pub use scrub::{Scrubbed, scrub, scrubbed};
 pub use sections::Section;
 
 pub use crate::recall::tokens;

@@ -2,8 +2,8 @@
 //!
 //! A block is `<memory>`, `<session_memory>` or `<persistent_memory>`, in any case and with any attributes, up to the tag
 //! that closes it. Blocks may be nested; a closing tag also closes what is open inside its block. A block that nothing
-//! closes goes on to the end of the text: it was cut off, and all that follows is memory. What is left is left byte for
-//! byte.
+//! closes may have been cut off, or be spoken about: its tag goes and what follows stays, since nobody knows where it was to
+//! end. What is left is left byte for byte.
 //!
 //! The name of the block is also a word of programs: a tag that nothing closes is taken for a word if it has no attributes
 //! and stands where programs have one, as in `Arc<Memory>`, `#include <memory>`, `<Memory as Store>` or between backquotes.
@@ -24,14 +24,30 @@ const ENTRIES: &[&str] = &["entry"];
 /// Bytes before a tag that are asked whether it is a word.
 const WORD_CONTEXT: usize = 64;
 
+/// A text without the envelopes that were in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scrubbed<'a> {
+    /// What is left.
+    pub text: Cow<'a, str>,
+    /// How many envelopes were taken out.
+    pub envelopes: usize,
+    /// How many tags were taken out that begin an envelope and that nothing closes: what follows them may be memory.
+    pub unclosed: usize,
+}
+
 /// Returns `text` without the envelopes in it.
 pub fn scrub(text: &str) -> Cow<'_, str> {
+    scrubbed(text).text
+}
+
+/// Returns `text` without the envelopes in it, and how many there were.
+pub fn scrubbed(text: &str) -> Scrubbed<'_> {
     without(text, ENVELOPES, |tag| !is_word(text, tag))
 }
 
 /// Returns `text` without the entries of transcripts in it, as far as they are closed.
 pub(super) fn without_entries(text: &str) -> Cow<'_, str> {
-    without(text, ENTRIES, |_| false)
+    without(text, ENTRIES, |_| false).text
 }
 
 /// What a tag does.
@@ -55,11 +71,16 @@ struct Tag {
     end: usize,
 }
 
-/// Returns `text` without the blocks of `names`; `takes_rest` says whether a tag that nothing closes goes on to the end.
-fn without<'a>(text: &'a str, names: &[&str], takes_rest: impl Fn(&Tag) -> bool) -> Cow<'a, str> {
-    let blocks = blocks(text, names, takes_rest);
+/// Returns `text` without the blocks of `names`; `goes` says whether a tag goes that nothing closes.
+fn without<'a>(text: &'a str, names: &[&str], goes: impl Fn(&Tag) -> bool) -> Scrubbed<'a> {
+    let (blocks, unclosed) = blocks(text, names, goes);
+    let envelopes = blocks.len() - unclosed;
     if blocks.is_empty() {
-        return Cow::Borrowed(text);
+        return Scrubbed {
+            text: Cow::Borrowed(text),
+            envelopes,
+            unclosed,
+        };
     }
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
@@ -69,30 +90,37 @@ fn without<'a>(text: &'a str, names: &[&str], takes_rest: impl Fn(&Tag) -> bool)
         drop_fragments(&mut out, &text[at..], names);
     }
     out.push_str(&text[at..]);
-    Cow::Owned(out)
+    Scrubbed {
+        text: Cow::Owned(out),
+        envelopes,
+        unclosed,
+    }
 }
 
-/// The blocks of `names` that are inside no other, in order.
-fn blocks(text: &str, names: &[&str], takes_rest: impl Fn(&Tag) -> bool) -> Vec<Range<usize>> {
+/// The blocks of `names` that are inside no other, in order, and how many of them are tags that nothing closes.
+fn blocks(text: &str, names: &[&str], goes: impl Fn(&Tag) -> bool) -> (Vec<Range<usize>>, usize) {
     let tags: Vec<Tag> = text
         .match_indices('<')
         .filter_map(|(at, _)| tag(text, at, names))
         .collect();
     let ends = ends(&tags, names.len());
     let mut blocks = Vec::new();
-    let mut done = 0;
+    let (mut done, mut unclosed) = (0, 0);
     for (tag, end) in tags.iter().zip(ends) {
         let end = match (tag.role, end) {
             _ if tag.start < done => continue,
             (Role::Empty, _) => tag.end,
             (Role::Opens, Some(end)) => end,
-            (Role::Opens, None) if takes_rest(tag) => text.len(),
+            (Role::Opens, None) if goes(tag) => {
+                unclosed += 1;
+                tag.end
+            }
             _ => continue,
         };
         blocks.push(tag.start..end);
         done = end;
     }
-    blocks
+    (blocks, unclosed)
 }
 
 /// For each tag that opens a block, where the tag that closes it ends.

@@ -123,21 +123,26 @@ impl Agent {
             let outcome = self.check(draft, checks);
             let refused = match &outcome {
                 Ok(report) if report.is_passed() => None,
-                Ok(report) => Some(self.scanner().redact(&report.told_short()).into_owned()),
+                Ok(report) => Some(report.told_short()),
                 Err(error) => Some(error.to_string()),
             };
             *checked.borrow_mut() = Some(outcome);
             refused.map_or(Ok(()), Err)
         };
         // GRD-1: the engine's attempt keeps or drops the whole of it.
-        let draft = self.memory().draft(self.without_secrets(writer)?);
+        let writer = self.without_secrets(writer)?;
+        let draft = self.memory().draft(writer.clone());
         let change = |draft: &mut Draft| {
             let outcome = catch_unwind(AssertUnwindSafe(|| change(draft)));
-            // GRD-4: what a change that failed had staged is written down, too.
-            self.redact_staged(draft)?;
+            // GRD-4: what a change that failed had staged is written down, too; what secrets cannot be taken out of is not.
+            if let Err(error) = self.redact_staged(draft) {
+                *draft = self.memory().draft(writer);
+                return Err(error);
+            }
             outcome.unwrap_or_else(|panic| resume_unwind(panic))
         };
-        let attempted = self.memory().attempt_as(op::GUARD, draft, change, &[&all]);
+        let told = |reason: &str| self.scanner().redact(reason).into_owned();
+        let attempted = self.memory().attempt_as(op::GUARD, draft, change, &[&all], &told);
         let report = checked.into_inner().transpose()?;
         match (attempted, report) {
             (Ok(attempted), report) => Ok(Guarded::Kept {

@@ -7,31 +7,44 @@
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - GRD-4: no secret that the scan knows gets into the log by the texts of a guarded change.
+//! - GRD-4: no secret that the scan knows gets into the log by a guarded change: texts get markers, and names that hold one are refused.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use crate::agent::Agent;
 use crate::digest::ObjectDigest;
 use crate::engine::Draft;
 use crate::error::Result;
-use crate::object::{NewObject, Value};
+use crate::object::{NewObject, Object, Value};
 use crate::scan::Scanner;
 
 impl Agent {
-    /// Puts markers in the place of secrets, in everything that is staged. What was made from a staged version that had one is
-    /// made from the version with the marker.
+    /// Puts markers in the place of secrets, in everything that is staged or goes into history with it. What was made from a version
+    /// that had one is made from the version with the marker.
+    ///
+    /// # Errors
+    /// `Denied` (code `refused`): a name holds a secret. `InvalidInput`: with a marker a text is too long.
     pub(super) fn redact_staged(&self, draft: &mut Draft) -> Result<()> {
         let mut replaced: HashMap<ObjectDigest, ObjectDigest> = HashMap::new();
-        // The longest line of sources is as long as there are objects.
-        for _ in 0..=draft.changes().len() {
+        let mut is_first = true;
+        loop {
             let before = replaced.len();
+            let past = draft.past().into_iter().map(|object| (object, true));
+            let mut objects: Vec<(Object, bool)> = past.collect();
             for change in draft.changes() {
-                let Some(object) = draft.get(&change.id)?.filter(|_| change.new.is_some()) else {
+                let object = draft.get(&change.id)?.filter(|_| change.new.is_some());
+                objects.extend(object.map(|object| (object, false)));
+            }
+            for (object, is_past) in objects {
+                if replaced.contains_key(&object.digest()) {
                     continue;
-                };
+                }
                 let mut new = object.to_new()?;
-                let mut is_changed = self.redact_object(&mut new);
+                let mut is_changed = false;
+                if is_first {
+                    self.refuse_secret_names(&new)?;
+                    is_changed = self.redact_object(&mut new);
+                }
                 for source in &mut new.derived_from {
                     if let Some(by) = replaced.get(source) {
                         *source = *by;
@@ -39,11 +52,17 @@ impl Agent {
                     }
                 }
                 if is_changed {
-                    draft.put_at_most(new, object.origin())?;
-                    let digest = draft.digest(&change.id)?.unwrap_or(object.digest());
+                    let id = new.id.clone();
+                    let digest = if is_past {
+                        draft.put_past(&new, object.origin())?
+                    } else {
+                        draft.put_at_most(new, object.origin())?;
+                        draft.digest(&id)?.unwrap_or(object.digest())
+                    };
                     replaced.insert(object.digest(), digest);
                 }
             }
+            is_first = false;
             if replaced.len() == before {
                 break;
             }
@@ -89,17 +108,9 @@ fn redact_value(scanner: &Scanner, name: &str, value: &mut Value) -> bool {
         Value::List(list) => list.iter_mut().fold(false, |is_changed, value| {
             redact_value(scanner, name, value) | is_changed
         }),
-        Value::Map(map) => {
-            let mut is_changed = false;
-            let mut clean = BTreeMap::new();
-            for (mut key, mut value) in std::mem::take(map) {
-                is_changed |= redact_value(scanner, &key, &mut value);
-                is_changed |= redact(scanner, "", &mut key);
-                clean.insert(key, value);
-            }
-            *map = clean;
-            is_changed
-        }
+        Value::Map(map) => map.iter_mut().fold(false, |is_changed, (key, value)| {
+            redact_value(scanner, key, value) | is_changed
+        }),
         _ => false,
     }
 }

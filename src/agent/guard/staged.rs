@@ -168,13 +168,7 @@ impl Agent {
             StagedLine::Put(line) => *line,
         };
         // GRD-4
-        let object = &line.object;
-        self.refuse_secret("the id", object.id.as_str())?;
-        self.refuse_secret("the scope", object.scope.as_str())?;
-        self.refuse_secret("the kind", object.kind.as_str())?;
-        for (name, _) in &object.attributes {
-            self.refuse_secret("the name of an attribute", name)?;
-        }
+        self.refuse_secret_names(&line.object)?;
         self.redact_object(&mut line.object);
         if line.past {
             draft.put_past(&line.object, line.origin.unwrap_or(Origin::Import))?;

@@ -1,7 +1,7 @@
 //! What the guard lets through and what not, and that what it refuses changes nothing.
 
 use super::*;
-use crate::agent::{NewItem, Settings};
+use crate::agent::{NewItem, Reach, Settings};
 use crate::engine::Memory;
 use crate::error::ErrorKind;
 use crate::object::{Id, Kind, NewObject, Origin};
@@ -47,7 +47,13 @@ fn failed(
         Guarded::Refused { report, kept } => {
             assert_eq!(agent.memory().view().commit().digest, before, "GRD-1");
             let name = kept.unwrap();
-            assert!(agent.quarantined().unwrap().iter().any(|held| held.name == name));
+            assert!(
+                agent
+                    .quarantined(&Reach::All)
+                    .unwrap()
+                    .iter()
+                    .any(|held| held.name == name)
+            );
             report.failed().map(|checked| checked.check.clone()).collect()
         }
     }
@@ -299,7 +305,7 @@ fn a_command_gets_the_change_and_decides_by_its_exit_code() {
     let sees = command("grep -q \"green tea\"", 30.0);
     let sees_not = command("echo no coffee >&2; grep -q coffee", 30.0);
     assert_eq!(failed(&agent, &sees_not, writer(), change()), ["shell"]);
-    let held = agent.quarantined().unwrap();
+    let held = agent.quarantined(&Reach::All).unwrap();
     assert!(held[0].reason.as_ref().unwrap().contains("no coffee"), "{held:?}");
     // GRD-3
     let started = std::time::Instant::now();
@@ -522,7 +528,7 @@ fn no_secret_of_a_guarded_change_reaches_the_disk() {
             .unwrap(),
     );
     agent.memory().sync().unwrap();
-    assert_eq!(agent.quarantined().unwrap().len(), 3);
+    assert_eq!(agent.quarantined(&Reach::All).unwrap().len(), 3);
     for (name, bytes) in disk.files() {
         for secret in [key.as_str(), "hunter2xq7"] {
             let is_there = bytes
@@ -550,7 +556,7 @@ fn what_questions_recall_is_compared_between_states() {
     };
     let kept = agent.attempt(Writer::new(), turn, &Checks::default()).unwrap();
     assert!(matches!(kept, Guarded::Kept { .. }));
-    let asked = |text: &str| crate::agent::RecallQuery::new(text, crate::agent::Reach::All);
+    let asked = |text: &str| crate::agent::RecallQuery::new(text, Reach::All);
     let queries = [asked("what does Ada drink"), asked("where is the car")];
     let after = agent.memory().view();
     let changes = agent.compare_recall(&before, &after, &queries).unwrap();

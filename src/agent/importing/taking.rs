@@ -141,7 +141,7 @@ impl Agent {
 
     fn try_take_foreign(&self, foreign: &Foreign<'_>, writer: &Writer) -> Result<ForeignTaken> {
         let mut staging = Staging::new(self, writer)?;
-        let mut mapped = map(foreign)?;
+        let mut mapped = map(foreign, self.names_key())?;
         let mut taken = ForeignTaken {
             created: 0,
             updated: 0,
@@ -175,9 +175,7 @@ impl Agent {
             let passed = self.take_object(&mut staging, object);
             let (fate, said) = match passed {
                 Ok(passed) => passed,
-                Err(error) if error.kind() == ErrorKind::InvalidInput => {
-                    (Fate::Refused, Some(error.message().to_owned()))
-                }
+                Err(error) if is_of_a_part(&error) => (Fate::Refused, Some(error.message().to_owned())),
                 Err(error) => return Err(error),
             };
             taken.flagged += u64::from(matches!(fate, Fate::Staged(_)) && said.is_some());
@@ -188,20 +186,21 @@ impl Agent {
                 Fate::Held => taken.quarantined += 1,
                 Fate::Refused => taken.refused += 1,
             }
-            if !matches!(fate, Fate::Staged(_)) && staging.draft.get(&id)?.is_none() {
+            if !matches!(fate, Fate::Staged(_)) && staging.draft.digest(&id)?.is_none() {
                 gone.insert(id);
             }
             if let Some(said) = said {
                 mapped.say(at, said);
             }
         }
-        for object in mapped.past {
-            let reviewed = self.review(item_of(object.clone())?)?;
-            // History is not a way around the scan.
-            if reviewed.verdict <= crate::scan::Verdict::Flag {
-                let object = reviewed.item.into_object(object.id)?;
-                staging.draft.put_past(&object, Origin::Import)?;
-                taken.past += 1;
+        for object in std::mem::take(&mut mapped.past) {
+            let id = object.id.clone();
+            match self.take_past(&mut staging, object) {
+                Ok(is_taken) => taken.past += u64::from(is_taken),
+                Err(error) if is_of_a_part(&error) => {
+                    mapped.say(id.as_str(), format!("an earlier version: {}", error.message()));
+                }
+                Err(error) => return Err(error),
             }
         }
         let done = staging.commit(self.memory(), op::IMPORT)?;
@@ -209,6 +208,18 @@ impl Agent {
         taken.held = done.held;
         taken.commit = done.committed.commit;
         Ok(taken)
+    }
+
+    /// Puts an earlier version into history, unless the scan minds: history is not a way around it.
+    fn take_past(&self, staging: &mut Staging, object: NewObject) -> Result<bool> {
+        let id = object.id.clone();
+        let reviewed = self.review(item_of(object)?)?;
+        if reviewed.verdict > crate::scan::Verdict::Flag {
+            return Ok(false);
+        }
+        let object = reviewed.item.into_object(id)?;
+        staging.draft.put_past(&object, Origin::Import)?;
+        Ok(true)
     }
 
     /// Stages one object; what there is to say of it comes along.
@@ -234,23 +245,28 @@ impl Agent {
     }
 }
 
-/// What the file holds, as objects of ours.
-fn map(foreign: &Foreign<'_>) -> Result<Mapped> {
+/// What the file holds, as objects of ours; names that stand for a text are made with `key`.
+fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     match foreign.format {
-        ForeignFormat::ServerMemory => Ok(map_graph(read_graph(text_of(foreign.bytes)?), &usual(foreign)?)),
+        ForeignFormat::ServerMemory => Ok(map_graph(read_graph(foreign.bytes), &usual(foreign)?, key)),
         ForeignFormat::Odek(about) => {
             let scope = match (&foreign.scope, about) {
                 (None, FactScope::User) => Scope::default(),
                 _ => usual(foreign)?,
             };
-            Ok(map_facts(text_of(foreign.bytes)?, about, &scope))
+            Ok(map_facts(text_of(foreign.bytes)?, about, &scope, key))
         }
         ForeignFormat::Snap => {
             let snap = read_snap(foreign.bytes, &SnapLimits::default())
                 .map_err(|why| unreadable(why.to_string()))?;
-            map_snap(&snap, foreign)
+            map_snap(&snap, foreign, key)
         }
     }
+}
+
+/// Whether an error is of a part of a file, and costs no other one; not having a project is of all of it.
+fn is_of_a_part(error: &Error) -> bool {
+    error.code() == "erased" || (error.kind() == ErrorKind::InvalidInput && error.code() != "no_place")
 }
 
 fn usual(foreign: &Foreign<'_>) -> Result<Scope> {
@@ -281,8 +297,13 @@ fn name_of(scope: &Scope) -> Option<&str> {
     (text != Scope::GLOBAL).then(|| text.split_once(':').map_or(text, |(_, name)| name))
 }
 
-/// IMP-2: the id of a name: the name where an id can hold it as it is, else its digest.
-fn id_for(scope: &Scope, kind: &str, name: &str) -> Result<Id> {
+/// What stands in an id for a text: nobody who has not the store can try guesses against it.
+fn mark_of(key: &[u8; 32], text: &str) -> String {
+    to_hex(&keyed(key, text.as_bytes())[..16])
+}
+
+/// IMP-2: the id of a name: the name where an id can hold it as it is, else its mark.
+fn id_for(key: &[u8; 32], scope: &Scope, kind: &str, name: &str) -> Result<Id> {
     let mut text = String::new();
     if let Some(scope) = name_of(scope) {
         text.push_str(scope);
@@ -296,11 +317,10 @@ fn id_for(scope: &Scope, kind: &str, name: &str) -> Result<Id> {
     {
         return Ok(id);
     }
-    let digest = keyed(&[0; 32], name.as_bytes());
-    Id::new(&format!("{text}{}", to_hex(&digest[..16])))
+    Id::new(&format!("{text}{}", mark_of(key, name)))
 }
 
-fn map_graph(graph: Graph, scope: &Scope) -> Mapped {
+fn map_graph(graph: Graph, scope: &Scope, key: &[u8; 32]) -> Mapped {
     let mut mapped = Mapped::default();
     for finding in graph.findings {
         mapped.say(format!("line {}", finding.line), finding.finding.to_string());
@@ -322,6 +342,7 @@ fn map_graph(graph: Graph, scope: &Scope) -> Mapped {
         }
         push(
             &mut mapped,
+            key,
             at,
             scope,
             ENTITY,
@@ -346,9 +367,10 @@ fn map_graph(graph: Graph, scope: &Scope) -> Mapped {
         ];
         let parts = parts.map(|(key, part)| (key.to_owned(), Value::Text(part)));
         drop(attributes.insert(RELATION, Value::Map(BTreeMap::from(parts))));
-        let name = to_hex(&keyed(&[0; 32], name.concat().as_bytes())[..16]);
+        let name = mark_of(key, &name.concat());
         push(
             &mut mapped,
+            key,
             at,
             scope,
             kind::FACT,
@@ -361,7 +383,7 @@ fn map_graph(graph: Graph, scope: &Scope) -> Mapped {
     mapped
 }
 
-fn map_facts(text: &str, about: FactScope, scope: &Scope) -> Mapped {
+fn map_facts(text: &str, about: FactScope, scope: &Scope, key: &[u8; 32]) -> Mapped {
     let file = read_facts(text);
     let mut mapped = Mapped::default();
     for line in file.repeated {
@@ -370,11 +392,12 @@ fn map_facts(text: &str, about: FactScope, scope: &Scope) -> Mapped {
     for fact in file.facts {
         let mut attributes = Attributes::new();
         drop(attributes.insert(attribute::SUBJECT, about.name()));
-        let name = to_hex(&keyed(&[0; 32], fact.text.as_bytes())[..16]);
+        let name = mark_of(key, &fact.text);
         let at = format!("line {}", fact.line);
         let folder = format!("{}/{}", kind::FACT, about.name());
         push(
             &mut mapped,
+            key,
             at,
             scope,
             kind::FACT,
@@ -390,6 +413,7 @@ fn map_facts(text: &str, about: FactScope, scope: &Scope) -> Mapped {
 #[expect(clippy::too_many_arguments, reason = "each is one field of the object")]
 fn push(
     mapped: &mut Mapped,
+    key: &[u8; 32],
     at: String,
     scope: &Scope,
     kind: &'static str,
@@ -398,7 +422,7 @@ fn push(
     text: String,
     attributes: Attributes,
 ) {
-    match id_for(scope, folder, name) {
+    match id_for(key, scope, folder, name) {
         Ok(id) => {
             let mut object = NewObject::new(id, known_kind(kind));
             object.scope = scope.clone();
@@ -433,7 +457,7 @@ fn other_attributes(
     attributes
 }
 
-fn map_snap(snap: &Snap, foreign: &Foreign<'_>) -> Result<Mapped> {
+fn map_snap(snap: &Snap, foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     let mut mapped = Mapped::default();
     for finding in &snap.findings {
         mapped.say(
@@ -445,7 +469,10 @@ fn map_snap(snap: &Snap, foreign: &Foreign<'_>) -> Result<Mapped> {
     let mut places = HashMap::new();
     for object in &snap.objects {
         if !object.id.is_empty() {
-            ids.insert(object.id.clone(), snap_id(&object.id)?);
+            match snap_id(key, &object.id) {
+                Ok(id) => drop(ids.insert(object.id.clone(), id)),
+                Err(error) => mapped.say(&object.id, error.message()),
+            }
         }
         for (place, child) in object.children.iter().enumerate() {
             places.insert((object.id.clone(), child.clone()), place);
@@ -455,13 +482,21 @@ fn map_snap(snap: &Snap, foreign: &Foreign<'_>) -> Result<Mapped> {
     let mut objects: Vec<&SnapObject> = snap
         .objects
         .iter()
-        .filter(|object| !object.id.is_empty())
+        .filter(|object| ids.contains_key(&object.id))
         .collect();
     // A parent goes first, so that what is below it knows whether it was taken.
     objects.sort_by_key(|object| depths.get(object.id.as_str()).copied().unwrap_or(0));
     for object in objects {
         let at = object.id.clone();
-        let mut new = snap_object(object, ids[&object.id].clone(), foreign, &mut mapped)?;
+        let new = snap_object(object, ids[&object.id].clone(), foreign, &mut mapped);
+        let mut new = match new {
+            Ok(new) => new,
+            Err(error) if is_of_a_part(&error) => {
+                mapped.say(at, error.message());
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
         if let Some(parent) = parents.get(&object.id) {
             new.parent = ids.get(parent).cloned();
             let place = places.get(&(parent.clone(), object.id.clone()));
@@ -472,15 +507,19 @@ fn map_snap(snap: &Snap, foreign: &Foreign<'_>) -> Result<Mapped> {
         mapped.incoming.push(Incoming { at, object: new });
     }
     for object in snap.history.iter().filter(|object| !object.id.is_empty()) {
-        let past = snap_object(object, snap_id(&object.id)?, foreign, &mut mapped)?;
-        mapped.past.push(past);
+        let past = snap_id(key, &object.id).and_then(|id| snap_object(object, id, foreign, &mut mapped));
+        match past {
+            Ok(past) => mapped.past.push(past),
+            Err(error) if is_of_a_part(&error) => mapped.say(&object.id, error.message()),
+            Err(error) => return Err(error),
+        }
     }
     Ok(mapped)
 }
 
 /// Ids of the published core stay as they are where an id can hold them.
-fn snap_id(name: &str) -> Result<Id> {
-    Id::new(name).or_else(|_| id_for(&Scope::default(), "snap", name))
+fn snap_id(key: &[u8; 32], name: &str) -> Result<Id> {
+    Id::new(name).or_else(|_| id_for(key, &Scope::default(), "snap", name))
 }
 
 fn snap_object(object: &SnapObject, id: Id, foreign: &Foreign<'_>, mapped: &mut Mapped) -> Result<NewObject> {

@@ -6,7 +6,7 @@
 //! # Layer
 //! L7, inside `agent`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::line;
 use super::staging::Staging;
@@ -89,6 +89,8 @@ pub struct LinesRemembered {
     pub flagged: u64,
     /// Fields that no item has, which became attributes; at most 100 of them.
     pub unknown: BTreeSet<String>,
+    /// Under which names a person finds what was held back.
+    pub held: Vec<String>,
     /// The last commit, or the head if there was nothing to commit.
     pub commit: CommitInfo,
     /// The memory is switched off: nothing was read or written.
@@ -127,6 +129,7 @@ impl Agent {
             refused: Vec::new(),
             flagged: 0,
             unknown: BTreeSet::new(),
+            held: Vec::new(),
             commit: self.memory().view().commit(),
             is_disabled: self.settings().is_disabled,
         };
@@ -205,8 +208,9 @@ struct Batch<'a> {
     agent: &'a Agent,
     writer: &'a Writer,
     staging: Staging<'a>,
-    /// What the scan holds back, by the reason.
-    held: BTreeMap<String, Vec<(Id, NewItem)>>,
+    /// What the scan holds back, and the rules that it met.
+    held: Vec<(Id, NewItem)>,
+    rules: Vec<&'static str>,
 }
 
 impl<'a> Batch<'a> {
@@ -215,7 +219,8 @@ impl<'a> Batch<'a> {
             agent,
             writer,
             staging: Staging::new(agent, writer)?,
-            held: BTreeMap::new(),
+            held: Vec::new(),
+            rules: Vec::new(),
         })
     }
 
@@ -277,8 +282,14 @@ impl<'a> Batch<'a> {
             self.staging.check_replaced(&id, item)?;
         }
         if is_held {
-            let held = self.held.entry(reviewed.reason()).or_default();
-            held.push((id, reviewed.item));
+            let id = self.staging.held_id(item)?;
+            self.staging.check_replaced(&id, item)?;
+            for rule in reviewed.rules() {
+                if !self.rules.contains(&rule) {
+                    self.rules.push(rule);
+                }
+            }
+            self.held.push((id, reviewed.item));
             return Ok(Done::Held);
         }
         self.staging.check_superseded(&id, item)?;
@@ -291,14 +302,17 @@ impl<'a> Batch<'a> {
     /// Commits what is staged, and keeps what is held back.
     fn end(self, answer: &mut LinesRemembered) -> Result<()> {
         answer.commit = self.staging.commit()?.commit;
-        let memory = self.agent.memory();
-        for (reason, items) in self.held {
-            let mut draft = self.agent.draft(self.writer)?;
-            for (id, item) in items {
-                draft.put(item.into_object(id)?)?;
-            }
-            memory.quarantine(&draft, &reason)?;
+        if self.held.is_empty() {
+            return Ok(());
         }
+        let mut draft = self.agent.draft(self.writer)?;
+        for (id, item) in self.held {
+            draft.put(item.into_object(id)?)?;
+        }
+        let reason = format!("the scan found {}", self.rules.join(", "));
+        answer
+            .held
+            .extend(self.agent.memory().quarantine(&draft, &reason)?);
         Ok(())
     }
 }

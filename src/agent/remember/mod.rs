@@ -29,7 +29,7 @@ pub(in crate::agent) use names::Names;
 
 use super::agent::Agent;
 use super::blocks::id::BlockId;
-use super::item::NewItem;
+use super::item::{Item, NewItem, Sensitivity};
 use super::review::Reviewed;
 use super::staging::with_tries;
 use crate::digest::ObjectDigest;
@@ -233,7 +233,11 @@ impl Agent {
             staging.draft.expect(&id, options.expected);
         }
         if reviewed.verdict == Verdict::Quarantine {
-            staging.put(id, item)?;
+            if options.key.is_none() {
+                answer.id = staging.held_id(&item)?;
+                staging.check_replaced(&answer.id, &item)?;
+            }
+            staging.put(answer.id.clone(), item)?;
             answer.held_as = self.memory().quarantine(&staging.draft, &reviewed.reason())?;
             answer.status = Status::Quarantined;
             return Ok(answer);
@@ -268,13 +272,18 @@ impl Agent {
                     return Ok(answer.at_rest(Status::Duplicate, other.digest()));
                 }
                 OnDuplicate::Merge if !is_named && staging.is_as_trusted(&other) => {
-                    if let Some(merged) = near::merged(&other, &item, self.settings().quotas)? {
-                        answer.id = merged.id.clone();
-                        answer.text = merged.content.clone().unwrap_or_default();
-                        return answer.store(staging, merged, Status::Merged);
+                    if let Some(merged) = self.merged(&other, &item)? {
+                        answer.id = merged.object.id.clone();
+                        answer.take(&merged.reviewed);
+                        return answer.store(staging, merged.object, Status::Merged);
                     }
                 }
                 OnDuplicate::Supersede if staging.is_replaceable(&other) && other.id() != id.as_str() => {
+                    // What was not for everybody does not come to be so by being said anew.
+                    let before = Item::from(other.clone()).sensitivity();
+                    if before > Sensitivity::None {
+                        item.sensitivity.get_or_insert(before);
+                    }
                     item.supersedes.push(Id::new(other.id())?);
                 }
                 _ => {}
@@ -292,23 +301,35 @@ impl Agent {
 
 impl Remembered {
     fn of(reviewed: &Reviewed, id: Id, head: CommitInfo) -> Self {
-        Self {
+        let mut answer = Self {
             id,
             digest: None,
             commit: head,
             status: Status::Created,
             scope: reviewed.item.scope.clone(),
-            text: reviewed.item.text.clone(),
+            text: String::new(),
             duplicates: Vec::new(),
             conflicts: Vec::new(),
-            verdict: reviewed.verdict,
-            rules: reviewed.rules(),
-            is_redacted: reviewed
-                .findings
-                .iter()
-                .any(|finding| finding.category == Category::Secret),
+            verdict: Verdict::Allow,
+            rules: Vec::new(),
+            is_redacted: false,
             held_as: None,
+        };
+        answer.take(reviewed);
+        answer
+    }
+
+    /// Says what a review says, beside what was said before.
+    fn take(&mut self, reviewed: &Reviewed) {
+        self.text.clone_from(&reviewed.item.text);
+        self.verdict = self.verdict.max(reviewed.verdict);
+        for rule in reviewed.rules() {
+            if !self.rules.contains(&rule) {
+                self.rules.push(rule);
+            }
         }
+        let mut found = reviewed.findings.iter();
+        self.is_redacted |= found.any(|finding| finding.category == Category::Secret);
     }
 
     /// Nothing had to be written.
@@ -354,7 +375,10 @@ fn refused(reviewed: &Reviewed) -> Error {
         format!("this is not remembered: {}", reviewed.reason()),
     )
     .with_code("refused")
-    .with_hint("nothing was stored; leave out what runs, hides or orders, and say what is to be known")
+    .with_hint(match reviewed.bad_name {
+        Some(_) => "nothing was stored; names stay in the log as they are: give another one",
+        None => "nothing was stored; leave out what runs, hides or orders, and say what is to be known",
+    })
 }
 
 fn key_taken(id: &Id) -> Error {

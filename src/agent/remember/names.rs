@@ -17,8 +17,6 @@ use crate::engine::Memory;
 use crate::error::Result;
 use crate::object::{Id, Kind, Scope, Time};
 
-/// What keys are hashed under. Another one would change the ids of all keys.
-const KEYS: &[u8; 32] = b"treering: idempotency keys of id";
 /// Bytes of a UUID as text.
 const UUID_BYTES: usize = 36;
 /// Bytes of a kind in an id at most; the name of the scope gets what is left.
@@ -53,14 +51,14 @@ impl Names {
     }
 }
 
-/// The id that belongs to an idempotency key.
+/// The id that belongs to an idempotency key, in stores with this secret.
 ///
 /// # Errors
 /// `InvalidInput`: the kind makes no id.
-pub(super) fn of_key(scope: &Scope, kind: &Kind, key: &str) -> Result<Id> {
+pub(super) fn of_key(secret: &[u8; 32], scope: &Scope, kind: &Kind, key: &str) -> Result<Id> {
     let length = (scope.as_str().len() as u64).to_le_bytes();
     let digest = keyed(
-        KEYS,
+        secret,
         &[&length, scope.as_str().as_bytes(), key.as_bytes()].concat(),
     );
     let mut bytes = [0; 16];
@@ -146,7 +144,8 @@ mod tests {
 
     #[test]
     fn a_key_gives_the_same_id_in_its_scope_only() {
-        let of = |scope_text: &str, key: &str| of_key(&scope(scope_text), &kind("fact"), key).unwrap();
+        let of =
+            |scope_text: &str, key: &str| of_key(&[7; 32], &scope(scope_text), &kind("fact"), key).unwrap();
         assert_eq!(of("global", "k"), of("global", "k"));
         assert_ne!(of("global", "k"), of("global", "l"));
         let name = |id: Id| id.as_str().rsplit_once('/').unwrap().1.to_owned();

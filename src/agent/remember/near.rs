@@ -9,13 +9,14 @@ use std::collections::HashMap;
 use super::known_texts::unless_erased;
 use super::staging::Staging;
 use super::{Agent, Alike};
-use crate::agent::item::{Item, NewItem, texts};
-use crate::agent::settings::Quotas;
+use crate::agent::item::{Item, NewItem, Sensitivity, citations_value, texts};
+use crate::agent::review::Reviewed;
 use crate::agent::vocabulary::attribute;
 use crate::agent::words::collapsed;
 use crate::error::Result;
-use crate::object::{Id, NewObject, Object};
-use crate::recall::{Key, Verdict};
+use crate::object::{Id, NewObject, Object, Value};
+use crate::recall::{self, Key};
+use crate::scan::Verdict;
 
 /// What stands near a new item.
 #[derive(Default)]
@@ -75,11 +76,11 @@ impl Agent {
                 text: object.content().unwrap_or_default().to_owned(),
             };
             match one.verdict {
-                Verdict::Different => {}
-                Verdict::Conflict(_) => near.conflicts.push(alike),
-                Verdict::Same | Verdict::Duplicate => {
+                recall::Verdict::Different => {}
+                recall::Verdict::Conflict(_) => near.conflicts.push(alike),
+                recall::Verdict::Same | recall::Verdict::Duplicate => {
                     near.duplicates.push(alike);
-                    if one.verdict == Verdict::Same && near.surest.is_none() {
+                    if one.verdict == recall::Verdict::Same && near.surest.is_none() {
                         near.surest = Some(object);
                     }
                 }
@@ -89,40 +90,112 @@ impl Agent {
     }
 }
 
-/// An object with what an item adds to it, derived from its version before; `None` if that is over a quota.
-pub(super) fn merged(object: &Object, item: &NewItem, quotas: Quotas) -> Result<Option<NewObject>> {
-    let mut merged = object.to_new()?;
-    let (old, new) = (object.content().unwrap_or_default(), item.text.as_str());
+/// An item with what another one adds to it.
+pub(super) struct Merged {
+    /// Its new version.
+    pub(super) object: NewObject,
+    /// What the scan says of the two texts together.
+    pub(super) reviewed: Reviewed,
+}
+
+impl Agent {
+    /// An object with what an item adds to it: to its full text, if decay shortened it. `None` if anything that either says
+    /// would be lost, or if the two together are over a quota or would not be stored.
+    pub(super) fn merged(&self, object: &Object, item: &NewItem) -> Result<Option<Merged>> {
+        let before = Item::from(object.clone());
+        let full = self.original_of(&before)?;
+        if loses(&before, item) || (before.level().is_some() && full.is_none()) {
+            return Ok(None);
+        }
+        let old = full.as_ref().unwrap_or(object).content().unwrap_or_default();
+        let mut together = NewItem::new(joined(old, &item.text));
+        (together.tags, together.citations) = (before.tags(), before.citations());
+        add_new(&mut together.tags, &item.tags);
+        add_new(&mut together.citations, &item.citations);
+        // Two texts may say together what neither says alone.
+        let reviewed = match self.review(together) {
+            Err(error) if error.code() == "over_limit" => return Ok(None),
+            reviewed => reviewed?,
+        };
+        if reviewed.verdict > Verdict::Flag {
+            return Ok(None);
+        }
+        let mut flags = before.flags();
+        add_new(&mut flags, &item.flags());
+        add_new(&mut flags, &reviewed.item.flags());
+        let mut merged = object.to_new()?;
+        let attributes = &mut merged.attributes;
+        for name in [attribute::LEVEL, attribute::ORIGINAL, attribute::WRITTEN] {
+            drop(attributes.remove(name));
+        }
+        let stricter = before.sensitivity().max(item.sensitivity.unwrap_or_default());
+        for (name, value) in [
+            (attribute::TAGS, texts(&reviewed.item.tags)),
+            (
+                attribute::CITATIONS,
+                citations_value(reviewed.item.citations.clone()),
+            ),
+            (attribute::FLAGS, texts(&flags)),
+            (attribute::PINNED, item.is_pinned.then_some(Value::Bool(true))),
+            (
+                attribute::SENSITIVITY,
+                (stricter > Sensitivity::None).then(|| stricter.name().into()),
+            ),
+        ] {
+            if let Some(value) = value {
+                drop(attributes.insert(name, value));
+            }
+        }
+        merged.content = Some(reviewed.item.text.clone());
+        merged.derived_from = vec![object.digest()];
+        merged.derived_from.extend(full.map(|full| full.digest()));
+        merged.derived_from.extend(&item.derived_from);
+        Ok(Some(Merged {
+            object: merged,
+            reviewed,
+        }))
+    }
+}
+
+/// Whether a merged item would not say what the new one says beside its text, or would end when the new one does not. Its session and
+/// order are in the log.
+fn loses(before: &Item, item: &NewItem) -> bool {
+    fn differs<T: PartialEq>(new: Option<&T>, old: Option<&T>) -> bool {
+        new.is_some() && new != old
+    }
+    let object = before.object();
+    let others = item.others.iter().filter(|(name, _)| *name != attribute::FLAGS);
+    item.expires != object.expires()
+        || !item.supersedes.is_empty()
+        || differs(item.time.as_ref(), object.event_time().as_ref())
+        || differs(item.confidence.as_ref(), before.confidence().as_ref())
+        || differs(item.source.as_ref(), before.source().as_ref())
+        || differs(item.speaker.as_ref(), before.speaker().as_ref())
+        || differs(item.subject.as_ref(), before.subject().as_ref())
+        || others
+            .into_iter()
+            .any(|(name, value)| object.attribute(name).as_ref() != Some(value))
+}
+
+/// Both texts; one of them where it says the other.
+fn joined(old: &str, new: &str) -> String {
     let (even_old, even_new) = (collapsed(old), collapsed(new));
-    let text = if even_old.contains(&*even_new) {
+    if even_old.contains(&*even_new) {
         old.to_owned()
     } else if even_new.contains(&*even_old) {
         new.to_owned()
     } else {
         format!("{old}\n{new}")
-    };
-    let before = Item::from(object.clone());
-    let (mut tags, mut flags) = (before.tags(), before.flags());
-    add_new(&mut tags, &item.tags);
-    add_new(&mut flags, &item.flags());
-    if text.chars().count() > quotas.text_chars_max || tags.len() > quotas.tags_max {
-        return Ok(None);
     }
-    merged.content = Some(text);
-    for (name, list) in [(attribute::TAGS, texts(&tags)), (attribute::FLAGS, texts(&flags))] {
-        if let Some(list) = list {
-            drop(merged.attributes.insert(name, list));
-        }
-    }
-    merged.derived_from = vec![object.digest()];
-    merged.derived_from.extend(&item.derived_from);
-    Ok(Some(merged))
 }
 
-fn add_new(list: &mut Vec<String>, more: &[String]) {
-    for text in more {
-        if !list.contains(text) {
-            list.push(text.clone());
+fn add_new<T: Clone + PartialEq>(list: &mut Vec<T>, more: &[T]) {
+    for one in more {
+        if !list.contains(one) {
+            list.push(one.clone());
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

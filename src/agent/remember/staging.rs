@@ -55,8 +55,22 @@ impl<'a> Staging<'a> {
     pub(super) fn id_of(&mut self, item: &NewItem, key: Option<&str>) -> Result<Id> {
         match (&item.id, key) {
             (Some(id), _) => Ok(id.clone()),
-            (None, Some(key)) => names::of_key(&item.scope, &item.kind, key),
+            (None, Some(key)) => names::of_key(self.agent.names_key(), &item.scope, &item.kind, key),
             (None, None) => self.names.make(self.agent.memory(), &item.scope, &item.kind),
+        }
+    }
+
+    /// The id that an item gets which is held back: the same for the same text, so that a change which is held back again is known.
+    pub(super) fn held_id(&self, item: &NewItem) -> Result<Id> {
+        match &item.id {
+            Some(id) => Ok(id.clone()),
+            None => names::of_key(
+                self.agent.names_key(),
+                &item.scope,
+                &item.kind,
+                // No key of a caller begins like this: it would be longer than a key may be.
+                &format!("{}{}", "held".repeat(64), item.text),
+            ),
         }
     }
 

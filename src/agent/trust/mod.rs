@@ -18,7 +18,7 @@ mod quarantine;
 mod tests;
 
 pub use promote::{PersonSays, Promoted};
-pub use quarantine::Quarantined;
+pub use quarantine::{HeldObject, Quarantined};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Origin;

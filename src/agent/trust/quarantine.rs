@@ -1,6 +1,7 @@
 //! What the scan, a gate or a guard held back, with the reason: kept outside the state until a person decides.
 //!
-//! It stands under `rejected/`, the newest 20, and garbage collection lets it go after 7 days.
+//! It stands under `rejected/`, and garbage collection lets it go after 7 days. What gave way to another before is named in
+//! the reason of that one.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -8,14 +9,15 @@
 use super::{PersonSays, person};
 use crate::agent::Agent;
 use crate::agent::envelope::one_line;
+use crate::agent::scope::Reach;
 use crate::agent::vocabulary::op;
 use crate::engine::{Committed, Draft, ReferenceInfo, Writer};
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Object, Time};
+use crate::object::{Id, Object, Time};
 
 /// The class of names of what was held back.
 const CLASS: &str = "rejected/";
-/// Ids that are named of one change.
+/// Ids that a list names of one change.
 const IDS_SHOWN: usize = 20;
 /// Characters of a text that are shown.
 const PREVIEW_CHARS: usize = 200;
@@ -33,28 +35,44 @@ pub struct Quarantined {
     pub actor: Option<String>,
     /// In which session.
     pub session: Option<String>,
-    /// What it would have changed: at most 20 ids.
+    /// What it would have changed in the reach: at most 20 ids.
     pub ids: Vec<String>,
-    /// How many ids it would have changed.
+    /// How many ids it would have changed, wherever they are.
     pub ids_total: usize,
     /// How the first text begins, without secrets, in one line, what cannot be seen written out.
     pub preview: String,
 }
 
+/// What a change that was held back does to one id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldObject {
+    /// The id.
+    pub id: Id,
+    /// Its scope.
+    pub scope: String,
+    /// Whether it is removed.
+    pub is_removed: bool,
+    /// How its text begins, as in [`Quarantined`].
+    pub preview: String,
+}
+
 impl Agent {
-    /// Everything that is held back, newest first.
+    /// What is held back and would change something in `reach`, newest first. A change of which nothing is left but who and why is
+    /// among them.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if one cannot be read.
-    pub fn quarantined(&self) -> Result<Vec<Quarantined>> {
-        let references = self.memory().references().into_iter();
-        references
-            .filter(|reference| reference.name.starts_with(CLASS))
-            .map(|reference| self.told(reference))
-            .collect()
+    pub fn quarantined(&self, reach: &Reach) -> Result<Vec<Quarantined>> {
+        let mut all = Vec::new();
+        for reference in self.memory().references() {
+            if reference.name.starts_with(CLASS) {
+                all.extend(self.told(reference, reach)?);
+            }
+        }
+        Ok(all)
     }
 
-    fn told(&self, reference: ReferenceInfo) -> Result<Quarantined> {
+    fn told(&self, reference: ReferenceInfo, reach: &Reach) -> Result<Option<Quarantined>> {
         let mut told = Quarantined {
             name: reference.name,
             reason: reference.reason,
@@ -65,22 +83,44 @@ impl Agent {
             ids_total: 0,
             preview: String::new(),
         };
-        let draft = match self.memory().open_draft(&told.name, Writer::new()) {
-            Ok(draft) => draft,
+        let objects = match self.memory().open_draft(&told.name, Writer::new()) {
+            Ok(draft) => objects_of(&draft)?,
             // The state that it was made on is not kept: what is left is who and why.
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(told),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(told)),
             Err(error) => return Err(error),
         };
-        let changes = draft.changes();
-        told.ids_total = changes.len();
-        for change in changes.into_iter().take(IDS_SHOWN) {
+        told.ids_total = objects.len();
+        let seen = objects.into_iter().filter(|(one, _)| reach.has(&one.scope));
+        for (one, text) in seen.take(IDS_SHOWN) {
             if told.preview.is_empty() {
-                let object = draft.get(&change.id)?;
-                told.preview = self.preview(object.as_ref().and_then(Object::content).unwrap_or_default());
+                told.preview = self.preview(&text);
             }
-            told.ids.push(change.id.to_string());
+            told.ids.push(one.id.to_string());
         }
-        Ok(told)
+        Ok((told.ids_total == 0 || !told.ids.is_empty()).then_some(told))
+    }
+
+    /// Why a change was held back, and what gave way to it.
+    pub fn held_reason(&self, name: &str) -> Option<String> {
+        let references = self.memory().references().into_iter();
+        let mut named = references.filter(|reference| reference.name == name);
+        named.next()?.reason
+    }
+
+    /// Everything that a change that was held back does, by id.
+    ///
+    /// # Errors
+    /// `NotFound`: there is nothing of that name. `Corrupt` or `Io` if it cannot be read.
+    pub fn held_objects(&self, name: &str) -> Result<Vec<HeldObject>> {
+        let name = full_name(name)?;
+        let draft = self.opened(&name, Writer::new())?;
+        let objects = objects_of(&draft)?.into_iter();
+        Ok(objects
+            .map(|(one, text)| HeldObject {
+                preview: self.preview(&text),
+                ..one
+            })
+            .collect())
     }
 
     /// The beginning of a text as it may be shown to anybody.
@@ -121,10 +161,35 @@ impl Agent {
     }
 }
 
+/// What a change does, by id, with the texts; nothing is previewed yet.
+fn objects_of(draft: &Draft) -> Result<Vec<(HeldObject, String)>> {
+    let mut objects = Vec::new();
+    for change in draft.changes() {
+        let is_removed = change.new.is_none();
+        let object = if is_removed {
+            draft.base().get(&change.id)?
+        } else {
+            draft.get(&change.id)?
+        };
+        let object = object.as_ref();
+        let held = HeldObject {
+            scope: object.map_or("", Object::scope).to_owned(),
+            preview: String::new(),
+            id: change.id,
+            is_removed,
+        };
+        objects.push((
+            held,
+            object.and_then(Object::content).unwrap_or_default().to_owned(),
+        ));
+    }
+    Ok(objects)
+}
+
 fn not_held(name: &str, error: Error) -> Error {
     if error.kind() == ErrorKind::NotFound {
         Error::not_found(format!("{name} is not held back"))
-            .with_hint("`quarantine` lists what is; after 7 days, or behind 20 newer ones, it is gone")
+            .with_hint("`quarantine` lists what is; after 7 days, or when others needed its room, it is gone")
     } else {
         error
     }

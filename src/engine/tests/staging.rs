@@ -275,3 +275,73 @@ fn single_objects_are_restored_and_all_else_stays() -> Result<()> {
     assert_eq!(foreign.unwrap_err().code(), "foreign_view");
     Ok(())
 }
+
+fn refuse(memory: &Memory, session: &str, name: &str, reason: &str) -> Result<String> {
+    let mut draft = memory.draft(by(session));
+    draft.put(note(name, "refused"))?;
+    Ok(memory.quarantine(&draft, reason)?.unwrap())
+}
+
+fn refused(memory: &Memory) -> Vec<ReferenceInfo> {
+    let mut all = memory.references();
+    all.retain(|one| one.name.starts_with("rejected/"));
+    all
+}
+
+#[test]
+fn a_change_that_is_refused_again_is_kept_once() -> Result<()> {
+    // KEP-1, also when the log is read again.
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let memory = Memory::create(&store)?;
+    let first = refuse(&memory, "s", "a", "why")?;
+    let other = refuse(&memory, "s", "b", "why")?;
+    let time = refused(&memory)[1].time;
+    for _ in 0..30 {
+        assert_eq!(refuse(&memory, "s", "a", "why")?, first);
+    }
+    for (session, name, reason) in [("t", "a", "why"), ("s", "c", "why"), ("s", "a", "wh")] {
+        let distinct = refuse(&memory, session, name, reason)?;
+        assert!(
+            distinct != first && distinct != other,
+            "{session} {name} {reason}"
+        );
+    }
+    drop(memory);
+    let kept = refused(&Memory::open(&store)?);
+    assert_eq!(kept.len(), 5);
+    assert!(
+        kept.iter().any(|one| one.name == first && one.time > time),
+        "{kept:?}"
+    );
+    Ok(())
+}
+
+#[test]
+fn who_had_most_refused_gives_way_with_the_oldest() -> Result<()> {
+    // KEP-2, also when the log is read again.
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let memory = Memory::create(&store)?;
+    let evidence = refuse(&memory, "quiet", "evidence", "why")?;
+    let first = refuse(&memory, "loud", "0", "why")?;
+    for number in 1..199 {
+        refuse(&memory, "loud", &number.to_string(), "why")?;
+    }
+    assert_eq!(refused(&memory).len(), 200);
+    let newest = refuse(&memory, "loud", "199", "why")?;
+    // A change of many objects takes the room of several.
+    let mut draft = memory.draft(by("loud"));
+    for number in 0..3_000 {
+        draft.put(note(&format!("n/{number}"), ""))?;
+    }
+    memory.quarantine(&draft, "many")?;
+    drop(memory);
+    let kept = refused(&Memory::open(&store)?);
+    assert_eq!(kept.len(), 197);
+    assert!(kept.iter().any(|one| one.name == evidence));
+    assert!(kept.iter().all(|one| one.name != first));
+    let told = kept.iter().find(|one| one.name == newest).unwrap();
+    assert_eq!(told.reason, Some(format!("why; in its place went {first}")));
+    Ok(())
+}

@@ -48,8 +48,7 @@ fn is_random(secret: &[u8], tenths: u32) -> bool {
 
 /// Whether a person wrote the bytes to stand for a secret: one character four times over, or a word that says so.
 fn has_filler(secret: &[u8]) -> bool {
-    const WORDS: [&[u8]; 12] = [
-        b"your",
+    const WORDS: [&[u8]; 8] = [
         b"placeholder",
         b"changeme",
         b"change_me",
@@ -57,17 +56,24 @@ fn has_filler(secret: &[u8]) -> bool {
         b"redacted",
         b"insert",
         b"replace",
-        b"dummy",
-        b"fake",
-        b"xxxx",
         b"****",
+    ];
+    // Long tokens hold short words by chance: these count where a part of the token begins or ends with them, in one case.
+    const SHORT_WORDS: [&[u8]; 10] = [
+        b"your", b"YOUR", b"Your", b"fake", b"FAKE", b"Fake", b"dummy", b"DUMMY", b"xxxx", b"XXXX",
     ];
     let lower = secret.to_ascii_lowercase();
     let repeats = secret
         .windows(6)
         .any(|six| six.iter().all(|byte| *byte == six[0]));
     // Twitter's tokens begin with many letters A.
-    (repeats && !secret.starts_with(b"AAAA")) || WORDS.iter().any(|word| contains(&lower, word))
+    (repeats && !secret.starts_with(b"AAAA"))
+        || WORDS.iter().any(|word| contains(&lower, word))
+        || secret.split(|byte| !byte.is_ascii_alphanumeric()).any(|part| {
+            SHORT_WORDS
+                .iter()
+                .any(|word| part.starts_with(word) || part.ends_with(word))
+        })
 }
 
 fn contains(text: &[u8], part: &[u8]) -> bool {

@@ -9,19 +9,19 @@ pub(super) const ROWS: &[Row] = &[
     (
         "github-token",
         "ghp_ gho_ ghu_ ghs_ ghr_",
-        r"\bgh[pousr]_[A-Za-z0-9]{36,255}\b",
+        r"gh[pousr]_[A-Za-z0-9]{36,255}\b",
         Check::Crc,
     ),
     (
         "github-fine-grained-token",
         "github_pat_",
-        r"\bgithub_pat_[A-Za-z0-9_]{60,255}\b",
+        r"github_pat_[A-Za-z0-9_]{60,255}\b",
         Check::Entropy(30),
     ),
     (
         "gitlab-token",
         "glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glimt- glagent- glsoat- glffct- gloas- glwt- gr1348941",
-        r"\b(?:gl(?:pat|dt|rtr?|cbt|ptt|ft|imt|agent|soat|ffct|oas|wt)-[A-Za-z0-9_.-]{18,300}|GR1348941[A-Za-z0-9_-]{20,50})",
+        r"(?:gl(?:pat|dt|rtr?|cbt|ptt|ft|imt|agent|soat|ffct|oas|wt)-[A-Za-z0-9_.-]{18,300}|GR1348941[A-Za-z0-9_-]{20,50})",
         Check::Entropy(28),
     ),
     (
@@ -54,11 +54,11 @@ pub(super) const ROWS: &[Row] = &[
         r"\b(?:AKCp[A-Za-z0-9]{60,80}|cmVmd[A-Za-z0-9]{59})\b",
         Check::Entropy(35),
     ),
-    ("npm-token", "npm_", r"\bnpm_[A-Za-z0-9]{36}\b", Check::Crc),
+    ("npm-token", "npm_", r"npm_[A-Za-z0-9]{36}\b", Check::Crc),
     (
         "pypi-token",
         "pypi-ageichlwas5vcmc pypi-agendgvzdc5wexbp",
-        r"\bpypi-(?:AgEIcHlwaS5vcmc|AgENdGVzdC5weXBpLm9yZw)[A-Za-z0-9_-]{50,1000}",
+        r"pypi-(?:AgEIcHlwaS5vcmc|AgENdGVzdC5weXBpLm9yZw)[A-Za-z0-9_-]{50,1000}",
         Check::Entropy(30),
     ),
     (

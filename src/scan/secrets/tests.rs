@@ -335,3 +335,62 @@ proptest! {
         }
     }
 }
+
+/// A token that nothing here finds by chance.
+fn token() -> String {
+    format!("ghp_{}", "eEMAzeQqZpoSN7k4XQQrmed5dWQ5P9xosK1n")
+}
+
+#[test]
+fn a_token_beside_a_letter_or_an_underscore_is_seen() {
+    let aws = format!("AKIA{}", "Q3EGRZPT7LMWK2XB");
+    let glpat = format!("glpat-{}", "x7Kq2mZp9RtVw4Ys1Bn8");
+    for (text, secret) in [
+        (format!("_{}_", token()), token()),
+        (format!("my_{} is it", token()), token()),
+        (format!("x{}", token()), token()),
+        (format!("say *_{}_*", token()), token()),
+        (format!("_{aws}_"), aws.clone()),
+        (format!("{aws}_x"), aws.clone()),
+        (format!("key_{glpat}"), glpat),
+    ] {
+        let redacted = redact(&text, &[0; 32]).map(|redacted| redacted.text);
+        assert!(redacted.is_some_and(|text| !text.contains(&secret)), "{text}");
+    }
+    // Where letters or digits go on, it is another word.
+    for text in [format!("X{aws}"), format!("{aws}q"), format!("{aws}7")] {
+        assert!(find(&text).is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn a_placeholder_is_the_whole_of_a_token_and_no_four_letters_in_it() {
+    for body in [
+        "eEMAzeQqZpoSNxXxXQQrmed5dWQ5P9xosK1n",
+        "eEMAzeQqZpoSNxxxxQQrmed5dWQ5P9xosK1n",
+        "eEMAzeQqZpoSNyoUrQQrmed5dWQ5P9xosK1n",
+        "eEMAzeQqZpoSNfAkeQQrmed5dWQ5P9xosK1n",
+    ] {
+        assert_eq!(find(&format!("ghp_{body}")).len(), 1, "{body}");
+    }
+    for body in [
+        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "xxxxzeQqZpoSN7k4XQQrmed5dWQ5P9xosK1n",
+        "yourzeQqZpoSN7k4XQQrmed5dWQ5P9xosK1n",
+    ] {
+        assert_eq!(find(&format!("ghp_{body}")), [], "{body}");
+    }
+}
+
+#[test]
+fn a_soft_hyphen_hides_no_token() {
+    let token = token();
+    for at in 1..token.len() {
+        let split = format!("it is {}\u{ad}{} here", &token[..at], &token[at..]);
+        let redacted = redact(&split, &[0; 32]).unwrap_or_else(|| panic!("{at}")).text;
+        assert!(
+            redacted.starts_with("it is [REDACTED:") && redacted.ends_with("] here"),
+            "{redacted}"
+        );
+    }
+}

@@ -23,6 +23,8 @@ use super::finding::Severity;
 
 pub(in crate::scan) use self::lookalike::{disguised, fold, is_latin};
 
+const SOFT_HYPHEN: char = '\u{AD}';
+
 /// A run of suspicious characters of one sort.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::scan) struct Suspicion {
@@ -61,7 +63,7 @@ impl Stripped {
 /// Returns the runs of suspicious characters.
 pub(in crate::scan) fn find(text: &str) -> Vec<Suspicion> {
     let mut found: Vec<Suspicion> = Vec::new();
-    each(text, |span, rule, severity| match found.last_mut() {
+    each(text, true, |span, rule, severity| match found.last_mut() {
         Some(last) if last.rule == rule && last.span.end == span.start => last.span.end = span.end,
         _ => found.push(Suspicion { rule, severity, span }),
     });
@@ -75,14 +77,14 @@ pub(in crate::scan) fn find(text: &str) -> Vec<Suspicion> {
     found
 }
 
-/// Returns `text` without its suspicious characters; nothing if it has none.
+/// Returns `text` without its suspicious characters and without soft hyphens, wherever they stand; nothing if it has none.
 pub(in crate::scan) fn stripped(text: &str) -> Option<Stripped> {
     let mut out = Stripped {
         text: String::new(),
         steps: Vec::new(),
     };
     let mut at = 0;
-    each(text, |span, _, _| {
+    each(text, false, |span, _, _| {
         out.text.push_str(&text[at..span.start]);
         out.steps.push((out.text.len(), span.end));
         at = span.end;
@@ -108,7 +110,7 @@ pub(in crate::scan) fn neutral(text: &str, how: Neutral) -> Option<String> {
 fn neutral_once(text: &str, how: Neutral) -> Option<String> {
     let mut out = String::new();
     let mut at = 0;
-    each(text, |span, _, _| {
+    each(text, true, |span, _, _| {
         out.push_str(&text[at..span.start]);
         if how == Neutral::Show {
             out.extend(text[span.clone()].chars().flat_map(char::escape_unicode));
@@ -118,8 +120,8 @@ fn neutral_once(text: &str, how: Neutral) -> Option<String> {
     (at > 0).then(|| out + &text[at..])
 }
 
-/// Calls `found` for each suspicious character that nothing excuses.
-fn each(text: &str, mut found: impl FnMut(Range<usize>, &'static str, Severity)) {
+/// Calls `found` for each suspicious character that nothing excuses; `hyphenates` says whether soft hyphens are excused in words.
+fn each(text: &str, hyphenates: bool, mut found: impl FnMut(Range<usize>, &'static str, Severity)) {
     let bytes = text.as_bytes();
     let suspicious = &CLASSES.suspicious;
     let mut at = 0;
@@ -142,7 +144,7 @@ fn each(text: &str, mut found: impl FnMut(Range<usize>, &'static str, Severity))
         if suspicious.has(char) && at >= excused {
             if let Some(length) = flag_of_tags(&text[at..], &text[..at]) {
                 excused = at + length;
-            } else if !is_excused(char, &text[..at], &text[end..]) {
+            } else if (char == SOFT_HYPHEN && !hyphenates) || !is_excused(char, &text[..at], &text[end..]) {
                 let (rule, severity) = sort(char);
                 found(at..end, rule, severity);
             }
@@ -189,7 +191,7 @@ fn is_excused(char: char, before: &str, after: &str) -> bool {
     match char {
         // A mark at the very start says how the text was encoded.
         '\u{FEFF}' => before.is_empty(),
-        '\u{AD}' => last.is_some_and(char::is_alphabetic) && next.is_some_and(char::is_alphabetic),
+        SOFT_HYPHEN => last.is_some_and(char::is_alphabetic) && next.is_some_and(char::is_alphabetic),
         '\u{200D}' => {
             joins_emoji(before, after)
                 || is_last(&classes.joining)

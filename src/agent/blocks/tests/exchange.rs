@@ -21,6 +21,7 @@ fn take() -> TakeBlocks {
         usual_scope: place().usual_scope().unwrap(),
         prune: false,
         force: false,
+        as_me: false,
     }
 }
 
@@ -333,4 +334,97 @@ fn an_edit_goes_through_the_scan() {
     assert_eq!(taken.files[0].taken, Taken::Updated);
     let after = get(agent, "tea").unwrap();
     assert!(!format!("{:?} {:?}", after.content(), after.attributes()).contains(&key));
+}
+
+#[test]
+fn an_edit_keeps_the_trust_of_its_block_if_a_person_says_it_is_theirs() {
+    let test = TestMemory::new(Settings::default());
+    let agent = &test.agent;
+    let as_me = TakeBlocks {
+        as_me: true,
+        ..take()
+    };
+    let origin = |id: &str| get(agent, id).unwrap().origin();
+    put(agent, "tea", "green");
+    let own = edited(&files(agent)[0], "green", "black");
+    let taken = agent.take_blocks(&[own], &as_me, &Writer::new()).unwrap();
+    assert_eq!(
+        (taken.files[0].taken, taken.files[0].said.len()),
+        (Taken::Updated, 0)
+    );
+    assert_eq!(origin("tea"), Origin::DirectUser);
+    // Nobody vouches for what was there before, nor beyond their own class.
+    let other = edited(&files(agent)[0], "black", "white");
+    let taken = agent.take_blocks(&[other], &take(), &Writer::new()).unwrap();
+    assert!(taken.files[0].said[0].contains("--as-me"), "{taken:?}");
+    assert_eq!(origin("tea"), Origin::Document);
+    let again = edited(&files(agent)[0], "white", "red");
+    assert_eq!(came(agent, &[again], &as_me), [("tea.md".to_owned(), "updated")]);
+    assert_eq!(origin("tea"), Origin::Document);
+    let new = file("new.md", "---\nid: new\n---\n\nmine\n");
+    let model = Writer::new().trust(Origin::Model);
+    drop(
+        agent
+            .take_blocks(std::slice::from_ref(&new), &as_me, &model)
+            .unwrap(),
+    );
+    assert_eq!(origin("new"), Origin::Model);
+}
+
+#[test]
+fn a_file_that_does_not_say_what_was_edited_is_a_conflict() {
+    let test = TestMemory::new(Settings::default());
+    let agent = &test.agent;
+    put(agent, "tea", "green");
+    let hand = file("else/where.md", "---\nid: tea\n---\n\nhijack\n");
+    let hand = std::slice::from_ref(&hand);
+    assert_eq!(became(agent, hand), [("else/where.md".to_owned(), "conflict")]);
+    assert_eq!(get(agent, "tea").unwrap().content(), Some("green"));
+    let force = TakeBlocks {
+        force: true,
+        ..take()
+    };
+    assert_eq!(
+        came(agent, hand, &force),
+        [("else/where.md".to_owned(), "updated")]
+    );
+}
+
+#[test]
+fn an_erased_block_costs_no_other_file() {
+    let test = TestMemory::new(Settings::default());
+    let agent = &test.agent;
+    put(agent, "gone", "green");
+    put(agent, "tea", "black");
+    let found = files(agent);
+    let memory = agent.memory();
+    let seq = memory.view().commit().commit.seq;
+    drop(
+        memory
+            .remove(&Id::new("gone").unwrap(), false, Writer::new())
+            .unwrap(),
+    );
+    let request = crate::engine::Erasing {
+        targets: vec!["gone".to_owned()],
+        ..crate::engine::Erasing::default()
+    };
+    drop(memory.erase(&request, &Writer::new()).unwrap());
+    drop(
+        memory
+            .rollback(&crate::engine::Revision::Seq(seq), true, &Writer::new())
+            .unwrap(),
+    );
+    let view = memory.view();
+    assert_eq!(view.get(&Id::new("gone").unwrap()).unwrap_err().code(), "erased");
+    let edits = [
+        edited(&found[0], "green", "red"),
+        edited(&found[1], "black", "white"),
+    ];
+    let expected = [
+        ("gone.md".to_owned(), "refused"),
+        ("tea.md".to_owned(), "updated"),
+    ];
+    assert_eq!(became(agent, &edits), expected);
+    let bytes = edits[0].bytes.clone().unwrap();
+    assert!(!agent.is_unedited(&view, &place(), "gone.md", &bytes).unwrap());
 }

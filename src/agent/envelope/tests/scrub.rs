@@ -1,7 +1,7 @@
 //! What is taken out of input, and what is left.
 
-use super::super::scrub;
 use super::super::scrub::without_entries;
+use super::super::{scrub, scrubbed};
 
 #[test]
 fn envelopes_are_taken_out_and_the_rest_is_left() {
@@ -29,11 +29,15 @@ fn envelopes_are_taken_out_and_the_rest_is_left() {
         ("a <memory x=\"/>\">secret</memory> b", "a  b"),
         ("a <memory x='\">' y>secret</memory> b", "a  b"),
         ("<memory>1</memory><memory>2</memory>", ""),
-        // Cut off: all that follows is memory.
-        ("a <memory version=\"2\"> x", "a "),
-        ("a\n<memory>\nx", "a\n"),
-        ("a <session_memory> x </memory> y", "a "),
-        ("a <memory version=\"2", "a "),
+        // Cut off, or spoken about: only the tag goes.
+        ("a <memory version=\"2\"> x", "a  x"),
+        ("a\n<memory>\nx", "a\n\nx"),
+        ("a <session_memory> x </memory> y", "a  x </memory> y"),
+        (
+            "keep1 <memory version=\"2\"> not an envelope keep2\nkeep3 <memory>keep4</memory> keep5",
+            "keep1  not an envelope keep2\nkeep3  keep5",
+        ),
+        ("a <memory version=\"2", "a  version=\"2"),
         ("a <memory", "a "),
         ("a <memory>x</memory", "a "),
         ("<memory>x</memory a b", " a b"),
@@ -60,13 +64,13 @@ fn envelopes_are_taken_out_and_the_rest_is_left() {
             "#include <memory>\nint main() {}",
         ),
         ("<Memory as Store>::open()", "<Memory as Store>::open()"),
-        ("<Memory as S<memory>x</memory>/>", ""),
+        ("<Memory as S<memory>x</memory>/>", " as S/>"),
         ("What does `<memory>` mean?", "What does `<memory>` mean?"),
         (
             "Arc<Memory> then <memory version=\"2\">x</memory> end",
             "Arc<Memory> then  end",
         ),
-        ("Arc<Memory version=\"2\"> x", "Arc"),
+        ("Arc<Memory version=\"2\"> x", "Arc x"),
         // What is left does not become an envelope.
         ("<mem<memory>x</memory>ory>secret</memory>", "ory>secret</memory>"),
         ("<memory<memory>x</memory>>secret", ">secret"),
@@ -79,6 +83,14 @@ fn envelopes_are_taken_out_and_the_rest_is_left() {
     for (dirty, clean) in table {
         assert_eq!(scrub(dirty), clean, "{dirty:?}");
     }
+}
+
+#[test]
+fn what_had_no_end_is_counted() {
+    let count = |text: &str| (scrubbed(text).envelopes, scrubbed(text).unclosed);
+    assert_eq!(count("plain"), (0, 0));
+    assert_eq!(count("a <memory>x</memory> <memory/> b"), (2, 0));
+    assert_eq!(count("a <memory version=\"2\"> b <memory>x</memory>"), (1, 1));
 }
 
 #[test]
@@ -117,8 +129,8 @@ fn scr_2_the_time_is_linear() {
     ];
     for (index, shape) in shapes.into_iter().enumerate() {
         let _ = per_byte(&shape(1000));
-        let small = (0..5).map(|_| per_byte(&shape(2000))).fold(f64::MAX, f64::min);
-        let large = (0..3).map(|_| per_byte(&shape(40_000))).fold(f64::MAX, f64::min);
+        let small = (0..5).map(|_| per_byte(&shape(500))).fold(f64::MAX, f64::min);
+        let large = (0..9).map(|_| per_byte(&shape(10_000))).fold(f64::MAX, f64::min);
         // Twenty times the bytes: quadratic work would show as a factor of twenty.
         assert!(
             large < 7.0 * small + 1e-9,

@@ -73,6 +73,8 @@ pub struct LineFinding {
 pub enum GraphFinding {
     /// The line has more bytes than are read, and is left out.
     TooLong,
+    /// The line is not UTF-8 and is left out.
+    NotText,
     /// The line, or what is left of it, is not whole JSON and is left out.
     NotJson,
     /// The line is nested too deep and is left out.
@@ -107,6 +109,7 @@ impl fmt::Display for GraphFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong => f.write_str("the line is too long and is left out"),
+            Self::NotText => f.write_str("the line is not UTF-8 and is left out"),
             Self::NotJson => f.write_str("it is not whole JSON and is left out"),
             Self::TooDeep => f.write_str("it is nested too deep and is left out"),
             Self::KeyTwice(key) => write!(f, "the key `{key}` stands twice; the line is left out"),

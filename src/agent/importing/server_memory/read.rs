@@ -15,13 +15,16 @@ const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// How deep a line may be nested.
 const DEPTH_MAX: usize = 64;
 
-/// Reads the text of a file.
-pub fn read_graph(text: &str) -> Graph {
+/// Reads what is in a file.
+pub fn read_graph(bytes: &[u8]) -> Graph {
     let mut reader = Reader::default();
-    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
-    for (line, number) in text.split('\n').zip(1..) {
+    let bytes = bytes.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(bytes);
+    for (line, number) in bytes.split(|byte| *byte == b'\n').zip(1..) {
         reader.line = number;
-        reader.take_line(line.trim());
+        match std::str::from_utf8(line) {
+            Ok(line) => reader.take_line(line.trim()),
+            Err(_) => reader.say(GraphFinding::NotText),
+        }
     }
     reader.graph_with_loose_ends()
 }

@@ -39,7 +39,7 @@ null
 
 #[test]
 fn what_can_be_read_of_a_damaged_file_is_taken() {
-    let graph = read_graph(SEED);
+    let graph = read_graph(SEED.as_bytes());
     assert_eq!(
         entities(&graph),
         [
@@ -70,14 +70,14 @@ fn what_can_be_read_of_a_damaged_file_is_taken() {
     );
     // The same with the line ends and mark of another editor.
     assert_eq!(
-        read_graph(&format!("\u{FEFF}{}", SEED.replace('\n', "\r\n"))),
+        read_graph(format!("\u{FEFF}{}", SEED.replace('\n', "\r\n")).as_bytes()),
         graph
     );
 }
 
 #[test]
 fn doubles_are_put_together() {
-    let graph = read_graph(concat!(
+    let graph = read_graph_text(concat!(
         r#"{"type":"relation","from":"A","to":"Z","relationType":"is"}"#,
         "\n",
         r#"{"type":"entity","name":"A","entityType":"x","observations":["1","1"],"extra":1}"#,
@@ -134,7 +134,7 @@ fn deep_and_long_lines_are_left_out() {
         "{{\"type\":\"entity\",\"name\":\"{}\"}}",
         "x".repeat(17 * 1024 * 1024)
     );
-    let graph = read_graph(&format!("{deep}\n{long}\n{{}}"));
+    let graph = read_graph(format!("{deep}\n{long}\n{{}}").as_bytes());
     assert_eq!(findings(&graph), [(1, TooDeep), (2, TooLong), (3, UnknownType)]);
 }
 
@@ -145,7 +145,7 @@ proptest! {
         r#"(\{"type":"(entity|relation|x)"(,"(name|from|to|entityType|relationType|observations)":("a"|"b"|\["c"\]|1)){0,4}\}){1,2}"#,
     ], 0..12)) {
         let text = lines.join("\n");
-        let graph = read_graph(&text);
+        let graph = read_graph(text.as_bytes());
         for (line, number) in text.split('\n').zip(1..) {
             let is_known = graph.entities.iter().any(|entity| entity.line == number)
                 || graph.relations.iter().any(|relation| relation.line == number)
@@ -167,10 +167,25 @@ proptest! {
             serde_json::json!({"type": "relation", "from": name, "to": names[0], "relationType": "is"}).to_string()
         });
         let text = entities.chain(relations).collect::<Vec<_>>().join("\n");
-        let graph = read_graph(&text);
+        let graph = read_graph(text.as_bytes());
         prop_assert_eq!(&graph.findings, &[]);
         prop_assert_eq!(graph.entities.iter().map(|entity| &entity.name).collect::<Vec<_>>(), names.iter().collect::<Vec<_>>());
         prop_assert!(graph.entities.iter().all(|entity| entity.observations.iter().eq(texts.iter())));
         prop_assert_eq!(graph.relations.len(), names.len());
     }
+}
+
+fn read_graph_text(text: &str) -> Graph {
+    read_graph(text.as_bytes())
+}
+
+#[test]
+fn a_line_that_is_no_text_costs_only_itself() {
+    let mut bytes = SEED.as_bytes().to_vec();
+    bytes.splice(0..0, *b"{\"type\":\"entity\",\"name\":\"\xff\"}\n");
+    let (whole, marked) = (read_graph(SEED.as_bytes()), read_graph(&bytes));
+    assert_eq!(marked.entities.len(), whole.entities.len());
+    assert_eq!(marked.relations.len(), whole.relations.len());
+    let finding = &marked.findings[0];
+    assert_eq!((finding.line, &finding.finding), (1, &NotText));
 }

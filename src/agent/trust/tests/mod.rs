@@ -3,10 +3,10 @@
 mod lineage;
 
 use super::*;
-use crate::agent::{Agent, Settings};
+use crate::agent::{Agent, Reach, Settings};
 use crate::engine::{Draft, Memory, Options, Retention};
 use crate::error::ErrorKind;
-use crate::object::{Id, Kind, NewObject, Time};
+use crate::object::{Id, Kind, NewObject, Scope, Time};
 
 fn id(text: &str) -> Id {
     Id::new(text).unwrap()
@@ -121,7 +121,7 @@ fn what_is_held_back_is_listed_released_and_discarded() {
         "the scan found bidi",
     );
     hold_back(&agent, fact("b", "other"), "a gate");
-    let held = agent.quarantined().unwrap();
+    let held = agent.quarantined(&Reach::All).unwrap();
     assert_eq!(held.len(), 2, "newest first");
     assert_eq!(
         (held[0].reason.as_deref(), held[0].ids.clone()),
@@ -142,7 +142,7 @@ fn what_is_held_back_is_listed_released_and_discarded() {
     assert_eq!(released.origin(), Origin::ToolExternal, "TRU-2");
     let number = held[0].name.strip_prefix("rejected/").unwrap();
     agent.discard(number, &Writer::new()).unwrap();
-    assert_eq!(agent.quarantined().unwrap(), []);
+    assert_eq!(agent.quarantined(&Reach::All).unwrap(), []);
     assert_eq!(
         agent.discard(number, &Writer::new()).unwrap_err().kind(),
         ErrorKind::NotFound
@@ -156,7 +156,7 @@ fn a_secret_is_not_shown_by_the_list() {
     let agent = agent();
     let key = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     hold_back(&agent, fact("a", &format!("token {key}")), "a gate");
-    let held = agent.quarantined().unwrap();
+    let held = agent.quarantined(&Reach::All).unwrap();
     assert!(
         !held[0].preview.contains(&key) && held[0].preview.contains("[REDACTED:"),
         "{held:?}"
@@ -167,10 +167,46 @@ fn a_secret_is_not_shown_by_the_list() {
 fn what_is_held_back_is_collected_after_seven_days() {
     let agent = agent();
     hold_back(&agent, fact("a", "old"), "a gate");
-    let made = agent.quarantined().unwrap()[0].time;
+    let made = agent.quarantined(&Reach::All).unwrap()[0].time;
     let after = |days: i64| Some(Time::from_micros(made.as_micros() + days * 86_400_000_000 + 1));
     agent.memory().gc(&Retention::everything(), after(6)).unwrap();
-    assert_eq!(agent.quarantined().unwrap().len(), 1);
+    assert_eq!(agent.quarantined(&Reach::All).unwrap().len(), 1);
     agent.memory().gc(&Retention::everything(), after(7)).unwrap();
-    assert_eq!(agent.quarantined().unwrap(), []);
+    assert_eq!(agent.quarantined(&Reach::All).unwrap(), []);
+}
+
+#[test]
+fn what_is_held_back_is_shown_within_the_reach_and_whole_when_asked() {
+    let agent = agent();
+    let scoped = |name: &str, scope: &str| {
+        let mut object = fact(name, &format!("text of {name}"));
+        object.scope = Scope::new(scope).unwrap();
+        object
+    };
+    drop(
+        agent
+            .memory()
+            .put(scoped("old", "project:b"), Writer::new())
+            .unwrap(),
+    );
+    let mut draft = agent.memory().draft(outside());
+    for number in 0..30 {
+        draft.put(scoped(&format!("a{number:02}"), "project:a")).unwrap();
+    }
+    draft.put(scoped("c", "project:c")).unwrap();
+    draft.remove(&id("old")).unwrap();
+    let name = agent.memory().quarantine(&draft, "a gate").unwrap().unwrap();
+    let seen = |scope: &str| {
+        let reach = Reach::Scopes(vec![Scope::new(scope).unwrap()]);
+        agent.quarantined(&reach).unwrap().pop().map(|held| held.ids)
+    };
+    assert_eq!(seen("global"), None);
+    assert_eq!(seen("project:a").unwrap().len(), 20);
+    assert_eq!(seen("project:b").unwrap(), ["old"]);
+    assert_eq!(seen("project:c").unwrap(), ["c"]);
+    let objects = agent.held_objects(&name).unwrap();
+    assert_eq!(objects.len(), 32);
+    let old = objects.iter().find(|one| one.id == id("old")).unwrap();
+    assert!(old.is_removed && old.scope == "project:b" && old.preview == "text of old");
+    assert_eq!(agent.quarantined(&Reach::All).unwrap()[0].ids_total, 32);
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::agent::envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, Shown, scrub};
-use crate::agent::{Reach, Sensitivity};
+use crate::agent::Sensitivity;
+use crate::agent::envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, Shown, scrubbed};
 use crate::cli::commands::input::read_input;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
@@ -21,17 +21,10 @@ const TEXT_BYTES_MAX: u64 = 64 << 20;
 
 pub(super) fn envelope(context: &mut Context, verb: Envelope) -> Done {
     if let Some(file) = &verb.scrub {
-        return scrubbed(context, file);
+        return scrub(context, file);
     }
     let place = context.place();
-    let reach = if verb.all_scopes {
-        Reach::All
-    } else if verb.scopes.is_empty() {
-        place.usual_reach()?
-    } else {
-        let scopes = verb.scopes.iter().map(|word| place.scope(word));
-        Reach::Scopes(scopes.collect::<Result<_, _>>()?)
-    };
+    let reach = context.reach(&verb.scopes, verb.all_scopes)?;
     let mut request = EnvelopeRequest::new(reach);
     request.query = verb.query;
     request.budget_tokens = verb.budget.unwrap_or(request.budget_tokens);
@@ -118,17 +111,30 @@ fn shown(shown: &Shown) -> Value {
     })
 }
 
-fn scrubbed(context: &mut Context, file: &Path) -> Done {
+fn scrub(context: &mut Context, file: &Path) -> Done {
     let bytes = read_input(file, TEXT_BYTES_MAX)?;
     let text = String::from_utf8(bytes).map_err(|_| Error::invalid("the text is not UTF-8"))?;
-    let clean = scrub(&text);
+    let scrubbed = scrubbed(&text);
+    let removed = text.len() - scrubbed.text.len();
     if context.output.is_json() {
-        let removed = text.len() - clean.len();
+        context.output.document(&json!({
+            "text": scrubbed.text,
+            "removed_bytes": removed,
+            "unclosed": scrubbed.unclosed,
+        }))?;
+    } else {
+        context.output.text(&scrubbed.text)?;
+    }
+    if scrubbed.envelopes > 0 {
+        let what = counted(scrubbed.envelopes as u64, "envelope");
         context
             .output
-            .document(&json!({ "text": clean, "removed_bytes": removed }))?;
-    } else {
-        context.output.text(&clean)?;
+            .note("scrubbed", format!("took {what} out, {removed} bytes in all"));
+    }
+    if scrubbed.unclosed > 0 {
+        let what = counted(scrubbed.unclosed as u64, "tag");
+        let told = format!("{what} of an envelope had no end: what follows them was left, and may be memory");
+        context.output.note("unclosed", told);
     }
     Ok(DONE)
 }

@@ -9,10 +9,10 @@ use serde_json::json;
 
 use super::folder::{Folder, There};
 use super::note::{scope, tell_held};
-use crate::agent::Reach;
-use crate::agent::blocks::{FoundFile, TakeBlocks, Taken, TakenBlocks};
+use crate::agent::blocks::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile};
 use crate::agent::importing::{Foreign, ForeignFormat, odek::scope_of_file};
 use crate::agent::session::extraction::FactScope;
+use crate::agent::{Agent, Reach};
 use crate::cli::commands::input::read_input;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
@@ -60,6 +60,7 @@ fn check(verb: &Import) -> Result<(), Failure> {
     for (option, given, used) in [
         ("--prune", verb.prune, is_blocks),
         ("--force", verb.force, is_blocks),
+        ("--as-me", verb.as_me, is_blocks),
         ("--about", verb.about.is_some(), verb.format == ImportFormat::Odek),
     ] {
         if given && !used {
@@ -87,6 +88,7 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
         place,
         prune: verb.prune,
         force: verb.force,
+        as_me: verb.as_me,
     };
     let folder = Folder::open(&verb.path, false)?;
     let files = folder.files()?;
@@ -101,9 +103,13 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     }
     let agent = context.agent_to_write()?;
     let taken = agent.take_blocks(&files, &take, &context.writer())?;
-    tell_blocks(context, &taken)?;
+    tell_blocks(context, &agent, &taken)?;
     refresh(context, &folder, &files, &taken);
     agent.memory().clone().close()?;
+    let is_refused = |file: &TakenFile| file.taken == Taken::Refused;
+    if !taken.files.is_empty() && taken.files.iter().all(is_refused) {
+        return Err(nothing_taken().into());
+    }
     Ok(DONE)
 }
 
@@ -130,7 +136,7 @@ fn refresh(context: &mut Context, folder: &Folder, files: &[FoundFile], taken: &
     }
 }
 
-fn tell_blocks(context: &mut Context, taken: &TakenBlocks) -> Result<(), Failure> {
+fn tell_blocks(context: &mut Context, agent: &Agent, taken: &TakenBlocks) -> Result<(), Failure> {
     let count = |what: Taken| taken.files.iter().filter(|file| file.taken == what).count();
     if context.output.is_json() {
         let ids = |ids: &[Id]| ids.iter().map(Id::to_string).collect::<Vec<_>>();
@@ -180,7 +186,7 @@ fn tell_blocks(context: &mut Context, taken: &TakenBlocks) -> Result<(), Failure
     if count(Taken::Conflict) > 0 {
         context.output.note(
             "conflict",
-            "changed on both sides: export to another folder, put the two together, and import with --force",
+            "the memory says something else: export to another folder, put the two together, and import with --force",
         );
     }
     if !taken.missing.is_empty() {
@@ -191,7 +197,7 @@ fn tell_blocks(context: &mut Context, taken: &TakenBlocks) -> Result<(), Failure
         );
     }
     if let Some(held) = &taken.held {
-        tell_held(context, held, &[]);
+        tell_held(context, agent, held);
     }
     Ok(())
 }
@@ -243,8 +249,18 @@ fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done 
         ))?;
     }
     if let Some(held) = &taken.held {
-        tell_held(context, held, &[]);
+        tell_held(context, &agent, held);
     }
     agent.memory().clone().close()?;
+    let taken_in = taken.created + taken.updated + taken.unchanged + taken.quarantined;
+    if taken_in == 0 && taken.refused > 0 {
+        return Err(nothing_taken().into());
+    }
     Ok(DONE)
+}
+
+fn nothing_taken() -> Error {
+    Error::invalid("nothing of it was taken")
+        .with_code("nothing_taken")
+        .with_hint("the answer says of each part why")
 }

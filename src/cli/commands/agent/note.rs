@@ -12,6 +12,7 @@ use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done};
 use crate::cli::human::counted;
 use crate::cli::json::with_commit;
+use crate::cli::output::printable;
 use crate::cli::verbs::{Note, NoteDelete, NoteList, NoteRead, NoteSearch, NoteVerb, NoteWrite};
 use crate::engine::View;
 use crate::error::{Error, Result};
@@ -63,7 +64,7 @@ fn write(context: &mut Context, verb: NoteWrite) -> Done {
             .line(format_args!("{} {id}", written.action.name()))?;
     }
     if let Some(held) = &written.held {
-        tell_held(context, held, &written.rules);
+        tell_held(context, &agent, held);
     }
     agent.memory().clone().close()?;
     Ok(DONE)
@@ -204,12 +205,9 @@ pub(super) fn text_or_input(text: String) -> Result<String> {
 }
 
 /// Says that something waits for a person.
-pub(super) fn tell_held(context: &mut Context, held: &str, rules: &[&str]) {
-    let why = if rules.is_empty() {
-        String::new()
-    } else {
-        format!(": the scan found {}", rules.join(", "))
-    };
+pub(super) fn tell_held(context: &mut Context, agent: &Agent, held: &str) {
+    let why = agent.held_reason(held).map(|why| format!(": {why}"));
+    let why = printable(&why.unwrap_or_default());
     context.output.note(
         "quarantined",
         format!("kept as {held} for a person to look at{why}"),

@@ -3,18 +3,24 @@
 //! # Layer
 //! L9, part of cli.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 
 use super::promote::person;
-use crate::agent::trust::Quarantined;
+use crate::agent::trust::{HeldObject, Quarantined};
 use crate::cli::commands::put::tell_committed;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done};
-use crate::cli::human::{Table, coloured, number, plain};
+use crate::cli::human::{Table, coloured, counted, cut, number, plain};
 use crate::cli::json::with_commit;
-use crate::cli::output::Meaning;
+use crate::cli::output::{Meaning, printable};
 use crate::cli::time;
 use crate::cli::verbs::Quarantine;
+
+/// Objects that a person is shown before they are released, and characters of each text.
+const ASKED_MAX: usize = 200;
+const ASKED_CHARS: usize = 100;
 
 pub(super) fn quarantine(context: &mut Context, verb: &Quarantine) -> Done {
     if let Some(name) = &verb.release {
@@ -26,7 +32,8 @@ pub(super) fn quarantine(context: &mut Context, verb: &Quarantine) -> Done {
     let agent = context.agent_to_read()?;
     let now = agent.memory().view().now();
     let mut table = Table::new(&["held back", "objects", "when", "reason", "text"]);
-    for held in agent.quarantined()? {
+    let reach = context.reach(&verb.scopes, verb.all_scopes)?;
+    for held in agent.quarantined(&reach)? {
         if context.output.is_json() {
             context.output.document(&document(&held))?;
             continue;
@@ -59,29 +66,51 @@ fn document(held: &Quarantined) -> Value {
 
 fn release(context: &mut Context, name: &str, yes: bool) -> Done {
     let agent = context.agent_to_write()?;
-    let bare = |name: &str| name.trim_start_matches("rejected/").to_owned();
-    let held = agent
-        .quarantined()?
-        .into_iter()
-        .find(|held| bare(&held.name) == bare(name));
-    let told = held
-        .map(|held| format!("{}: {}\n", held.name, held.preview))
-        .unwrap_or_default();
-    let says = person(context, yes, &format!("{told}release it?"), "released")?;
+    let objects = agent.held_objects(name)?;
+    let question = question(name, &objects);
+    let says = person(context, yes, &question, "released")?;
     let committed = agent.release(name, says, &context.writer())?;
     if context.output.is_json() {
         let document = json!({
             "name": name,
             "released": true,
+            "ids": objects.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(),
         });
         context
             .output
             .document(&with_commit(document, &committed.commit))?;
     } else {
-        tell_committed(context, agent.memory(), &committed, &format!("released {name}"))?;
+        let what = counted(objects.len() as u64, "object");
+        let told = format!("released {name} with {what}");
+        tell_committed(context, agent.memory(), &committed, &told)?;
     }
     agent.memory().clone().close()?;
     Ok(DONE)
+}
+
+/// What a person is asked: everything that would be written, as far as it fits, and what is not shown.
+fn question(name: &str, objects: &[HeldObject]) -> String {
+    let mut told = format!("{name}: {}\n", counted(objects.len() as u64, "object"));
+    for one in objects.iter().take(ASKED_MAX) {
+        let text = if one.is_removed {
+            "is removed"
+        } else {
+            &one.preview
+        };
+        let line = format!("{} ({}): {}", one.id, one.scope, cut(text, ASKED_CHARS));
+        told.push_str(&printable(&line));
+        told.push('\n');
+    }
+    let more = objects.len().saturating_sub(ASKED_MAX);
+    if more > 0 {
+        let _infallible = writeln!(
+            told,
+            "and {} that are not shown here",
+            counted(more as u64, "object")
+        );
+    }
+    told.push_str("release all of it?");
+    told
 }
 
 fn discard(context: &mut Context, name: &str) -> Done {

@@ -57,15 +57,7 @@ fn open(context: &mut Context, verb: &Recall) -> Result<Agent> {
 }
 
 fn query_of(context: &Context, verb: &Recall, now: Time) -> Result<RecallQuery, Failure> {
-    let place = context.place();
-    let reach = if verb.all_scopes || (verb.queries.is_some() && verb.scopes.is_empty()) {
-        Reach::All
-    } else if verb.scopes.is_empty() {
-        place.usual_reach()?
-    } else {
-        let scopes = verb.scopes.iter().map(|word| place.scope(word));
-        Reach::Scopes(scopes.collect::<Result<_>>()?)
-    };
+    let reach = context.reach(&verb.scopes, verb.all_scopes)?;
     let usual = if verb.queries.is_some() {
         BATCH_LIMIT
     } else {

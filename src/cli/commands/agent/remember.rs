@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use super::note::scope;
+use super::note::{scope, tell_held};
 use crate::agent::{
     Agent, Alike, Citation, LinesOptions, LinesRemembered, NewItem, RememberOptions, Remembered, Sensitivity,
     Status,
@@ -25,6 +25,7 @@ use crate::digest::ObjectDigest;
 use crate::engine::{Committed, Memory};
 use crate::error::{Error, Result};
 use crate::object::{Id, Kind, Time};
+use crate::recall::MERGE;
 
 /// Characters of another item that people are shown.
 const SHOWN_CHARS: usize = 300;
@@ -63,10 +64,19 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     };
     let agent = context.agent_to_create(|empty| remember(empty).map(drop))?;
     let answer = remember(&agent)?;
+    let now = agent.memory().view().now();
+    let is_over = item_of(&verb, now)?.expires.is_some_and(|end| end <= now);
     if context.output.is_json() {
         context.output.document(&document(&answer))?;
     } else {
         tell(context, agent.memory(), &answer)?;
+    }
+    if let Some(held) = &answer.held_as {
+        tell_held(context, &agent, held);
+    }
+    if is_over {
+        let told = "its end has passed, so nothing shows it; --ttl takes a length such as 30d";
+        context.output.note("expired", told);
     }
     agent.close()?;
     Ok(DONE)
@@ -168,7 +178,7 @@ fn document(answer: &Remembered) -> Json {
 }
 
 fn tell(context: &mut Context, memory: &Memory, answer: &Remembered) -> Result<(), Failure> {
-    let id = context.output.paint(Meaning::Name, &answer.id);
+    let id = context.output.paint(Meaning::Name, printable(answer.id.as_str()));
     let head = head_line(&context.output, memory, &answer.commit);
     let scope = printable(answer.scope.as_str());
     let line = match answer.status {
@@ -178,17 +188,15 @@ fn tell(context: &mut Context, memory: &Memory, answer: &Remembered) -> Result<(
         Status::Duplicate => format!("not stored: {id} says this already"),
         Status::Merged => format!("merged into {id} in {scope}; {head}"),
         Status::Superseded => format!("remembered {id} in {scope}, in place of others; {head}"),
-        Status::Quarantined => format!(
-            "not stored, but kept as {} for a person to look at: the scan found {}",
-            answer.held_as.as_deref().unwrap_or_default(),
-            answer.rules.join(", ")
-        ),
+        Status::Quarantined => "not stored".to_owned(),
         Status::Disabled => format!("not stored: {id}"),
     };
     context.output.line(line)?;
     let is_stored = answer.status != Status::Duplicate;
     for one in answer.duplicates.iter().filter(|_| is_stored) {
-        let label = format!("says the same ({:.2})", one.similarity);
+        let is_sure = one.similarity >= MERGE;
+        let what = if is_sure { "says the same" } else { "is like it" };
+        let label = format!("{what} ({:.2})", one.similarity);
         context.output.labelled(Meaning::Changed, &label, &shown(one))?;
     }
     for one in &answer.conflicts {
@@ -247,6 +255,9 @@ fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
         context.output.document(&lines_document(&answer))?;
     } else {
         tell_lines(context, agent.memory(), &answer)?;
+    }
+    for held in &answer.held {
+        tell_held(context, &agent, held);
     }
     agent.close()?;
     Ok(DONE)

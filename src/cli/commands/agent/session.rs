@@ -87,7 +87,13 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
         });
         let agent = context.agent_to_write()?;
         let appended = agent.append(&request, &writer)?;
-        tell_appended(context, &request.session, &Sums::of(&appended, 0), &appended)?;
+        tell_appended(
+            context,
+            &agent,
+            &request.session,
+            &Sums::of(&appended, 0),
+            &appended,
+        )?;
         agent.memory().clone().close()?;
         return Ok(DONE);
     };
@@ -101,7 +107,7 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
         let appended = agent.append(&request, &writer)?;
         sums.add(&appended);
         if (request.entries.len() as u64) < verb.batch {
-            tell_appended(context, &request.session, &sums, &appended)?;
+            tell_appended(context, &agent, &request.session, &sums, &appended)?;
             break;
         }
     }
@@ -149,7 +155,13 @@ impl Sums {
     }
 }
 
-fn tell_appended(context: &mut Context, session: &str, sums: &Sums, last: &Appended) -> Result<(), Failure> {
+fn tell_appended(
+    context: &mut Context,
+    agent: &Agent,
+    session: &str,
+    sums: &Sums,
+    last: &Appended,
+) -> Result<(), Failure> {
     if context.output.is_json() {
         let document = json!({
             "session": session,
@@ -170,7 +182,7 @@ fn tell_appended(context: &mut Context, session: &str, sums: &Sums, last: &Appen
             .line(format_args!("appended {} {what} to '{session}'", sums.appended))?;
     }
     for held in &sums.held {
-        tell_held(context, held, &[]);
+        tell_held(context, agent, held);
     }
     Ok(())
 }
@@ -261,7 +273,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
         }
     };
     let ended = agent.end_session(&session, reply.as_deref(), learn, &context.writer())?;
-    tell_ended(context, &session, &ended)?;
+    tell_ended(context, &agent, &session, &ended)?;
     if let Some(gate) = prompt.gate.filter(|_| !verb.command.is_empty()) {
         context
             .output
@@ -271,7 +283,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
     Ok(DONE)
 }
 
-fn tell_ended(context: &mut Context, session: &str, ended: &Ended) -> Result<(), Failure> {
+fn tell_ended(context: &mut Context, agent: &Agent, session: &str, ended: &Ended) -> Result<(), Failure> {
     if context.output.is_json() {
         let facts = ended.facts.iter().map(|(fact, fate)| {
             let (id, reason) = match fate {
@@ -312,7 +324,7 @@ fn tell_ended(context: &mut Context, session: &str, ended: &Ended) -> Result<(),
         ))?;
     }
     if let Some(held) = &ended.held {
-        tell_held(context, held, &[]);
+        tell_held(context, agent, held);
     }
     Ok(())
 }
@@ -427,7 +439,7 @@ fn summarise(context: &mut Context, verb: &SessionSummarise) -> Done {
             .note("not_due", format!("{unknown} is not due; its text was not taken"));
     }
     if let Some(held) = &done.held {
-        tell_held(context, held, &[]);
+        tell_held(context, &agent, held);
     }
     agent.memory().clone().close()?;
     Ok(DONE)

@@ -48,9 +48,12 @@ pub(crate) struct Import {
     /// Remove blocks whose files are gone
     #[arg(long)]
     pub(crate) prune: bool,
-    /// Take files also where the block was changed since they were written
+    /// Take files also where the block was changed since they were written, or may have been
     #[arg(long)]
     pub(crate) force: bool,
+    /// The edits are your own: blocks keep the trust they have. A program must not say it for a person
+    #[arg(long)]
+    pub(crate) as_me: bool,
     #[command(flatten)]
     pub(super) options: WriteOptions,
 }

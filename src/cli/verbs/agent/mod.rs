@@ -120,7 +120,8 @@ pub(crate) enum AgentVerb {
     Promote(Promote),
     /// List what was held back, and let it go or drop it
     #[command(
-        after_help = "The newest 20 are kept, and gc drops what is older than 7 days. What is released stays as little trusted as it \
+        after_help = "The same change is kept once. There is room for 200; then the oldest goes of who has most, and the reason of the \
+                      newest names it. gc drops what is older than 7 days. What is released stays as little trusted as it \
                       was; promote raises it.\n\n\
                       Examples:\n  treering quarantine\n  treering quarantine --release 17 --yes\n  treering quarantine --discard 17"
     )]

@@ -19,6 +19,13 @@ pub(crate) struct Quarantine {
     /// Release without asking: a person gives this, not a program for one
     #[arg(long, requires = "release")]
     pub(crate) yes: bool,
+    /// List what would change this scope: global, project, session, agent, or a name; may be repeated
+    /// [default: global and those at work here]
+    #[arg(long = "scope", value_name = "SCOPE", conflicts_with_all = ["release", "discard"])]
+    pub(crate) scopes: Vec<String>,
+    /// List it for every scope of the store
+    #[arg(long, conflicts_with_all = ["scopes", "release", "discard"])]
+    pub(crate) all_scopes: bool,
     #[command(flatten)]
     pub(super) options: WriteOptions,
 }

@@ -27,7 +27,7 @@ pub(crate) struct Recall {
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
     /// Only this scope: global, project, session, agent, or a name such as project:tea; may be repeated
-    /// [default: global and those at work here, with --queries all]
+    /// [default: global and those at work here]
     #[arg(long = "scope", value_name = "SCOPE")]
     pub(crate) scopes: Vec<String>,
     /// Every scope of the store
