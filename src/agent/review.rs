@@ -318,8 +318,8 @@ fn check_quotas(item: &NewItem, quotas: &Quotas) -> Result<()> {
 mod tests {
     use super::super::settings::Settings;
     use super::*;
-    use crate::object::Id;
     use crate::engine::Memory;
+    use crate::object::Id;
 
     fn agent(settings: Settings) -> Agent {
         Agent::new(Memory::in_memory().unwrap(), settings)

@@ -479,15 +479,13 @@ const WAYS: &[(&str, bool, Way)] = &[
     }),
     ("stage reason, commit and drop", true, |agent, secret, number| {
         let (name, writer) = (format!("t{number}"), Writer::new().reason(secret));
-        for _ in 0..2 {
-            staged(
-                agent,
-                &name,
-                &format!("{{\"id\":\"sc/{number}\",\"kind\":\"fact\"}}"),
-                &writer,
-            )?;
-            agent.commit_staged(&name, &Checks::default(), &writer)?;
-        }
+        staged(
+            agent,
+            &name,
+            &format!("{{\"id\":\"sc/{number}\",\"kind\":\"fact\"}}"),
+            &writer,
+        )?;
+        agent.commit_staged(&name, &Checks::default(), &writer)?;
         staged(
             agent,
             &name,

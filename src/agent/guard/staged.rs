@@ -157,7 +157,8 @@ impl Agent {
     /// # Errors
     /// `NotFound`: there is none of this name. As [`Memory::commit`](crate::Memory::commit).
     pub fn drop_staged(&self, name: &str, writer: &Writer) -> Result<()> {
-        let dropped = self.memory().delete_draft(&format!("{CLASS}{name}"), writer);
+        let writer = self.without_secrets(writer.clone())?;
+        let dropped = self.memory().delete_draft(&format!("{CLASS}{name}"), &writer);
         dropped.map_err(|error| not_staged(name, error))
     }
 

@@ -333,7 +333,7 @@ mod tests {
         };
         assert_eq!(verdict(""), Verdict::Quarantine);
         // It is more than an order to set others aside.
-        assert_eq!(verdict("[scan.override]\nhigh = \"allow\""), Verdict::Quarantine);
+        assert_eq!(verdict("[scan.override]\nhigh = \"allow\""), Verdict::Flag);
         let all = "[scan.all]\nlow = \"allow\"\nmedium = \"allow\"\nhigh = \"allow\"\n";
         assert_eq!(verdict(all), Verdict::Allow);
         let but = format!("[scan.override]\nhigh = \"block\"\n{all}");

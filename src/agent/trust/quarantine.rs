@@ -134,7 +134,7 @@ impl Agent {
     /// `NotFound`: there is nothing of that name. `Conflict`: what it would change was changed since. `Denied` (code
     /// `not_a_person`): the writer is of another class. As [`Memory::commit`](crate::Memory::commit).
     pub fn release(&self, name: &str, says: PersonSays, writer: &Writer) -> Result<Committed> {
-        let writer = person(writer, says, "release what was held back")?;
+        let writer = self.without_secrets(person(writer, says, "release what was held back")?)?;
         let name = full_name(name)?;
         let mut draft = self.opened(&name, writer.clone())?;
         draft.snapshot_before(true);
