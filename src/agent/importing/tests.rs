@@ -224,3 +224,47 @@ fn what_comes_in_goes_through_the_scan() {
     let taken = import(agent, ForeignFormat::Odek(FactScope::User), hostile.as_bytes());
     assert_eq!((taken.created, taken.quarantined + taken.refused), (0, 1));
 }
+
+#[test]
+fn what_stands_for_a_text_in_an_id_confirms_a_guess_in_its_own_store_only() {
+    let ids = || {
+        let test = TestMemory::new(Settings::default());
+        let facts = "- the door code is 4711\n".as_bytes();
+        import(&test.agent, ForeignFormat::Odek(FactScope::User), facts);
+        import(&test.agent, ForeignFormat::ServerMemory, GRAPH.as_bytes());
+        let view = test.agent.memory().view();
+        let facts = view.objects().filter_map(|object| object.ok());
+        let facts = facts.filter(|object| object.kind() == "fact");
+        facts.map(|object| object.id().to_owned()).collect::<Vec<_>>()
+    };
+    let (one, other) = (ids(), ids());
+    assert_eq!((one.len(), other.len()), (2, 2));
+    assert!(one.iter().all(|id| !other.contains(id)), "{one:?} {other:?}");
+}
+
+#[test]
+fn a_bad_scope_and_an_erased_id_cost_only_themselves() {
+    let test = TestMemory::new(Settings::default());
+    let agent = &test.agent;
+    let snap = SNAP.replace(":scope :project", ":scope \"\u{1}\"");
+    let taken = import(agent, ForeignFormat::Snap, snap.as_bytes());
+    assert!(taken.created >= 3, "{taken:?}");
+    assert!(taken.findings.iter().any(|one| one.at == "kid"), "{taken:?}");
+    let memory = agent.memory();
+    let seq = memory.view().commit().commit.seq;
+    drop(
+        memory
+            .remove(&Id::new("lost").unwrap(), false, Writer::new())
+            .unwrap(),
+    );
+    let erasing = crate::engine::Erasing {
+        targets: vec!["lost".to_owned()],
+        ..crate::engine::Erasing::default()
+    };
+    drop(memory.erase(&erasing, &Writer::new()).unwrap());
+    let back = crate::engine::Revision::Seq(seq);
+    drop(memory.rollback(&back, true, &Writer::new()).unwrap());
+    let changed = snap.replace("\"One\"", "\"Uno\"");
+    let taken = import(agent, ForeignFormat::Snap, changed.as_bytes());
+    assert_eq!((taken.updated, taken.refused), (1, 1), "{taken:?}");
+}

@@ -224,3 +224,26 @@ fn blocks_of_other_projects_stay_where_they_are() {
     assert_eq!(import(&folder)["refused"], 2);
     assert_eq!(folder.json(&["get", "theirs"])["content"], "x");
 }
+
+#[test]
+fn the_edits_of_a_person_keep_their_trust_and_nothing_taken_is_a_failure() {
+    let folder = project();
+    block(&folder, "tea", "green");
+    folder.json(&["export", "--format", "blocks", "blocks"]);
+    let edit = |from: &str, to: &str| {
+        folder.write("blocks/tea.md", read(&folder, "blocks/tea.md").replace(from, to))
+    };
+    edit("green", "black");
+    assert_eq!(folder.json(&["import", "blocks", "--as-me"])["updated"], 1);
+    assert_eq!(folder.json(&["get", "tea"])["origin"], "direct_user");
+    edit("black", "white");
+    let told = import(&folder);
+    assert!(text(&told["files"][0]["said"][0]).contains("--as-me"), "{told}");
+    assert_eq!(folder.json(&["get", "tea"])["origin"], "document");
+    folder.write("other/tea.md", "---\nid: tea\n---\n\nhijack\n");
+    assert_eq!(folder.json(&["import", "other"])["conflicts"], 1);
+    folder.write("bad/x.md", "no front matter");
+    let ran = folder.run(&["import", "bad", "--json"]);
+    assert_eq!((ran.code, ran.documents()[0]["refused"].as_u64()), (1, Some(1)));
+    assert!(ran.err.contains("nothing_taken"), "{ran:?}");
+}
