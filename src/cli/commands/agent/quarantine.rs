@@ -33,7 +33,12 @@ pub(super) fn quarantine(context: &mut Context, verb: &Quarantine) -> Done {
     let now = agent.memory().view().now();
     let mut table = Table::new(&["held back", "objects", "when", "reason", "text"]);
     let reach = context.reach(&verb.scopes, verb.all_scopes)?;
-    for held in agent.quarantined(&reach)? {
+    let all = agent.quarantined(&reach)?;
+    if let Some(scopes) = reach.names().filter(|_| all.is_empty()) {
+        let told = format!("looked in {}; --all-scopes lists all", scopes.join(", "));
+        context.output.note("scopes", told);
+    }
+    for held in all {
         if context.output.is_json() {
             context.output.document(&document(&held))?;
             continue;
