@@ -188,7 +188,7 @@ const WAYS: &[(&str, bool, Way)] = &[
                 file: secret.to_owned(),
                 line: None,
                 note: Some(secret.to_owned()),
-            }]
+            }];
         })
     }),
     ("remember attribute", true, |agent, secret, number| {
@@ -269,7 +269,7 @@ const WAYS: &[(&str, bool, Way)] = &[
     ("a name behind many findings", false, |agent, secret, number| {
         let text = "\u{202e}a ".repeat(1_100);
         remembered(agent, number, |item| {
-            (item.text, item.id) = (text, Some(id(secret)))
+            (item.text, item.id) = (text, Some(id(secret)));
         })
     }),
     ("a short name", false, |agent, secret, number| {

@@ -232,7 +232,7 @@ fn the_edits_of_a_person_keep_their_trust_and_nothing_taken_is_a_failure() {
     block(&folder, "tea", "green");
     folder.json(&["export", "--format", "blocks", "blocks"]);
     let edit = |from: &str, to: &str| {
-        folder.write("blocks/tea.md", read(&folder, "blocks/tea.md").replace(from, to))
+        folder.write("blocks/tea.md", read(&folder, "blocks/tea.md").replace(from, to));
     };
     edit("green", "black");
     assert_eq!(folder.json(&["import", "blocks", "--as-me"])["updated"], 1);

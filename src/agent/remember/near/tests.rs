@@ -43,7 +43,7 @@ fn a_merge_goes_into_the_full_text_of_what_decay_shortened() {
     assert_eq!(sources, [short.object().digest(), first.digest.unwrap()]);
     // Nothing is left that a way back would take away.
     let back = agent
-        .unforget(&[first.id.clone()], &Writer::new(), false)
+        .unforget(std::slice::from_ref(&first.id), &Writer::new(), false)
         .unwrap();
     assert_eq!(back.unchanged, [first.id]);
 }
