@@ -4,9 +4,10 @@
 //! of each group; so where the groups of a rule have met within the length of its longest match, the rule looks at the
 //! window that such a match must lie in. Windows that touch are joined, so that a byte is looked at once.
 //!
-//! Most patterns begin with one of a few words. For these the first letters are read off the pattern and found by the
-//! same pass, and the regex is tried only where they stand, with the groups behind them. A regex is compiled when its
-//! rule has to look for the first time.
+//! Most patterns begin with one of a few words. For these the first letters are read off the pattern, and in a window
+//! the regex is tried only where they stand. Nothing of a pattern is read before the keywords of its rule have met for
+//! the first time in the process, and no regex is compiled before it is tried: a program that scans one short text pays
+//! for the keywords alone.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside this folder.
@@ -14,11 +15,11 @@
 //! # Invariants
 //! - SCA-1: time is linear in the text: every rule has a longest match, and looks no further than that from a keyword.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::hir::literal::Extractor;
 use regex_syntax::hir::{Hir, Look};
@@ -47,12 +48,11 @@ pub(in crate::scan) struct Match {
     pub(in crate::scan) span: Range<usize>,
 }
 
-/// A rule ready to run.
-struct Compiled {
-    pattern: String,
-    groups: u8,
-    /// Whether matches begin with letters that are among the keywords.
-    is_anchored: bool,
+/// What the pattern of a rule says, read when its keywords first meet.
+struct Pattern {
+    text: String,
+    /// Finds the letters that matches begin with; nothing if they are too many or too short.
+    anchors: Option<AhoCorasick>,
     /// Whether a match begins at the boundary of a word.
     is_at_word: bool,
     /// Whether letters and digits alone make a word, so that a match may stand beside a `_`.
@@ -68,11 +68,9 @@ struct Compiled {
 const WORD_END: &str = r"\b";
 /// Most groups of keywords of one rule.
 const GROUPS_MAX: usize = 4;
-/// In the place of a group: the letters that a match begins with.
-const ANCHOR: u8 = u8::MAX;
 /// Letters of a beginning that are looked for, the most and the least.
 const ANCHOR_LENGTH: (usize, usize) = (6, 3);
-/// Beginnings above which a rule looks at windows instead.
+/// Beginnings above which a rule looks at whole windows.
 const ANCHORS_MAX: usize = 300;
 
 /// A rule that a keyword calls, and the group that the keyword is in.
@@ -85,7 +83,11 @@ struct Owner {
 /// A table of rules over one view of a text.
 pub(in crate::scan) struct RuleSet {
     rules: Vec<Rule>,
-    compiled: Vec<Compiled>,
+    /// How many groups of keywords each rule has.
+    groups: Vec<u8>,
+    patterns: Vec<OnceLock<Pattern>>,
+    is_code: bool,
+    expand: fn(&str) -> String,
     keywords: AhoCorasick,
     /// For each keyword, what it calls.
     owners: Vec<Vec<Owner>>,
@@ -101,10 +103,6 @@ struct Progress {
     has_stopped: bool,
     /// The joined window that is still to be looked at; empty if there is none.
     window: (usize, usize),
-    /// Where a match may begin, ascending, until the groups behind it are seen.
-    anchors: VecDeque<usize>,
-    /// Where the last match ended.
-    matched_until: usize,
 }
 
 impl RuleSet {
@@ -112,13 +110,12 @@ impl RuleSet {
     ///
     /// With `is_code` keywords are met in upper case too, which a view in lower case has no need of, and the boundaries that a pattern
     /// begins and ends with are those of letters and digits: tokens stand beside a `_` as they do beside a blank.
-    pub(in crate::scan) fn new(rules: Vec<Rule>, is_code: bool, expand: impl Fn(&str) -> String) -> Self {
+    pub(in crate::scan) fn new(rules: Vec<Rule>, is_code: bool, expand: fn(&str) -> String) -> Self {
         let mut words: BTreeMap<String, Vec<Owner>> = BTreeMap::new();
-        let mut compiled = Vec::with_capacity(rules.len());
+        let mut groups = Vec::with_capacity(rules.len());
         for (index, rule) in rules.iter().enumerate() {
-            let groups = rule.keywords.split(" & ");
             let mut count = 0;
-            for (group, keywords) in groups.enumerate() {
+            for (group, keywords) in rule.keywords.split(" & ").enumerate() {
                 count += 1;
                 let owner = Owner {
                     rule: index as u16,
@@ -133,39 +130,21 @@ impl RuleSet {
                 }
             }
             assert!(count <= GROUPS_MAX, "{} has too many groups", rule.name);
-            let is_to_word_end = is_code && rule.pattern.ends_with(WORD_END);
-            let pattern = rule.pattern.strip_suffix(WORD_END).filter(|_| is_to_word_end);
-            let pattern = expand(pattern.unwrap_or(rule.pattern));
-            let parsed = parse(&pattern);
-            let anchors = anchors(&parsed);
-            for anchor in anchors.iter().flatten() {
-                words.entry(anchor.clone()).or_default().push(Owner {
-                    rule: index as u16,
-                    group: ANCHOR,
-                });
-            }
-            compiled.push(Compiled {
-                is_anchored: anchors.is_some(),
-                is_at_word: pattern.starts_with(r"\b"),
-                is_code,
-                is_to_word_end,
-                longest: longest_match(&parsed)
-                    .unwrap_or_else(|| panic!("the pattern of {} is bounded", rule.name)),
-                pattern,
-                groups: count as u8,
-                regex: OnceLock::new(),
-            });
+            groups.push(count as u8);
         }
-        let (patterns, owners): (Vec<String>, Vec<Vec<Owner>>) = words.into_iter().unzip();
+        let (words, owners): (Vec<String>, Vec<Vec<Owner>>) = words.into_iter().unzip();
         let keywords = AhoCorasick::builder()
             .ascii_case_insensitive(is_code)
             .match_kind(MatchKind::Standard)
             .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .build(&patterns)
+            .build(&words)
             .expect("the keywords of the tables fit an automaton");
         Self {
+            patterns: rules.iter().map(|_| OnceLock::new()).collect(),
             rules,
-            compiled,
+            groups,
+            is_code,
+            expand,
             keywords,
             owners,
         }
@@ -194,11 +173,7 @@ impl RuleSet {
                 if progress.has_stopped {
                     continue;
                 }
-                if self.compiled[rule].is_anchored {
-                    self.step_anchored(*owner, text, hit.start()..hit.end(), progress, &mut found);
-                } else {
-                    self.step_windowed(*owner, text, hit.start()..hit.end(), progress, &mut found);
-                }
+                self.step(*owner, text, hit.start()..hit.end(), progress, &mut found);
             }
         }
         all.sort_unstable_by_key(|(rule, _)| *rule);
@@ -209,8 +184,8 @@ impl RuleSet {
         }
     }
 
-    /// Takes a keyword of a rule that looks at windows.
-    fn step_windowed(
+    /// Takes a keyword: opens the window of its rule, or makes it longer, if the keywords of all groups have met.
+    fn step(
         &self,
         owner: Owner,
         text: &[u8],
@@ -219,74 +194,23 @@ impl RuleSet {
         found: &mut impl FnMut(Match) -> bool,
     ) {
         let rule = usize::from(owner.rule);
-        let compiled = &self.compiled[rule];
-        let Some(first) = progress.saw(owner.group, hit.start, compiled.groups) else {
+        let Some(first) = progress.saw(owner.group, hit.start, self.groups[rule]) else {
             return;
         };
-        if hit.end.saturating_sub(first) > compiled.longest {
+        let pattern = self.pattern(rule);
+        let longest = pattern.longest;
+        if hit.end.saturating_sub(first) > longest {
             return;
         }
-        // One byte more on each side, for the word boundary.
-        let start = hit.end.saturating_sub(compiled.longest + 1);
-        let end = (first + compiled.longest + 1).min(text.len());
+        // One byte more on each side, for the word boundary. With anchors the window is of beginnings.
+        let start = hit.end.saturating_sub(longest + 1);
+        let reach = if pattern.anchors.is_some() { 0 } else { longest };
+        let end = (first + reach + 1).min(text.len());
         if start <= progress.window.1 {
             progress.window.1 = progress.window.1.max(end);
         } else {
             let window = std::mem::replace(&mut progress.window, (start, end));
             progress.has_stopped = !self.look(rule, text, window, found);
-        }
-    }
-
-    /// Takes a keyword, or the beginning of a match, of a rule that knows how its matches begin.
-    fn step_anchored(
-        &self,
-        owner: Owner,
-        text: &[u8],
-        hit: Range<usize>,
-        progress: &mut Progress,
-        found: &mut impl FnMut(Match) -> bool,
-    ) {
-        let rule = usize::from(owner.rule);
-        let compiled = &self.compiled[rule];
-        let first = if owner.group == ANCHOR {
-            let is_word = |byte: u8| byte.is_ascii_alphanumeric() || (byte == b'_' && !compiled.is_code);
-            let is_inside = compiled.is_at_word && hit.start > 0 && is_word(text[hit.start - 1]);
-            if is_inside || hit.start < progress.matched_until || progress.anchors.back() >= Some(&hit.start)
-            {
-                return;
-            }
-            let oldest = hit.end.saturating_sub(compiled.longest);
-            while progress.anchors.front().is_some_and(|anchor| *anchor < oldest) {
-                progress.anchors.pop_front();
-            }
-            progress.anchors.push_back(hit.start);
-            progress.first(compiled.groups)
-        } else {
-            progress.saw(owner.group, hit.start, compiled.groups)
-        };
-        let Some(first) = first else {
-            return;
-        };
-        while let Some(anchor) = progress
-            .anchors
-            .front()
-            .copied()
-            .filter(|anchor| *anchor <= first)
-        {
-            progress.anchors.pop_front();
-            if anchor < progress.matched_until {
-                continue;
-            }
-            let end = (anchor + compiled.longest + 1).min(text.len());
-            let Some((whole, span)) = self.first_match(rule, &text[anchor..end], 0) else {
-                continue;
-            };
-            progress.matched_until = anchor + whole.end.max(1);
-            let span = anchor + span.start..anchor + span.end;
-            if !found(Match { rule, span }) {
-                progress.has_stopped = true;
-                return;
-            }
         }
     }
 
@@ -299,12 +223,8 @@ impl RuleSet {
         found: &mut impl FnMut(Match) -> bool,
     ) -> bool {
         let (mut at, end) = window;
-        if end == 0 {
-            return true;
-        }
-        let text = &text[..end];
-        while at <= end {
-            let Some((whole, span)) = self.first_match(rule, text, at) else {
+        while at < end {
+            let Some((whole, span)) = self.pattern(rule).first_match(text, at..end) else {
                 return true;
             };
             at = whole.end.max(at + 1);
@@ -315,25 +235,8 @@ impl RuleSet {
         true
     }
 
-    /// Returns the first match at or after `at`, and the part of it that counts.
-    fn first_match(&self, rule: usize, text: &[u8], at: usize) -> Option<(Range<usize>, Range<usize>)> {
-        let compiled = &self.compiled[rule];
-        let regex = compiled.ready();
-        let mut at = at;
-        let whole = loop {
-            let whole = regex.find_at(text, at)?.range();
-            let next = text.get(whole.end).filter(|_| compiled.is_to_word_end);
-            if !next.is_some_and(u8::is_ascii_alphanumeric) {
-                break whole;
-            }
-            at = whole.end;
-        };
-        if !self.rules[rule].pattern.contains("(?P<s>") {
-            return Some((whole.clone(), whole));
-        }
-        let groups = regex.captures_at(text, at)?;
-        let part = groups.name("s").map_or(whole.clone(), |part| part.range());
-        Some((whole, part))
+    fn pattern(&self, rule: usize) -> &Pattern {
+        self.patterns[rule].get_or_init(|| Pattern::new(&self.rules[rule], self.expand, self.is_code))
     }
 
     /// The names of the rules, for tests.
@@ -342,37 +245,113 @@ impl RuleSet {
         self.rules.iter().map(|rule| rule.name)
     }
 
+    /// How many patterns were read so far, and how many compiled, for tests.
+    #[cfg(test)]
+    pub(in crate::scan) fn made_ready(&self) -> (usize, usize) {
+        let read = self.patterns.iter().filter_map(OnceLock::get);
+        let compiled = read.clone().filter(|pattern| pattern.regex.get().is_some());
+        (read.count(), compiled.count())
+    }
+
     /// Compiles every regex, for tests and measurements.
     #[cfg(test)]
     pub(in crate::scan) fn compile_all(&self) {
-        for one in &self.compiled {
-            one.ready();
+        for rule in 0..self.rules.len() {
+            self.pattern(rule).ready();
         }
     }
 }
 
 impl Progress {
-    /// Notes a keyword of `group`; returns as [`Progress::first`].
+    /// Notes a keyword of `group`; returns where the first of the newest keywords of all groups begins, or nothing
+    /// before all were seen.
     fn saw(&mut self, group: u8, start: usize, groups: u8) -> Option<usize> {
         let newest = &mut self.starts[usize::from(group)];
         *newest = start.max(*newest);
         self.seen |= 1 << group;
-        self.first(groups)
-    }
-
-    /// Returns where the first of the newest keywords of all groups begins; nothing before all were seen.
-    fn first(&self, groups: u8) -> Option<usize> {
         let is_whole = self.seen.count_ones() == u32::from(groups);
         let newest = self.starts[..usize::from(groups)].iter().copied().min();
         newest.filter(|_| is_whole)
     }
 }
 
-impl Compiled {
+impl Pattern {
+    fn new(rule: &Rule, expand: fn(&str) -> String, is_code: bool) -> Self {
+        let is_to_word_end = is_code && rule.pattern.ends_with(WORD_END);
+        let text = rule.pattern.strip_suffix(WORD_END).filter(|_| is_to_word_end);
+        let text = expand(text.unwrap_or(rule.pattern));
+        let parsed = parse(&text);
+        let anchors = anchors(&parsed).map(|letters| {
+            AhoCorasick::builder()
+                .ascii_case_insensitive(is_code)
+                .match_kind(MatchKind::LeftmostFirst)
+                .build(letters)
+                .expect("a few hundred short words fit an automaton")
+        });
+        Self {
+            anchors,
+            is_at_word: text.starts_with(r"\b"),
+            is_code,
+            is_to_word_end,
+            longest: longest_match(&parsed)
+                .unwrap_or_else(|| panic!("the pattern of {} is bounded", rule.name)),
+            text,
+            regex: OnceLock::new(),
+        }
+    }
+
+    /// Returns the first match in `window`, and the part of it that counts. If the pattern has anchors, the match begins
+    /// in the window, else it lies in it.
+    fn first_match(&self, text: &[u8], window: Range<usize>) -> Option<(Range<usize>, Range<usize>)> {
+        let Some(anchors) = &self.anchors else {
+            return self.match_at(&text[..window.end], window.start);
+        };
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || (byte == b'_' && !self.is_code);
+        let until = (window.end + ANCHOR_LENGTH.0).min(text.len());
+        let mut from = window.start;
+        while let Some(hit) = anchors.find(Input::new(text).range(from..until)) {
+            let start = hit.start();
+            if start >= window.end {
+                return None;
+            }
+            from = start + 1;
+            if self.is_at_word && start > 0 && is_word(text[start - 1]) {
+                continue;
+            }
+            let end = (start + self.longest + 1).min(text.len());
+            if let Some((whole, part)) = self.match_at(&text[start..end], 0) {
+                let shift = |range: Range<usize>| range.start + start..range.end + start;
+                return Some((shift(whole), shift(part)));
+            }
+        }
+        None
+    }
+
+    /// Returns the first match at or after `at`, or at the start of the text alone if the pattern has anchors; and the
+    /// part of it that counts.
+    fn match_at(&self, text: &[u8], at: usize) -> Option<(Range<usize>, Range<usize>)> {
+        let regex = self.ready();
+        let mut at = at;
+        let whole = loop {
+            let whole = regex.find_at(text, at)?.range();
+            let next = text.get(whole.end).filter(|_| self.is_to_word_end);
+            if !next.is_some_and(u8::is_ascii_alphanumeric) {
+                break whole;
+            }
+            at = whole.end;
+        };
+        if !self.text.contains("(?P<s>") {
+            return Some((whole.clone(), whole));
+        }
+        let groups = regex.captures_at(text, at)?;
+        let part = groups.name("s").map_or(whole.clone(), |part| part.range());
+        Some((whole, part))
+    }
+
     fn ready(&self) -> &Regex {
         self.regex.get_or_init(|| {
-            let start = if self.is_anchored { r"\A" } else { "" };
-            RegexBuilder::new(&format!("{start}(?:{})", self.pattern))
+            let start = if self.anchors.is_some() { r"\A" } else { "" };
+            RegexBuilder::new(&format!("{start}(?:{})", self.text))
                 .unicode(false)
                 .size_limit(4 << 20)
                 .dfa_size_limit(1 << 20)
