@@ -217,7 +217,7 @@ impl Index {
         let number = self.columns.push(row, &analysis.spans);
         let first = self.sessions.insert(number, &self.columns);
         self.people.add_calls(number, speaker, &analysis.calls);
-        self.people.speakers[speaker as usize].memories += 1;
+        self.people.add_memory(speaker);
         let scope = &mut self.people.scopes[scope as usize];
         scope.memories += 1;
         scope.length += u64::from(row.length);
@@ -248,7 +248,7 @@ impl Index {
         let row = self.columns.row(number);
         self.links.remove(key);
         self.people.remove_calls(number, row.speaker);
-        self.people.speakers[row.speaker as usize].memories -= 1;
+        self.people.remove_memory(row.speaker);
         let scope = self.sessions.all[row.session as usize].scope as usize;
         let mut gaps = std::mem::take(&mut self.people.scopes[scope].gaps);
         let change = self.sessions.remove(number, &mut gaps, &mut self.columns);

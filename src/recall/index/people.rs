@@ -10,7 +10,7 @@
 //! - PEO-1: counts are of live memories; a scope or speaker without any is as if it were not there.
 //! - PEO-2: whom a name means in a scope depends on that scope alone.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
@@ -30,6 +30,8 @@ pub(crate) struct Scope {
     pub(crate) length: u64,
     /// Sessions with members.
     pub(crate) sessions: u32,
+    /// How many of its speakers are live.
+    pub(crate) live: u32,
     /// Its speakers, live or not.
     pub(crate) speakers: Vec<u32>,
     /// Its unnamed sessions in order of time.
@@ -45,7 +47,7 @@ pub(crate) struct Speaker {
 }
 
 /// A name that is called, and the speakers that call it with how often.
-type Called = (Box<str>, Vec<(u32, u32)>);
+type Called = (Box<str>, HashMap<u32, u32>);
 
 /// Scopes and speakers by number, and the names.
 #[derive(Clone, Default)]
@@ -116,6 +118,24 @@ impl People {
         number
     }
 
+    /// Counts a memory more of a speaker.
+    pub(crate) fn add_memory(&mut self, speaker: u32) {
+        let speaker = &mut self.speakers[speaker as usize];
+        speaker.memories += 1;
+        if speaker.memories == 1 {
+            self.scopes[speaker.scope as usize].live += 1;
+        }
+    }
+
+    /// Counts a memory less of a speaker.
+    pub(crate) fn remove_memory(&mut self, speaker: u32) {
+        let speaker = &mut self.speakers[speaker as usize];
+        speaker.memories -= 1;
+        if speaker.memories == 0 {
+            self.scopes[speaker.scope as usize].live -= 1;
+        }
+    }
+
     /// Counts the names that a memory of `speaker` calls; memories come with rising numbers.
     pub(crate) fn add_calls(&mut self, memory: u32, speaker: u32, calls: &[String]) {
         for call in calls {
@@ -123,16 +143,12 @@ impl People {
                 Some(&number) => number,
                 None => {
                     let number = self.callers.len() as u32;
-                    self.callers.push((call.as_str().into(), Vec::new()));
+                    self.callers.push((call.as_str().into(), HashMap::new()));
                     self.call_numbers.insert(call.as_str().into(), number);
                     number
                 }
             };
-            let callers = &mut self.callers[number as usize].1;
-            match callers.iter_mut().find(|(caller, _)| *caller == speaker) {
-                Some((_, count)) => *count += 1,
-                None => callers.push((speaker, 1)),
-            }
+            *self.callers[number as usize].1.entry(speaker).or_default() += 1;
             self.calls.push((memory, number));
         }
     }
@@ -153,8 +169,7 @@ impl People {
             .iter()
             .take_while(|&&(other, _)| other == memory)
         {
-            let callers = &mut self.callers[number as usize].1;
-            if let Some((_, count)) = callers.iter_mut().find(|(caller, _)| *caller == speaker) {
+            if let Some(count) = self.callers[number as usize].1.get_mut(&speaker) {
                 *count = count.saturating_sub(1);
             }
         }
@@ -165,33 +180,29 @@ impl People {
         all.filter(|&number| self.speakers[number as usize].memories > 0)
     }
 
-    /// Whether a speaker of `scope` bears `word` in the name.
-    fn is_name(&self, scope: u32, word: &str) -> bool {
-        let named = self.names.get(word).map_or(&[][..], Vec::as_slice);
-        named.iter().any(|&number| {
-            let speaker = &self.speakers[number as usize];
-            speaker.scope == scope && speaker.memories > 0
-        })
-    }
-
     /// The speakers whom `word` means in the scopes that `admits` admits, in order of their numbers.
     pub(crate) fn meant(&self, word: &str, admits: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut meant: Vec<u32> = Vec::new();
+        // The scopes in which a speaker bears `word` in the name.
+        let mut bearing: HashSet<u32> = HashSet::new();
         for &number in self.names.get(word).map_or(&[][..], Vec::as_slice) {
             let speaker = &self.speakers[number as usize];
-            if speaker.memories > 0
-                && admits(speaker.scope)
-                && self.live_speakers(speaker.scope).nth(1).is_some()
-            {
-                meant.push(number);
+            if speaker.memories > 0 {
+                bearing.insert(speaker.scope);
+                if admits(speaker.scope) && self.scopes[speaker.scope as usize].live > 1 {
+                    meant.push(number);
+                }
             }
         }
         if let Some(&call) = self.call_numbers.get(word)
             && !facts_of(word).stop
         {
-            for &(caller, _) in &self.callers[call as usize].1 {
-                let scope = self.speakers[caller as usize].scope;
-                if admits(scope) && !self.is_name(scope, word) {
+            let callers = self.callers[call as usize].1.keys();
+            let calling: HashSet<u32> = callers
+                .map(|&caller| self.speakers[caller as usize].scope)
+                .collect();
+            for scope in calling {
+                if admits(scope) && !bearing.contains(&scope) {
                     meant.extend(self.called(scope, call));
                 }
             }
@@ -203,17 +214,13 @@ impl People {
 
     /// Whom the two speakers of `scope` mean by the name numbered `call`, if one of them does.
     fn called(&self, scope: u32, call: u32) -> Option<u32> {
-        let mut speakers = self.live_speakers(scope);
-        let (Some(one), Some(two), None) = (speakers.next(), speakers.next(), speakers.next()) else {
+        if self.scopes[scope as usize].live != 2 {
             return None;
-        };
+        }
+        let mut speakers = self.live_speakers(scope);
+        let (one, two) = (speakers.next()?, speakers.next()?);
         let callers = &self.callers[call as usize].1;
-        let count = |speaker| {
-            callers
-                .iter()
-                .find(|(caller, _)| *caller == speaker)
-                .map_or(0, |(_, count)| *count)
-        };
+        let count = |speaker| callers.get(&speaker).copied().unwrap_or(0);
         let (of_one, of_two) = (count(one), count(two));
         let all = of_one + of_two;
         let clear = all >= CALLS_MIN && of_one.max(of_two) * 10 >= all * CALLS_TENTHS;
@@ -240,7 +247,7 @@ impl People {
         let callers = self
             .callers
             .iter()
-            .map(|(name, callers)| name.len() * 2 + callers.capacity() * 8 + 72);
+            .map(|(name, callers)| name.len() * 2 + callers.capacity() * 9 + 96);
         scopes.sum::<usize>()
             + speakers.sum::<usize>()
             + names.sum::<usize>()

@@ -11,6 +11,7 @@
 //! - SES-2: sessions and their members depend on what is in the index, not on how it came there.
 //! - SES-3: two unnamed sessions of a scope are more than `GAP_SECONDS` apart; inside one no two members that
 //!   follow each other are.
+//! - SES-4: the counts of a session's speakers are those of its members.
 
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, RandomState};
@@ -31,8 +32,36 @@ pub(crate) struct Session {
     pub(crate) members: Vec<u32>,
     /// The lengths of its members together, in quarters.
     pub(crate) length: u64,
+    /// Who speaks in it, in order of their numbers, each with how many of its members.
+    pub(crate) speakers: Vec<(u32, u32)>,
+}
+
+impl Session {
     /// It has two speakers or more.
-    pub(crate) conversation: bool,
+    pub(crate) fn is_conversation(&self) -> bool {
+        self.speakers.len() > 1
+    }
+
+    /// Counts `count` more members of `speaker`.
+    fn add_speaker(&mut self, speaker: u32, count: u32) {
+        match self.speakers.binary_search_by_key(&speaker, |&(other, _)| other) {
+            Ok(at) => self.speakers[at].1 += count,
+            Err(at) => {
+                super::grow(&mut self.speakers, 1);
+                self.speakers.insert(at, (speaker, count));
+            }
+        }
+    }
+
+    /// Counts `count` members of `speaker` less.
+    fn remove_speaker(&mut self, speaker: u32, count: u32) {
+        if let Ok(at) = self.speakers.binary_search_by_key(&speaker, |&(other, _)| other) {
+            self.speakers[at].1 = self.speakers[at].1.saturating_sub(count);
+            if self.speakers[at].1 == 0 {
+                self.speakers.remove(at);
+            }
+        }
+    }
 }
 
 /// All sessions.
@@ -119,7 +148,9 @@ impl Sessions {
                 let session = &mut self.all[before as usize];
                 session.members.append(&mut joined.members);
                 session.length += joined.length;
-                self.weigh(before, columns);
+                for (speaker, count) in joined.speakers {
+                    session.add_speaker(speaker, count);
+                }
                 self.vacant.push(after);
                 before
             }
@@ -140,17 +171,6 @@ impl Sessions {
         (time(members.first()), time(members.last()))
     }
 
-    /// Finds out again whether a session is a conversation.
-    fn weigh(&mut self, number: u32, columns: &Columns) {
-        let session = &mut self.all[number as usize];
-        let mut speakers = session
-            .members
-            .iter()
-            .map(|&member| columns.speakers[member as usize]);
-        let first = speakers.next();
-        session.conversation = speakers.any(|speaker| Some(speaker) != first);
-    }
-
     /// The place of a live memory in its session, or where it belongs.
     pub(crate) fn place(&self, session: u32, number: u32, columns: &Columns) -> usize {
         let members = &self.all[session as usize].members;
@@ -162,11 +182,7 @@ impl Sessions {
         let row = columns.row(number);
         let place = self.place(row.session, number, columns);
         let session = &mut self.all[row.session as usize];
-        let other = session
-            .members
-            .first()
-            .map(|&member| columns.speakers[member as usize]);
-        session.conversation |= other.is_some_and(|speaker| speaker != row.speaker);
+        session.add_speaker(row.speaker, 1);
         super::grow(&mut session.members, 1);
         session.members.insert(place, number);
         session.length += u64::from(row.length);
@@ -183,8 +199,8 @@ impl Sessions {
         let session = &mut self.all[row.session as usize];
         session.members.remove(place);
         session.length -= u64::from(row.length);
+        session.remove_speaker(row.speaker, 1);
         if session.members.is_empty() {
-            session.conversation = false;
             if session.name.is_none() {
                 if gaps.get(gap) == Some(&row.session) {
                     gaps.remove(gap);
@@ -202,10 +218,6 @@ impl Sessions {
         if split {
             self.split(row.session, place, gaps, columns);
         }
-        // One speaker stays one speaker.
-        if self.all[row.session as usize].conversation {
-            self.weigh(row.session, columns);
-        }
         i32::from(split)
     }
 
@@ -220,11 +232,13 @@ impl Sessions {
         self.all[number as usize].length -= length;
         let fresh = self.unnamed(scope);
         for &member in &members {
+            let speaker = columns.speakers[member as usize];
             columns.sessions[member as usize] = fresh;
+            self.all[number as usize].remove_speaker(speaker, 1);
+            self.all[fresh as usize].add_speaker(speaker, 1);
         }
         self.all[fresh as usize].members = members;
         self.all[fresh as usize].length = length;
-        self.weigh(fresh, columns);
         let at = gaps
             .iter()
             .position(|&gap| gap == number)
@@ -241,7 +255,8 @@ impl Sessions {
     /// Bytes on the heap.
     pub(crate) fn heap_bytes(&self) -> usize {
         let each = |session: &Session| {
-            session.members.capacity() * 4 + session.name.as_ref().map_or(0, |name| name.len())
+            let speakers = session.speakers.capacity() * size_of::<(u32, u32)>();
+            session.members.capacity() * 4 + speakers + session.name.as_ref().map_or(0, |name| name.len())
         };
         self.all.capacity() * size_of::<Session>()
             + self.all.iter().map(each).sum::<usize>()

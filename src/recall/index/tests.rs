@@ -138,9 +138,14 @@ fn check_sessions(index: &Index) {
     let mut members = 0;
     for session in &index.sessions.all {
         members += session.members.len();
+        let mut speakers = std::collections::BTreeMap::new();
         for &member in &session.members {
             assert!(index.columns.is_live(member), "SES-1");
+            *speakers
+                .entry(index.columns.speakers[member as usize])
+                .or_insert(0) += 1;
         }
+        assert!(speakers.into_iter().eq(session.speakers.iter().copied()), "SES-4");
         for pair in session.members.windows(2) {
             assert!(index.columns.chronology(pair[0], pair[1]).is_lt(), "SES-1");
             let pause = index.columns.times[pair[1] as usize] - index.columns.times[pair[0] as usize];

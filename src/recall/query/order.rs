@@ -9,6 +9,7 @@
 
 use super::rank::{Candidate, Ranking};
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 /// A candidate with its score.
 #[derive(Clone)]
@@ -76,27 +77,33 @@ fn put_fresher_first(ranking: &Ranking<'_>, scored: &mut [Scored]) {
 /// Moves each successor among the candidates before what it supersedes.
 fn put_successors_first(ranking: &Ranking<'_>, scored: Vec<Scored>) -> Vec<Scored> {
     let numbers: Vec<u32> = scored.iter().map(|scored| scored.candidate.number).collect();
+    let places: HashMap<u32, usize> = numbers
+        .iter()
+        .enumerate()
+        .map(|(place, &number)| (number, place))
+        .collect();
+    let successors = |place: usize| {
+        let successors = ranking.index.successors(numbers[place]);
+        let among = successors.filter_map(|number| places.get(&number).copied());
+        among.collect::<Vec<usize>>().into_iter()
+    };
     let mut order = Vec::with_capacity(numbers.len());
-    let mut placed = vec![false; numbers.len()];
+    let mut entered = vec![false; numbers.len()];
     for at in 0..numbers.len() {
+        if std::mem::replace(&mut entered[at], true) {
+            continue;
+        }
         // What is below the top of the stack waits for it; a circle of links ends where it began.
-        let mut stack = vec![at];
-        let mut entered = vec![at];
-        while let Some(&top) = stack.last() {
-            let successor = ranking.index.successors(numbers[top]).find_map(|number| {
-                let place = numbers.iter().position(|&other| other == number)?;
-                (!placed[place] && !entered.contains(&place)).then_some(place)
-            });
-            if let Some(place) = successor {
-                stack.push(place);
-                entered.push(place);
+        let mut stack = vec![(at, successors(at))];
+        while let Some((top, waits_for)) = stack.last_mut() {
+            let top = *top;
+            if let Some(place) = waits_for.find(|&place| !entered[place]) {
+                entered[place] = true;
+                stack.push((place, successors(place)));
                 continue;
             }
             stack.pop();
-            if !placed[top] {
-                placed[top] = true;
-                order.push((top, !stack.is_empty()));
-            }
+            order.push((top, !stack.is_empty()));
         }
     }
     let mut slots: Vec<Option<Scored>> = scored.into_iter().map(Some).collect();

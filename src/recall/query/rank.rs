@@ -6,7 +6,9 @@
 //! # Layer
 //! Knows the index and the scores of `base`; not the order rules that follow.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
 
 use super::Filter;
 use super::base::{MASK_TERMS, Scratch};
@@ -20,6 +22,8 @@ use crate::recall::text::marks::{DIRECTIVE, FIRST_PERSON, NUMBER, QUESTION, SECO
 
 /// Memories that are looked at closely.
 pub(crate) const CANDIDATES: usize = 100;
+/// Candidates above which no successor is added.
+const SUCCESSORS_UNTIL: usize = CANDIDATES * 8;
 /// Messages to each side that make the context, and how much each counts less than the one nearer.
 const CONTEXT: isize = 5;
 const CONTEXT_DECAY: f32 = 0.7;
@@ -44,6 +48,8 @@ pub(crate) struct Ranking<'a> {
     pub(crate) dense: Option<&'a Cosines>,
     base_max: f32,
     session_max: f32,
+    /// For each session that was asked of, whether somebody speaks in it who is not named.
+    apart: RefCell<HashMap<u32, bool>>,
 }
 
 impl<'a> Ranking<'a> {
@@ -66,6 +72,7 @@ impl<'a> Ranking<'a> {
             dense,
             base_max: 0.0,
             session_max: 0.0,
+            apart: RefCell::default(),
         };
         for &memory in &scratch.touched {
             let base = scratch.base[memory as usize];
@@ -99,21 +106,23 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    fn is_named(&self, memory: u32) -> bool {
-        self.question
-            .who
-            .binary_search(&self.index.columns.speakers[memory as usize])
-            .is_ok()
+    fn is_named(&self, speaker: u32) -> bool {
+        self.question.who.binary_search(&speaker).is_ok()
     }
 
     /// One if the speaker is named; none if the question names all speakers of the session.
     fn speaker(&self, memory: u32) -> f32 {
-        if self.question.who.is_empty() || !self.is_named(memory) {
+        let columns = &self.index.columns;
+        if self.question.who.is_empty() || !self.is_named(columns.speakers[memory as usize]) {
             return 0.0;
         }
-        let session = &self.index.sessions.all[self.index.columns.sessions[memory as usize] as usize];
-        let apart = session.members.iter().any(|&member| !self.is_named(member));
-        f32::from(u8::from(apart))
+        let session = columns.sessions[memory as usize];
+        let mut known = self.apart.borrow_mut();
+        let apart = known.entry(session).or_insert_with(|| {
+            let mut speakers = self.index.sessions.all[session as usize].speakers.iter();
+            speakers.any(|&(speaker, _)| !self.is_named(speaker))
+        });
+        f32::from(u8::from(*apart))
     }
 
     fn date(&self, memory: u32) -> (f32, f32) {
@@ -199,13 +208,15 @@ impl<'a> Ranking<'a> {
 
     /// What supersedes a candidate is one too, found by its words or not.
     fn add_successors(&self, numbers: &mut Vec<u32>) {
+        let mut known: HashSet<u32> = numbers.iter().copied().collect();
         let mut at = 0;
-        let mut added = numbers.len();
-        while at < numbers.len() && added < CANDIDATES * 8 {
+        while at < numbers.len() {
             for successor in self.index.successors(numbers[at]) {
-                if self.admission.has(successor) && self.passes(successor) && !numbers.contains(&successor) {
+                if known.len() >= SUCCESSORS_UNTIL {
+                    return;
+                }
+                if self.admission.has(successor) && self.passes(successor) && known.insert(successor) {
                     numbers.push(successor);
-                    added += 1;
                 }
             }
             at += 1;
@@ -250,7 +261,7 @@ impl<'a> Ranking<'a> {
             set(Signal::Date, date);
             set(Signal::Event, event);
         }
-        if session.conversation {
+        if session.is_conversation() {
             set(Signal::Speaker, self.speaker(number));
             set(Signal::Question, f32::from(u8::from(row.flags & QUESTION != 0)));
             set(Signal::PreviousTwo, self.base(neighbour(-2)));
@@ -278,7 +289,7 @@ impl<'a> Ranking<'a> {
         }
         Candidate {
             number,
-            conversation: session.conversation,
+            conversation: session.is_conversation(),
             signals,
             dense: self
                 .dense

@@ -1,5 +1,6 @@
 //! Every signal by hand.
 
+mod growth;
 mod rules;
 
 use super::*;

@@ -1,0 +1,109 @@
+//! Time grows with what is indexed, not with its square, whatever is in it.
+//!
+//! Each case is run with a number of memories and with eight times as many. What grows in line takes about eight times
+//! as long, what grows by the square sixty-four times; the bound lies between, and the least of some runs counts, so
+//! that a busy machine changes nothing.
+
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::recall::index::People;
+
+/// Memories of the small case, and how many times more the large one has.
+const SMALL: usize = 2_000;
+const TIMES: usize = 8;
+/// How many times longer the large case may take.
+const GROWTH_MAX: f64 = 26.0;
+
+/// Runs `work` on what `make` makes of both sizes; fails if it grows by the square.
+fn check_growth<T>(make: impl Fn(usize) -> T, work: impl Fn(&T, usize)) {
+    let least = |size: usize| {
+        let made = make(size);
+        let run = |_| {
+            let start = Instant::now();
+            work(&made, size);
+            start.elapsed()
+        };
+        (0..3).map(run).min().unwrap_or_default()
+    };
+    let small = least(SMALL).max(Duration::from_micros(100));
+    let growth = least(SMALL * TIMES).as_secs_f64() / small.as_secs_f64();
+    assert!(growth < GROWTH_MAX, "grew by {growth:.1}");
+}
+
+fn put_line(index: &mut Index, at: usize, session: &str, speaker: &str, text: &str, old: Option<usize>) {
+    put(index, at, ("s", session, speaker, 1, text), old);
+}
+
+#[test]
+fn a_session_of_one_speaker_is_asked_about() {
+    let make = |size| {
+        let mut index = Index::new();
+        put_line(&mut index, size, "other", "Bob", "Coffee.", None);
+        for at in 0..size {
+            put_line(&mut index, at, "one", "Ada", "Tea is good.", None);
+        }
+        index
+    };
+    check_growth(make, |index, _| {
+        let hits = ask(index, "What did Ada say of tea?");
+        assert_eq!(
+            hits[0].signals[Signal::Speaker as usize],
+            0.0,
+            "nobody else is in the session"
+        );
+    });
+}
+
+/// Speakers of a few scopes, each called as the word of a name that all of them bear, or that nobody does.
+fn people(size: usize, name: &str) -> People {
+    let mut people = People::default();
+    for at in 0..size {
+        let scope = people.scope(&format!("scope{}", at % 7));
+        let speaker = people.speaker(scope, &format!("{name} {at}"));
+        people.add_memory(speaker);
+        people.add_calls(at as u32, speaker, &["bob".to_owned()]);
+    }
+    people
+}
+
+#[test]
+fn everybody_calls_the_same_name() {
+    check_growth(
+        |size| size,
+        |_, size| assert!(people(size, "Ada").meant("ada", |_| true).len() == size),
+    );
+}
+
+#[test]
+fn everybody_bears_the_name_that_is_called() {
+    let make = |size| {
+        let mut people = people(size, "Bob");
+        // Those who are gone stand first.
+        (0..size as u32 / 2).for_each(|speaker| people.remove_memory(speaker));
+        people
+    };
+    check_growth(make, |people, size| {
+        assert_eq!(people.meant("bob", |_| true).len(), size - size / 2);
+    });
+}
+
+#[test]
+fn one_memory_has_all_others_as_successors() {
+    let make = |size| {
+        let mut index = Index::new();
+        put_line(&mut index, size, "one", "", "The office is in Oslo.", None);
+        for at in 0..size {
+            put_line(&mut index, at, "one", "", &format!("Word{at}."), Some(size));
+        }
+        index
+    };
+    check_growth(make, |index, size| {
+        let hits = ask(index, "office in Oslo");
+        let place = |at| hits.iter().position(|hit| hit.key == key(at));
+        assert!(
+            place(size).is_none() || place(size) > Some(50),
+            "successors stand above it"
+        );
+    });
+}
