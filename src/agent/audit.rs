@@ -82,6 +82,12 @@ impl Iterator for Audit {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let info = self.commits.as_mut()?.next()?;
+            // Each commit is later than its parent: what follows is earlier still.
+            let is_before = |since| info.as_ref().is_ok_and(|info| info.commit.time < since);
+            if self.request.since.is_some_and(is_before) {
+                self.commits = None;
+                return None;
+            }
             let line = info.and_then(|info| self.line(info));
             match line {
                 Ok(None) => {}
@@ -106,7 +112,6 @@ impl Audit {
             || !fits(&wanted.actor, commit.actor.as_deref())
             || !fits(&wanted.session, commit.session.as_deref())
             || !fits(&wanted.op, Some(commit.op.as_str()))
-            || wanted.since.is_some_and(|since| commit.time < since)
             || wanted.until.is_some_and(|until| commit.time > until)
         {
             return Ok(None);
@@ -281,6 +286,10 @@ mod tests {
         let (since, until) = (Some(time), Some(time));
         assert_eq!(seqs(&agent, AuditRequest { since, ..all() }), [3, 2]);
         assert_eq!(seqs(&agent, AuditRequest { until, ..all() }), [2, 1, 0]);
+        // What is earlier is not looked at.
+        let mut audit = agent.audit(&memory.view(), AuditRequest { since, ..all() });
+        assert_eq!(audit.by_ref().count(), 2);
+        assert!(audit.commits.is_none());
     }
 
     #[test]

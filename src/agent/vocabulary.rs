@@ -23,6 +23,20 @@ pub mod kind {
     pub const DECISION: &str = "decision";
     /// A session itself: its parent session and its watermarks.
     pub const SESSION: &str = "session";
+    /// How the project wants things done.
+    pub const RULE: &str = "rule";
+    /// What is being done.
+    pub const TASK: &str = "task";
+    /// What went wrong and still is.
+    pub const ERROR: &str = "error";
+    /// A file that is being worked on.
+    pub const FILE: &str = "file";
+    /// Branch, changes, and the like.
+    pub const GIT: &str = "git";
+    /// What was delegated, and what came of it.
+    pub const SUBAGENT: &str = "subagent";
+    /// What the person asked last.
+    pub const REQUEST: &str = "request";
 }
 
 /// Attributes of items. All are absent unless given.

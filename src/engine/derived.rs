@@ -28,7 +28,7 @@ use crate::store::Store;
 use crate::trie::Trie;
 
 use super::memory::{Inner, Memory};
-use super::stamps::USES;
+use super::stamps::{USES, USES_NEW};
 use super::verify::{Finding, FindingKind};
 use super::view::View;
 
@@ -152,8 +152,8 @@ impl Inner {
         disk::replace(&*self.disk, &path, &encode(&self.instance, name, bytes)).map_err(writing)
     }
 
-    /// Removes every derived file but the stamps of use, which are written without those of objects that `left` does not
-    /// have.
+    /// Removes every derived file but the stamps of use, which are written as one, without those of objects that `left` does
+    /// not have.
     pub(super) fn forget_derived(&self, left: &Trie, store: &Store) -> Result<()> {
         let removing = |error| Error::io(format!("cannot remove a file in {FOLDER}"), error);
         let names = match self.disk.list(FOLDER) {
@@ -169,7 +169,7 @@ impl Inner {
         if !names.is_empty() {
             self.disk.sync_dir(FOLDER).map_err(removing)?;
         }
-        if names.iter().any(|name| name == USES) {
+        if names.iter().any(|name| name == USES || name == USES_NEW) {
             self.write_derived(USES, &stamps)?;
         }
         self.stamps.lock().retain(left, store)

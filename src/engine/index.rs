@@ -127,6 +127,11 @@ impl Index {
         self.from(group, &[])
     }
 
+    /// Whether `id` is in a group of a family without an order within groups.
+    pub(super) fn has(&self, group: &[u8], id: &Id) -> bool {
+        self.keys.contains(&key(group, &[], id.as_str()))
+    }
+
     /// The entries of a group, in order.
     pub(super) fn keys_of_group(&self, group: &[u8]) -> Vec<Key> {
         let mut prefix = Vec::new();

@@ -300,9 +300,15 @@ impl Memory {
         self.sync()?;
         if !self.inner.options.read_only {
             let mut writing = self.inner.writing.lock();
-            self.inner.cover_if_due(&mut writing, true);
+            // Who only looked leaves the log as it is.
+            let has_written = writing.has_written();
+            if has_written {
+                self.inner.cover_if_due(&mut writing, true);
+            }
             drop(writing);
-            self.inner.collect_if_due();
+            if has_written {
+                self.inner.collect_if_due();
+            }
         }
         Ok(())
     }
@@ -313,7 +319,7 @@ impl Drop for Inner {
         // A host that cares calls `close`; nobody is left to take this error.
         drop(self.writing.get_mut().sync());
         // Nobody else can hold it any more.
-        if let Some(mut writing) = self.writing.try_lock() {
+        if let Some(mut writing) = self.writing.try_lock().filter(|writing| writing.has_written()) {
             self.cover_if_due(&mut writing, true);
         }
         self.keep_stamps();

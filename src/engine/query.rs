@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::object::{Id, Kind, Object, Scope, Value};
 use crate::trie::Entry;
 
-use super::index::{Family, attribute_group};
+use super::index::{Family, Index, attribute_group};
 use super::view::View;
 
 /// What to look for; every condition that is given must hold.
@@ -15,6 +15,8 @@ use super::view::View;
 pub struct Query {
     /// Only this kind.
     pub kind: Option<Kind>,
+    /// Not these kinds. Where indexes are kept, objects of them are not even read.
+    pub not_kinds: Vec<Kind>,
     /// Only this scope.
     pub scope: Option<Scope>,
     /// Only ids that start with this text.
@@ -40,6 +42,7 @@ impl Query {
                 .kind
                 .as_ref()
                 .is_none_or(|kind| object.kind() == kind.as_str())
+            && !self.not_kinds.iter().any(|kind| kind.as_str() == object.kind())
             && self
                 .scope
                 .as_ref()
@@ -100,6 +103,8 @@ pub struct Matches {
     query: Query,
     now: crate::object::Time,
     candidates: Candidates,
+    /// The index of kinds, if it tells which candidates need not be read.
+    kinds: Option<Index>,
     left: usize,
 }
 
@@ -117,11 +122,18 @@ impl Matches {
             Candidates::Scanned(Window::after(view, query, now, None)?)
         };
         let left = query.limit.unwrap_or(usize::MAX);
+        let has_kinds = is_head || view.inner.indexes.holds(Family::Kinds, view.root());
+        let kinds = if indexed && !query.not_kinds.is_empty() && view.inner.options.indexes && has_kinds {
+            Some(view.index(Family::Kinds)?)
+        } else {
+            None
+        };
         Ok(Self {
             view: view.clone(),
             query: query.clone(),
             now,
             candidates,
+            kinds,
             left,
         })
     }
@@ -139,6 +151,12 @@ impl Matches {
         }
     }
 
+    /// Whether objects of kinds that are not asked for are passed over unread.
+    #[cfg(test)]
+    pub(super) fn knows_kinds(&self) -> bool {
+        self.kinds.is_some()
+    }
+
     fn advance(&mut self) -> Result<Option<Object>> {
         loop {
             match &mut self.candidates {
@@ -152,6 +170,15 @@ impl Matches {
                 },
                 Candidates::Indexed(ids, _) => {
                     let Some(id) = ids.next() else { return Ok(None) };
+                    let mut passed_over = self.query.not_kinds.iter();
+                    let is_of = |index: &Index, kind: &Kind| index.has(kind.as_str().as_bytes(), &id);
+                    if self
+                        .kinds
+                        .as_ref()
+                        .is_some_and(|index| passed_over.any(|kind| is_of(index, kind)))
+                    {
+                        continue;
+                    }
                     let found = self.view.get(&id)?;
                     if let Some(object) = found.filter(|object| self.query.accepts(object, self.now)) {
                         return Ok(Some(object));

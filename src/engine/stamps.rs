@@ -1,7 +1,8 @@
 //! When objects were last used: no part of the state, so that reading makes no version and no commit.
 //!
-//! The stamps of a handle are in memory until it is synced or closed; then they are merged into a derived file. A crash
-//! loses those since.
+//! The stamps of a handle are in memory until it is synced or closed; then they are merged into a small derived file, and
+//! that into a large one when it has become too large. What tells nothing new within ten minutes is not written: those who
+//! only read write little. A crash loses what was not written.
 //!
 //! # Layer
 //! L5.
@@ -26,8 +27,14 @@ use super::derived::HEADER_BYTES;
 use super::memory::{Inner, Memory};
 use super::view::View;
 
-/// The name of the derived file.
+/// The names of the derived files: of all stamps, and of the newest ones.
 pub(super) const USES: &str = "uses";
+pub(super) const USES_NEW: &str = "uses-new";
+/// Rows of the small file above which it is merged into the large one.
+const NEW_MAX: usize = 1_000;
+/// A stamp is written if it is so much later than what is written, in microseconds.
+const NEWS_MICROS: i64 = 10 * 60 * 1_000_000;
+const NAMES: [&str; 2] = [USES, USES_NEW];
 /// The first bytes of a key path: enough to tell objects apart.
 const KEY_BYTES: usize = 16;
 /// Bytes of a row: a key and a time.
@@ -40,9 +47,9 @@ type Key = [u8; KEY_BYTES];
 pub(super) struct Stamps {
     /// Those that are not written yet, in microseconds.
     own: HashMap<Key, i64>,
-    /// The file as it was last read, with its header.
-    file: Option<Bytes>,
-    /// Whether the file was read since somebody else may have written it.
+    /// The files as they were last read, with their headers: of all, and of the newest.
+    files: [Option<Bytes>; 2],
+    /// Whether the files were read since somebody else may have written them.
     is_read: bool,
 }
 
@@ -91,7 +98,9 @@ impl Inner {
         if self.options.read_only || self.stamps.lock().own.is_empty() {
             return;
         }
-        if let Err(error) = self.write_stamps() {
+        let has_news = self.stamps.lock().has_news(self);
+        let written = has_news.and_then(|has_news| if has_news { self.write_stamps() } else { Ok(()) });
+        if let Err(error) = written {
             self.warn(format!("when memories were used could not be written: {error}"));
         }
     }
@@ -105,8 +114,17 @@ impl Inner {
         let store = self.store();
         let state = store.state(&*store.head()?)?;
         let mut stamps = self.stamps.lock();
-        let rows = stamps.merged(self, &state, &store)?;
-        self.write_derived(USES, &rows)?;
+        stamps.is_read = false;
+        stamps.read(self)?;
+        let newest = stamps.rows_of(&[USES_NEW], &state, &store)?;
+        if newest.len() <= NEW_MAX * ROW_BYTES {
+            self.write_derived(USES_NEW, &newest)?;
+        } else {
+            // In this order: what is in both is in none too few.
+            let all = stamps.rows_of(&NAMES, &state, &store)?;
+            self.write_derived(USES, &all)?;
+            self.write_derived(USES_NEW, &[])?;
+        }
         stamps.own.clear();
         stamps.is_read = false;
         Ok(())
@@ -119,36 +137,61 @@ impl Stamps {
         self.is_read = false;
     }
 
-    /// Takes the file in, if it is not known already.
+    /// Takes the files in, as far as they are not known already.
     fn read(&mut self, inner: &Inner) -> Result<()> {
         if !self.is_read {
-            let is_same = self.file.as_ref().is_some_and(|known| is_of_header(inner, known));
-            if !is_same {
-                self.file = inner.derived(USES)?;
+            for (name, file) in NAMES.iter().zip(&mut self.files) {
+                let is_same = file
+                    .as_ref()
+                    .is_some_and(|known| is_of_header(inner, name, known));
+                if !is_same {
+                    *file = inner.derived(name)?;
+                }
             }
             self.is_read = true;
         }
         Ok(())
     }
 
-    fn rows(&self) -> &[[u8; ROW_BYTES]] {
-        let file = self.file.as_deref().unwrap_or_default();
-        file.get(HEADER_BYTES..).unwrap_or_default().as_chunks().0
+    /// Whether something is not written that should be.
+    fn has_news(&mut self, inner: &Inner) -> Result<bool> {
+        self.read(inner)?;
+        let is_news = |(key, time): (&Key, &i64)| {
+            let written = self.written(key);
+            written.is_none_or(|written| time.saturating_sub(written) >= NEWS_MICROS)
+        };
+        Ok(self.own.iter().any(is_news))
+    }
+
+    fn written(&self, key: &Key) -> Option<i64> {
+        let found = self.files.iter().map(|file| {
+            let rows = rows(file.as_ref());
+            let found = rows.binary_search_by(|row| row[..KEY_BYTES].cmp(key)).ok();
+            found.and_then(|index| rows.get(index)).map(time_of)
+        });
+        found.max().flatten()
     }
 
     fn of(&self, key: &Key) -> Option<i64> {
-        let rows = self.rows();
-        let found = rows.binary_search_by(|row| row[..KEY_BYTES].cmp(key)).ok();
-        let written = found.and_then(|index| rows.get(index)).map(time_of);
-        written.max(self.own.get(key).copied())
+        self.written(key).max(self.own.get(key).copied())
     }
 
     /// All stamps of objects that `state` has, as they are written.
     pub(super) fn merged(&mut self, inner: &Inner, state: &Trie, store: &Store) -> Result<Vec<u8>> {
         self.is_read = false;
         self.read(inner)?;
+        self.rows_of(&NAMES, state, store)
+    }
+
+    /// The stamps of these files, and those that are not written yet.
+    fn rows_of(&self, names: &[&str], state: &Trie, store: &Store) -> Result<Vec<u8>> {
         let mut all: BTreeMap<Key, i64> = BTreeMap::new();
-        let written = self.rows().iter().map(|row| (key_of(row), time_of(row)));
+        let files = NAMES
+            .iter()
+            .zip(&self.files)
+            .filter(|(name, _)| names.contains(name));
+        let rows = files.flat_map(|(_, file)| rows(file.as_ref()));
+        let written = rows.map(|row| (key_of(row), time_of(row)));
         for (key, time) in written.chain(self.own.iter().map(|(key, time)| (*key, *time))) {
             // STP-1
             let known = all.entry(key).or_insert(time);
@@ -176,15 +219,21 @@ impl Stamps {
         for key in gone {
             self.own.remove(&key);
         }
-        (self.file, self.is_read) = (None, false);
+        (self.files, self.is_read) = (<[Option<Bytes>; 2]>::default(), false);
         Ok(())
     }
 }
 
+/// The rows of a file.
+fn rows(file: Option<&Bytes>) -> &[[u8; ROW_BYTES]] {
+    let file: &[u8] = file.map_or(&[], |file| file);
+    file.get(HEADER_BYTES..).unwrap_or_default().as_chunks().0
+}
+
 /// Whether the file on disk begins as the one that is known.
-fn is_of_header(inner: &Inner, known: &Bytes) -> bool {
+fn is_of_header(inner: &Inner, name: &str, known: &Bytes) -> bool {
     let mut header = [0; HEADER_BYTES];
-    let file = inner.disk.open(&format!("derived/{USES}"), Access::Read);
+    let file = inner.disk.open(&format!("derived/{name}"), Access::Read);
     let read = file.and_then(|file| read_full(&*file, 0, &mut header));
     read.is_ok() && known.starts_with(&header)
 }

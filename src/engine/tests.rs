@@ -259,6 +259,32 @@ fn queries_by_index_and_by_scan_agree() -> Result<()> {
 }
 
 #[test]
+fn objects_of_kinds_that_are_not_asked_for_are_not_read() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    let mut draft = memory.draft(Writer::new());
+    for number in 0..300 {
+        let mut object = note(&format!("n/{number:03}"), "text");
+        object.kind = Kind::new(if number % 60 == 0 { "fact" } else { "entry" })?;
+        draft.put(object)?;
+    }
+    memory.commit(draft, "put")?;
+    let past = memory.view();
+    memory.remove(&id("n/000"), false, Writer::new())?;
+    let few = Query {
+        not_kinds: vec![Kind::new("entry")?],
+        ..Query::default()
+    };
+    let found = memory.view().query(&few)?;
+    assert!(found.knows_kinds());
+    assert_eq!(found.count(), 4);
+    // Where no index is at hand it finds the same.
+    let found = past.query(&few)?;
+    assert!(found.scanned() && !found.knows_kinds());
+    assert_eq!(found.count(), 5);
+    Ok(())
+}
+
+#[test]
 fn subtree_digests_follow_every_descendant() -> Result<()> {
     let memory = Memory::in_memory()?;
     put(&memory, "a", "");

@@ -224,6 +224,11 @@ impl View {
         Matches::find(self, query)
     }
 
+    /// Whether queries of this state build and keep indexes ([`Options::indexes`](super::Options::indexes)).
+    pub fn keeps_indexes(&self) -> bool {
+        self.inner.options.indexes
+    }
+
     /// Every object, in the order of the trie, without an index and without holding more than one. In the place of what
     /// was erased there is a placeholder ([`Object::is_placeholder`]).
     pub fn objects(&self) -> Objects {

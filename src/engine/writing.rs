@@ -27,6 +27,7 @@ use super::watch::HeadMoved;
 const LOADS: u32 = 8;
 
 /// What only the writer touches, under its mutex.
+#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub(super) struct Writing {
     pub(super) log: Log,
     lock: Option<WriteLock>,
@@ -42,6 +43,8 @@ pub(super) struct Writing {
     pub(super) looked_at_bytes: u64,
     /// Whether the log was opened anew and not read to its end: then what was read before is of another log (WRI-3).
     is_behind: bool,
+    /// Whether this handle wrote anything.
+    has_written: bool,
 }
 
 impl Writing {
@@ -55,7 +58,13 @@ impl Writing {
             collect: false,
             looked_at_bytes: 0,
             is_behind: false,
+            has_written: false,
         }
+    }
+
+    /// Whether this handle wrote anything: who only looked tidies nothing up.
+    pub(super) fn has_written(&self) -> bool {
+        self.has_written
     }
 
     /// Whether everything that was taken in is durable.
@@ -73,6 +82,7 @@ impl Writing {
         group: Vec<(BatchBuilder, HeadMark)>,
         durability: Durability,
     ) -> Result<Vec<Batch>> {
+        self.has_written = true;
         let lock = self
             .lock
             .as_ref()

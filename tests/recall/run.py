@@ -1,15 +1,22 @@
 #!/usr/bin/env python3
-"""Scores recall on sets of questions with known answers: run.py PUBLIC_DIR [--binary PATH] [--put] [--now] [--recency W] [--sets A,B]
+"""Scores recall on sets of questions with known answers: run.py PUBLIC_DIR [--binary PATH] [--put] [--now] [--recency W]
+[--embedder COMMAND] [--sets A,B]
 
 PUBLIC_DIR holds a folder a set with memories.jsonl {conv,id,session,date,speaker,text} and queries.jsonl
 {conv,qid,question,now?}; the scorers eval_recall.py and eval_dup.py stand beside it. The memories of a set go into one
 new store, each conversation a scope, through `remember --jsonl` (with --put through `put --jsonl`); the questions are
 asked by `recall --queries`. With --now each question is asked at its own time. `exists` asks whether a statement of
 restate/ is in the store of locomo, by the confidence of the hits; `dup` holds pairs of texts against each other (needs
-`cargo build --release --example similarity`). Only the standard library is needed.
+`cargo build --release --example similarity`). Of locomo, realtalk and beam the margin over SQLite's FTS5 is printed (a
+conversation a table, "speaker: text", porter, the same stop words left out, the rest joined by OR), and what it costs
+that of two leading hits the newer one comes first where a state is asked for. With --embedder the questions are asked
+with vectors that COMMAND makes (needs `cargo build --release --example embedded`; see minilm.py). Only the standard
+library is needed.
 docs/testing.md says what comes out."""
-import argparse, json, os, subprocess, sys, tempfile
+import argparse, json, os, re, shlex, sqlite3, subprocess, sys, tempfile
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+BESIDE_FTS5 = ("locomo", "realtalk", "beam")
 SETS = ("locomo", "realtalk", "beam", "update", "exists", "dup")
 
 
@@ -45,12 +52,17 @@ def run(command, **how):
     return done
 
 
-def recalled(options, store, questions, folder):
+def recalled(options, store, questions, folder, more=()):
     """The answers to questions {conv, qid, query, scope, now?}, in the scorers' form."""
     asked, answered = f"{folder}/asked.jsonl", f"{folder}/answered.jsonl"
     write(asked, [{key: value for key, value in one.items() if key != "conv"} for one in questions])
     with open(answered, "w", encoding="utf-8") as out:
-        run([options.binary, "--store", store, "recall", "--queries", asked, "--limit", "100", "--json", "--recency", options.recency], stdout=out)
+        if options.embedder:
+            with open(asked, encoding="utf-8") as given:
+                program = f"{os.path.dirname(options.binary)}/examples/embedded"
+                run([program, store, *shlex.split(options.embedder)], stdin=given, stdout=out)
+        else:
+            run([options.binary, "--store", store, "recall", "--queries", asked, "--limit", "100", "--json", "--recency", options.recency, *more], stdout=out)
     for question, answer in zip(questions, read(answered), strict=True):
         inside = question["conv"] + "/"
         ranked = [hit["id"].removeprefix(inside) for hit in answer["hits"]]
@@ -88,6 +100,42 @@ def duplicates(options, scorers, folder):
     run([sys.executable, f"{scorers}/eval_dup.py", "pairs", pairs, f"{folder}/dup-run.jsonl", "--threshold", "0.37"])
 
 
+def stop_words():
+    with open(f"{HERE}/../../src/recall/text/lists.rs", encoding="utf-8") as source:
+        listed = source.read().split('STOP_WORDS: &str = "')[1].split('";')[0]
+    return set(re.split(r"[\\\s]+", listed))
+
+
+def fts5(data, questions):
+    """The best hundred by SQLite's FTS5, in the scorers' form."""
+    tables, stop = {}, stop_words()
+    for memory in read(f"{data}/memories.jsonl"):
+        if memory["conv"] not in tables:
+            database = sqlite3.connect(":memory:")
+            database.execute("create virtual table f using fts5(t, tokenize='porter unicode61')")
+            tables[memory["conv"]] = database, []
+        database, ids = tables[memory["conv"]]
+        database.execute("insert into f(rowid, t) values (?, ?)", (len(ids), f"{memory['speaker']}: {memory['text']}"))
+        ids.append(memory["id"])
+    for question in questions:
+        words = [word for word in re.findall(r"\w+", question["query"].lower()) if word not in stop] or ["the"]
+        database, ids = tables[question["conv"]]
+        asked = " OR ".join(f'"{word}"' for word in words)
+        found = database.execute("select rowid from f where f match ? order by bm25(f) limit 100", (asked,))
+        yield dict(conv=question["conv"], qid=question["qid"], ranked=[ids[row] for (row,) in found])
+
+
+def means(scorers, data, answers):
+    """R@10 and MRR of answers, as the scorer counts them."""
+    if scorers not in sys.path:
+        sys.path.insert(0, scorers)
+    import eval_recall
+
+    memories, queries = eval_recall.load(data)
+    scores, _ = eval_recall.score(memories, queries, {(one["conv"], one["qid"]): one for one in answers})
+    return {name: eval_recall.mean(list(scores.values()), name) for name in ("R@10", "MRR")}
+
+
 def score(name, options, scorers, folder):
     data, store = f"{options.public}/{name}", filled(name, options, folder)
     now = lambda query: {"now": query["now"]} if options.now and "now" in query else {}
@@ -95,6 +143,12 @@ def score(name, options, scorers, folder):
     answers = list(recalled(options, store, questions, folder))
     write(f"{folder}/{name}-run.jsonl", answers)
     run([sys.executable, f"{scorers}/eval_recall.py", data, f"{folder}/{name}-run.jsonl", "--by-category"])
+    if name in BESIDE_FTS5:
+        ours, theirs = means(scorers, data, answers), means(scorers, data, fts5(data, questions))
+        print(f"  beside FTS5: R@10 {theirs['R@10']:.3f} MRR {theirs['MRR']:.3f}, so R@10 {ours['R@10'] - theirs['R@10']:+.3f} MRR {ours['MRR'] - theirs['MRR']:+.3f}")
+        if not options.embedder:
+            plain = means(scorers, data, recalled(options, store, questions, folder, ["--no-fresher"]))
+            print(f"  the fresher first costs R@10 {plain['R@10'] - ours['R@10']:+.4f} MRR {plain['MRR'] - ours['MRR']:+.4f} (asked: at most .01 lost)")
     times = sorted(answer["ms"] for answer in answers)
     print(f"  ms p50 {times[len(times) // 2]:.3f} p95 {times[len(times) * 95 // 100]:.3f}\n", flush=True)
 
@@ -106,6 +160,7 @@ def main():
     parser.add_argument("--put", action="store_true")
     parser.add_argument("--now", action="store_true")
     parser.add_argument("--recency", default="0.3")
+    parser.add_argument("--embedder")
     parser.add_argument("--sets", default=",".join(SETS))
     options = parser.parse_args()
     options.binary = os.path.abspath(options.binary)

@@ -22,7 +22,7 @@ use crate::agent::{Agent, Reach, RecallQuery};
 use crate::digest::Root;
 use crate::engine::{Query, View};
 use crate::error::Result;
-use crate::object::{Id, Object, Origin, Scope, Time};
+use crate::object::{Id, Kind, Object, Origin, Scope, Time};
 use crate::scan::{Category, Severity};
 
 /// Items of a section that are handed to the renderer: more than a usual budget has room for.
@@ -64,6 +64,24 @@ impl EnvelopeRequest {
             boundary: None,
         }
     }
+}
+
+impl EnvelopeRequest {
+    /// Whether an object can be shown at all, as far as it tells itself.
+    fn may_show(&self, object: &Object) -> bool {
+        let has_place = match section_of(object) {
+            Some(Section::SessionNotes) => self.compaction.is_some(),
+            section => section.is_some(),
+        };
+        has_place
+            && (self.with_untrusted || object.origin().is_trusted())
+            && Item::from(object.clone()).sensitivity() <= self.sensitivity_max
+    }
+}
+
+/// The section of an object; none for what is never shown.
+fn section_of(object: &Object) -> Option<Section> {
+    Section::of_kind(object.kind()).filter(|_| object.kind() != kind::SESSION)
 }
 
 /// Items that did not get as far as the renderer.
@@ -108,7 +126,8 @@ struct Candidate {
 
 impl Candidate {
     fn turn(&self) -> impl Ord + use<> {
-        (self.rank, Reverse(self.made.max(self.changed)))
+        let time = self.made.max(self.changed);
+        (self.rank, Reverse(time), self.object.id().to_owned())
     }
 }
 
@@ -135,7 +154,7 @@ impl Agent {
     pub fn envelope(&self, view: &View, request: &EnvelopeRequest) -> Result<EnvelopeAnswer> {
         let mut standing = Standing::default();
         let hits = match &request.query {
-            Some(query) => Some(self.hits(view, &request.reach, query)?),
+            Some(query) => Some(self.hits(view, request, query)?),
             None => None,
         };
         each_item(view, &request.reach, &mut |object| {
@@ -172,15 +191,16 @@ impl Agent {
         })
     }
 
-    /// The ids that recall finds, each with its place from 1.
-    fn hits(&self, view: &View, reach: &Reach, query: &str) -> Result<HashMap<String, u32>> {
+    /// The ids that recall finds among what may be shown, each with its place from 1.
+    fn hits(&self, view: &View, request: &EnvelopeRequest, query: &str) -> Result<HashMap<String, u32>> {
         let asked = RecallQuery {
             limit: HITS_MAX,
             // Most of them may have no room: only what is shown counts as used.
             touch: false,
-            ..RecallQuery::new(query, reach.clone())
+            ..RecallQuery::new(query, request.reach.clone())
         };
-        let found = self.recall(view, &asked)?.hits.into_iter();
+        let found = self.recall_among(view, &asked, &|object| request.may_show(object))?;
+        let found = found.hits.into_iter();
         Ok(found.map(|hit| hit.id).zip(1..).collect())
     }
 
@@ -248,8 +268,19 @@ impl Prepared {
     }
 }
 
-/// Hands over every item of the scopes that are read, expired ones too (MKE-3).
+/// Hands over every item of the scopes that are read, expired ones too (MKE-3), but for what is never shown: most of a
+/// memory may be transcripts.
 fn each_item(view: &View, reach: &Reach, visit: &mut dyn FnMut(Object) -> Result<()>) -> Result<()> {
+    if !view.keeps_indexes() {
+        // Everything is read anyway: once, not once for each scope.
+        for object in view.objects() {
+            let object = object?;
+            if !object.is_placeholder() && section_of(&object).is_some() && reach.has(object.scope()) {
+                visit(object)?;
+            }
+        }
+        return Ok(());
+    }
     let scopes: Vec<Option<Scope>> = match reach {
         Reach::All => vec![None],
         Reach::Scopes(scopes) => scopes.iter().cloned().map(Some).collect(),
@@ -257,6 +288,7 @@ fn each_item(view: &View, reach: &Reach, visit: &mut dyn FnMut(Object) -> Result
     for scope in scopes {
         let query = Query {
             scope,
+            not_kinds: vec![Kind::new(kind::ENTRY)?, Kind::new(kind::SESSION)?],
             include_expired: true,
             ..Query::default()
         };
@@ -284,7 +316,7 @@ impl Standing {
         request: &EnvelopeRequest,
         hits: Option<&HashMap<String, u32>>,
     ) -> Result<()> {
-        let Some(section) = Section::of_kind(object.kind()).filter(|_| object.kind() != kind::SESSION) else {
+        let Some(section) = section_of(&object) else {
             return Ok(());
         };
         if object.expires().is_some_and(|expires| expires <= view.now()) {

@@ -75,9 +75,13 @@ impl Section {
             kind::NOTE => Some(Self::SessionNotes),
             kind::DECISION => Some(Self::KeyDecisions),
             kind::SUMMARY => Some(Self::SessionSnapshot),
-            "rule" => Some(Self::ProjectRules),
-            "task" => Some(Self::ActiveTasks),
-            "error" => Some(Self::UnresolvedErrors),
+            kind::RULE => Some(Self::ProjectRules),
+            kind::TASK => Some(Self::ActiveTasks),
+            kind::ERROR => Some(Self::UnresolvedErrors),
+            kind::FILE => Some(Self::FilesInPlay),
+            kind::GIT => Some(Self::GitState),
+            kind::SUBAGENT => Some(Self::SubagentWork),
+            kind::REQUEST => Some(Self::LastRequest),
             _ => Some(Self::PersistentMemory),
         }
     }

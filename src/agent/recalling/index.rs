@@ -3,7 +3,9 @@
 //! One index stands for the newest state that was asked about, another for the last older one. Each is brought to
 //! the state of a question by what differs, so that a commit costs what it changed and a rollback as much; where there
 //! is nothing near, it is built of the whole state. Who asks holds the index as it was handed out: nobody waits while
-//! it is read, and who moves it on meanwhile moves a copy.
+//! it is read, and who moves it on meanwhile moves a copy. What takes long is made beside the index that is there, and
+//! texts are embedded before anything is locked: whoever asks about a state that is at hand waits for neither, and an
+//! embedder may itself recall.
 //!
 //! # What is indexed
 //! Every object with a text, but for those of kind `session`. Its speaker is the attribute `speaker`, else `subject`;
@@ -22,7 +24,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::kept;
-use super::vectors::{TextKey, Vectors};
+use super::vectors::{TextKey, Vectors, is_embedding};
 use crate::agent::agent::Agent;
 use crate::agent::item::Item;
 use crate::agent::vocabulary::kind;
@@ -33,6 +35,8 @@ use crate::object::{Id, Object, Time};
 use crate::recall::{Embedder, Full, Index, Key, Scratch};
 use crate::threads::Mutex;
 
+/// So many changes are made to an index in its place; more to a copy, so that nobody waits for them.
+const IN_PLACE_MAX: usize = 500;
 /// Scratches kept for the next readers.
 const SCRATCHES_KEPT: usize = 8;
 
@@ -64,6 +68,8 @@ pub(crate) struct Indexed {
 #[derive(Default)]
 pub(crate) struct RecallIndex {
     slots: Mutex<Slots>,
+    /// Held by the one who makes an index. No embedder runs meanwhile.
+    making: Mutex<()>,
     scratches: Mutex<Vec<Scratch>>,
     vectors: Option<Arc<Vectors>>,
 }
@@ -116,22 +122,41 @@ impl Agent {
 
     /// The index of the state of `view`, and how it came there.
     pub(crate) fn indexed(&self, view: &View) -> Result<(Arc<Indexed>, Reached)> {
-        let recall_index = self.recall_index();
-        let empty = || Indexed::empty(view, recall_index.vectors.clone());
-        let mut slots = recall_index.slots.lock();
-        if !std::mem::replace(&mut slots.was_loaded, true) {
-            let loaded = kept::load(self.memory(), recall_index.vectors.as_ref());
-            slots.newest = loaded.map(Arc::new);
+        let (recall_index, memory) = (self.recall_index(), self.memory());
+        let at_hand = || {
+            let mut slots = recall_index.slots.lock();
+            if !std::mem::replace(&mut slots.was_loaded, true) {
+                let loaded = kept::load(memory, recall_index.vectors.as_ref());
+                slots.newest = loaded.map(Arc::new);
+            }
+            slots.at_hand(view)
+        };
+        if let Some(found) = at_hand() {
+            return Ok((found, Reached::AtHand));
         }
-        slots.reach(self.memory(), view, &empty)
+        let vectors = recall_index.vectors.clone();
+        if is_embedding() {
+            // An embedder asks, for what is being embedded: it is answered by words.
+            return Indexed::empty(view, None).build(memory);
+        }
+        let newest = recall_index.slots.lock().newest.clone();
+        if let Some(vectors) = &vectors {
+            vectors.embed_new(memory, newest.as_deref().map(Indexed::view), view)?;
+        }
+        drop(newest);
+        let _alone = recall_index.making.lock();
+        if let Some(found) = at_hand() {
+            return Ok((found, Reached::AtHand));
+        }
+        recall_index.make(memory, view, &|| Indexed::empty(view, vectors.clone()))
     }
 
-    /// What makes vectors of questions, if the host gave something.
+    /// What makes vectors of questions, if the host gave something, and it is not the one who asks.
     pub(super) fn embedder(&self) -> Option<&dyn Embedder> {
-        self.recall_index()
-            .vectors
-            .as_ref()
-            .map(|vectors| vectors.embedder())
+        let vectors = self.recall_index().vectors.as_deref();
+        vectors
+            .filter(|_| !is_embedding())
+            .map(|vectors| vectors as &dyn Embedder)
     }
 
     /// Lends a scratch.
@@ -153,62 +178,77 @@ impl Agent {
 }
 
 impl Slots {
-    fn reach(
-        &mut self,
+    fn at_hand(&self, view: &View) -> Option<Arc<Indexed>> {
+        let mut kept = [&self.newest, &self.past].into_iter().flatten();
+        kept.find(|kept| kept.view.root() == view.root()).cloned()
+    }
+}
+
+impl RecallIndex {
+    /// Makes the index of a state that is not at hand. Nobody else makes one at the same time.
+    fn make(
+        &self,
         memory: &Memory,
         view: &View,
         empty: &dyn Fn() -> Indexed,
     ) -> Result<(Arc<Indexed>, Reached)> {
-        let kept = [&self.newest, &self.past];
-        if let Some(found) = kept
-            .into_iter()
-            .flatten()
-            .find(|kept| kept.view.root() == view.root())
-        {
-            return Ok((Arc::clone(found), Reached::AtHand));
-        }
         let seq = |view: &View| view.commit().commit.seq;
-        let is_newest = self
-            .newest
+        let newest = self.slots.lock().newest.clone();
+        let is_newest = newest
             .as_ref()
             .is_none_or(|newest| seq(&newest.view) <= seq(view));
-        if is_newest {
-            // Taken out first: what fails half-way must not stay.
-            let (indexed, reached) = match self.newest.take() {
-                Some(newest) => Indexed::follow(newest, memory, view)?,
-                None => empty().build(memory)?,
-            };
-            self.newest = Some(Arc::clone(&indexed));
-            self.unkept += match reached {
-                Reached::AtHand => 0,
-                Reached::Followed(changes) | Reached::Built(changes) => changes,
-            };
+        if !is_newest {
+            let past = self.slots.lock().past.take();
+            let (indexed, reached) = reach_past(memory, view, [past, newest], empty)?;
+            self.slots.lock().past = Some(Arc::clone(&indexed));
             return Ok((indexed, reached));
         }
-        let (indexed, reached) = self.reach_past(memory, view, empty)?;
-        self.past = Some(Arc::clone(&indexed));
+        let (indexed, reached) = match newest {
+            Some(newest) => {
+                let changes = memory.diff(&newest.view, view)?;
+                if changes.len() <= IN_PLACE_MAX {
+                    // Taken out: what nobody else holds is changed in its place, and what fails half-way does not stay.
+                    self.slots.lock().newest = None;
+                }
+                Indexed::follow(newest, memory, view, &changes)?
+            }
+            None => empty().build(memory)?,
+        };
+        let mut slots = self.slots.lock();
+        slots.newest = Some(Arc::clone(&indexed));
+        slots.unkept += match reached {
+            Reached::AtHand => 0,
+            Reached::Followed(changes) | Reached::Built(changes) => changes,
+        };
+        drop(slots);
+        if let Some(vectors) = &self.vectors {
+            vectors.forget_others(&indexed.embedded);
+        }
         Ok((indexed, reached))
     }
+}
 
-    /// Brings the nearer of the two to an older state, or builds one where both are far.
-    fn reach_past(
-        &mut self,
-        memory: &Memory,
-        view: &View,
-        empty: &dyn Fn() -> Indexed,
-    ) -> Result<(Arc<Indexed>, Reached)> {
-        let mut nearest: Option<(u64, Arc<Indexed>)> = None;
-        for kept in [self.past.take(), self.newest.clone()].into_iter().flatten() {
-            let counts = memory.counts(&kept.view, view)?;
-            let distance = counts.added + counts.changed + counts.removed;
-            if nearest.as_ref().is_none_or(|(least, _)| distance < *least) {
-                nearest = Some((distance, kept));
-            }
+/// Brings the nearest of `kept` to an older state, or builds one where all are far.
+fn reach_past(
+    memory: &Memory,
+    view: &View,
+    kept: [Option<Arc<Indexed>>; 2],
+    empty: &dyn Fn() -> Indexed,
+) -> Result<(Arc<Indexed>, Reached)> {
+    let mut nearest: Option<(u64, Arc<Indexed>)> = None;
+    for kept in kept.into_iter().flatten() {
+        let counts = memory.counts(&kept.view, view)?;
+        let distance = counts.added + counts.changed + counts.removed;
+        if nearest.as_ref().is_none_or(|(least, _)| distance < *least) {
+            nearest = Some((distance, kept));
         }
-        match nearest {
-            Some((distance, kept)) if distance <= view.len() / 2 => Indexed::follow(kept, memory, view),
-            _ => empty().build(memory),
+    }
+    match nearest {
+        Some((distance, kept)) if distance <= view.len() / 2 => {
+            let changes = memory.diff(&kept.view, view)?;
+            Indexed::follow(kept, memory, view, &changes)
         }
+        _ => empty().build(memory),
     }
 }
 
@@ -260,11 +300,15 @@ impl Indexed {
     }
 
     /// Brings an index to a state; a copy of it, if somebody else reads it.
-    fn follow(mut kept: Arc<Self>, memory: &Memory, view: &View) -> Result<(Arc<Self>, Reached)> {
-        let changes = memory.diff(&kept.view, view)?;
+    fn follow(
+        mut kept: Arc<Self>,
+        memory: &Memory,
+        view: &View,
+        changes: &[Change],
+    ) -> Result<(Arc<Self>, Reached)> {
         let indexed = Arc::make_mut(&mut kept);
         indexed.view = view.clone();
-        for change in &changes {
+        for change in changes {
             indexed.apply(memory, change)?;
         }
         Ok((kept, Reached::Followed(changes.len() as u64)))
@@ -288,10 +332,7 @@ impl Indexed {
     }
 
     fn put(&mut self, memory: &Memory, key: Key, object: &Object) -> Result<()> {
-        if object.is_placeholder() || object.kind() == kind::SESSION {
-            return Ok(());
-        }
-        let Some(text) = object.content().filter(|text| !text.is_empty()) else {
+        let Some(text) = text_of(object) else {
             return Ok(());
         };
         let time = match object.event_time() {
@@ -342,6 +383,12 @@ impl Indexed {
         // A damaged store may not know it: then it is as old as the state.
         Ok(stamps.map_or_else(|| self.view.commit().commit.time, |(created, _)| created))
     }
+}
+
+/// The text that an object is found by; nothing if it is not indexed.
+pub(super) fn text_of(object: &Object) -> Option<&str> {
+    let is_indexed = !object.is_placeholder() && object.kind() != kind::SESSION;
+    object.content().filter(|text| is_indexed && !text.is_empty())
 }
 
 fn full(_: Full) -> Error {

@@ -57,6 +57,8 @@ pub struct RecallQuery {
     pub include_superseded: bool,
     /// What recency weighs; see [`RECENCY`].
     pub recency: f32,
+    /// Whether the newer of two leading hits comes first where the question asks how things stand.
+    pub freshness: bool,
     /// The time that an empty query looks around; without one it shows the newest summaries.
     pub when: Option<Time>,
     /// Whether hits carry the whole text, of shortened items that of the original.
@@ -86,6 +88,7 @@ impl RecallQuery {
             include_expired: false,
             include_superseded: true,
             recency: RECENCY,
+            freshness: true,
             when: None,
             full: false,
             explain: false,

@@ -34,7 +34,7 @@ impl Agent {
         let recalled = if query.text.trim().is_empty() {
             self.reflect(view, query)?
         } else {
-            self.search(view, query)?
+            self.search(view, query, None)?
         };
         if query.touch && view.root() == self.memory().view().root() {
             let ids = recalled.hits.iter().map(|hit| Id::new(&hit.id));
@@ -44,11 +44,30 @@ impl Agent {
         Ok(recalled)
     }
 
-    fn search(&self, view: &View, query: &RecallQuery) -> Result<Recalled> {
+    /// Answers a query with words in it by the objects that `among` accepts, and counts nothing as used.
+    ///
+    /// # Errors
+    /// As [`Agent::recall`].
+    pub(crate) fn recall_among(
+        &self,
+        view: &View,
+        query: &RecallQuery,
+        among: &dyn Fn(&Object) -> bool,
+    ) -> Result<Recalled> {
+        self.search(view, query, Some(among))
+    }
+
+    fn search(
+        &self,
+        view: &View,
+        query: &RecallQuery,
+        among: Option<&dyn Fn(&Object) -> bool>,
+    ) -> Result<Recalled> {
         let (indexed, reached) = self.indexed(view)?;
         let search = Search {
             view,
             query,
+            among,
             indexed: &indexed,
             now: view.now(),
             accepted: RefCell::default(),
@@ -63,6 +82,7 @@ impl Agent {
                     embedder: self.embedder(),
                     now: Some(seconds(search.now)),
                     recency: query.recency,
+                    freshness: query.freshness,
                     limit: query.limit,
                     ..recall::Query::new(&query.text)
                 },
@@ -190,6 +210,8 @@ impl<'a> Taking<'a> {
 struct Search<'a> {
     view: &'a View,
     query: &'a RecallQuery,
+    /// A further condition.
+    among: Option<&'a dyn Fn(&Object) -> bool>,
     indexed: &'a Indexed,
     now: Time,
     /// What the conditions said of the objects that were looked at.
@@ -197,8 +219,12 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    fn looks_at_objects(&self) -> bool {
+        self.among.is_some() || self.query.looks_at_objects()
+    }
+
     fn needs_filter(&self) -> bool {
-        self.query.looks_at_objects()
+        self.looks_at_objects()
             || !self.query.include_superseded
             || (!self.query.include_expired && !self.indexed.expiries.is_empty())
     }
@@ -212,7 +238,7 @@ impl Search<'_> {
         if !self.query.include_superseded && self.successors(key).is_ok_and(|ids| !ids.is_empty()) {
             return false;
         }
-        if !self.query.looks_at_objects() {
+        if !self.looks_at_objects() {
             return true;
         }
         if let Some(known) = self.accepted.borrow().get(key) {
@@ -222,6 +248,7 @@ impl Search<'_> {
         let accepted = found.is_some_and(|object| {
             let time = time_of(self.view, &object);
             time.is_ok_and(|time| self.query.accepts(&object, time))
+                && self.among.is_none_or(|among| among(&object))
         });
         self.accepted.borrow_mut().insert(*key, accepted);
         accepted

@@ -1,5 +1,7 @@
 //! Vectors of texts from an embedder that the host gives, by the digest of the text: each text is embedded once.
 //!
+//! An embedder may itself recall. It is then answered by words alone, since what it embeds is what is missing.
+//!
 //! # Layer
 //! L7, inside `agent`.
 //!
@@ -8,12 +10,16 @@
 //! dimensions and the number of rows (4 bytes each, little-endian); then the rows: 16 bytes of the digest of the text, and
 //! a byte for each dimension, as a share of the largest, 127.
 
-use std::collections::HashMap;
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::index::text_of;
 use crate::digest::{Domain, HashSuite};
-use crate::error::{Error, Result};
-use crate::recall::Embedder;
+use crate::engine::{Memory, View};
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::Object;
+use crate::recall::{Embedder, Key};
 use crate::threads::Mutex;
 
 /// The first bytes of the derived file, with the version.
@@ -24,11 +30,48 @@ const NAME_BYTES_MAX: usize = 255;
 /// The digest of a text, as far as it is kept.
 pub(super) type TextKey = [u8; 16];
 
+/// Texts that are known and in no index are forgotten when they are more than those in one, and this many.
+const OTHERS_MAX: usize = 1_000;
+
+thread_local! {
+    /// Whether this thread is inside an embedder.
+    static EMBEDDING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether it is an embedder that asks.
+pub(super) fn is_embedding() -> bool {
+    EMBEDDING.get()
+}
+
+/// Ends the embedding of a thread, also where the embedder panics.
+struct Embedding;
+
+impl Embedding {
+    fn begin() -> Self {
+        EMBEDDING.set(true);
+        Self
+    }
+}
+
+impl Drop for Embedding {
+    fn drop(&mut self) {
+        EMBEDDING.set(false);
+    }
+}
+
 /// The vectors of one embedder.
 pub(crate) struct Vectors {
     name: String,
     embedder: Arc<dyn Embedder + Send + Sync>,
+    /// The vectors of texts; empty where the embedder had none.
     known: Mutex<HashMap<TextKey, Box<[i8]>>>,
+}
+
+impl Embedder for Vectors {
+    fn embed(&self, text: &str) -> Vec<f32> {
+        let _embedding = Embedding::begin();
+        self.embedder.embed(text)
+    }
 }
 
 impl Vectors {
@@ -47,10 +90,6 @@ impl Vectors {
         })
     }
 
-    pub(crate) fn embedder(&self) -> &dyn Embedder {
-        &*self.embedder
-    }
-
     pub(super) fn key(suite: HashSuite, text: &str) -> TextKey {
         let mut key = TextKey::default();
         key.copy_from_slice(&suite.hash_bytes(Domain::Content, text.as_bytes())[..16]);
@@ -63,19 +102,55 @@ impl Vectors {
             return parts.iter().map(|&part| f32::from(part)).collect();
         }
         // Embedding takes long; others may look up meanwhile.
-        let vector = self.embedder.embed(text);
+        let mut vector = self.embed(text);
         let largest = vector.iter().fold(0.0f32, |most, part| most.max(part.abs()));
-        if largest > 0.0 && largest.is_finite() {
-            let parts = vector.iter().map(|part| (part / largest * 127.0).round() as i8);
-            self.known.lock().insert(key, parts.collect());
+        if largest <= 0.0 || !largest.is_finite() {
+            vector.clear();
         }
+        let parts = vector.iter().map(|part| (part / largest * 127.0).round() as i8);
+        self.known.lock().insert(key, parts.collect());
         vector
+    }
+
+    /// Embeds the texts of `view` that are not known, those that `before` has too left out. Nothing is locked.
+    pub(super) fn embed_new(&self, memory: &Memory, before: Option<&View>, view: &View) -> Result<()> {
+        let embed = |object: &Object| {
+            if let Some(text) = text_of(object) {
+                drop(self.vector(Self::key(memory.suite(), text), text));
+            }
+        };
+        let Some(before) = before else {
+            return view
+                .objects()
+                .try_for_each(|object| object.map(|object| embed(&object)));
+        };
+        for change in memory.diff(before, view)? {
+            if change.new.is_none() || change.erased {
+                continue;
+            }
+            match view.get(&change.id) {
+                Ok(object) => object.iter().for_each(embed),
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets vectors of texts that are not `in_use`, once they are most of what is known.
+    pub(super) fn forget_others(&self, in_use: &HashMap<Key, TextKey>) {
+        let mut known = self.known.lock();
+        if known.len() > 2 * in_use.len() + OTHERS_MAX {
+            let in_use: HashSet<&TextKey> = in_use.values().collect();
+            known.retain(|text, _| in_use.contains(text));
+        }
     }
 
     /// The bytes of the derived file, with the vectors of these texts.
     pub(super) fn encode(&self, texts: impl Iterator<Item = TextKey>) -> Vec<u8> {
         let known = self.known.lock();
-        let mut texts: Vec<TextKey> = texts.filter(|text| known.contains_key(text)).collect();
+        let is_known = |text: &TextKey| known.get(text).is_some_and(|parts| !parts.is_empty());
+        let mut texts: Vec<TextKey> = texts.filter(is_known).collect();
         texts.sort_unstable();
         texts.dedup();
         let dimensions = texts.first().map_or(0, |text| known[text].len());
@@ -161,5 +236,21 @@ mod tests {
         }
         assert_eq!(other.vector(key, "tea").len(), 3);
         assert_eq!(*counting.0.lock(), 1);
+    }
+
+    #[test]
+    fn vectors_of_texts_that_are_gone_are_forgotten() {
+        let suite = HashSuite::new(HashAlgorithm::Blake3);
+        let (vectors, counting) = vectors("counting");
+        let texts = 2 * OTHERS_MAX;
+        let key = |at: usize| Vectors::key(suite, &format!("text {at}"));
+        for at in 0..texts {
+            drop(vectors.vector(key(at), &format!("text {at}")));
+        }
+        let in_use: HashMap<Key, TextKey> = [(Key::default(), key(7))].into();
+        vectors.forget_others(&in_use);
+        assert_eq!(vectors.known.lock().len(), 1);
+        drop(vectors.vector(key(7), "text 7"));
+        assert_eq!(*counting.0.lock(), texts);
     }
 }

@@ -81,6 +81,15 @@ impl KnownTexts {
         Ok(known)
     }
 
+    /// Follows to the state of `view`, from which the one before differs by `objects` that are new.
+    pub(super) fn follow(&mut self, memory: &Memory, objects: &[Object], view: &View) {
+        for object in objects {
+            self.add(memory, object);
+        }
+        self.unkept += objects.len() as u64;
+        self.view = view.clone();
+    }
+
     pub(super) fn read(memory: &Memory, view: &View) -> Result<Self> {
         let mut known = Self {
             view: view.clone(),

@@ -19,18 +19,25 @@ use crate::object::{Id, Kind, Scope, Time};
 
 /// Bytes of a UUID as text.
 const UUID_BYTES: usize = 36;
+/// Ids whose random bits are asked for at once.
+const RANDOM_IDS: usize = 32;
 /// Bytes of a kind in an id at most; the name of the scope gets what is left.
 const KIND_BYTES_MAX: usize = 64;
 
 /// Makes ids, from a time on.
 pub(in crate::agent) struct Names {
     next: Time,
+    /// Random bytes that are not used yet.
+    random: Vec<u8>,
 }
 
 impl Names {
     /// A maker whose first id is of the time `now`.
     pub(in crate::agent) fn since(now: Time) -> Self {
-        Self { next: now }
+        Self {
+            next: now,
+            random: Vec::new(),
+        }
     }
 
     /// A new id. Each has a time of its own, a microsecond after the one before (GID-1).
@@ -38,8 +45,14 @@ impl Names {
     /// # Errors
     /// `Io`: the system gives no random bytes.
     pub(in crate::agent) fn make(&mut self, memory: &Memory, scope: &Scope, kind: &Kind) -> Result<Id> {
+        if self.random.is_empty() {
+            self.random.resize(8 * RANDOM_IDS, 0);
+            memory.random(&mut self.random)?;
+        }
+        let rest = self.random.len() - 8;
         let mut random = [0; 8];
-        memory.random(&mut random)?;
+        random.copy_from_slice(&self.random[rest..]);
+        self.random.truncate(rest);
         let micros = self.next.as_micros().max(0).unsigned_abs();
         self.next = self.next.plus_micros(1);
         // The part of the millisecond, in 12 bits: a microsecond is four steps.

@@ -25,6 +25,8 @@ pub(super) struct Staging<'a> {
     rooms: Rooms,
     /// The ids of what is staged here by the text; texts of the state are known by the agent.
     texts: HashMap<u64, Id>,
+    /// The ids of all that is staged here.
+    ids: Vec<Id>,
 }
 
 impl<'a> Staging<'a> {
@@ -37,6 +39,7 @@ impl<'a> Staging<'a> {
             names: Names::since(draft.base().now()),
             rooms: Rooms::new(agent.settings().quotas.items_max),
             texts: HashMap::new(),
+            ids: Vec::new(),
             draft,
             agent,
         })
@@ -196,13 +199,37 @@ impl<'a> Staging<'a> {
         let print = fingerprint(item.scope.as_str(), item.kind.as_str(), &item.text);
         let object = self.admit(id.clone(), item)?;
         let staged = self.draft.put(object)?;
+        if staged != Staged::Unchanged {
+            self.ids.push(id.clone());
+        }
         self.texts.insert(print, id);
         Ok(staged)
     }
 
-    /// Commits what is staged.
+    /// Commits what is staged. The texts that are known follow without reading it again, if there was nothing else.
     pub(super) fn commit(self) -> Result<Committed> {
-        self.agent.memory().commit(self.draft, op::REMEMBER)
+        let (memory, base, counts) = (self.agent.memory(), self.view().clone(), self.draft.counts());
+        let is_new = counts.added == self.ids.len() as u64 && counts.changed + counts.removed == 0;
+        let is_base = |known: &KnownTexts| known.view.root() == base.root();
+        let follows = is_new && self.agent.known_texts().lock().as_ref().is_some_and(is_base);
+        let objects = if follows {
+            let objects = self.ids.iter().map(|id| self.draft.get(id));
+            objects
+                .filter_map(Result::transpose)
+                .collect::<Result<Vec<_>>>()?
+        } else {
+            Vec::new()
+        };
+        let committed = memory.commit(self.draft, op::REMEMBER)?;
+        let after = memory.view();
+        // Somebody else may have written meanwhile; then all that differs is read.
+        if follows && memory.counts(&base, &after)? == counts {
+            let mut known = self.agent.known_texts().lock();
+            if let Some(known) = known.as_mut().filter(|known| is_base(known)) {
+                known.follow(memory, &objects, &after);
+            }
+        }
+        Ok(committed)
     }
 }
 

@@ -26,7 +26,7 @@ use crate::agent::vocabulary::{attribute, kind, op};
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Draft, Query, View, Writer};
 use crate::error::{Error, Result};
-use crate::object::{Id, Object, Origin, Scope, Time, Value};
+use crate::object::{Id, Kind, Object, Origin, Scope, Time, Value};
 
 /// Characters of what a summary is made of, at most; what is over is counted.
 const INPUT_CHARS_MAX: usize = 400_000;
@@ -115,7 +115,7 @@ impl Agent {
     /// As [`View::query`].
     pub fn due_summaries(&self, view: &View, session: &str) -> Result<Vec<DueSummary>> {
         let root = root_session(view, session)?;
-        let Some(tree) = read_tree(view, &root)? else {
+        let Some(tree) = read_tree(view, &root, true)? else {
             return Ok(Vec::new());
         };
         let draft = self.memory().draft(Writer::new());
@@ -149,7 +149,7 @@ impl Agent {
             let view = staging.draft.base().clone();
             let root = root_session(&view, session)?;
             let mut written = Vec::new();
-            if let Some(mut tree) = read_tree(&view, &root)? {
+            if let Some(mut tree) = read_tree(&view, &root, true)? {
                 for granularity in Granularity::ALL {
                     let days = days_of(&tree);
                     let parts = if granularity == Granularity::Day {
@@ -248,7 +248,7 @@ impl Agent {
         when: Option<Time>,
     ) -> Result<Vec<SummaryRead>> {
         let root = root_session(view, session)?;
-        let Some(tree) = read_tree(view, &root)? else {
+        let Some(tree) = read_tree(view, &root, false)? else {
             return Ok(Vec::new());
         };
         let mut items = BTreeMap::new();
@@ -302,8 +302,9 @@ fn summary_item(due: &DueSummary, scope: &Scope, root: &str, text: String) -> Ne
     item
 }
 
-/// What is below the object of a root session, in one pass over the children of each; `None` if there is no such session.
-fn read_tree(view: &View, root: &str) -> Result<Option<Tree>> {
+/// What is below the object of a root session, in one pass over the children of each, without the entries unless they are
+/// asked for; `None` if there is no such session.
+fn read_tree(view: &View, root: &str, with_entries: bool) -> Result<Option<Tree>> {
     let Some(object) = view
         .get(&session_id(root)?)?
         .filter(|object| session_of(object).is_some())
@@ -319,6 +320,11 @@ fn read_tree(view: &View, root: &str) -> Result<Option<Tree>> {
     while let Some(parent) = waiting.pop() {
         let children = view.query(&Query {
             parent: Some(parent),
+            not_kinds: if with_entries {
+                Vec::new()
+            } else {
+                vec![Kind::new(kind::ENTRY)?]
+            },
             ..Query::default()
         })?;
         for child in children {

@@ -114,6 +114,7 @@ fn show(context: &mut Context, view: &View, object: &Object) -> Result<(), Failu
 
 pub(super) fn list(context: &mut Context, verb: &List) -> Done {
     let query = Query {
+        not_kinds: Vec::new(),
         kind: verb.kind.as_deref().map(Kind::new).transpose()?,
         scope: verb.scope.as_deref().map(Scope::new).transpose()?,
         prefix: verb.prefix.clone(),

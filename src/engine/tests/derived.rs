@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::disk::{Disk, MemDisk};
+use crate::disk::{Access, Disk, MemDisk};
 use crate::object::Time;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
 
@@ -16,11 +16,14 @@ fn kept(memory: &Memory, name: &str) -> Option<Vec<u8>> {
 }
 
 fn used(memory: &Memory, name: &str) -> Option<i64> {
-    memory.last_used(&id(name)).unwrap().map(Time::as_micros)
+    let time = memory.last_used(&id(name)).unwrap();
+    time.map(|time| time.as_micros() / HOUR)
 }
 
-fn at(micros: i64) -> Time {
-    Time::from_micros(micros)
+const HOUR: i64 = 3_600_000_000;
+
+fn at(hours: i64) -> Time {
+    Time::from_micros(hours * HOUR)
 }
 
 #[test]
@@ -85,7 +88,7 @@ fn a_damaged_or_foreign_file_reads_as_absent_and_verify_tells() -> Result<()> {
     let memory = on(&disk, true);
     assert!(memory.keep_derived("words", b"some words", &memory.view())?);
     let file = |name: &str| {
-        let file = disk.open(name, crate::disk::Access::ReadWrite).unwrap();
+        let file = disk.open(name, Access::ReadWrite).unwrap();
         let mut bytes = vec![0; file.length().unwrap() as usize];
         file.read_at(0, &mut bytes).unwrap();
         bytes
@@ -182,6 +185,45 @@ fn use_makes_no_version_and_the_later_stamp_counts() -> Result<()> {
     drop(reader);
     let last = on(&disk, false);
     assert_eq!(used(&last, "a"), Some(21), "who only reads writes nothing");
+    Ok(())
+}
+
+#[test]
+fn who_only_reads_writes_little() -> Result<()> {
+    let disk = SimDisk::new(1);
+    let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+    let memory = on(&shared, true);
+    let names: Vec<String> = (0..1_500).map(|number| format!("n{number}")).collect();
+    let mut draft = memory.draft(Writer::new());
+    for name in &names {
+        draft.put(NewObject::new(id(name), Kind::new("note")?))?;
+    }
+    drop(memory.commit(draft, "put")?);
+    memory.close()?;
+    let length = |name: &str| {
+        shared
+            .open(&format!("derived/{name}"), Access::Read)
+            .unwrap()
+            .length()
+            .unwrap()
+    };
+    let read = |names: &[String], time: Time| -> Result<()> {
+        let reader = on(&shared, false);
+        let ids: Vec<Id> = names.iter().map(|name| id(name)).collect();
+        reader.touch(&ids, time);
+        reader.close()
+    };
+    read(&names, at(1))?;
+    let (all, few) = (length("uses"), length("uses-new"));
+    assert!(all > 24 * 1_500 && few < 100, "{all} {few}");
+    read(&names[..3], at(2))?;
+    assert_eq!((length("uses"), length("uses-new")), (all, few + 3 * 24));
+    // What tells nothing new is not written at all.
+    let before = disk.files();
+    read(&names[..3], Time::from_micros(2 * HOUR + HOUR / 10))?;
+    assert!(disk.files() == before);
+    let last = on(&shared, false);
+    assert_eq!((used(&last, "n2"), used(&last, "n3")), (Some(2), Some(1)));
     Ok(())
 }
 

@@ -319,7 +319,7 @@ fn a_pattern_is_read_when_its_keywords_meet_and_compiled_when_it_is_tried() {
     let plain = rules();
     assert!(matches(&plain, b"green tea is in the cupboard").is_empty());
     assert_eq!(plain.made_ready(), (0, 0));
-    // The keywords of some rules meet, and nothing that any of them begins with is there.
+    // The keywords of some rules meet; of fewer of them the letters are there that they begin with.
     assert!(
         matches(
             &plain,
@@ -329,7 +329,7 @@ fn a_pattern_is_read_when_its_keywords_meet_and_compiled_when_it_is_tried() {
     );
     let (read, compiled) = plain.made_ready();
     assert!(
-        read > 0 && compiled <= read / 2,
+        0 < compiled && compiled < read,
         "{read} read, {compiled} compiled"
     );
     let hostile = rules();

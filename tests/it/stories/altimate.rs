@@ -200,6 +200,20 @@ fn what_vanished_goes_only_when_that_is_asked_for() {
 }
 
 #[test]
+fn a_folder_that_holds_too_much_is_refused() {
+    let folder = project();
+    std::fs::create_dir(folder.path("blocks")).unwrap();
+    for number in 0..65 {
+        let file = std::fs::File::create(folder.path(&format!("blocks/b{number}.md"))).unwrap();
+        // A hole, which takes no room on the disk.
+        file.set_len(4 << 20).unwrap();
+    }
+    let told = folder.refused(1, &["import", "blocks"]);
+    assert_eq!(told["code"], "over_limit");
+    assert!(text(&told["message"]).contains("256 MiB"), "{told}");
+}
+
+#[test]
 fn blocks_of_other_projects_stay_where_they_are() {
     let folder = project();
     folder.json(&[

@@ -184,6 +184,52 @@ fn a_query_chooses_the_facts() {
 }
 
 #[test]
+fn what_may_not_be_shown_takes_no_place_of_a_fact() {
+    let agent = agent();
+    let tea = |item: &mut NewItem| "tea tea: Ada drinks green tea".clone_into(&mut item.text);
+    let mut draft = agent.memory().draft(Writer::new());
+    let mut untrusted = agent.memory().draft(Writer::new().trust(Origin::ToolExternal));
+    for number in 0..150 {
+        for kind in ["entry", "note", "fact"] {
+            let draft = if kind == "fact" {
+                &mut untrusted
+            } else {
+                &mut draft
+            };
+            let mut item = NewItem::new("");
+            tea(&mut item);
+            item.kind = Kind::new(kind).unwrap();
+            let id = Id::new(&format!("{kind}{number}")).unwrap();
+            draft.put(item.into_object(id).unwrap()).unwrap();
+        }
+    }
+    drop(agent.memory().commit(draft, "put").unwrap());
+    drop(agent.memory().commit(untrusted, "put").unwrap());
+    fact(&agent, "key", |item| {
+        tea(item);
+        item.sensitivity = Some(Sensitivity::Credentials);
+    });
+    fact(&agent, "tea", |item| {
+        "Ada sells tea, they say, and other things in her shop".clone_into(&mut item.text);
+    });
+    let mut request = request();
+    request.query = Some("green tea of Ada".to_owned());
+    assert_eq!(ids(&made(&agent, &request)), ["tea"]);
+}
+
+#[test]
+fn every_section_has_a_kind() {
+    let agent = agent();
+    let kinds = [
+        "rule", "decision", "fact", "summary", "subagent", "file", "task", "error", "git", "request",
+    ];
+    for kind in kinds {
+        put(&agent, kind, kind, |_| {}, Origin::DirectUser);
+    }
+    assert_eq!(ids(&made(&agent, &request())), kinds);
+}
+
+#[test]
 fn a_past_state_has_its_own_envelope_and_the_same_one_each_time() {
     let agent = agent();
     fact(&agent, "first", |_| {});

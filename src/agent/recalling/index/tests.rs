@@ -205,3 +205,82 @@ fn readers_and_writers_at_the_same_time_each_find_what_they_put() {
         }
     });
 }
+
+/// Calls `work` on another thread; fails if it takes a minute.
+fn within_a_minute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (send, receive) = std::sync::mpsc::channel();
+    std::thread::spawn(move || drop(send.send(work())));
+    receive
+        .recv_timeout(std::time::Duration::from_mins(1))
+        .expect("nobody waits for ever")
+}
+
+/// Asks the agent that it embeds for.
+#[derive(Default)]
+struct Asking {
+    agent: std::sync::OnceLock<std::sync::Weak<Agent>>,
+    asked: std::sync::atomic::AtomicUsize,
+}
+
+impl Embedder for Asking {
+    fn embed(&self, text: &str) -> Vec<f32> {
+        if let Some(agent) = self.agent.get().and_then(std::sync::Weak::upgrade) {
+            let query = crate::agent::RecallQuery::new(text, crate::agent::Reach::All);
+            let found = agent.recall(&agent.memory().view(), &query).unwrap();
+            assert!(!found.hits.is_empty(), "answered by words");
+            self.asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+        vec![1.0, text.len() as f32]
+    }
+}
+
+#[test]
+fn an_embedder_may_recall() {
+    let asking = Arc::new(Asking::default());
+    let agent = Arc::new(agent().with_embedder("asking", Arc::clone(&asking) as _).unwrap());
+    drop(asking.agent.set(Arc::downgrade(&agent)));
+    put(&agent, "a", NewItem::new("Ada drinks green tea"));
+    put(&agent, "b", NewItem::new("Ben drinks black coffee"));
+    let hits = within_a_minute(move || {
+        let query = crate::agent::RecallQuery::new("green tea", crate::agent::Reach::All);
+        agent.recall(&agent.memory().view(), &query).unwrap().hits.len()
+    });
+    assert_ne!(hits, 0);
+    // Both texts and the question.
+    assert_eq!(asking.asked.load(std::sync::atomic::Ordering::Relaxed), 3);
+}
+
+/// Embeds what is called slow when it is told to.
+struct Slow(Mutex<std::sync::mpsc::Receiver<()>>);
+
+impl Embedder for Slow {
+    fn embed(&self, text: &str) -> Vec<f32> {
+        if text.contains("slow") {
+            assert!(self.0.lock().recv().is_ok());
+        }
+        vec![1.0, text.len() as f32]
+    }
+}
+
+#[test]
+fn nobody_waits_for_an_embedder_who_asks_about_a_state_that_is_at_hand() {
+    let (release, wait) = std::sync::mpsc::channel();
+    let slow = Arc::new(Slow(Mutex::new(wait)));
+    let agent = Arc::new(agent().with_embedder("slow", slow).unwrap());
+    put(&agent, "a", NewItem::new("Ada drinks green tea"));
+    let before = agent.memory().view();
+    assert_eq!(agent.indexed(&before).unwrap().1, Reached::Built(1));
+    put(&agent, "b", NewItem::new("a slow text"));
+    let asking = {
+        let agent = Arc::clone(&agent);
+        std::thread::spawn(move || agent.indexed(&agent.memory().view()).unwrap().1)
+    };
+    let (reader, view) = (Arc::clone(&agent), before);
+    let reached = within_a_minute(move || {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        reader.indexed(&view).unwrap().1
+    });
+    assert_eq!(reached, Reached::AtHand);
+    release.send(()).unwrap();
+    assert_eq!(asking.join().unwrap(), Reached::Followed(1));
+}

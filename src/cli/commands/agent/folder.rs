@@ -25,6 +25,8 @@ use crate::error::{Error, Result};
 const FILES_MAX: usize = 100_000;
 /// Bytes of a file: the longest content of an object, and room for the front matter.
 const FILE_BYTES_MAX: u64 = 4 << 20;
+/// Bytes of all files together: they are in memory at once, so that one commit takes them all.
+const ALL_BYTES_MAX: u64 = 256 << 20;
 /// How deep folders may be.
 const DEPTH_MAX: usize = 128;
 /// How the file of a block ends.
@@ -140,7 +142,8 @@ impl Folder {
     /// Every file that may be a block, by path. Hidden names, and files of other endings, are passed over; links and
     /// what cannot be read are named.
     pub(super) fn files(&self) -> Result<Vec<FoundFile>> {
-        let mut found = Vec::new();
+        let mut found: Vec<FoundFile> = Vec::new();
+        let mut bytes = 0;
         let mut waiting = vec![String::new()];
         while let Some(prefix) = waiting.pop() {
             if prefix.matches('/').count() > DEPTH_MAX {
@@ -150,21 +153,29 @@ impl Folder {
             match self.list(&prefix) {
                 Ok(names) => {
                     for (name, kind) in names {
+                        let before = found.len();
                         self.sort_in(format!("{prefix}{name}"), kind, &mut found, &mut waiting);
+                        let read = found[before..].iter().flat_map(|file| &file.bytes);
+                        bytes += read.map(|bytes| bytes.len() as u64).sum::<u64>();
+                        if bytes > ALL_BYTES_MAX {
+                            return Err(self.too_much(format_args!("{} MiB of blocks", ALL_BYTES_MAX >> 20)));
+                        }
                     }
                 }
                 Err(error) => found.push(bad(&prefix, told(&error))),
             }
             if found.len() + waiting.len() > FILES_MAX {
-                return Err(
-                    Error::invalid(format!("{} holds more than {FILES_MAX} files", self.name))
-                        .with_code("over_limit")
-                        .with_hint("name the folder of the blocks"),
-                );
+                return Err(self.too_much(format_args!("{FILES_MAX} files")));
             }
         }
         found.sort_by(|one: &FoundFile, other| one.path.cmp(&other.path));
         Ok(found)
+    }
+
+    fn too_much(&self, what: impl std::fmt::Display) -> Error {
+        Error::invalid(format!("{} holds more than {what}", self.name))
+            .with_code("over_limit")
+            .with_hint("name the folder of the blocks, or a folder in it")
     }
 
     fn sort_in(&self, path: String, kind: FileType, found: &mut Vec<FoundFile>, waiting: &mut Vec<String>) {

@@ -29,7 +29,7 @@ use crate::ingest::json::{loose_time_from_json, parse};
 use crate::object::{Kind, Origin, Time};
 
 /// The longest reply that is read; what of it is taken, the settings say.
-const REPLY_BYTES_MAX: u64 = 16 << 20;
+const REPLY_BYTES_MAX: usize = 16 << 20;
 
 pub(super) fn session(context: &mut Context, verb: Session) -> Done {
     match verb.verb {
@@ -243,7 +243,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
                 None => Some(command::reply(
                     program,
                     arguments,
-                    &prompt.prompt,
+                    prompt.prompt.clone(),
                     verb.time_limit,
                     REPLY_BYTES_MAX,
                 )?),
@@ -331,7 +331,9 @@ fn tell_ended(context: &mut Context, agent: &Agent, session: &str, ended: &Ended
 
 fn read_reply(file: &Path) -> Result<String> {
     let mut bytes = Vec::new();
-    let read = open_input(file)?.take(REPLY_BYTES_MAX).read_to_end(&mut bytes);
+    let read = open_input(file)?
+        .take(REPLY_BYTES_MAX as u64)
+        .read_to_end(&mut bytes);
     read.map_err(|error| input_error(file, error))?;
     // What is no text is no reply either: the reader says so.
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -66,6 +66,10 @@ pub(crate) struct Recall {
     /// What recency weighs; 0 leaves it out [default: 0.3]
     #[arg(long, value_name = "WEIGHT")]
     pub(crate) recency: Option<f32>,
+
+    /// Leave the newer of two leading hits where its score puts it, also where the question asks how things stand
+    #[arg(long)]
+    pub(crate) no_fresher: bool,
     /// Show every term of the score
     #[arg(long)]
     pub(crate) explain: bool,

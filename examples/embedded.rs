@@ -1,0 +1,93 @@
+//! Recall with vectors from another program: asks a store the questions of standard input, as `treering recall --queries`.
+//!
+//! `cargo run --release --example embedded STORE PROGRAM [ARGUMENT]... < queries.jsonl`
+//!
+//! The program gets a text a line, as a JSON string, and answers with its vector, a JSON array of numbers. Questions are
+//! lines `{"qid","query","scope"?,"now"?}`, now in RFC 3339; answers `{"qid","hits":[{"id","confidence"}],"ms"}`.
+#![expect(clippy::print_stdout, reason = "a program that answers on standard output")]
+
+use std::error::Error;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use treering::agent::{Agent, Reach, RecallQuery, Settings};
+use treering::recall::Embedder;
+use treering::{Options, Scope, Time};
+
+/// Hits of a question.
+const LIMIT: usize = 100;
+
+/// A program that embeds, a line at a time.
+struct Program(Mutex<(ChildStdin, BufReader<ChildStdout>)>);
+
+impl Program {
+    fn start(program: &str, arguments: &[String]) -> Result<(Self, Child), Box<dyn Error>> {
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let (input, output) = pipes.ok_or("the program has no pipes")?;
+        Ok((Self(Mutex::new((input, BufReader::new(output)))), child))
+    }
+
+    fn ask(&self, text: &str) -> Result<Vec<f32>, Box<dyn Error>> {
+        let mut pipes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (input, output) = &mut *pipes;
+        writeln!(input, "{}", Value::from(text))?;
+        input.flush()?;
+        let mut line = String::new();
+        output.read_line(&mut line)?;
+        Ok(serde_json::from_str(&line)?)
+    }
+}
+
+impl Embedder for Program {
+    /// A text that cannot be embedded has no vector, and is found by its words.
+    fn embed(&self, text: &str) -> Vec<f32> {
+        self.ask(text).unwrap_or_default()
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [store, program, rest @ ..] = arguments.as_slice() else {
+        return Err("name the store and the program that embeds".into());
+    };
+    let (embedder, mut child) = Program::start(program, rest)?;
+    let memory = Options::new().read_only(true).open(store)?;
+    let agent = Agent::new(memory, Settings::default()).with_embedder(program, Arc::new(embedder))?;
+    let view = agent.memory().view();
+    // The first question does not pay for what all of them use.
+    agent.with_index(&view, |_, _| Ok(()))?;
+    for line in std::io::stdin().lock().lines() {
+        let asked: Value = serde_json::from_str(&line?)?;
+        let reach = match asked["scope"].as_str() {
+            Some(scope) => Reach::Scopes(vec![Scope::new(scope)?]),
+            None => Reach::All,
+        };
+        let now = asked["now"].as_str().map(str::parse::<Time>).transpose()?;
+        let view = now.map_or_else(|| view.clone(), |now| view.clone().with_now(now));
+        let query = RecallQuery {
+            limit: LIMIT,
+            touch: false,
+            ..RecallQuery::new(asked["query"].as_str().unwrap_or_default(), reach)
+        };
+        let start = Instant::now();
+        let recalled = agent.recall(&view, &query)?;
+        let ms = start.elapsed().as_secs_f64() * 1e3;
+        let hits = recalled.hits.iter();
+        let hits: Vec<Value> = hits
+            .map(|hit| json!({ "id": hit.id, "confidence": hit.confidence }))
+            .collect();
+        println!("{}", json!({ "qid": asked["qid"], "hits": hits, "ms": ms }));
+    }
+    drop(agent);
+    child.wait()?;
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! Another program, run without a shell and for a limited time: it gets a text, and what it writes is kept in part.
+//!
+//! # Layer
+//! L7, inside `agent`.
+//!
+//! # Invariants
+//! - CMD-1: a run ends when its time is over, or a moment after the program ended, whatever still holds its output open;
+//!   and whatever it writes, a bounded part of it is kept.
+
+use std::io::{self, Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::threads::{Builder, Mutex, sleep};
+
+/// How often it is asked whether it is done.
+const STEP: Duration = Duration::from_millis(5);
+/// How long its last words are waited for once it ended and says nothing new; what it started may go on and keep its
+/// output open.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+/// How long what it started is listened to after it ended, as long as that goes on talking.
+const TALK_MAX: Duration = Duration::from_secs(10);
+
+/// How a run ended.
+pub(crate) struct Ran {
+    /// How the program ended; nothing if its time was over.
+    pub(crate) status: Option<ExitStatus>,
+    /// What it wrote to its standard output, as far as it is kept.
+    pub(crate) output: Vec<u8>,
+    /// What it wrote to its standard error, if that is piped.
+    pub(crate) errors: Vec<u8>,
+}
+
+/// Runs `command` with `input` for as long as `limit`, and keeps `bytes_max` of what it writes to each of its outputs.
+///
+/// # Errors
+/// That of the system, if it cannot be started or waited for.
+pub(crate) fn run(
+    command: &mut Command,
+    input: String,
+    limit: Duration,
+    bytes_max: usize,
+) -> io::Result<Ran> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let started = Instant::now();
+    feed(&mut child, input)?;
+    let errors = listen(child.stderr.take(), bytes_max);
+    let output = listen(child.stdout.take(), bytes_max);
+    let status = wait(&mut child, started, limit)?;
+    let until = Instant::now() + limit.saturating_sub(started.elapsed()).min(TALK_MAX) + LAST_WORDS;
+    Ok(Ran {
+        status,
+        output: last_words(&output, until),
+        errors: last_words(&errors, until),
+    })
+}
+
+/// What the program wrote so far, and whether it is at its end.
+type Written = Arc<Mutex<(Vec<u8>, bool)>>;
+
+/// Writes the input to the program, which may end without reading it.
+fn feed(child: &mut Child, input: String) -> io::Result<()> {
+    let Some(mut pipe) = child.stdin.take() else {
+        return Ok(());
+    };
+    // Whether it wants to read all of it is its own business.
+    let feeding = Builder::new().spawn(move || drop(pipe.write_all(input.as_bytes())));
+    feeding.map(drop)
+}
+
+/// Takes down what the program writes, and lets it write on.
+fn listen(pipe: Option<impl Read + Send + 'static>, bytes_max: usize) -> Written {
+    let written = Written::default();
+    let taken = Arc::clone(&written);
+    let listening = Builder::new().spawn(move || {
+        let mut pipe = pipe;
+        let mut buffer = [0; 4096];
+        while let Some(read) = pipe.as_mut().and_then(|pipe| pipe.read(&mut buffer).ok()) {
+            if read == 0 {
+                break;
+            }
+            let (bytes, _) = &mut *taken.lock();
+            // CMD-1
+            let room = bytes_max.saturating_sub(bytes.len());
+            bytes.extend_from_slice(&buffer[..read.min(room)]);
+        }
+        taken.lock().1 = true;
+    });
+    if listening.is_err() {
+        written.lock().1 = true;
+    }
+    written
+}
+
+/// Waits until the program ends, or ends it when its time is over (CMD-1).
+fn wait(child: &mut Child, started: Instant, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if started.elapsed() >= limit {
+            // It may have ended just now; then there is nobody to end.
+            drop(child.kill());
+            child.wait()?;
+            return Ok(None);
+        }
+        sleep(STEP);
+    }
+}
+
+/// What it wrote: all of it, or what is there when nothing new has come for a moment, or at `until` at the latest.
+fn last_words(written: &Written, until: Instant) -> Vec<u8> {
+    let mut since = Instant::now();
+    let mut length = 0;
+    loop {
+        let now = Instant::now();
+        {
+            let (bytes, is_at_end) = &*written.lock();
+            if bytes.len() > length {
+                (length, since) = (bytes.len(), now);
+            }
+            if *is_at_end || now >= until || now.duration_since(since) >= LAST_WORDS {
+                return bytes.clone();
+            }
+        }
+        sleep(STEP);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, limit: Duration) -> Ran {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stderr(Stdio::piped());
+        run(&mut command, "what to say\n".to_owned(), limit, 1_000).unwrap()
+    }
+
+    #[test]
+    fn what_it_says_is_kept_in_part_and_how_it_ended() {
+        let long = Duration::from_mins(1);
+        let ran = shell("cat; echo oh >&2; exit 3", long);
+        assert_eq!(ran.status.unwrap().code(), Some(3));
+        assert_eq!(
+            (&*ran.output, &*ran.errors),
+            (&b"what to say\n"[..], &b"oh\n"[..])
+        );
+        let ran = shell("yes | head -c 100000", long);
+        assert!(ran.status.unwrap().success());
+        assert_eq!(ran.output.len(), 1_000);
+    }
+
+    /// INVARIANT CMD-1.
+    #[test]
+    fn what_it_leaves_behind_is_not_waited_for() {
+        let started = Instant::now();
+        let ran = shell("echo done; sleep 100 & exit 0", Duration::from_mins(1));
+        assert!(ran.status.unwrap().success());
+        assert_eq!(ran.output, b"done\n");
+        let ran = shell("echo begun; sleep 100", Duration::from_millis(200));
+        assert_eq!((ran.status, &*ran.output), (None, &b"begun\n"[..]));
+        assert!(started.elapsed() < Duration::from_secs(50));
+    }
+}
