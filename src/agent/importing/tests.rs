@@ -233,7 +233,7 @@ fn what_stands_for_a_text_in_an_id_confirms_a_guess_in_its_own_store_only() {
         import(&test.agent, ForeignFormat::Odek(FactScope::User), facts);
         import(&test.agent, ForeignFormat::ServerMemory, GRAPH.as_bytes());
         let view = test.agent.memory().view();
-        let facts = view.objects().filter_map(std::result::Result::ok);
+        let facts = view.objects().filter_map(Result::ok);
         let facts = facts.filter(|object| object.kind() == "fact");
         facts.map(|object| object.id().to_owned()).collect::<Vec<_>>()
     };
