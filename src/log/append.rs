@@ -219,8 +219,14 @@ impl Log {
         create_segment(&*self.disk, &header, &self.options, self.cursor.offset, needed)?;
         // MAN-2: the file is durable, and nothing is in it yet.
         let active = SegmentEntry::active(header.id, self.cursor.batch + 1);
+        let is_empty = self.cursor.offset == FIRST_OFFSET;
         self.publish_manifest(self.manifest.epoch, sealed, active)?;
-        self.enter_new(header.id)
+        let segment = self.enter_new(header.id)?;
+        if is_empty {
+            // The one before is not listed any more.
+            self.remove_leftovers(None)?;
+        }
+        Ok(segment)
     }
 
     /// The sealed segments if the active one ends at the cursor, and the end of the last of them. An active segment
