@@ -161,7 +161,7 @@ const ANSWERS: [(&str, &str, &str); 79] = [
         "salvage",
         "",
         "commits:count versions:count objects:count lost:findings lost_ids:texts lost_keys:digests older_ids:texts lost_contents:texts lost_commits:count lost_records:count lost_references:texts \
-         root:digest? store:text",
+         unsure:findings root:digest? store:text",
     ),
     (
         "export",
@@ -393,6 +393,7 @@ pub(crate) fn all() -> Value {
 /// What there are schemas of.
 pub(crate) fn names() -> Vec<&'static str> {
     let mut names: Vec<_> = ANSWERS.iter().map(|(name, _, _)| *name).collect();
+    names.sort_unstable();
     names.dedup();
     names
 }
@@ -442,7 +443,7 @@ fn property(kind: &str) -> Value {
             "command is null where nothing has to be done",
             "severity:severity code:text file:text? offset:count? what:text command:text?",
         )),
-        "damage" => one_of(&["corrupt", "missing", "cut", "older", "foreign"]),
+        "damage" => one_of(&["corrupt", "missing", "cut", "older", "foreign", "unproven"]),
         "severity" => one_of(&["damage", "warning", "notice"]),
         "number" => json!({ "type": "number" }),
         "alike" => list(object("the likest first", ALIKE)),

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(target_os = "linux")]
 use rustix::fs::ResolveFlags;
-use rustix::fs::{AtFlags, Mode, OFlags, RawDir, RenameFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, RawDir, RenameFlags, Stat};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -126,29 +126,36 @@ impl FileDisk {
         }
     }
 
-    /// What other users may read or change, by name, `.` for the folder itself; the flag says that it is a folder. Files in
-    /// a folder that is closed to others are closed too.
-    pub fn open_to_others(&self) -> Vec<(String, bool)> {
-        let Some(folder) = mode_of(&self.folder) else {
-            return Vec::new();
-        };
-        if !is_open_to_others(folder) {
-            return Vec::new();
-        }
-        let mut found = vec![(".".to_owned(), true)];
+    /// What other users may read or change in the folder, by name; `None` if the folder is closed to them, and with it all
+    /// that is in it.
+    pub fn open_to_others(&self) -> Option<Vec<String>> {
+        let folder = rustix::fs::fstat(&self.folder).ok()?;
+        // What is in a folder in it is as open as that.
+        let is_open = |name: &str, stat: &Stat| !name.contains('/') && is_open_to_others(stat.st_mode);
+        is_open(".", &folder).then(|| self.entries(is_open))
+    }
+
+    /// What in the folder, and in the folders in it, belongs to another user than the folder itself, by name.
+    pub fn not_the_owners(&self) -> Vec<String> {
+        rustix::fs::fstat(&self.folder).map_or_else(|_| Vec::new(), |folder| self.not_owned_by(folder.st_uid))
+    }
+
+    pub(super) fn not_owned_by(&self, owner: u32) -> Vec<String> {
+        self.entries(|_, stat| stat.st_uid != owner)
+    }
+
+    /// The files and folders in the folder, and in the folders in it, that are `wanted`.
+    fn entries(&self, wanted: impl Fn(&str, &Stat) -> bool) -> Vec<String> {
+        let mut found = Vec::new();
         for name in self.list("").unwrap_or_default() {
-            let file = rustix::fs::openat(
-                &self.folder,
-                &name,
-                OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW,
-                Mode::empty(),
-            );
-            if let Some(mode) = file.ok().and_then(mode_of)
-                && is_open_to_others(mode)
-            {
-                found.push((name, mode & 0o170_000 == 0o040_000));
-            }
+            let within = self.list(&name).unwrap_or_default();
+            let within: Vec<_> = within.iter().map(|inner| format!("{name}/{inner}")).collect();
+            found.extend(std::iter::once(name).chain(within));
         }
+        found.retain(|name| {
+            let stat = rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW);
+            stat.is_ok_and(|stat| wanted(name, &stat))
+        });
         found
     }
 
@@ -249,10 +256,6 @@ fn with_more_descriptors<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Resu
 /// Whether the group or all others may do anything.
 fn is_open_to_others(mode: u32) -> bool {
     !mode.is_multiple_of(0o100)
-}
-
-fn mode_of(file: impl std::os::fd::AsFd) -> Option<u32> {
-    Some(rustix::fs::fstat(file).ok()?.st_mode)
 }
 
 fn not_regular() -> io::Error {

@@ -298,6 +298,31 @@ fn the_simulated_disk_refuses_to_rename_what_is_not_synced() {
 }
 
 #[test]
+fn files_of_another_owner_and_files_that_are_open_are_named_with_those_in_folders() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    let folder = tempfile::tempdir().unwrap();
+    let disk = FileDisk::create(folder.path().join("store")).unwrap();
+    std::fs::create_dir(disk.path().join("log")).unwrap();
+    for name in ["manifest", "log/00000001.seg"] {
+        disk.create(name).unwrap();
+    }
+    let owner = disk.path().metadata().unwrap().uid();
+    assert!(disk.not_the_owners().is_empty() && disk.not_owned_by(owner).is_empty());
+    let mut named = disk.not_owned_by(owner + 1);
+    named.sort();
+    assert_eq!(named, ["log", "log/00000001.seg", "manifest"]);
+    let open = |name: &str, mode| {
+        std::fs::set_permissions(disk.path().join(name), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for (name, mode) in [("log", 0o700), ("log/00000001.seg", 0o644), ("manifest", 0o644)] {
+        open(name, mode);
+    }
+    assert_eq!(disk.open_to_others(), None, "the folder is closed");
+    open("", 0o755);
+    assert_eq!(disk.open_to_others(), Some(vec!["manifest".to_owned()]));
+}
+
+#[test]
 fn the_simulated_disk_forgets_what_a_failed_sync_should_have_kept() {
     let disk = SimDisk::new(1);
     replace(&disk, "a", b"old").unwrap();

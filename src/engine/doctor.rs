@@ -9,7 +9,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::disk::{Disk, FileDisk, lock_holder};
+use crate::disk::{Access, Disk, FileDisk, is_of_other_kind, lock_holder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log;
 
@@ -53,10 +53,10 @@ pub enum Remedy {
     Salvage,
     /// `treering gc`.
     Gc,
-    /// The folder is made its owner's alone.
-    FolderMode,
-    /// A file is made its owner's alone.
-    FileMode,
+    /// The folder and what is in it are made its owner's alone.
+    Mode,
+    /// What is in the folder is given to its owner.
+    Owner,
     /// What stands in the place of a file is removed.
     Remove,
     /// A newer version of the program.
@@ -104,7 +104,13 @@ impl Memory {
         look_at_folder(&disk, &mut problems);
         look_at_lock(&disk, &mut problems);
         let disk: Arc<dyn Disk> = Arc::new(disk);
-        examine_disk(&disk, options, &mut problems)?;
+        match examine_disk(&disk, options, &mut problems) {
+            // Whom a file of another user locks out is told why.
+            Err(error) if problems.iter().any(|problem| problem.remedy == Remedy::Owner) => {
+                problems.push(of_error("unreadable", &error, Remedy::Nothing));
+            }
+            other => other?,
+        }
         problems.sort_by_key(|problem| problem.severity);
         Ok(problems)
     }
@@ -133,38 +139,48 @@ pub(super) fn examine_disk(
         problems.push(of_finding(found, ProblemSeverity::Damage, "damaged", remedy));
     }
     for found in &report.derived {
-        let (code, what_it_means) = if found.file.starts_with("checkpoint/") {
-            let means = "nothing is lost: opening takes longer until the next checkpoint is made, as gc does";
-            ("derived_damaged", means)
-        } else if found.file.starts_with("derived/") {
-            (
-                "derived_damaged",
-                "nothing is lost: it is made anew when it is needed",
-            )
-        } else if found.what == log::NO_FILE {
-            ("no_live", "nothing is lost with it")
-        } else if found.file == "live" {
-            (
-                "derived_damaged",
-                "nothing is lost: the next writer makes it anew",
-            )
-        } else if found.what.ends_with(log::TORN_TAIL) {
-            ("torn_tail", "nothing is lost: it was never acknowledged")
-        } else {
-            ("left_over", "nothing is lost")
-        };
-        let (severity, remedy) = match code {
-            "no_live" => (ProblemSeverity::Warning, Remedy::Remove),
-            _ => (ProblemSeverity::Notice, Remedy::Nothing),
-        };
-        let mut problem = of_finding(found, severity, code, remedy);
-        problem.what = format!("{}; {what_it_means}", problem.what);
-        problems.push(problem);
+        problems.push(of_derived(found));
     }
     if report.ok {
         look_inside(Arc::clone(disk), options, problems)?;
     }
     Ok(())
+}
+
+/// What costs nothing, with what it means.
+fn of_derived(found: &Finding) -> Problem {
+    let notice = ProblemSeverity::Notice;
+    let (severity, code, remedy, what_it_means) = if found.what == log::OTHER_NAME {
+        let means = "keep it until nothing is missing";
+        (ProblemSeverity::Warning, "left_over", Remedy::Nothing, means)
+    } else if found.kind == FindingKind::Unproven {
+        let means = "what was acknowledged last may be lost: compare the head with what you know of it";
+        (ProblemSeverity::Warning, "torn_tail", Remedy::Nothing, means)
+    } else if found.what.contains(log::TORN_TAIL) {
+        // Those of several segments take room, and only a rewrite gives it back.
+        let (remedy, means) = match found.offset {
+            None => (Remedy::Gc, "they do no harm, and take room"),
+            Some(_) => (Remedy::Nothing, "they do no harm"),
+        };
+        (notice, "torn_tail", remedy, means)
+    } else if found.file.starts_with("checkpoint/") {
+        let means = "nothing is lost: opening takes longer until the next checkpoint is made, as gc does";
+        (notice, "derived_damaged", Remedy::Nothing, means)
+    } else if found.file.starts_with("derived/") {
+        let means = "nothing is lost: it is made anew when it is needed";
+        (notice, "derived_damaged", Remedy::Nothing, means)
+    } else if found.what == log::NO_FILE {
+        let means = "nothing is lost with it";
+        (ProblemSeverity::Warning, "no_live", Remedy::Remove, means)
+    } else if found.file == "live" {
+        let means = "the next writer makes it anew";
+        (notice, "derived_damaged", Remedy::Nothing, means)
+    } else {
+        (notice, "left_over", Remedy::Nothing, "nothing is lost")
+    };
+    let mut problem = of_finding(found, severity, code, remedy);
+    problem.what = format!("{}; {what_it_means}", problem.what);
+    problem
 }
 
 /// What only shows once the store is opened.
@@ -205,6 +221,14 @@ pub(super) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
 }
 
 fn look_at_lock(disk: &FileDisk, problems: &mut Vec<Problem>) {
+    if disk
+        .open("lock", Access::Read)
+        .is_err_and(|error| is_of_other_kind(&error))
+    {
+        let mut problem = plain(ProblemSeverity::Warning, "no_lock", log::NO_FILE, Remedy::Remove);
+        problem.file = Some("lock".to_owned());
+        problems.push(problem);
+    }
     if disk.is_locked("lock") {
         let holder = lock_holder(disk, "lock");
         let holder = holder.unwrap_or_else(|| "another process".to_owned());
@@ -214,20 +238,38 @@ fn look_at_lock(disk: &FileDisk, problems: &mut Vec<Problem>) {
 }
 
 fn look_at_folder(disk: &FileDisk, problems: &mut Vec<Problem>) {
-    for (name, is_folder) in disk.open_to_others() {
-        let (remedy, kind) = if is_folder {
-            (Remedy::FolderMode, "folder")
-        } else {
-            (Remedy::FileMode, "file")
+    if let Some(within) = disk.open_to_others() {
+        let what = match within.split_first() {
+            None => "other users of this machine may look into this folder".to_owned(),
+            Some((first, more)) => format!(
+                "other users of this machine may read or change what is in this folder: {first}{}",
+                and_more(more.len())
+            ),
         };
-        let what = format!("other users of this machine may read or change this {kind}");
-        let mut problem = plain(ProblemSeverity::Warning, "permissions", &what, remedy);
-        problem.file = Some(name);
+        let mut problem = plain(ProblemSeverity::Warning, "permissions", &what, Remedy::Mode);
+        problem.file = Some(".".to_owned());
+        problems.push(problem);
+    }
+    let strangers = disk.not_the_owners();
+    if let Some((first, more)) = strangers.split_first() {
+        let what = format!(
+            "another user than that of the folder owns this{}: the owner may be locked out",
+            and_more(more.len())
+        );
+        let mut problem = plain(ProblemSeverity::Warning, "owner", &what, Remedy::Owner);
+        problem.file = Some(first.clone());
         problems.push(problem);
     }
     if let Some(free) = disk.free_bytes().filter(|free| *free < LOW_BYTES) {
         let what = format!("only {free} bytes are free on its disk: a write may soon be refused");
         problems.push(plain(ProblemSeverity::Warning, "disk_full", &what, Remedy::Move));
+    }
+}
+
+fn and_more(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        count => format!(", and {count} more"),
     }
 }
 

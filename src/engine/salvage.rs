@@ -39,13 +39,15 @@ pub struct SalvageReport {
     pub objects: u64,
     /// Where in the damaged store something is lost.
     pub lost: Vec<Finding>,
+    /// Where something may be lost: nobody can tell.
+    pub unsure: Vec<Finding>,
     /// What else was wrong with it, and costs nothing.
     pub derived: Vec<Finding>,
     /// Ids that left the state because their version is lost.
     pub lost_ids: Vec<String>,
     /// The key paths of those of which no version that is left says the id.
     pub lost_keys: Vec<KeyPath>,
-    /// Ids whose newest version is lost and that have an earlier one now, that of the newest commit that is kept.
+    /// Ids whose newest version is lost and that have an earlier one now: the newest that is whole.
     pub older_ids: Vec<String>,
     /// Commits that are not kept, besides those that had been thinned.
     pub lost_commits: u64,
@@ -61,7 +63,7 @@ pub struct SalvageReport {
 }
 
 impl SalvageReport {
-    /// Whether everything was saved.
+    /// Whether everything was saved, as far as can be told.
     pub fn is_whole(&self) -> bool {
         self.lost.is_empty()
             && self.lost_ids.is_empty()
@@ -213,18 +215,17 @@ pub(super) fn write(wreck: &Wreck, disk: &Arc<dyn Disk>, options: &Options) -> R
 }
 
 fn report(disk: &dyn Disk, saved: Salvaged) -> SalvageReport {
-    let findings = |found: Vec<crate::log::Finding>| {
-        let told = found
-            .into_iter()
-            .filter(|found| found.severity != Severity::Harmless);
-        told.map(|found| Finding::of(disk, found)).collect()
+    let findings = |found: &[crate::log::Finding], severity| {
+        let told = found.iter().filter(|found| found.severity == severity);
+        told.map(|found| Finding::of(disk, found.clone())).collect()
     };
     SalvageReport {
         commits: saved.commits,
         versions: saved.versions,
         objects: saved.objects,
-        lost: findings(saved.lost),
-        derived: findings(saved.derived),
+        lost: findings(&saved.lost, Severity::Damage),
+        unsure: findings(&saved.others, Severity::Unsure),
+        derived: findings(&saved.others, Severity::Derived),
         lost_ids: saved.lost_ids.into_iter().collect(),
         lost_keys: saved.lost_keys,
         older_ids: saved.older_ids.into_iter().collect(),

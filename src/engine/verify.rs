@@ -47,6 +47,8 @@ pub enum FindingKind {
     Older,
     /// The file is another store's, or has another file's name.
     Foreign,
+    /// Whether it was ever whole cannot be told.
+    Unproven,
 }
 
 impl Finding {
@@ -58,8 +60,8 @@ impl Finding {
         let kind = FindingKind::of(disk, &found);
         Self {
             kind,
-            // In what is not there, there is no place.
-            offset: Some(found.offset).filter(|_| kind != FindingKind::Missing),
+            // In what is not there, and in a folder, there is no place.
+            offset: Some(found.offset).filter(|_| kind != FindingKind::Missing && found.file != "log"),
             file: found.file,
             what: found.message,
         }
@@ -75,11 +77,15 @@ impl FindingKind {
             Self::Cut => "cut",
             Self::Older => "older",
             Self::Foreign => "foreign",
+            Self::Unproven => "unproven",
         }
     }
 
     /// Looks at the file that a finding is about.
     fn of(disk: &dyn Disk, found: &log::Finding) -> Self {
+        if found.severity == Severity::Unsure {
+            return Self::Unproven;
+        }
         let length = match disk.open(&found.file, Access::Read) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Self::Missing,
             Err(_) => None,
@@ -125,7 +131,7 @@ pub struct VerifyReport {
     pub lost: u64,
     /// Thinned commits.
     pub thinned: u64,
-    /// Damage that costs nothing: derived files, torn tails, left-overs.
+    /// Damage that costs nothing, as far as can be told: derived files, torn tails, left-overs.
     pub derived: Vec<Finding>,
     /// Damage to what was acknowledged.
     pub damage: Vec<Finding>,

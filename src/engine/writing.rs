@@ -330,10 +330,7 @@ impl Inner {
             }
         }
         if tail.torn_bytes > 0 {
-            self.warn(format!(
-                "{} bytes after the last whole commit are no whole commit: left by a crash, or damaged since",
-                tail.torn_bytes
-            ));
+            self.warn(log::unproven_tail(tail.torn_bytes));
         }
         Ok(done)
     }

@@ -72,7 +72,12 @@ impl Log {
             }
         }
         match result {
-            Err(error) if self.options.degraded && !refused && error.kind() == ErrorKind::Corrupt => {
+            Err(error)
+                if self.options.degraded
+                    && !refused
+                    && error.kind() == ErrorKind::Corrupt
+                    && error.code() != NO_LOG =>
+            {
                 Ok(Tail {
                     proven: false,
                     torn_bytes: 0,
@@ -494,10 +499,15 @@ pub(super) fn content_of(batch: &Batch, suite: HashSuite) -> [u8; 32] {
     hashing.finish()
 }
 
+/// The code of an error that says that the whole log is gone: not even a degraded reader finds anything.
+pub(super) const NO_LOG: &str = "no_log";
+
 /// A store without its log folder has lost it: that is damage, and not a failing device.
 pub(super) fn no_folder(error: io::Error) -> Error {
     if error.kind() == io::ErrorKind::NotFound {
-        return Error::corrupt("the folder of the log is missing");
+        return Error::corrupt("the folder of the log is missing")
+            .with_code(NO_LOG)
+            .with_hint("nothing can be had without it but from a backup of the store, or an export");
     }
     Error::io("cannot list the log", error)
 }

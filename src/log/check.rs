@@ -28,16 +28,29 @@ use super::{Log, LogOptions, Mode};
 use crate::disk::{Access, Disk, is_of_other_kind};
 use crate::error::{ErrorKind, Result};
 
-/// How what is said of a torn tail ends.
-pub const TORN_TAIL: &str = "bytes behind the last batch, left by a crash";
-/// What is said of a `live` that no writer can overwrite.
+/// What is said of every torn tail.
+pub const TORN_TAIL: &str = "bytes behind the last batch, left by";
+/// What is said of a `live` or a `lock` that no writer can use.
 pub const NO_FILE: &str = "it is no file, so nothing can be committed: remove it";
+
+/// What is said of a file that salvage takes for what its header says.
+pub const OTHER_NAME: &str =
+    "it begins as a segment of this store and is not named as one, so only salvage reads it";
+
+/// What is said of bytes behind the last whole batch where nothing says that they were never acknowledged.
+pub fn unproven_tail(bytes: u64) -> String {
+    format!(
+        "{bytes} bytes after the last whole commit are no whole commit: left by a crash, or damaged since"
+    )
+}
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// Stored memory is not what was written.
     Damage,
+    /// Whether something is lost cannot be told.
+    Unsure,
     /// Something that is rebuilt by itself is damaged or missing.
     Derived,
     /// Left by a crash or unused; nothing is lost.
@@ -113,6 +126,7 @@ impl Log {
             visit,
             ended: false,
             summary: CheckSummary::default(),
+            torn: Torn::default(),
         };
         let mut log = match Self::open(disk, Mode::ReadOnly, options) {
             Ok(log) => log,
@@ -160,6 +174,7 @@ impl Log {
             }
             before = Some(*entry);
         }
+        report.torn()?;
         self.check_folder(newest, report)?;
         match live.and_then(|live| self.misplaced(&live)) {
             // Or else a writer has moved on since the manifest was read.
@@ -216,6 +231,7 @@ impl Log {
                     Severity::Harmless,
                     "of a rewrite that is under way, or that a crash cut off; then the next writer removes it",
                 ),
+                None if self.is_segment(&format!("{LOG_FOLDER}/{file}"))? => (Severity::Unsure, OTHER_NAME),
                 None => (
                     Severity::Harmless,
                     "it does not belong to the log; it may be removed",
@@ -225,6 +241,18 @@ impl Log {
         }
         Ok(())
     }
+
+    /// Whether a file begins as a segment of this store.
+    fn is_segment(&self, name: &str) -> Result<bool> {
+        let segment = match self.disk.open(name, Access::Read) {
+            Ok(file) => SegmentFile::with_file(file, false, name),
+            Err(_) => return Ok(false),
+        };
+        match segment {
+            Err(error) if !error.is_corruption() => Err(error),
+            segment => Ok(segment.is_ok_and(|segment| segment.header.instance == self.format.instance)),
+        }
+    }
 }
 
 struct Report<'a> {
@@ -232,6 +260,17 @@ struct Report<'a> {
     /// Whether `visit` broke off.
     ended: bool,
     summary: CheckSummary,
+    torn: Torn,
+}
+
+/// The torn tails of sealed segments: each recovery leaves one, so they are told of together.
+#[derive(Default)]
+struct Torn {
+    count: u64,
+    bytes: u64,
+    /// Where the last one is.
+    file: String,
+    offset: u64,
 }
 
 impl Report<'_> {
@@ -240,6 +279,26 @@ impl Report<'_> {
             self.summary.damages += 1;
         }
         self.tell(CheckItem::Finding(Finding::new(severity, file, offset, message)))
+    }
+
+    fn torn(&mut self) -> Result<()> {
+        let torn = std::mem::take(&mut self.torn);
+        let bytes = torn.bytes;
+        match torn.count {
+            0 => Ok(()),
+            1 => {
+                let what =
+                    format!("{bytes} {TORN_TAIL} a crash; what was whole of them is in the next segment");
+                self.finding(Severity::Harmless, &torn.file, torn.offset, &what)
+            }
+            count => {
+                let what = format!(
+                    "in {count} segments, {bytes} {TORN_TAIL} crashes; what was whole of them is in the segments that \
+                     follow"
+                );
+                self.finding(Severity::Harmless, LOG_FOLDER, 0, &what)
+            }
+        }
     }
 
     fn tell(&mut self, item: CheckItem) -> Result<()> {
@@ -383,8 +442,19 @@ impl Walk<'_> {
         if used == 0 {
             return Ok(());
         }
-        let message = format!("{used} {TORN_TAIL}");
-        report.finding(Severity::Harmless, &self.name(), from, &message)
+        if !self.entry.is_active() {
+            let torn = &mut report.torn;
+            (torn.count, torn.bytes) = (torn.count + 1, torn.bytes + used);
+            (torn.file, torn.offset) = (self.name(), from);
+            return Ok(());
+        }
+        // What is acknowledged in this run is in `live` before; unless the log shows that `live` went back.
+        let limit = self.live.and_then(|live| self.log.live_limit(&live));
+        if limit.is_some_and(|limit| survey.synced_upto <= limit) {
+            let message = format!("{used} {TORN_TAIL} a crash; they were never acknowledged");
+            return report.finding(Severity::Harmless, &self.name(), from, &message);
+        }
+        report.finding(Severity::Unsure, &self.name(), from, &unproven_tail(used))
     }
 }
 

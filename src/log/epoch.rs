@@ -12,6 +12,7 @@
 
 use std::sync::Arc;
 
+use super::catch_up::NO_LOG;
 use super::manifest::{MANIFEST_NAME, Manifest, SegmentEntry};
 use super::reader::Segments;
 use super::{Log, Position, damage, read_manifest};
@@ -117,7 +118,12 @@ impl Log {
         for entry in self.manifest.entries() {
             match self.open_entry(entry) {
                 // It may also be gone because a rewrite has replaced it.
-                Err(error) if self.options.degraded && error.is_corruption() && !self.is_outdated()? => {
+                Err(error)
+                    if self.options.degraded
+                        && error.is_corruption()
+                        && error.code() != NO_LOG
+                        && !self.is_outdated()? =>
+                {
                     passed_over.push(error);
                 }
                 other => other?,

@@ -56,7 +56,7 @@ use std::time::Duration;
 
 pub use append::Durability;
 pub use batch::{Batch, BatchBuilder, HeadMark, Ignorable, Locator, Record};
-pub use check::{CheckItem, CheckSummary, Finding, NO_FILE, Severity, TORN_TAIL};
+pub use check::{CheckItem, CheckSummary, Finding, NO_FILE, OTHER_NAME, Severity, TORN_TAIL, unproven_tail};
 pub use epoch::REWRITTEN;
 pub use format_file::{FORMAT, Format};
 pub use frame::{BODY_BYTES_MAX, CUT_OFF, LINK_BYTES, RecordKind, UNLINK_BYTES, UNLINKED};

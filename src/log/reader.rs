@@ -14,13 +14,13 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 
 use super::batch::{Batch, Locator, Record};
-use super::catch_up::stop_error;
+use super::catch_up::{no_folder, stop_error};
 use super::frame::{FRAME_HEADER_BYTES, FrameError, FrameHeader, RecordKind};
 use super::manifest::{Manifest, SegmentEntry};
 use super::position::Position;
 use super::runs::Runs;
 use super::scan::{Chain, Window};
-use super::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, segment_name};
+use super::segment::{LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentHeader, segment_name};
 use crate::bytes::Bytes;
 use crate::digest::HashSuite;
 use crate::disk::{Access, Disk, DiskFile, read_full, unfinished_name};
@@ -273,7 +273,10 @@ impl SegmentFile {
             other => (other, false),
         };
         let file = file.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => super::damage(&name, 0, "the manifest lists it and it is missing"),
+            io::ErrorKind::NotFound => match disk.list(LOG_FOLDER) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => no_folder(error),
+                _ => super::damage(&name, 0, "the manifest lists it and it is missing"),
+            },
             _ => Error::io(format!("cannot open {name}"), error),
         })?;
         let segment = Self::with_file(file, unfinished, &name)?;

@@ -1,6 +1,7 @@
 //! Finding what is whole in the files of a damaged log, also without its manifest and its format file.
 //!
-//! Every segment file is read by itself. What does not check out is left out and said; reading goes on behind it. A
+//! Every segment file is read by itself. What does not check out is left out and said; reading goes on behind it. Which
+//! segment a file is, its header says, whatever its name; only without a header the name counts. A
 //! segment whose header is damaged still tells what its checksums start from: a checksum can be computed backwards.
 //!
 //! # Layer
@@ -16,7 +17,7 @@ use std::sync::Arc;
 
 use super::batch::{Ignorable, Locator, Record};
 use super::catch_up::FIRST_OFFSET;
-use super::check::{Finding, Severity};
+use super::check::{Finding, Severity, unproven_tail};
 use super::format_file::FORMAT_NAME;
 use super::frame::{
     FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameError, FrameHeader, FrameSeed, RecordKind, parse_frame,
@@ -24,6 +25,7 @@ use super::frame::{
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
 use super::manifest::{MANIFEST_NAME, MANIFEST_SEGMENTS_MAX, Manifest, SegmentEntry};
 use super::position::Position;
+use super::rewrite::is_rewrite_name;
 use super::runs::Runs;
 use super::scan::{Chain, Scanned, Window};
 use super::segment::{
@@ -97,7 +99,7 @@ pub struct Wreck {
 /// A file that holds batches.
 struct WreckFile {
     name: String,
-    /// The number in its name.
+    /// The number in its header; without one, that in its name.
     id: u64,
     file: Arc<dyn DiskFile>,
     length: u64,
@@ -121,7 +123,7 @@ impl Wreck {
     /// so that not even its hash is known; `Io`.
     pub fn open(disk: Arc<dyn Disk>) -> Result<Self> {
         let mut found = Vec::new();
-        let mut files = list_files(&*disk)?;
+        let mut files = list_files(&*disk, &mut found)?;
         let common = most_common_instance(&files);
         let format = match read_format(&*disk, Mode::ReadOnly) {
             // Where all segments are of another store, this file is in the wrong place, and not they.
@@ -308,16 +310,30 @@ impl Wreck {
                 }
             }
         }
-        Err(Error::corrupt(
-            "no batch of the log is whole, and the format file is lost: nothing can be had from it",
-        ))
+        Err(self.nothing("no batch of the log is whole, and the format file is lost"))
+    }
+
+    /// The error that nothing can be had, with the files that were not looked at.
+    pub fn nothing(&self, why: &str) -> Error {
+        let passed = self.found.iter().filter(|found| found.message == NO_SEGMENT);
+        let passed: Vec<_> = passed.map(|found| found.file.as_str()).take(NAMED_MAX).collect();
+        let passed = if passed.is_empty() {
+            String::new()
+        } else {
+            format!(
+                "; not looked at, because they neither are named nor begin as a segment: {}",
+                passed.join(", ")
+            )
+        };
+        Error::corrupt(format!("{why}: nothing can be had from it{passed}"))
     }
 
     /// Offset below which every byte of a file must be right.
     fn durable(&self, index: usize, file: &WreckFile, places: &[Position]) -> Result<u64> {
-        if let Some((length, _)) = file.sealed {
+        if let Some((length, _)) = file.surely_sealed() {
             return Ok(length);
         }
+        let sealed = file.sealed.map_or(0, |(length, _)| length);
         let live = self
             .live
             .filter(|live| live.segment == file.id)
@@ -325,7 +341,7 @@ impl Wreck {
         let placed = places.iter().filter(|place| place.segment == file.id);
         let mut durable = placed
             .map(|place| place.offset)
-            .fold(FIRST_OFFSET.max(live), u64::max);
+            .fold(FIRST_OFFSET.max(sealed).max(live), u64::max);
         let mut runs = file.runs();
         while let Some(window) = self.next_window(index, file, &mut runs)? {
             let sealed = window.seals_from(window.base).map(|(_, seal)| seal.synced_upto);
@@ -350,7 +366,7 @@ impl Wreck {
         while let Some(window) = self.next_window(index, file, &mut runs)? {
             if window.base > at {
                 if at >= durable {
-                    return Ok(());
+                    return self.tail(index, at, durable, (&window, &mut runs), found);
                 }
                 found.push(Finding::new(
                     Severity::Damage,
@@ -368,8 +384,9 @@ impl Wreck {
                         newest = scanned.batch.number;
                         visit(whole_piece(&window, &scanned, file))?;
                     }
-                    // A torn tail: it was never acknowledged.
-                    Err(_) if at >= durable => return Ok(()),
+                    Err(_) if at >= durable => {
+                        return self.tail(index, at, durable, (&window, &mut runs), found);
+                    }
                     Err((offset, reason)) => {
                         found.push(Finding::new(Severity::Damage, &file.name, offset, &reason));
                         let (piece, next) = broken_piece(&window, at, file);
@@ -389,6 +406,32 @@ impl Wreck {
         }
         Ok(())
     }
+
+    /// Says what stands behind the last whole batch of a file, if it may have been acknowledged.
+    fn tail(
+        &self,
+        index: usize,
+        at: u64,
+        durable: u64,
+        (window, runs): (&Window, &mut Runs<'_>),
+        found: &mut Vec<Finding>,
+    ) -> Result<()> {
+        let Some(file) = self.files.get(index) else {
+            return Ok(());
+        };
+        let live = self.live.filter(|live| live.segment == file.id);
+        let live = live.filter(|live| live.is_of_boot(self.disk.boot_id()));
+        if file.sealed.is_some() || live.is_some_and(|live| live.offset == durable) {
+            return Ok(());
+        }
+        let mut end = window.base + window.used_bytes_from(window.base);
+        while let Some(window) = self.next_window(index, file, runs)? {
+            end = window.base + window.used_bytes_from(window.base);
+        }
+        let what = unproven_tail(end.saturating_sub(at));
+        found.push(Finding::new(Severity::Unsure, &file.name, at, &what));
+        Ok(())
+    }
 }
 
 impl WreckFile {
@@ -396,9 +439,14 @@ impl WreckFile {
         super::damage(&self.name, place.offset(), "it changed while it was read")
     }
 
+    /// As `sealed`, if the header says that this is the file that was. A name alone may be another segment's.
+    fn surely_sealed(&self) -> Option<(u64, u64)> {
+        self.sealed.filter(|_| self.header.is_some())
+    }
+
     /// The parts of the file, as far as it was sealed, that are not zero (SAL-3).
     fn runs(&self) -> Runs<'_> {
-        let sealed = self.sealed.map_or(u64::MAX, |(length, _)| length);
+        let sealed = self.surely_sealed().map_or(u64::MAX, |(length, _)| length);
         let end = sealed.min(self.length).min(SEGMENT_BYTES_LIMIT);
         Runs::new(&*self.file, self.seed, FIRST_OFFSET, end)
     }
@@ -483,17 +531,21 @@ fn broken_piece(window: &Window, start: u64, file: &WreckFile) -> (Option<Piece>
     (piece, at.max(start + FRAME_ALIGNMENT as u64))
 }
 
-/// Opens every file of the folder that may hold batches.
-fn list_files(disk: &dyn Disk) -> Result<Vec<WreckFile>> {
+/// What is said of a file that may or may not have been a segment.
+const NO_SEGMENT: &str = "it neither is named nor begins as a segment, so it was not looked at";
+/// Files that were not looked at, at the most, that an error names.
+const NAMED_MAX: usize = 5;
+
+/// Opens every file of the folder that is a segment by its name or by its header.
+fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Vec<WreckFile>> {
     let names = match disk.list(LOG_FOLDER) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other.map_err(|error| Error::io("cannot list the log", error))?,
     };
     let mut files: Vec<WreckFile> = Vec::new();
-    for (file, id) in names
-        .iter()
-        .filter_map(|file| Some((file, parse_segment_name(file)?.0)))
-    {
+    // What a rewrite has not finished is in listed segments too.
+    for file in names.iter().filter(|file| !is_rewrite_name(file)) {
+        let named = parse_segment_name(file).map(|(id, _)| id);
         let name = format!("{LOG_FOLDER}/{file}");
         let opening = |error| Error::io(format!("cannot open {name}"), error);
         let opened = match disk.open(&name, Access::Read) {
@@ -504,16 +556,25 @@ fn list_files(disk: &dyn Disk) -> Result<Vec<WreckFile>> {
         let mut file = WreckFile {
             length: opened.length().map_err(opening)?,
             name,
-            id,
+            id: 0,
             file: opened,
             seed: FrameSeed::new(&[0; 16], &[0; 16]),
             header: None,
             is_blank: true,
             sealed: None,
-            age: id,
-            chain: id,
+            age: 0,
+            chain: 0,
         };
         file.header = SegmentHeader::decode(&file.bytes(0, SEGMENT_HEADER_BYTES)?).ok();
+        let Some(id) = file.header.map(|header| header.id).or(named) else {
+            found.push(Finding::new(Severity::Unsure, &file.name, 0, NO_SEGMENT));
+            continue;
+        };
+        if named != Some(id) {
+            let what = format!("it is segment {id}, by its header, and was read as that");
+            found.push(Finding::new(Severity::Derived, &file.name, 0, &what));
+        }
+        (file.id, file.age, file.chain) = (id, id, id);
         let seed = match &file.header {
             Some(header) => Some(header.seed()),
             None => find_seed(&file)?,
@@ -521,7 +582,8 @@ fn list_files(disk: &dyn Disk) -> Result<Vec<WreckFile>> {
         (file.seed, file.is_blank) = (seed.unwrap_or(file.seed), seed.is_none());
         files.push(file);
     }
-    files.sort_by_key(|file| file.id);
+    // Of two that say to be the same, the one of that name is first.
+    files.sort_by_key(|file| (file.id, !file.name.ends_with(&segment_name(file.id))));
     Ok(files)
 }
 
@@ -581,7 +643,13 @@ fn leave_out(
                 found.push(Finding::new(severity, &file.name, 0, what));
                 true
             }
-            None => false,
+            None => {
+                if !file.is_blank {
+                    let what = "the manifest does not list it, and without its header nothing else tells what it is: it was left out";
+                    found.push(Finding::new(Severity::Unsure, &file.name, 0, what));
+                }
+                false
+            }
             Some(header) if header.instance == instance => true,
             Some(_) => {
                 let severity = if is_listed {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -135,8 +136,123 @@ fn doctor_names_what_is_no_damage() {
             .clone()
     };
     let command = told("permissions")["command"].as_str().unwrap().to_owned();
-    assert!(command.starts_with("chmod 700 /"), "{command}");
+    assert!(command.starts_with("chmod -R go= /"), "{command}");
     assert_eq!(told("derived_damaged")["command"], Value::Null);
+    // The command mends all of it.
+    fs::set_permissions(folder.store().join("format"), fs::Permissions::from_mode(0o644)).unwrap();
+    let told = folder.run(&["doctor"]);
+    assert!(told.out.contains("what is in this folder: format"), "{told:?}");
+    assert_eq!(told.out.matches("chmod").count(), 1, "{told:?}");
+    let words: Vec<&str> = command.split(' ').collect();
+    assert!(
+        Command::new(words[0])
+            .args(&words[1..])
+            .status()
+            .unwrap()
+            .success()
+    );
+    fs::remove_file(folder.store().join("lock")).unwrap();
+    fs::create_dir(folder.store().join("lock")).unwrap();
+    let found = folder.json(&["doctor"])["problems"].as_array().unwrap().clone();
+    let codes: Vec<&str> = found
+        .iter()
+        .map(|problem| problem["code"].as_str().unwrap())
+        .collect();
+    assert_eq!(codes, ["no_lock", "derived_damaged"]);
+    let command = found[0]["command"].as_str().unwrap();
+    assert!(
+        command.starts_with("rm -r /") && command.ends_with("lock"),
+        "{command}"
+    );
+    let refused = folder.refused(6, &["put", "late", "--kind", "k"]);
+    assert!(
+        refused["hint"].as_str().unwrap().starts_with("remove lock"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn what_may_have_been_acknowledged_is_not_called_harmless() {
+    let folder = store();
+    fs::remove_file(folder.store().join("live")).unwrap();
+    change(&folder.store(), "log/00000001.seg", |bytes| bytes.truncate(9_000));
+    let never = ["never acknowledged", "nothing is lost", "harmless  log"];
+    let both = "are no whole commit: left by a crash, or damaged since";
+    for verb in [
+        &["verify"][..],
+        &["doctor"],
+        &["export"],
+        &["salvage", ".treering", "saved"],
+    ] {
+        let told = folder.run(verb);
+        assert_eq!(told.code, 0, "{told:?}");
+        let all = format!("{}{}", told.out, told.err);
+        assert_eq!(all.matches(both).count(), 1, "{all}");
+        for never in never {
+            assert!(!all.contains(never), "{verb:?}: {all}");
+        }
+    }
+    fs::remove_dir_all(folder.path("saved")).unwrap();
+    let report = folder.json(&["salvage", ".treering", "saved"]);
+    assert_eq!(report["unsure"][0]["kind"], "unproven", "{report}");
+    let problem = &folder.json(&["doctor"])["problems"][0];
+    assert_eq!(
+        (&problem["severity"], &problem["code"]),
+        (&"warning".into(), &"torn_tail".into())
+    );
+}
+
+#[test]
+fn what_recoveries_left_is_told_of_in_one_line_and_gc_takes_it_away() {
+    let folder = Folder::with_store();
+    let crash = |number: u32| {
+        folder.put(&format!("o/{number}"), "text");
+        fs::remove_file(folder.store().join("live")).unwrap();
+    };
+    // Each writer finds the last commit behind what is known to be durable, and writes it again elsewhere.
+    (0..2).for_each(crash);
+    let told = folder.run(&["verify"]);
+    assert_eq!(told.out.matches("is in the next segment").count(), 1, "{told:?}");
+    assert!(told.out.contains("log/00000001.seg at "), "{told:?}");
+    (2..12).for_each(crash);
+    folder.put("last", "text");
+    for verb in ["verify", "doctor"] {
+        let told = folder.run(&[verb]);
+        assert_eq!(told.code, 0, "{told:?}");
+        assert!(told.out.contains("log: in 12 segments, "), "{told:?}");
+        assert_eq!(told.out.matches("left by").count(), 1, "{told:?}");
+        assert!(!told.out.contains("acknowledged"), "{told:?}");
+    }
+    let told = folder.run(&["doctor"]);
+    assert!(told.out.contains("mend it with: treering gc --store"), "{told:?}");
+    assert_eq!(folder.run(&["gc"]).code, 0);
+    assert_eq!(folder.json(&["doctor"])["problems"], serde_json::json!([]));
+    // The empty segment that a rewrite leaves is too small for what comes next, and goes.
+    folder.put("large", &"x".repeat(100_000));
+    assert_eq!(folder.json(&["verify"])["derived"], serde_json::json!([]));
+    assert_eq!(fs::read_dir(folder.store().join("log")).unwrap().count(), 2);
+}
+
+#[test]
+fn segments_of_other_names_are_saved_and_other_files_named() {
+    let folder = store();
+    let at = |name: &str| folder.store().join("log").join(name);
+    fs::rename(at("00000001.seg"), at("#1234")).unwrap();
+    let root = folder.refused(5, &["head"]);
+    assert_eq!(root["code"], "corrupt", "{root}");
+    let told = folder.run(&["doctor"]);
+    assert!(
+        told.out.contains("warning  log/#1234: ") && !told.out.contains("may be removed"),
+        "{told:?}"
+    );
+    assert_eq!(folder.json(&["salvage", ".treering", "saved"])["objects"], 10);
+    // Without its header, it is any file.
+    change(&folder.store(), "log/#1234", |bytes| bytes[..4_096].fill(0));
+    let refused = folder.refused(5, &["salvage", ".treering", "other"]);
+    assert!(
+        refused["message"].as_str().unwrap().contains("log/#1234"),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -164,11 +280,20 @@ fn a_store_without_its_log_is_told_with_what_is_left_to_do() {
         "{told:?}"
     );
     let from = folder.store();
-    let refused = folder.refused(5, &["salvage", from.to_str().unwrap(), "new"]);
-    assert!(
-        refused["hint"].as_str().unwrap().contains("a backup"),
-        "{refused}"
-    );
+    for verb in [
+        &["salvage", from.to_str().unwrap(), "new"][..],
+        &["get", "o/1"],
+        &["get", "o/1", "--degraded"],
+        &["put", "late", "--kind", "k"],
+        &["gc"],
+    ] {
+        let refused = folder.refused(5, verb);
+        let hint = refused["hint"].as_str().unwrap();
+        assert!(
+            hint.contains("a backup") && !hint.contains("treering salvage"),
+            "{refused}"
+        );
+    }
 }
 
 #[test]

@@ -326,3 +326,19 @@ fn completions_and_man_pages_know_every_verb() {
     assert_eq!(folder.refused(1, &["schema", "nothing"])["code"], "not_found");
     assert_eq!(text(&folder.json(&["schema", "log"])["title"]), "treering log");
 }
+
+#[test]
+fn every_verb_is_listed_once_among_those_that_have_schemas() {
+    let refused = Folder::new().refused(1, &["schema", "nothing"]);
+    let hint = text(&refused["hint"]);
+    let listed: Vec<&str> = hint
+        .strip_prefix("there are schemas of ")
+        .unwrap()
+        .split(", ")
+        .collect();
+    let distinct: BTreeSet<&str> = listed.iter().copied().collect();
+    assert!(
+        distinct.contains("rollback") && distinct.len() == listed.len(),
+        "{hint}"
+    );
+}

@@ -3,6 +3,7 @@
 //! # Layer
 //! L9, part of cli.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -33,6 +34,7 @@ pub(super) fn salvage(context: &mut Context, verb: &Salvage) -> Done {
             "versions": report.versions,
             "objects": report.objects,
             "lost": json::findings(&report.lost),
+            "unsure": json::findings(&report.unsure),
             "lost_ids": report.lost_ids,
             "lost_keys": report.lost_keys.iter().map(|key| key.to_hex()).collect::<Value>(),
             "older_ids": report.older_ids,
@@ -60,6 +62,9 @@ fn tell_saved(context: &mut Context, verb: &Salvage, report: &SalvageReport) -> 
     ))?;
     for found in &report.lost {
         tell_finding(output, Meaning::Bad, "lost", found)?;
+    }
+    for found in &report.unsure {
+        tell_finding(output, Meaning::Changed, "unsure", found)?;
     }
     let lost = output.paint(Meaning::Bad, "lost");
     if report.lost_commits > 0 {
@@ -106,7 +111,11 @@ fn tell_saved(context: &mut Context, verb: &Salvage, report: &SalvageReport) -> 
         output.line(format_args!("{lost}  {}", human::one_line(name)))?;
     }
     if report.is_whole() {
-        output.line("nothing is lost")?;
+        output.line(if report.unsure.is_empty() {
+            "nothing is lost"
+        } else {
+            "nothing else is lost"
+        })?;
     }
     let to = quoted(&verb.to);
     output.note(
@@ -186,9 +195,8 @@ fn command(problem: &Problem, path: &Path) -> Option<String> {
     match problem.remedy {
         Remedy::Salvage => Some(format!("treering salvage {store} {}", quoted(&salvaged(path)))),
         Remedy::Gc => Some(format!("treering gc --store {store}")),
-        Remedy::FolderMode if name == "." => Some(format!("chmod 700 {store}")),
-        Remedy::FolderMode => Some(format!("chmod 700 {}", file(name))),
-        Remedy::FileMode => Some(format!("chmod 600 {}", file(name))),
+        Remedy::Mode => Some(format!("chmod -R go= {store}")),
+        Remedy::Owner => Some(format!("chown -R {} {store}", path.metadata().ok()?.uid())),
         Remedy::Remove => Some(format!("rm -r {}", file(name))),
         Remedy::Upgrade => Some("cargo install treering".to_owned()),
         _ => None,

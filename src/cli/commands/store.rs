@@ -14,7 +14,7 @@ use crate::cli::json::{self, FORMAT};
 use crate::cli::output::{Meaning, Output};
 use crate::cli::verbs::{HashName, Init, Stats, Verify};
 use crate::digest::{HashAlgorithm, Root, to_hex};
-use crate::engine::{CommitInfo, Finding, Memory, Space, VerifyDepth, VerifyReport, View};
+use crate::engine::{CommitInfo, Finding, FindingKind, Memory, Space, VerifyDepth, VerifyReport, View};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The files without which not even a degraded reader finds anything.
@@ -332,7 +332,11 @@ fn tell_report(
         tell_finding(output, Meaning::Bad, "damage", finding)?;
     }
     for finding in &report.derived {
-        tell_finding(output, Meaning::Changed, "harmless", finding)?;
+        let label = match finding.kind {
+            FindingKind::Unproven => "unsure",
+            _ => "harmless",
+        };
+        tell_finding(output, Meaning::Changed, label, finding)?;
     }
     Ok(())
 }

@@ -391,6 +391,59 @@ fn an_id_whose_newest_version_is_lost_has_that_of_the_newest_kept_commit() {
 }
 
 #[test]
+fn with_a_checkpoint_no_object_is_saved_in_an_older_version_than_without() {
+    const OBJECTS: usize = 12;
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    // When a version was last the present one.
+    let mut newest = BTreeMap::new();
+    for round in 0..3 {
+        for number in 0..OBJECTS {
+            put(
+                &memory,
+                &format!("o/{number}"),
+                &format!("{round} ").repeat(2_000),
+            );
+            for object in memory.view().objects().map(Result::unwrap) {
+                newest.insert(object.digest(), memory.view().commit().commit.seq);
+            }
+        }
+    }
+    cover(&memory);
+    let covered = super::segments(&disk).len();
+    while super::segments(&disk).len() == covered {
+        let seq = memory.view().commit().commit.seq;
+        put(&memory, "filler", &format!("{seq} ").repeat(2_000));
+    }
+    put(&memory, "behind", "the checkpoint");
+    drop(memory);
+    let segments = super::segments(&disk);
+    assert!(segments.len() > 3, "{segments:?}");
+    let mut saved_older = 0;
+    for file in segments.iter().take(covered) {
+        for share in [1, 2, 3] {
+            let covered = disk.copy();
+            covered.overwrite(file, |bytes| bytes.truncate(used(bytes) * share / 4));
+            let plain = covered.copy();
+            without_checkpoints(&plain);
+            let what = format!("{file} cut to {share} quarters");
+            let ((covered, report), (plain, _)) = (rescue(&covered).unwrap(), rescue(&plain).unwrap());
+            saved_older += report.older_ids.len();
+            for object in plain.view().objects().map(Result::unwrap) {
+                let found = covered.view().get(&id(object.id())).unwrap();
+                let found = found.unwrap_or_else(|| panic!("{what}: {} is lost", object.id()));
+                assert!(
+                    newest.get(&found.digest()) >= newest.get(&object.digest()),
+                    "{what}: {}",
+                    object.id()
+                );
+            }
+        }
+    }
+    assert!(saved_older > OBJECTS, "{saved_older}");
+}
+
+#[test]
 fn a_log_that_was_emptied_or_is_older_than_its_checkpoint_is_noticed() {
     let disk = store();
     let older = disk.files();

@@ -1,7 +1,9 @@
 //! Salvage of the log: what is whole is found, whatever the manifest and the lengths of files say.
 
 use super::*;
-use crate::disk::FileDisk;
+use crate::disk::{Access, FileDisk, read_full};
+use crate::log::format_file::FORMAT_NAME;
+use crate::log::live::LIVE_NAME;
 use crate::log::manifest::SegmentEntry;
 
 /// The first texts of all pieces, and how many are not whole.
@@ -22,6 +24,97 @@ fn pieces(disk: &Arc<dyn Disk>) -> (Vec<String>, usize, Vec<Finding>) {
         Ok(())
     });
     (texts, broken, found.unwrap())
+}
+
+/// Every order of `count` things.
+fn orders(count: usize) -> Vec<Vec<usize>> {
+    let Some(last) = count.checked_sub(1) else {
+        return vec![Vec::new()];
+    };
+    let shorter = orders(last).into_iter();
+    let inserted = shorter.flat_map(|order| {
+        (0..count).map(move |at| {
+            let mut order = order.clone();
+            order.insert(at, last);
+            order
+        })
+    });
+    inserted.collect()
+}
+
+#[test]
+fn whatever_the_segments_are_named_all_of_them_is_found() {
+    let base: Arc<dyn Disk> = Arc::new(MemDisk::new());
+    let mut log = create(&base, SMALL);
+    let mut count = 1;
+    while log.manifest.entries().count() < 4 {
+        count += 1;
+        append(&mut log, &[&format!("batch {count}")]).unwrap();
+    }
+    let sealed: std::collections::BTreeSet<_> =
+        log.manifest.sealed().iter().map(|entry| entry.length).collect();
+    assert!(sealed.len() > 1, "of different lengths: {sealed:?}");
+    drop(log);
+    let contents: Vec<Vec<u8>> = (1..=4)
+        .map(|id| {
+            let file = base.open(&segment_name(id), Access::Read).unwrap();
+            let mut bytes = vec![0; file.length().unwrap() as usize];
+            read_full(&*file, 0, &mut bytes).unwrap();
+            bytes
+        })
+        .collect();
+    let named = |names: &[String], lost: &[&str], headless: Option<usize>| {
+        let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
+        for name in [FORMAT_NAME, MANIFEST_NAME, LIVE_NAME] {
+            if let Some(bytes) = read_small(&*base, name, 1 << 20)
+                .unwrap()
+                .filter(|_| !lost.contains(&name))
+            {
+                disk.create(name).unwrap().write_at(0, &bytes).unwrap();
+            }
+        }
+        for (number, (name, bytes)) in names.iter().zip(&contents).enumerate() {
+            let file = disk.create(name).unwrap();
+            file.write_at(0, bytes).unwrap();
+            if headless == Some(number) {
+                file.write_at(0, &[0; 4096]).unwrap();
+            }
+        }
+        let (mut texts, broken, found) = pieces(&disk);
+        texts.sort_by_key(|text| text.strip_prefix("batch ").unwrap().parse::<usize>().unwrap());
+        texts.dedup();
+        (texts, broken, found)
+    };
+    for lost in [&[][..], &[MANIFEST_NAME], &[MANIFEST_NAME, LIVE_NAME]] {
+        for order in orders(4) {
+            let exchanged: Vec<_> = order.iter().map(|at| segment_name(*at as u64 + 1)).collect();
+            let (texts, broken, found) = named(&exchanged, lost, None);
+            assert_eq!(
+                (texts, broken),
+                (expected(count), 0),
+                "{order:?} without {lost:?}: {found:?}"
+            );
+            let damage = found.iter().find(|found| found.severity == Severity::Damage);
+            assert_eq!(damage, None, "{order:?} without {lost:?}");
+            // Without its header, a file is what its name says: nothing is cut off for that.
+            let (texts, _, found) = named(&exchanged, lost, Some(1));
+            assert_eq!(texts, expected(count), "{order:?} without {lost:?}: {found:?}");
+        }
+        let strange: Vec<_> = (1..=4).map(|number| format!("log/#{number}")).collect();
+        let (texts, broken, _) = named(&strange, lost, None);
+        assert_eq!(
+            (texts, broken),
+            (expected(count), 0),
+            "strange names without {lost:?}"
+        );
+    }
+    // What has neither a name nor a header is named as not looked at.
+    let mut strange: Vec<_> = (1..=4).map(segment_name).collect();
+    strange[1] = "log/#2".to_owned();
+    let (texts, _, found) = named(&strange, &[], Some(1));
+    assert!(texts.len() < count, "{texts:?}");
+    let passed = found.iter().find(|found| found.file == "log/#2").unwrap();
+    assert_eq!(passed.severity, Severity::Unsure, "{passed:?}");
 }
 
 /// Nanoseconds of processor time that this thread took.

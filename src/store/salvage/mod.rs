@@ -14,6 +14,7 @@
 //! # Format
 //! docs/format.md, "Rewritten logs".
 
+mod guess;
 mod index;
 mod output;
 mod state;
@@ -21,7 +22,7 @@ mod state;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::digest::{CommitDigest, DIGEST_LEN, Domain, KeyPath, ObjectDigest, Root, TextDigest};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::log::{BODY_BYTES_MAX, BatchBuilder, Finding, HeadMark, Record, RecordKind, Severity, Wreck};
 use crate::object::{Commit, HistoryTree, Object, Op, Origin, Reference, ReferenceName, Time};
 use crate::trie::{Entry, NoSource, Trie};
@@ -29,6 +30,7 @@ use crate::trie::{Entry, NoSource, Trie};
 use super::References;
 use super::checkpoint::{self, Checkpoint};
 use super::rewritten::{Stated, StatedEntry, encode_gap};
+use guess::{Guess, Left};
 use index::{Changes, Index, SEQ_MAX};
 use output::Output;
 pub(crate) use output::Sink;
@@ -45,13 +47,13 @@ pub(crate) struct Salvaged {
     pub(crate) objects: u64,
     /// Places where something is lost.
     pub(crate) lost: Vec<Finding>,
-    /// What else is not as it should be.
-    pub(crate) derived: Vec<Finding>,
+    /// What else is not as it should be, or may be lost.
+    pub(crate) others: Vec<Finding>,
     /// Ids that left the state because their version is lost.
     pub(crate) lost_ids: BTreeSet<String>,
     /// The key paths of those of which no version says the id.
     pub(crate) lost_keys: Vec<KeyPath>,
-    /// Ids whose version is lost, and that have the one of the newest kept commit instead.
+    /// Ids whose version is lost, and that have the newest whole one of the states before instead.
     pub(crate) older_ids: BTreeSet<String>,
     /// Commits that cannot be kept, besides those that had been thinned.
     pub(crate) lost_commits: u64,
@@ -82,9 +84,7 @@ struct Salvager<'a> {
     line: BTreeMap<u64, CommitDigest>,
     history: HistoryTree,
     head: Option<Head>,
-    /// The newest state that can be told, proven or not, and the number of its commit.
-    guess: Trie,
-    guess_seq: Option<u64>,
+    guess: Guess<'a>,
     kept: HashSet<CommitDigest>,
     references: References,
 }
@@ -123,8 +123,7 @@ fn run(
         line: line(wreck, index, checkpoints),
         history: HistoryTree::new(wreck.suite()),
         head: None,
-        guess: Trie::new(),
-        guess_seq: None,
+        guess: Guess::new(index),
         kept: HashSet::new(),
         references: References::default(),
     };
@@ -208,15 +207,13 @@ impl Salvager<'_> {
         let changes = Changes::of(records, self.wreck.suite());
         let Some((digest, commit)) = known.filter(|(_, commit)| commit.seq >= self.history.size()) else {
             if commit.is_none() && !changes.is_empty() {
-                self.guess = self.states.changed(&self.guess.clone(), &changes, None)?;
+                let state = self.states.changed(self.guess.state(), &changes, None)?;
+                self.guess.follow(state)?;
             }
             return self.output.add_contents(records);
         };
-        let missed = self.guess_seq.map_or(0, |seq| seq + 1);
-        if let Some((_, stored)) = self.states.stored_between(missed, commit.seq) {
-            self.guess = stored;
-        }
-        self.guess_seq = Some(commit.seq);
+        self.follow_stored(commit.seq)?;
+        self.guess.seq = Some(commit.seq);
         let chain = self.chain(commit);
         let thinned = commit.seq.saturating_sub(self.history.size());
         if chain.is_some() && thinned == changes.thinned {
@@ -229,7 +226,7 @@ impl Salvager<'_> {
                 return self.keep(digest, commit, trie, records, Some(&changes));
             }
         }
-        let mut trie = self.states.changed(&self.guess.clone(), &changes, Some(commit))?;
+        let mut trie = self.states.changed(self.guess.state(), &changes, Some(commit))?;
         let mut is_proven = self.states.root(&trie)? == commit.root;
         if !is_proven && let Some(known) = self.states.known(commit) {
             (trie, is_proven) = (known, true);
@@ -237,8 +234,17 @@ impl Salvager<'_> {
         if is_proven && chain.is_some() {
             return self.keep(digest, commit, trie, records, None);
         }
-        self.guess = trie;
+        self.guess.follow(trie)?;
         self.output.add_contents(records)
+    }
+
+    /// Takes what checkpoints say of commits between the last one and that numbered `seq`.
+    fn follow_stored(&mut self, seq: u64) -> Result<()> {
+        let missed = self.guess.seq.map_or(0, |seq| seq + 1);
+        match self.states.stored_between(missed, seq) {
+            Some(stored) => self.guess.follow(stored),
+            None => Ok(()),
+        }
     }
 
     /// The digests between the newest commit that came out and this one, if its chain can be told.
@@ -307,7 +313,7 @@ impl Salvager<'_> {
     ) -> Result<()> {
         self.history.append(&digest);
         self.states.keep(commit.root, &trie);
-        self.guess = trie.clone();
+        self.guess.follow(trie.clone())?;
         self.kept.insert(digest);
         self.head = Some(Head {
             digest,
@@ -402,11 +408,15 @@ impl Salvager<'_> {
     /// The last commit if one is needed, the references, and the report.
     fn finish(mut self, now: Time) -> Result<Salvaged> {
         let newest = self.line.last_key_value().map(|(seq, _)| *seq);
-        let missed = self.guess_seq.map_or(0, |seq| seq + 1);
-        if let Some((_, stored)) = self.states.stored_between(missed, u64::MAX) {
-            self.guess = stored;
-        }
-        let (target, lost_keys, older_keys) = self.without_lost(newest)?;
+        self.follow_stored(u64::MAX)?;
+        let told = self.states.root(self.guess.state())?;
+        let head = self.head.as_ref();
+        let is_proven = head.is_some_and(|head| newest == Some(head.seq) && head.root == told);
+        let Left {
+            state: target,
+            lost: lost_keys,
+            older: older_keys,
+        } = self.guess.without_lost(is_proven)?;
         let kept = self.kept.len() as u64;
         let root = self.states.root(&target)?;
         let is_newest = self
@@ -414,9 +424,9 @@ impl Salvager<'_> {
             .as_ref()
             .is_some_and(|head| head.root == root && newest == Some(head.seq));
         if self.head.is_none() && target.is_empty() && self.output.versions == 0 {
-            return Err(Error::corrupt(
-                "no commit and no object of the store is whole: nothing can be had from it",
-            ));
+            return Err(self
+                .wreck
+                .nothing("no commit and no object of the store is whole"));
         }
         if !is_newest {
             self.put_last(target.clone(), root, newest, now)?;
@@ -431,7 +441,7 @@ impl Salvager<'_> {
             .filter(|digest| !self.kept.contains(digest));
         let thinned = thinned.count() as u64;
         let in_all = newest.map_or(0, |newest| newest + 1);
-        let (derived, lost): (Vec<_>, Vec<_>) = self
+        let (others, lost): (Vec<_>, Vec<_>) = self
             .index
             .findings
             .iter()
@@ -442,7 +452,7 @@ impl Salvager<'_> {
             versions: self.output.versions,
             objects: target.len(),
             lost,
-            derived,
+            others,
             lost_ids,
             lost_keys,
             older_ids: self.names(older_keys)?.0,
@@ -474,39 +484,6 @@ impl Salvager<'_> {
             }
         }
         Ok((ids, contents.len() as u64))
-    }
-
-    /// The newest state without the versions that are lost: the ids that left it, and those that have the version of the
-    /// newest kept commit instead. No other version will do: it may be one that was taken back. What was erased is not lost:
-    /// it stays where the state is proven, and else it leaves, as the erasure made it do.
-    fn without_lost(&self, newest: Option<u64>) -> Result<(Trie, BTreeSet<KeyPath>, BTreeSet<KeyPath>)> {
-        let mut target = self.guess.clone();
-        let root = self.states.root(&self.guess)?;
-        let head = self.head.as_ref();
-        let is_proven = head.is_some_and(|head| newest == Some(head.seq) && head.root == root);
-        let (mut lost, mut older) = (BTreeSet::new(), BTreeSet::new());
-        for entry in self.guess.iter(NoSource) {
-            let entry = entry?;
-            let is_there = self.index.objects.contains_key(&entry.digest);
-            let is_erased = self.index.erased_by(&entry.digest).is_some();
-            if is_there || is_erased && is_proven {
-                continue;
-            }
-            let kept = head.map(|head| head.trie.get(&entry.key, &NoSource));
-            match kept.transpose()?.flatten() {
-                Some(kept) if self.index.objects.contains_key(&kept.digest) => {
-                    target.insert(kept, &NoSource)?;
-                    older.insert(entry.key);
-                }
-                _ => {
-                    target.remove(&entry.key, &NoSource)?;
-                    if !is_erased {
-                        lost.insert(entry.key);
-                    }
-                }
-            }
-        }
-        Ok((target, lost, older))
     }
 
     /// Says the newest state in a commit of its own.

@@ -141,10 +141,10 @@ impl<'a> States<'a> {
         by_root.or_else(|| self.stored_at(commit.seq, Some(commit.root)))
     }
 
-    /// The newest stored state of a commit numbered between the two, with its number.
-    pub(super) fn stored_between(&self, from: u64, to: u64) -> Option<(u64, Trie)> {
+    /// The newest stored state of a commit numbered between the two.
+    pub(super) fn stored_between(&self, from: u64, to: u64) -> Option<Trie> {
         let mut seqs = self.stored.range(from..to.max(from)).rev().map(|(seq, _)| *seq);
-        seqs.find_map(|seq| Some((seq, self.stored_at(seq, None)?)))
+        seqs.find_map(|seq| self.stored_at(seq, None))
     }
 
     /// The state in a checkpoint, read whole; one that is damaged is none.
