@@ -23,11 +23,13 @@ pub mod notes;
 pub mod recalling;
 mod remember;
 mod review;
+mod room;
 mod scope;
 pub mod session;
 mod settings;
 mod staging;
 mod strict_json;
+mod superseding;
 #[cfg(test)]
 mod test_memory;
 #[cfg(test)]

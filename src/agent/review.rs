@@ -132,16 +132,22 @@ impl Agent {
 }
 
 impl Agent {
-    /// A draft by `writer`; see [`Self::without_secrets`].
+    /// A draft by `writer`; see [`Self::admitted`].
     pub(crate) fn draft(&self, writer: &Writer) -> Result<Draft> {
-        Ok(self.memory().draft(self.without_secrets(writer.clone())?))
+        Ok(self.memory().draft(self.admitted(writer.clone())?))
     }
 
-    /// The writer, with markers in the place of secrets in its reason and source, which go into the log with the commit.
+    /// The writer as every verb that writes takes it: with markers in the place of secrets in its reason and source, which go
+    /// into the log with the commit.
     ///
     /// # Errors
-    /// As [`Self::refuse_secret`], of the actor and the session.
-    pub(crate) fn without_secrets(&self, mut writer: Writer) -> Result<Writer> {
+    /// `Denied` (code `disabled`) if the memory is switched off; as [`Self::refuse_secret`], of the actor and the session.
+    pub(crate) fn admitted(&self, mut writer: Writer) -> Result<Writer> {
+        if self.settings().is_disabled {
+            return Err(Error::new(ErrorKind::Denied, "the memory is switched off")
+                .with_code("disabled")
+                .with_hint("nothing was stored; Settings::is_disabled says so"));
+        }
         let clean = |text: &String| self.scanner().redact(text).into_owned();
         for (what, name) in [("the actor", &writer.actor), ("the session", &writer.session)] {
             if let Some(name) = name {
@@ -414,7 +420,7 @@ mod tests {
             source: Some(format!("mail with {}", key())),
             ..Writer::new().reason(format!("because {}", key()))
         };
-        let clean = agent.without_secrets(writer).unwrap();
+        let clean = agent.admitted(writer).unwrap();
         assert!(!format!("{clean:?}").contains(&key()), "{clean:?}");
         for writer in [Writer::new().actor(key()), Writer::new().session(key())] {
             assert_eq!(agent.draft(&writer).err().unwrap().code(), "refused");

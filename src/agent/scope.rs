@@ -121,12 +121,32 @@ pub enum Reach {
     Scopes(Vec<Scope>),
 }
 
+impl Default for Reach {
+    /// No scope at all.
+    fn default() -> Self {
+        Self::Scopes(Vec::new())
+    }
+}
+
 impl Reach {
     /// Returns whether an answer may come from this scope.
     pub fn has(&self, scope: &str) -> bool {
         match self {
             Self::All => true,
             Self::Scopes(scopes) => scopes.iter().any(|one| one.as_str() == scope),
+        }
+    }
+
+    /// Returns this reach and these scopes.
+    #[must_use]
+    pub fn with<'a>(&self, more: impl IntoIterator<Item = &'a Scope>) -> Self {
+        match self {
+            Self::All => Self::All,
+            Self::Scopes(scopes) => {
+                let mut scopes = scopes.clone();
+                scopes.extend(more.into_iter().cloned());
+                Self::Scopes(scopes)
+            }
         }
     }
 

@@ -97,7 +97,8 @@ impl Default for DecaySettings {
 /// Everything that can be set.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Whether writing verbs store nothing and say so.
+    /// Whether writing verbs store nothing and say so: `remember` by its status, the others by an error of the code
+    /// `disabled`.
     pub is_disabled: bool,
     /// How much may be remembered.
     pub quotas: Quotas,

@@ -9,6 +9,7 @@
 
 use super::agent::Agent;
 use super::item::NewItem;
+use super::room::Rooms;
 use crate::engine::{Committed, Draft, Memory, Staged, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, NewObject, Origin};
@@ -25,6 +26,7 @@ pub(super) struct Staging {
     pub(super) draft: Draft,
     held: Draft,
     reasons: Vec<String>,
+    rooms: Rooms,
 }
 
 /// What became of an item.
@@ -63,6 +65,7 @@ impl Staging {
             draft: agent.draft(writer)?,
             held: agent.draft(writer)?,
             reasons: Vec::new(),
+            rooms: Rooms::new(agent.settings().quotas.items_max),
         })
     }
 
@@ -89,7 +92,13 @@ impl Staging {
                 self.hold(object, class, reason)?;
                 Fate::Held
             }
-            Verdict::Allow | Verdict::Flag => Fate::Staged(self.draft.put_at_most(object, class)?),
+            Verdict::Allow | Verdict::Flag => {
+                if self.draft.digest(&object.id)?.is_none() {
+                    // INVARIANT ROO-2.
+                    self.rooms.enter(agent, &mut self.draft, &object, 0)?;
+                }
+                Fate::Staged(self.draft.put_at_most(object, class)?)
+            }
         };
         Ok(Passed { fate, verdict, rules })
     }

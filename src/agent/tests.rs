@@ -88,6 +88,7 @@ fn appended(agent: &Agent, session: &str, parent: Option<&str>, entry: NewEntry)
         scope: None,
         usual_scope: Scope::default(),
         entries: vec![entry],
+        ..Append::default()
     };
     agent.append(&append, &Writer::new()).map(drop)
 }
@@ -374,9 +375,16 @@ const WAYS: &[(&str, bool, Way)] = &[
         let reply = format!(
             "[{{\"scope\": \"env\", \"fact\": \"The key of the large server is {secret} for everybody.\"}}]"
         );
-        agent.end_session(&session, Some(&reply), Some(true), &Writer::new().reason(secret))?;
+        agent.end_session(
+            &Reach::All,
+            &session,
+            Some(&reply),
+            Some(true),
+            &Writer::new().reason(secret),
+        )?;
         agent
             .summarise(
+                &Reach::All,
                 &session,
                 &mut |_| Ok(Some(secret.to_owned())),
                 &Writer::new().reason(secret),

@@ -75,6 +75,8 @@ pub mod attribute {
     pub const WITHHELD: &str = "withheld";
     /// The class of the least trusted entry that a session ever had, by its name.
     pub const CLASS: &str = "class";
+    /// The name under which the person speaks in a session.
+    pub const USER: &str = "user";
     /// What a summary of a session covers: `day`, `week` or `month`.
     pub const GRANULARITY: &str = "granularity";
     /// The arrival of the last entry that a summary has seen: an integer.

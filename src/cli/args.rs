@@ -7,6 +7,8 @@
 //! # Layer
 //! L9, part of cli.
 
+mod nested;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -238,7 +240,9 @@ impl Cli {
 
     /// Reads a command line, the first argument being the program's name.
     pub(crate) fn read(arguments: &[OsString], width: usize) -> Result<Self, clap::Error> {
-        let matches = Self::definition(width).try_get_matches_from(arguments)?;
+        let definition = Self::definition(width);
+        let arguments = nested::in_order(&definition, arguments);
+        let matches = definition.try_get_matches_from(arguments)?;
         <Self as clap::FromArgMatches>::from_arg_matches(&matches)
     }
 }

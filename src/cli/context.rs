@@ -193,8 +193,7 @@ impl Context {
     /// The verbs over an empty memory that nothing is stored in, if `TREERING_DISABLE` says so.
     #[cfg(feature = "agent")]
     fn switched_off(&mut self) -> Result<Option<Agent>> {
-        let value = env::var_os("TREERING_DISABLE").unwrap_or_default();
-        if value.is_empty() || value == "0" {
+        if !is_switched_off() {
             return Ok(None);
         }
         let told = "TREERING_DISABLE is set: the memory answers as if it were empty, and stores nothing";
@@ -392,6 +391,12 @@ impl Context {
             self.output.warn("warning", &warning);
         }
     }
+}
+
+/// Whether `TREERING_DISABLE` says that the verbs of an agent store and find nothing.
+#[cfg(feature = "agent")]
+pub(crate) fn is_switched_off() -> bool {
+    env::var_os("TREERING_DISABLE").is_some_and(|value| !value.is_empty() && value != "0")
 }
 
 /// The nearest `.treering` at or above the current folder.

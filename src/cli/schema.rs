@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 /// A verb, when it answers so, and the fields: `name:type`, `?` behind the type where it may be null, `*`
 /// where the field may be missing. A verb with several answers stands here several times.
-const ANSWERS: [(&str, &str, &str); 79] = [
+const ANSWERS: [(&str, &str, &str); 80] = [
     ("init", "", "store:text hash:hash format:count"),
     (
         "ingest",
@@ -191,24 +191,24 @@ const ANSWERS: [(&str, &str, &str); 79] = [
     (
         "recall",
         "",
-        "hits:hits tokens:count skipped:count root:digest scopes:texts? index:text?",
+        "hits:hits tokens:count skipped:count left_out:untrusted root:digest scopes:texts? index:text?",
     ),
     (
         "recall",
         "a line each, with --queries",
-        "qid:text hits:hits ms:number",
+        "qid:text hits:hits left_out:untrusted ms:number",
     ),
     (
         "remember",
         "one item",
-        "id:text digest:digest? commit:digest seq:count root:digest status:remembered scope:text duplicates:alike conflicts:conflicts \
-         verdict:verdict rules:texts redacted:flag held_as:text?",
+        "id:text digest:digest? commit:digest? seq:count? root:digest? status:remembered disabled:flag scope:text duplicates:alike \
+         conflicts:conflicts verdict:verdict rules:texts redacted:flag held_as:text?",
     ),
     (
         "remember",
         "with --jsonl",
-        "stored:count unchanged:count duplicates:count refused:refused flagged:count unknown:texts commit:digest seq:count root:digest \
-         disabled:flag",
+        "stored:count unchanged:count duplicates:count refused:refused flagged:count unknown:texts commit:digest? seq:count? \
+         root:digest? disabled:flag",
     ),
     (
         "envelope",
@@ -321,6 +321,11 @@ const ANSWERS: [(&str, &str, &str); 79] = [
         "a file of another system",
         "format:text created:count updated:count unchanged:count flagged:count quarantined:count refused:count past:count \
          findings:foreign_findings held:text? commit:digest seq:count root:digest",
+    ),
+    (
+        "disabled",
+        "instead of the answer of a verb of an agent that writes, where TREERING_DISABLE is set",
+        "status:text disabled:flag",
     ),
     ("completions", "", "script:text"),
     ("man", "", "page:text"),
@@ -503,6 +508,7 @@ fn property(kind: &str) -> Value {
             "a record of the envelope; what is empty is not said in it",
             "id:text section:text trust:text flags:text source:text time:text",
         )),
+        "untrusted" => object("what matches and is not trusted", "untrusted:count"),
         "left_out" => object(
             "how many items are not in it, by reason",
             "entries:count notes:count untrusted:count full:count empty:count forged:count duplicates:count budget:count \

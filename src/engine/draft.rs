@@ -9,6 +9,7 @@
 //! - ORI-1: what is staged is never more trusted than its writer, nor than any version that it is derived from. Whatever is
 //!   merged, summarised, imported or brought back only lowers.
 //! - ORI-2: one call alone is not bound to the lineage, `put_promoted`, and one verb alone makes it: a person's promotion.
+//! - ORI-3: a version with the same text keeps its origin where a writer who is no less trusted says what is not the text.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -226,6 +227,23 @@ impl Draft {
     #[cfg(feature = "agent")]
     pub(crate) fn put_promoted(&mut self, object: NewObject) -> Result<Staged> {
         self.put_with(object, self.writer.trust)
+    }
+
+    /// Stages another version of what the id has, with the same text: it keeps its origin, if the writer is no less trusted
+    /// (ORI-3). Else as [`Self::put_at_most`] with that origin.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    #[cfg(feature = "agent")]
+    pub(crate) fn put_restated(&mut self, object: NewObject) -> Result<Staged> {
+        let Some(current) = self.get(&object.id)? else {
+            return self.put(object);
+        };
+        let (origin, class) = (current.origin(), self.writer.trust);
+        if current.content() != object.content.as_deref() || origin.is_above(class) {
+            return self.put_at_most(object, origin);
+        }
+        self.put_with(object, origin)
     }
 
     fn put_as(&mut self, object: NewObject, class: Origin) -> Result<Staged> {

@@ -170,7 +170,7 @@ impl Memory {
     /// Commits the removal of one object, or of all below it too.
     ///
     /// # Errors
-    /// `NotFound` if there is none; as [`Self::commit`].
+    /// `NotFound` if there is none; as [`Draft::check_outsider`] and [`Self::commit`].
     pub fn remove(&self, id: &Id, recursive: bool, writer: Writer) -> Result<Committed> {
         let mut draft = self.draft(writer);
         let found = if recursive {
@@ -182,6 +182,7 @@ impl Memory {
             return Err(Error::not_found(format!("there is no object '{id}'"))
                 .with_hint("`list` shows what there is"));
         }
+        draft.check_outsider()?;
         self.commit(draft, "remove")
     }
 

@@ -46,6 +46,7 @@ mod salvage;
 mod snapshot;
 mod staging;
 mod stamps;
+mod standing;
 mod state;
 mod stats;
 mod subtree;
@@ -73,6 +74,8 @@ pub use options::{Clock, Durability, Options, Progress, ProgressListener, System
 pub use policy::{Limits, Verdict, WritePolicy};
 pub use query::{Matches, Query};
 pub use retention::Retention;
+#[cfg(feature = "agent")]
+pub(crate) use retention::forgets;
 pub use revision::Revision;
 pub use rollback::Reversing;
 pub use salvage::SalvageReport;

@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use crate::digest::ObjectDigest;
 use crate::error::{Error, Result};
-use crate::object::Id;
+use crate::object::{Id, Object};
 
 use super::draft::Draft;
 use super::erase::erased_by;
+use super::standing::check_return;
 use super::view::View;
 
 impl Draft {
@@ -19,7 +20,8 @@ impl Draft {
     /// changes something.
     ///
     /// # Errors
-    /// `InvalidInput` if `from` is a state of another memory; `Corrupt` or `Io` if an object cannot be read. That a parent is
+    /// `InvalidInput` if `from` is a state of another memory; `Denied` (code `less_trusted`) if the writer is not trusted and
+    /// what goes or comes is more trusted; `Corrupt` or `Io` if an object cannot be read. That a parent is
     /// there, the commit checks.
     ///
     /// ```
@@ -48,12 +50,15 @@ impl Draft {
         let now = self.digest(id)?;
         match from.get(id)? {
             Some(object) if Some(object.digest()) == now => Ok(false),
-            Some(object) => {
+            then => {
+                self.check_return_of(id, then.as_ref())?;
+                let Some(object) = then else {
+                    return self.remove(id);
+                };
                 let key = self.base().key(id);
                 self.stage_version(key, object)?;
                 Ok(true)
             }
-            None => self.remove(id),
         }
     }
 
@@ -76,9 +81,19 @@ impl Draft {
         if self.digest(id)? == Some(version) {
             return Ok(false);
         }
+        self.check_return_of(id, Some(&object))?;
         let key = self.base().key(id);
         self.stage_version(key, object)?;
         Ok(true)
+    }
+
+    fn check_return_of(&self, id: &Id, then: Option<&Object>) -> Result<()> {
+        // Whoever is trusted may, and no version is read for that.
+        if self.writer().trust.is_trusted() {
+            return Ok(());
+        }
+        let now = self.base().get(id)?;
+        check_return(self.writer().trust, now.as_ref(), then)
     }
 
     /// Stages `id` and everything below it as the state `from` has it: what is below it only now is removed. Returns how

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::error::Result;
 use crate::object::{Op, Time};
-use crate::store::Store;
+use crate::store::{ChangeCounts, Store};
 
 const HOUR: Duration = Duration::from_hours(1);
 const DAY: Duration = Duration::from_hours(24);
@@ -42,6 +42,20 @@ pub struct Retention {
 
 /// The operations whose commits take out of the state what may be wanted back.
 const FORGETTING: [&str; 3] = ["forget", "decay", "note"];
+/// The operations whose commits do so now and then: where a quota needs room, a folder has no file any more, or a guarded
+/// change removes something.
+const MAY_FORGET: [&str; 4] = ["remember", "import", "guard", "release"];
+
+/// Whether a commit takes out of the state what may be wanted back.
+///
+/// # Errors
+/// Those of `counts`, which says how much the commit changed.
+pub(crate) fn forgets(op: &str, counts: impl FnOnce() -> Result<ChangeCounts>) -> Result<bool> {
+    if FORGETTING.contains(&op) {
+        return Ok(true);
+    }
+    Ok(MAY_FORGET.contains(&op) && counts()?.removed > 0)
+}
 
 impl Default for Retention {
     /// Everything of 7 days, up to 5,000 commits; then a point an hour for 30 days, a point a day for a year, a point a
@@ -112,7 +126,11 @@ impl Retention {
             };
             let op = entry.commit.op.as_str();
             // INVARIANT RET-2.
-            let forgets = FORGETTING.contains(&op) && is_younger(entry.commit.time, now, self.forgotten);
+            let counts = || match store.before(&entry)? {
+                Some(before) => store.count(&before, &entry),
+                None => Ok(ChangeCounts::default()),
+            };
+            let forgets = is_younger(entry.commit.time, now, self.forgotten) && forgets(op, counts)?;
             let was_before = std::mem::replace(&mut is_before, forgets);
             let young = (kept.len() as u64) < self.newest && self.keeps_young(entry.commit.time, now);
             // Asked in any case, so that a commit that stays for another reason takes its hour, too.

@@ -25,6 +25,7 @@ use super::history::Change;
 use super::memory::{Inner, Memory};
 use super::revision::{self, Revision};
 use super::staging::add_links;
+use super::standing::check_return;
 use super::state::State;
 use super::tree::{Placement, Tree};
 use super::view::{CommitInfo, View};
@@ -65,7 +66,8 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if there is no such commit; `Conflict` listing them if other lanes committed since, or if commits since
-    /// were thinned so that nobody knows, unless `all`; `Conflict` if the head moved while this was called; as [`Self::commit`].
+    /// were thinned so that nobody knows, unless `all`; `Conflict` if the head moved while this was called; `Denied` (code
+    /// `less_trusted`) if the writer is not trusted and something that goes or comes is more trusted; as [`Self::commit`].
     ///
     /// # Durability
     /// As a commit.
@@ -100,7 +102,8 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if there is none, or (code `erased`) if nothing but an erased version is in the way; `Conflict` listing
-    /// the ids if somebody has changed one of them since; as [`Self::commit`].
+    /// the ids if somebody has changed one of them since; `Denied` (code `less_trusted`) as [`Self::rollback`]; as
+    /// [`Self::commit`].
     ///
     /// # Durability
     /// As a commit.
@@ -219,6 +222,14 @@ impl Inner {
             );
         }
         self.check_lanes(target, all, writer)?;
+        if !writer.trust.is_trusted() {
+            let store = self.store();
+            let (now, then) = (State::of(&store, &head)?, State::of(&store, target)?);
+            for change in now.diff(&then, &now.nodes_with(&then)) {
+                let TrieChange { old, new, .. } = change?;
+                check_change(&now, writer, old, new)?;
+            }
+        }
         // ROL-1: the new state is the target's own trie.
         let note = Note {
             op: Op::ROLLBACK,
@@ -289,6 +300,7 @@ impl Inner {
                 continue;
             }
             if digest(now) == digest(old) {
+                check_change(head, writer, now, new)?;
                 obstacles.add_erased(head, new)?;
                 reversals.insert(key, Reversal { now, then: new });
             } else {
@@ -351,6 +363,17 @@ impl Inner {
             Error::conflict(format!("later changes stand on this one: {error}")).with_ids(ids)
         })
     }
+}
+
+/// Whether the writer may set an id from one version to another.
+fn check_change(state: &State, writer: &Writer, now: Option<Entry>, then: Option<Entry>) -> Result<()> {
+    // Whoever is trusted may, and no version is read for that.
+    if writer.trust.is_trusted() {
+        return Ok(());
+    }
+    let load = |entry: Option<Entry>| entry.map(|entry| state.load(&entry)).transpose();
+    let (now, then) = (load(now)?, load(then)?);
+    check_return(writer.trust, now.as_ref(), then.as_ref())
 }
 
 /// What stands against a reversal.

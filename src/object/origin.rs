@@ -81,6 +81,11 @@ impl Origin {
         if b.distrust() > a.distrust() { b } else { a }
     }
 
+    /// Whether this is more trusted than `other`.
+    pub fn is_above(self, other: Self) -> bool {
+        self.distrust() < other.distrust()
+    }
+
     /// A larger number is less trusted; the untrusted classes are equal.
     fn distrust(self) -> u8 {
         self.tag().min(Self::ToolExternal.tag())

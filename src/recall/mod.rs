@@ -20,6 +20,6 @@ pub use duplicates::{CONFLICT_COVER, Contradiction, MERGE, Near, REPORT, Similar
 pub use index::{DecodeError, Full, Index, Key, Memory};
 pub use query::{
     Answer, CHARS_A_TOKEN, Embedder, Filter, Hit, LATELY, MEANINGS, Moved, NAMES, Query, Reason, SIGNALS,
-    Scratch, Signal, Snippet, snippet, tokens,
+    Scratch, Signal, Snippet, TakesPlace, snippet, tokens,
 };
 pub(crate) use text::runs::is_spaceless;

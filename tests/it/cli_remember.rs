@@ -187,6 +187,46 @@ fn switched_off_it_stores_nothing_and_says_so() {
     );
     assert!(String::from_utf8_lossy(&ran.stderr).contains("disabled"));
     assert_eq!(folder.json(&["head"]), before);
+    folder.write(
+        "lines.jsonl",
+        "{\"id\":\"a\",\"kind\":\"fact\",\"content\":\"x\",\"text\":\"x\"}\n",
+    );
+    for line in [
+        "remember x",
+        "remember --jsonl lines.jsonl",
+        "forget a",
+        "unforget a",
+        "expire a --never",
+        "decay",
+        "note write x",
+        "note delete a",
+        "session append x --session s",
+        "session end --session s",
+        "session summarise --session s",
+        "guard stage g --jsonl lines.jsonl",
+        "guard commit g",
+        "promote a --yes",
+        "quarantine --discard 1",
+        "import --format odek lines.jsonl",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let run = |more: &[&str]| {
+            let mut command = folder.command(&[&words[..], more].concat());
+            let ran = command.env("TREERING_DISABLE", "1").output().unwrap();
+            assert_eq!(ran.status.code(), Some(0), "{line}: {ran:?}");
+            String::from_utf8(ran.stdout).unwrap()
+        };
+        let answer: serde_json::Value = serde_json::from_str(&run(&["--json"])).unwrap();
+        assert_eq!(answer["disabled"], true, "{line}");
+        for name in ["digest", "commit", "root", "seq", "held_as"] {
+            assert!(answer[name].is_null(), "{line}: {answer}");
+        }
+        assert!(
+            run(&[]).contains("TREERING_DISABLE switches the memory off"),
+            "{line}"
+        );
+    }
+    assert_eq!(folder.json(&["head"]), before);
 }
 
 #[test]

@@ -248,6 +248,9 @@ fn every_verb_answers_as_its_schema_says() {
             &folder.run(&[arguments, &["--json"]].concat()).documents(),
         );
     }
+    let mut switched_off = folder.command(&["forget", "a", "--json"]);
+    let answer = switched_off.env("TREERING_DISABLE", "1").output().unwrap().stdout;
+    check("disabled", &[serde_json::from_slice(&answer).unwrap()]);
     check("version", &[folder.json(&["--version"])]);
     let proof = folder.json(&["prove", "a"]).to_string();
     check(

@@ -130,6 +130,19 @@ pub struct Decayed {
     pub warning: Option<String>,
 }
 
+impl Decayed {
+    /// A pass that was not done, and why.
+    pub(super) fn nothing(now: Time, warning: String) -> Self {
+        Self {
+            now,
+            items: 0,
+            moves: Vec::new(),
+            commits: Vec::new(),
+            warning: Some(warning),
+        }
+    }
+}
+
 /// What is to become of an item.
 struct Planned {
     moved: Move,
@@ -307,6 +320,7 @@ impl Agent {
             if planned.is_empty() {
                 return Ok(None);
             }
+            draft.check_outsider()?;
             self.memory().commit(draft, op::DECAY).map(Some)
         })?;
         if let Some(committed) = committed {

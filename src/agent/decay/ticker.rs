@@ -5,6 +5,7 @@
 //!
 //! # Invariants
 //! - TIC-1: no pass is under way once the handle is gone.
+//! - TIC-2: no pass is done by a clock that jumped more than a day, before it went evenly for a day.
 
 use std::io;
 use std::sync::Arc;
@@ -17,9 +18,10 @@ use super::super::agent::Agent;
 use super::pass::{Decayed, Pass, Summarizer};
 use crate::engine::Writer;
 use crate::error::{Error, Result};
+use crate::object::Time;
 use crate::threads::Builder;
 
-/// How far the clock may go ahead of the time that went by before it is told: a day.
+/// How far the clock may be off the time that went by before it is not believed, and for how long it then is not: a day.
 const JUMP: Duration = Duration::from_hours(24);
 
 /// Told what each pass did.
@@ -44,18 +46,19 @@ impl Ticker {
     ) -> Result<Self> {
         let (stop, stopped) = bounded::<()>(0);
         let work = move || {
-            let mut clock = Watch::start(&agent);
+            let clock = || agent.memory().view().now();
+            let mut watch = Watch::start(Instant::now(), clock());
             while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
-                let jumped = clock.jumped(&agent);
+                let now = clock();
                 let pass = Pass {
                     summarizer: summarizer.as_deref(),
                     ..Pass::default()
                 };
-                let mut done = agent.decay(&pass, &Writer::new().actor("decay"));
-                if let Ok(decayed) = &mut done {
-                    decayed.warning = decayed.warning.take().or(jumped);
-                }
-                listener(&done);
+                // INVARIANT TIC-2.
+                listener(&match watch.doubt(Instant::now(), now) {
+                    Some(doubt) => Ok(Decayed::nothing(now, doubt)),
+                    None => agent.decay(&pass, &Writer::new().actor("decay")),
+                });
             }
         };
         let started = Builder::new().name("treering-decay".to_owned()).spawn(work);
@@ -78,27 +81,89 @@ impl Drop for Ticker {
 
 /// Tells a jump of the clock from time that went by.
 struct Watch {
+    /// A moment when the clock was believed, and what it said.
     since: Instant,
-    clock_micros: i64,
+    said: Time,
+    /// Since when it is not believed, and by how much it was off then, in microseconds.
+    jumped: Option<(Instant, i64)>,
 }
 
 impl Watch {
-    fn start(agent: &Agent) -> Self {
+    fn start(since: Instant, said: Time) -> Self {
         Self {
-            since: Instant::now(),
-            clock_micros: agent.memory().view().now().as_micros(),
+            since,
+            said,
+            jumped: None,
         }
     }
 
-    /// What is to be said of the clock since the last time this was asked.
-    fn jumped(&mut self, agent: &Agent) -> Option<String> {
-        let before = std::mem::replace(self, Self::start(agent));
-        let went_by = i64::try_from(before.since.elapsed().as_micros()).unwrap_or(i64::MAX);
-        let said = self.clock_micros.saturating_sub(before.clock_micros);
-        let off = said.saturating_sub(went_by).unsigned_abs();
-        let days = off / (JUMP.as_micros() as u64);
-        (days > 0).then(|| {
-            format!("the clock went {days} days ahead or back at once; each item goes one level down at most in a pass")
-        })
+    /// Why the clock is not to be believed at the moment `at`, when it says `now`.
+    fn doubt(&mut self, at: Instant, now: Time) -> Option<String> {
+        let went_by = i64::try_from(at.duration_since(self.since).as_micros()).unwrap_or(i64::MAX);
+        let expected = self.said.as_micros().saturating_add(went_by);
+        let off = now.as_micros().saturating_sub(expected);
+        if is_even(off) {
+            *self = Self::start(at, now);
+            return None;
+        }
+        let (since, _) = match self.jumped {
+            Some((since, before)) if is_even(off.saturating_sub(before)) => (since, before),
+            _ => *self.jumped.insert((at, off)),
+        };
+        if at.duration_since(since) >= JUMP {
+            *self = Self::start(at, now);
+            return None;
+        }
+        let days = off / JUMP.as_micros() as i64;
+        Some(format!(
+            "the clock went {} days {} at once; nothing decays until it went evenly for a day",
+            days.unsigned_abs(),
+            if days < 0 { "back" } else { "ahead" }
+        ))
+    }
+}
+
+/// Whether a clock that is off so many microseconds did not jump.
+fn is_even(off: i64) -> bool {
+    u128::from(off.unsigned_abs()) < JUMP.as_micros()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// INVARIANT TIC-2.
+    #[test]
+    fn a_clock_that_jumped_is_believed_after_an_even_day() {
+        const HOUR: i64 = 3_600_000_000;
+        let start = Instant::now();
+        let mut watch = Watch::start(start, Time::from_micros(0));
+        // Hours that went by, and hours that the clock says; whether a pass is done.
+        for (row, (by, says, is_done)) in [
+            (1, 1, true),
+            (2, 25, true),
+            (3, 26, true),
+            // Ten years ahead, and so for less than a day.
+            (4, 87_600, false),
+            (5, 87_601, false),
+            (26, 87_622, false),
+            // A second jump begins anew.
+            (27, 200_000, false),
+            (50, 200_023, false),
+            (51, 200_024, true),
+            (52, 200_025, true),
+            // Back, and right again before the day is over.
+            (53, 53, false),
+            (54, 200_027, true),
+            (55, 55, false),
+            (79, 79, true),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let at = start + Duration::from_hours(by);
+            let doubt = watch.doubt(at, Time::from_micros(says * HOUR));
+            assert_eq!(doubt.is_none(), is_done, "row {row}: {doubt:?}");
+        }
     }
 }

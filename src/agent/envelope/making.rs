@@ -17,6 +17,8 @@ use std::collections::HashMap;
 
 use super::{Boundary, LeftOut, Purpose, Record, Request, Section, Shown, render, tokens};
 use crate::agent::item::{Item, Sensitivity};
+use crate::agent::session::root_session;
+use crate::agent::superseding::takes_place;
 use crate::agent::vocabulary::kind;
 use crate::agent::{Agent, Reach, RecallQuery};
 use crate::digest::Root;
@@ -160,15 +162,16 @@ impl Agent {
         each_item(view, &request.reach, &mut |object| {
             standing.take(view, object, request, hits.as_ref())
         })?;
-        let (candidates, withheld) = standing.finish();
+        let (candidates, withheld) = standing.finish(view)?;
         let prepared: Vec<Prepared> = candidates.iter().map(|one| self.prepare(one)).collect();
         let records: Vec<Record> = prepared.iter().map(Prepared::record).collect();
-        let root = view.root();
-        let hex = root.to_hex();
+        let session = request.compaction.as_deref();
+        let root = session.map(|session| root_session(view, session)).transpose()?;
+        let hex = view.root().to_hex();
         let rendered = render(
             &records,
             &Request {
-                purpose: match &request.compaction {
+                purpose: match &root {
                     Some(root_session) => Purpose::Compaction { root_session },
                     None => Purpose::Turn,
                 },
@@ -187,7 +190,7 @@ impl Agent {
             shown: rendered.envelope.shown,
             left_out: rendered.left_out,
             withheld,
-            root,
+            root: view.root(),
         })
     }
 
@@ -197,6 +200,7 @@ impl Agent {
             limit: HITS_MAX,
             // Most of them may have no room: only what is shown counts as used.
             touch: false,
+            with_untrusted: request.with_untrusted,
             ..RecallQuery::new(query, request.reach.clone())
         };
         let found = self.recall_among(view, &asked, &|object| request.may_show(object))?;
@@ -303,8 +307,8 @@ fn each_item(view: &View, reach: &Reach, visit: &mut dyn FnMut(Object) -> Result
 #[derive(Default)]
 struct Standing {
     sections: HashMap<Section, Vec<Candidate>>,
-    /// The most trusted class that takes the place of an id.
-    superseded: HashMap<String, Origin>,
+    /// What names an id among what it supersedes.
+    superseded: HashMap<String, Vec<Object>>,
     withheld: Withheld,
 }
 
@@ -324,13 +328,12 @@ impl Standing {
             return Ok(());
         }
         let item = Item::from(object);
-        let origin = item.object().origin();
         let others = item.supersedes().into_iter();
         for old in others.filter(|old| old != item.object().id()) {
-            let best = self.superseded.entry(old).or_insert(origin);
-            if Origin::least(origin, *best) != origin {
-                *best = origin;
-            }
+            self.superseded
+                .entry(old)
+                .or_default()
+                .push(item.object().clone());
         }
         if item.sensitivity() > request.sensitivity_max {
             self.withheld.sensitive += 1;
@@ -371,22 +374,27 @@ impl Standing {
         Ok(())
     }
 
-    fn finish(mut self) -> (Vec<Candidate>, Withheld) {
-        let superseded = self.superseded;
+    fn finish(mut self, view: &View) -> Result<(Vec<Candidate>, Withheld)> {
         let mut all = Vec::new();
-        for mut held in self.sections.into_values() {
-            let before = held.len();
-            // MKE-2
-            held.retain(|one| {
-                let by = superseded.get(one.object.id());
-                by.is_none_or(|by| Origin::least(one.object.origin(), *by) != one.object.origin())
-            });
-            self.withheld.superseded += before - held.len();
+        for candidates in self.sections.into_values() {
+            let mut held = Vec::with_capacity(candidates.len());
+            for one in candidates {
+                // MKE-2
+                let mut by = self.superseded.get(one.object.id()).into_iter().flatten();
+                let taken = by.find_map(|new| match takes_place(view, new, &one.object) {
+                    Ok(false) => None,
+                    taken => Some(taken),
+                });
+                match taken.transpose()? {
+                    Some(_) => self.withheld.superseded += 1,
+                    None => held.push(one),
+                }
+            }
             held.sort_by_cached_key(Candidate::turn);
             self.withheld.beside += held.len().saturating_sub(CANDIDATES_MAX);
             held.truncate(CANDIDATES_MAX);
             all.append(&mut held);
         }
-        (all, self.withheld)
+        Ok((all, self.withheld))
     }
 }

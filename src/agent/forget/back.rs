@@ -11,12 +11,9 @@ use super::super::scope::Reach;
 use super::super::vocabulary::op;
 use super::missing;
 use crate::digest::ObjectDigest;
-use crate::engine::{ChangeKind, CommitInfo, Draft, Memory, View, Writer};
+use crate::engine::{ChangeKind, CommitInfo, Draft, Memory, View, Writer, forgets};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Id;
-
-/// The operations that take items out of memory.
-const TAKING: [&str; 3] = [op::FORGET, op::DECAY, op::NOTE];
 
 /// An item that was forgotten and is not back.
 #[derive(Clone, Debug)]
@@ -181,9 +178,12 @@ impl Agent {
 
 /// The commits that took items out of memory, newest first.
 fn taking(memory: &Memory) -> impl Iterator<Item = Result<CommitInfo>> {
-    memory.commits().filter(|info| {
-        info.as_ref()
-            .map_or(true, |info| TAKING.contains(&info.commit.op.as_str()))
+    memory.commits().filter_map(|info| {
+        let taken = info.and_then(|info| {
+            let takes = forgets(info.commit.op.as_str(), || memory.commit_counts(&info))?;
+            Ok(takes.then_some(info))
+        });
+        taken.transpose()
     })
 }
 

@@ -6,6 +6,7 @@
 //! # Invariants
 //! - FGT-1: a pinned item is forgotten only by its id.
 //! - FGT-2: what comes back is the version that was forgotten, byte for byte; of a shortened item the one with the full text.
+//! - FGT-3: nobody takes away or ends what is more trusted than the writer, and an end changes no origin.
 
 mod back;
 
@@ -122,7 +123,8 @@ impl Agent {
     ///
     /// # Errors
     /// `InvalidInput`: nothing says what to forget (code `no_criteria`), or something stays that is below a forgotten one.
-    /// `NotFound`: there is no item of a given id; nothing is forgotten then. Else as [`Memory::commit`](crate::Memory::commit).
+    /// `NotFound`: there is no item of a given id. `Denied` (code `less_trusted`): one of them is more trusted than the writer.
+    /// Nothing is forgotten then. Else as [`Memory::commit`](crate::Memory::commit).
     pub fn forget(&self, what: &Forgetting, writer: &Writer, dry_run: bool) -> Result<Forgot> {
         if what.is_empty() {
             return Err(Error::invalid("nothing says what to forget")
@@ -135,12 +137,17 @@ impl Agent {
         } else {
             named(&view, what)?
         };
-        if dry_run || forgot.items.is_empty() {
+        if forgot.items.is_empty() {
             return Ok(forgot);
         }
         let mut draft = self.draft(writer)?;
         for item in &forgot.items {
             draft.remove(&Id::new(item.object().id())?)?;
+        }
+        // INVARIANT FGT-3.
+        draft.check_standing()?;
+        if dry_run {
+            return Ok(forgot);
         }
         forgot.commit = Some(self.memory().commit(draft, op::FORGET)?.commit);
         Ok(forgot)
@@ -149,15 +156,17 @@ impl Agent {
     /// Sets when an item is no longer shown; `None` for never. Returns the commit, if that changed something.
     ///
     /// # Errors
-    /// `NotFound` if there is no such item; as [`Memory::commit`](crate::Memory::commit).
+    /// `NotFound` if there is no such item; `Denied` (code `less_trusted`) if it is more trusted than the writer; as
+    /// [`Memory::commit`](crate::Memory::commit).
     pub fn expire(&self, id: &Id, at: Option<Time>, writer: &Writer) -> Result<Option<CommitInfo>> {
         let view = self.memory().refresh()?;
         let object = view.get(id)?.ok_or_else(|| missing(std::slice::from_ref(id)))?;
         let mut new = object.to_new()?;
         new.expires = at;
         let mut draft = self.draft(writer)?;
-        // Whoever says when it ends has not said what it says.
-        draft.put_at_most(new, object.origin())?;
+        // INVARIANT FGT-3. Whoever says when it ends has not said what it says.
+        draft.put_restated(new)?;
+        draft.check_standing()?;
         let committed = self.memory().commit(draft, op::EXPIRE)?;
         Ok(committed.changed.then_some(committed.commit))
     }

@@ -354,3 +354,40 @@ fn what_comes_back_is_byte_for_byte_what_was_there() {
         );
     }
 }
+
+#[test]
+fn what_a_quota_a_folder_or_a_guard_took_is_forgotten_and_comes_back() {
+    let (agent, _clock) = agent();
+    for op in ["remember", "import", "guard", "release"] {
+        let name = Id::new(op).unwrap();
+        let item = NewItem::new(format!("taken by {op}"));
+        let object = item.into_object(name.clone()).unwrap();
+        drop(agent.memory().put(object, Writer::new()).unwrap());
+        let root = agent.memory().view().root();
+        let mut draft = agent.memory().draft(Writer::new());
+        draft.remove(&name).unwrap();
+        drop(agent.memory().commit(draft, op).unwrap());
+        let forgotten = agent.forgotten(&agent.memory().view(), &Reach::All, 10).unwrap();
+        let told: Vec<_> = forgotten
+            .iter()
+            .map(|one| (one.item.object().id(), one.commit.commit.op.as_str()))
+            .collect();
+        assert_eq!(told, [(op, op)]);
+        drop(agent.unforget(&[name], &Writer::new(), false).unwrap());
+        assert_eq!(agent.memory().view().root(), root);
+    }
+    // What a person removes, or undoes, has its own way back.
+    drop(
+        agent
+            .memory()
+            .remove(&Id::new("guard").unwrap(), false, Writer::new())
+            .unwrap(),
+    );
+    drop(agent.memory().undo(&Writer::new()).unwrap());
+    assert!(
+        agent
+            .forgotten(&agent.memory().view(), &Reach::All, 10)
+            .unwrap()
+            .is_empty()
+    );
+}

@@ -9,9 +9,10 @@ use super::policy::{ChangeLimits, QuotaLimits};
 use super::report::Report;
 use super::turn::{Changed, Turn};
 use crate::agent::Agent;
+use crate::agent::room::takes_room;
 use crate::engine::Query;
 use crate::error::Result;
-use crate::object::Scope;
+use crate::object::{Object, Scope};
 
 /// How many objects are removed or rewritten, in number and as a share of those there were.
 pub(super) fn check(turn: &Turn<'_>, limits: &ChangeLimits, report: &mut Report) {
@@ -52,6 +53,11 @@ pub(super) fn check(turn: &Turn<'_>, limits: &ChangeLimits, report: &mut Report)
     }
 }
 
+/// Whether an object counts among the items of its scope.
+fn counts(object: &Object) -> bool {
+    takes_room(object.kind(), object.parent().is_some())
+}
+
 /// How many items a scope holds, and how long a text is.
 pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits, report: &mut Report) -> Result<()> {
     let quotas = agent.settings().quotas;
@@ -74,10 +80,10 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits, report
     }
     let mut gained: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for one in &turn.changes {
-        if let Some(new) = &one.new {
+        if let Some(new) = one.new.as_ref().filter(|new| counts(new)) {
             gained.entry(new.scope()).or_default().0 += 1;
         }
-        if let Some(old) = &one.old {
+        if let Some(old) = one.old.as_ref().filter(|old| counts(old)) {
             gained.entry(old.scope()).or_default().1 += 1;
         }
     }
@@ -92,8 +98,7 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits, report
         };
         let mut held = 0;
         for object in turn.draft.base().query(&query)? {
-            object?;
-            held += 1;
+            held += usize::from(counts(&object?));
         }
         let after = (held + more).saturating_sub(fewer);
         if after > items_max {

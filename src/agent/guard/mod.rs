@@ -130,7 +130,7 @@ impl Agent {
             refused.map_or(Ok(()), Err)
         };
         // GRD-1: the engine's attempt keeps or drops the whole of it.
-        let writer = self.without_secrets(writer)?;
+        let writer = self.admitted(writer)?;
         let draft = self.memory().draft(writer.clone());
         let change = |draft: &mut Draft| {
             let outcome = catch_unwind(AssertUnwindSafe(|| change(draft)));

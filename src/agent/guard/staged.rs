@@ -157,7 +157,7 @@ impl Agent {
     /// # Errors
     /// `NotFound`: there is none of this name. As [`Memory::commit`](crate::Memory::commit).
     pub fn drop_staged(&self, name: &str, writer: &Writer) -> Result<()> {
-        let writer = self.without_secrets(writer.clone())?;
+        let writer = self.admitted(writer.clone())?;
         let dropped = self.memory().delete_draft(&format!("{CLASS}{name}"), &writer);
         dropped.map_err(|error| not_staged(name, error))
     }
@@ -185,7 +185,7 @@ impl Agent {
     fn staged_draft(&self, name: &str, writer: Writer) -> Result<Draft> {
         let opened = self
             .memory()
-            .open_draft(&format!("{CLASS}{name}"), self.without_secrets(writer)?);
+            .open_draft(&format!("{CLASS}{name}"), self.admitted(writer)?);
         opened.map_err(|error| not_staged(name, error))
     }
 }

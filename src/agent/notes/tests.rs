@@ -5,7 +5,7 @@ use crate::agent::test_memory::{DAY, TestMemory};
 use crate::agent::{Agent, Settings};
 use crate::engine::Writer;
 use crate::error::ErrorKind;
-use crate::object::{Id, Time};
+use crate::object::{Id, Origin, Time};
 
 fn memory() -> TestMemory {
     TestMemory::new(Settings::default())
@@ -255,6 +255,32 @@ fn search_sees_one_project_and_prefers_ones_own() {
         .map(|hit| (hit.note.item.object().id(), hit.is_own))
         .collect();
     assert_eq!(ids, [(own.as_str(), true), (theirs.as_str(), false)]);
+}
+
+/// INVARIANT NTW-3.
+#[test]
+fn an_outsider_takes_no_note_away() {
+    let test = memory();
+    let agent = &test.agent;
+    let id = write(agent, "green tea", "s1");
+    let outside = Writer::new().trust(Origin::ToolExternal);
+    let before = agent.memory().view().root();
+    for refused in [
+        agent.delete_note(&id, &tea(), &outside).err(),
+        agent
+            .write_note(&note("", "s1", Some(Replace::Own)), &outside)
+            .err(),
+        agent
+            .write_note(&note("", "s1", Some(Replace::One(id.clone()))), &outside)
+            .err(),
+        agent
+            .write_note(&note("x", "s1", Some(Replace::One(id.clone()))), &outside)
+            .err(),
+    ] {
+        assert_eq!(refused.unwrap().code(), "less_trusted");
+    }
+    assert_eq!(agent.memory().view().root(), before);
+    assert!(agent.delete_note(&id, &tea(), &Writer::new()).unwrap().0);
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! # Invariants
 //! - NTW-1: a write never replaces what is no note, is in another scope, or belongs to another session.
 //! - NTW-2: a note that is replaced keeps its id and the time it was created.
+//! - NTW-3: a write takes away or replaces nothing that is more trusted than the writer.
 
 use super::{is_note_in, note_objects};
 use crate::agent::Agent;
@@ -100,8 +101,8 @@ impl Agent {
     /// Writes a note.
     ///
     /// # Errors
-    /// `Denied` (code `not_owner`) if the note to be replaced belongs to another session, (`refused`) if the scan refuses
-    /// the text; `InvalidInput` if the text is empty and nothing is to be replaced, or the id belongs to something
+    /// `Denied` (code `not_owner`) if the note to be replaced belongs to another session, (`less_trusted`) if a note that would
+    /// go is more trusted than the writer, (`refused`) if the scan refuses the text; `InvalidInput` if the text is empty and nothing is to be replaced, or the id belongs to something
     /// else (`id_taken`); as a commit.
     pub fn write_note(&self, note: &NewNote, writer: &Writer) -> Result<NoteWritten> {
         if note.text.trim().is_empty() && note.replace.is_none() {
@@ -134,6 +135,7 @@ impl Agent {
             None => {}
         }
         if is_empty {
+            staging.draft.check_standing()?;
             let done = staging.commit(memory, op::NOTE)?;
             return Ok(NoteWritten {
                 action: NoteAction::Deleted,
@@ -172,6 +174,7 @@ impl Agent {
             Fate::Staged(_) if note.replace.is_some() => NoteAction::Replaced,
             Fate::Staged(_) => NoteAction::Created,
         };
+        staging.draft.check_standing()?;
         let digest = staging.draft.digest(&id)?;
         let done = staging.commit(memory, op::NOTE)?;
         Ok(NoteWritten {
@@ -190,11 +193,13 @@ impl Agent {
     /// Deletes the note `id` of `scope`, whichever session wrote it. Answers whether there was one, and the commit.
     ///
     /// # Errors
-    /// `InvalidInput` (code `id_taken`) if the id belongs to something that is no note; as a commit.
+    /// `InvalidInput` (code `id_taken`) if the id belongs to something that is no note; `Denied` (code `less_trusted`) if it is
+    /// more trusted than the writer; as a commit.
     pub fn delete_note(&self, id: &Id, scope: &Scope, writer: &Writer) -> Result<(bool, CommitInfo)> {
         with_tries(|| {
             let mut staging = Staging::new(self, writer)?;
             let is_there = remove_note(&mut staging, id, scope)?;
+            staging.draft.check_standing()?;
             let done = staging.commit(self.memory(), op::NOTE)?;
             Ok((is_there, done.committed.commit))
         })

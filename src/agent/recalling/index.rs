@@ -20,7 +20,7 @@
 //! - RIX-1: an index handed out for a view holds the texts of that view's state and no other, whatever was indexed
 //!   before.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::kept;
@@ -59,6 +59,8 @@ pub(crate) struct Indexed {
     pub(crate) index: Index,
     /// When those expire that do.
     pub(crate) expiries: HashMap<Key, Time>,
+    /// What is not trusted.
+    pub(crate) untrusted: HashSet<Key>,
     /// What makes vectors, and of which texts they are here.
     vectors: Option<Arc<Vectors>>,
     embedded: HashMap<Key, TextKey>,
@@ -259,16 +261,23 @@ impl Indexed {
             view: view.clone(),
             index: Index::new(),
             expiries: HashMap::new(),
+            untrusted: HashSet::new(),
             vectors,
             embedded: HashMap::new(),
         }
     }
 
     /// One that was read from disk.
-    pub(super) fn read(view: &View, index: Index, expiries: HashMap<Key, Time>) -> Self {
+    pub(super) fn read(
+        view: &View,
+        index: Index,
+        expiries: HashMap<Key, Time>,
+        untrusted: HashSet<Key>,
+    ) -> Self {
         Self {
             index,
             expiries,
+            untrusted,
             ..Self::empty(view, None)
         }
     }
@@ -318,6 +327,7 @@ impl Indexed {
         let key = key_of_change(memory, change);
         self.index.remove(&key);
         self.expiries.remove(&key);
+        self.untrusted.remove(&key);
         self.embedded.remove(&key);
         if change.new.is_none() || change.erased {
             return Ok(());
@@ -373,6 +383,9 @@ impl Indexed {
         }
         if let Some(expires) = object.expires() {
             self.expiries.insert(key, expires);
+        }
+        if !object.origin().is_trusted() {
+            self.untrusted.insert(key);
         }
         Ok(())
     }

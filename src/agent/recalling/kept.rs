@@ -10,11 +10,11 @@
 //! - RIK-1: an index that was read and followed is as one that was built.
 //!
 //! # Format
-//! Of the derived file `recall`: `TRRS`, the version (1), the digest of the commit (32 bytes), the number of expiring
-//! items (8 bytes, little-endian), each with its key (16 bytes) and when it expires (8 bytes, microseconds); then the
-//! index, as `recall::index::encode` writes it. An agent with an embedder keeps the derived file `vectors` instead.
+//! Of the derived file `recall`: `TRRS`, the version (2), the digest of the commit (32 bytes), the number of expiring
+//! items (8 bytes, little-endian), each with its key (16 bytes) and when it expires (8 bytes, microseconds); the number of
+//! untrusted items (8 bytes), each by its key; then the index, as `recall::index::encode` writes it. An agent with an embedder keeps the derived file `vectors` instead.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::index::Indexed;
@@ -30,7 +30,7 @@ use crate::recall::{Index, Key};
 const INDEX: &str = "recall";
 const VECTORS: &str = "vectors";
 /// The first bytes of the index, with the version.
-const HEAD: &[u8; 5] = b"TRRS\x01";
+const HEAD: &[u8; 5] = b"TRRS\x02";
 /// Fewer changes than these are made again faster than a file is written and read.
 const CHANGES_MIN: u64 = 500;
 /// It is kept anew when one in so many memories changed.
@@ -94,6 +94,12 @@ fn encode(indexed: &Indexed) -> Vec<u8> {
         bytes.extend_from_slice(&key.0);
         bytes.extend_from_slice(&expires.as_micros().to_le_bytes());
     }
+    let mut untrusted: Vec<&Key> = indexed.untrusted.iter().collect();
+    untrusted.sort_unstable();
+    bytes.extend_from_slice(&(untrusted.len() as u64).to_le_bytes());
+    for key in untrusted {
+        bytes.extend_from_slice(&key.0);
+    }
     bytes.extend_from_slice(&indexed.index.encode());
     bytes
 }
@@ -110,8 +116,15 @@ fn decode(memory: &Memory, bytes: &[u8]) -> Option<Indexed> {
         expiries.insert(Key(*key), Time::from_micros(i64::from_le_bytes(*expires)));
         rest = behind;
     }
+    let (count, mut rest) = rest.split_first_chunk::<8>()?;
+    let mut untrusted = HashSet::new();
+    for _ in 0..u64::from_le_bytes(*count) {
+        let (key, behind) = rest.split_first_chunk::<{ Key::BYTES }>()?;
+        untrusted.insert(Key(*key));
+        rest = behind;
+    }
     let index = Index::decode(rest).ok()?;
-    Some(Indexed::read(&view, index, expiries))
+    Some(Indexed::read(&view, index, expiries, untrusted))
 }
 
 /// The state of a commit, if it is still kept.
@@ -127,7 +140,7 @@ mod tests {
     use super::*;
     use crate::agent::{NewItem, Settings};
     use crate::engine::Writer;
-    use crate::object::{Id, Time};
+    use crate::object::{Id, Origin, Time};
     use crate::recall::Embedder;
 
     fn agent(memory: &Memory) -> Agent {
@@ -140,7 +153,12 @@ mod tests {
             let mut item = NewItem::new(format!("note {at} of {}", at % 7));
             item.expires = (at % 3 == 0).then(|| Time::from_micros(i64::MAX));
             let id = Id::new(&format!("n{at}")).unwrap();
-            draft.put(item.into_object(id).unwrap()).unwrap();
+            let class = if at % 5 == 0 {
+                Origin::Document
+            } else {
+                Origin::Host
+            };
+            draft.put_at_most(item.into_object(id).unwrap(), class).unwrap();
         }
         drop(memory.commit(draft, "test").unwrap());
     }
@@ -172,6 +190,10 @@ mod tests {
         let (built, _) = Indexed::empty(&view, None).build(&memory).unwrap();
         assert_eq!(followed.index.encode(), built.index.encode());
         assert_eq!(followed.expiries, built.expiries);
+        assert_eq!(
+            (&followed.untrusted, followed.untrusted.len()),
+            (&built.untrusted, 120)
+        );
     }
 
     #[test]

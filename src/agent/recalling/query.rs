@@ -45,8 +45,8 @@ pub struct RecallQuery {
     pub since: Option<Time>,
     /// Only what happened before then.
     pub until: Option<Time>,
-    /// Only items of the trusted classes of origin.
-    pub trusted_only: bool,
+    /// Also items of the untrusted classes of origin.
+    pub with_untrusted: bool,
     /// Only items of this speaker, or about this subject where nobody speaks; upper and lower case are the same.
     pub speaker: Option<String>,
     /// Only items with these attributes.
@@ -82,7 +82,7 @@ impl RecallQuery {
             any_tags: Vec::new(),
             since: None,
             until: None,
-            trusted_only: false,
+            with_untrusted: false,
             speaker: None,
             attributes: Vec::new(),
             include_expired: false,
@@ -105,16 +105,14 @@ impl RecallQuery {
             && self.since.is_none()
             && self.until.is_none()
             && self.speaker.is_none())
-            || self.trusted_only
     }
 
-    /// Whether every condition but expiry and supersession holds for an item that happened at `time`.
+    /// Whether every condition but expiry, supersession and trust holds for an item that happened at `time`.
     pub(super) fn accepts(&self, object: &Object, time: Time) -> bool {
         let item = Item::from(object.clone());
         // Two scopes may share a key of the index only by chance; nothing may leak even then (ASC-1).
         self.reach.has(object.scope())
             && (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind.as_str() == object.kind()))
-            && (!self.trusted_only || object.origin().is_trusted())
             && self.since.is_none_or(|since| since <= time)
             && self.until.is_none_or(|until| time < until)
             && self.accepts_tags(&item)
@@ -190,6 +188,9 @@ pub struct Recalled {
     pub tokens: usize,
     /// How many that ranked among them did not fit into the budget.
     pub skipped: usize,
+    /// How many items have words of the question, or are summaries of a reflection, and are left out because they are not
+    /// trusted; more than the limit of hits are not counted.
+    pub left_out: usize,
     /// The state that answered.
     pub root: Root,
     /// What was looked for, as the index writes words.

@@ -16,7 +16,10 @@ use crate::object::{Time, Value};
 impl Agent {
     /// The summaries around the time that the query names, else the newest ones, in order of time.
     pub(super) fn reflect(&self, view: &View, query: &RecallQuery) -> Result<Recalled> {
-        let summaries = summaries_of(view, query)?;
+        let mut summaries = summaries_of(view, query)?;
+        let found = summaries.len();
+        summaries.retain(|(item, _)| query.with_untrusted || item.object().origin().is_trusted());
+        let left_out = (found - summaries.len()).min(query.limit);
         let texts = summaries.iter().map(|(item, time)| SummaryText {
             id: item.object().id(),
             granularity: granularity_of(item),
@@ -39,7 +42,9 @@ impl Agent {
                 taking.take(hit);
             }
         }
-        Ok(taking.finish(view))
+        let mut recalled = taking.finish(view);
+        recalled.left_out = left_out;
+        Ok(recalled)
     }
 }
 

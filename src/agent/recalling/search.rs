@@ -7,6 +7,7 @@
 //! - ASK-1: a hit belongs to a scope of the reach, and has every condition of the query.
 //! - ASK-2: no item stands above one that takes its place, where both are hits.
 //! - ASK-3: recall changes no state: the root before it is the root after it.
+//! - ASK-4: what is not trusted is no hit unless it is asked for, and it is said that there is some.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,10 +16,11 @@ use super::index::Indexed;
 use super::query::{RecallHit, RecallQuery, Recalled, SNIPPET_CHARS};
 use crate::agent::agent::Agent;
 use crate::agent::item::Item;
+use crate::agent::superseding::takes_place;
 use crate::engine::View;
 use crate::error::{ErrorKind, Result};
 use crate::object::{Id, Object, Time};
-use crate::recall::{self, Key, Moved, Signal, snippet, tokens};
+use crate::recall::{self, Key, Moved, Scratch, Signal, snippet, tokens};
 
 /// Reasons that are told in words.
 const REASONS_TOLD: usize = 3;
@@ -71,14 +73,17 @@ impl Agent {
             indexed: &indexed,
             now: view.now(),
             accepted: RefCell::default(),
+            links: RefCell::default(),
         };
         let answer = self.with_scratch(|scratch| {
             let scopes = query.reach.names();
             let filter = |key: &Key| search.accepts(key);
+            let takes_place = |new: &Key, old: &Key| search.takes_place(new, old).unwrap_or(true);
             indexed.index.recall(
                 &recall::Query {
                     scopes: scopes.as_deref(),
                     filter: search.needs_filter().then_some(&filter),
+                    takes_place: Some(&takes_place),
                     embedder: self.embedder(),
                     now: Some(seconds(search.now)),
                     recency: query.recency,
@@ -119,6 +124,7 @@ impl Agent {
             taking.take(hit);
         }
         let mut recalled = taking.finish(view);
+        recalled.left_out = self.with_scratch(|scratch| search.left_out(scratch));
         recalled.reached = Some(reached);
         recalled.terms = answer.terms;
         Ok(recalled)
@@ -199,6 +205,7 @@ impl<'a> Taking<'a> {
             hits: self.hits,
             tokens: self.tokens,
             skipped: self.skipped,
+            left_out: 0,
             root: view.root(),
             terms: Vec::new(),
             reached: None,
@@ -216,6 +223,8 @@ struct Search<'a> {
     now: Time,
     /// What the conditions said of the objects that were looked at.
     accepted: RefCell<HashMap<Key, bool>>,
+    /// Which of the links that were looked at count, the newer item first.
+    links: RefCell<HashMap<(Key, Key), bool>>,
 }
 
 impl Search<'_> {
@@ -227,10 +236,39 @@ impl Search<'_> {
         self.looks_at_objects()
             || !self.query.include_superseded
             || (!self.query.include_expired && !self.indexed.expiries.is_empty())
+            || self.leaves_untrusted_out()
     }
 
-    /// Whether the item with this key may be a hit (ASK-1). One that cannot be read may not.
+    /// Whether there is something to leave out.
+    fn leaves_untrusted_out(&self) -> bool {
+        !self.query.with_untrusted && !self.indexed.untrusted.is_empty()
+    }
+
+    /// How many of the untrusted have words of the question, counted up to the limit of hits.
+    fn left_out(&self, scratch: &mut Scratch) -> usize {
+        if !self.leaves_untrusted_out() {
+            return 0;
+        }
+        let scopes = self.query.reach.names();
+        let filter = |key: &Key| self.indexed.untrusted.contains(key) && self.meets(key);
+        let index = &self.indexed.index;
+        let found = index.nearest(
+            &self.query.text,
+            scopes.as_deref(),
+            &filter,
+            self.query.limit,
+            scratch,
+        );
+        found.len()
+    }
+
+    /// Whether the item with this key may be a hit (ASK-1).
     fn accepts(&self, key: &Key) -> bool {
+        (self.query.with_untrusted || !self.indexed.untrusted.contains(key)) && self.meets(key)
+    }
+
+    /// Whether every condition but that of trust holds. What cannot be read meets none.
+    fn meets(&self, key: &Key) -> bool {
         let expired = || self.indexed.expiries.get(key).is_some_and(|at| *at <= self.now);
         if !self.query.include_expired && expired() {
             return false;
@@ -258,12 +296,30 @@ impl Search<'_> {
     fn successors(&self, key: &Key) -> Result<Vec<String>> {
         let mut ids = Vec::new();
         for successor in self.indexed.index.superseded_by(key) {
+            if !self.takes_place(&successor, key)? {
+                continue;
+            }
             let object = object_at(self.view, &successor)?;
             if let Some(object) = object.filter(|object| self.query.reach.has(object.scope())) {
                 ids.push(object.id().to_owned());
             }
         }
         Ok(ids)
+    }
+}
+
+impl Search<'_> {
+    /// Whether an item that names another as superseded takes its place.
+    fn takes_place(&self, new: &Key, old: &Key) -> Result<bool> {
+        if let Some(known) = self.links.borrow().get(&(*new, *old)) {
+            return Ok(*known);
+        }
+        let counts = match (object_at(self.view, new)?, object_at(self.view, old)?) {
+            (Some(new), Some(old)) => takes_place(self.view, &new, &old)?,
+            _ => false,
+        };
+        self.links.borrow_mut().insert((*new, *old), counts);
+        Ok(counts)
     }
 }
 

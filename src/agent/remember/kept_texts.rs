@@ -7,11 +7,10 @@
 //! - KTX-1: what was read and brought to a state knows what is known of that state read anew.
 //!
 //! # Format
-//! Of the derived file `texts`: `TRTX`, the version (1), the digest of the commit (32 bytes), the number of texts (8
-//! bytes, little-endian), each its fingerprint (8 bytes) and the key of its object (16 bytes), then to the end pairs of keys:
-//! what is superseded and by what.
-
-use std::collections::BTreeSet;
+//! Of the derived file `texts`: `TRTX`, the version (2), the digest of the commit (32 bytes), then four lists, each behind the
+//! number of its rows (8 bytes, little-endian like all numbers): of texts the fingerprint (8) and the key of the object (16);
+//! of what is superseded two keys, its own and that of what names it; of scopes the fingerprint and the number of items (8); of items
+//! that expire the fingerprint of the scope, the microseconds (8) and the key.
 
 use super::known_texts::{Key, KnownTexts};
 use crate::agent::agent::Agent;
@@ -22,7 +21,7 @@ use crate::error::Result;
 /// The name of the derived file.
 const TEXTS: &str = "texts";
 /// Its first bytes, with the version.
-const HEAD: &[u8; 5] = b"TRTX\x01";
+const HEAD: &[u8; 5] = b"TRTX\x02";
 /// Fewer changes than these are made again faster than a file is written and read.
 const CHANGES_MIN: u64 = 500;
 /// It is kept anew when one in so many texts changed.
@@ -61,19 +60,19 @@ pub(super) fn load(memory: &Memory) -> Option<KnownTexts> {
     let rest = bytes.strip_prefix(HEAD)?;
     let (commit, rest) = rest.split_first_chunk::<32>()?;
     let commit = CommitDigest::from_bytes(*commit);
-    let (count, rest) = rest.split_first_chunk::<8>()?;
-    let length = usize::try_from(u64::from_le_bytes(*count))
-        .ok()?
-        .checked_mul(24)?;
-    let (texts, superseded) = rest.split_at_checked(length)?;
-    let (superseded, []) = superseded.as_chunks::<32>() else {
+    let (texts, rest) = rows::<24>(rest)?;
+    let (superseded, rest) = rows::<32>(rest)?;
+    let (items, rest) = rows::<16>(rest)?;
+    let (expiring, []) = rows::<32>(rest)? else {
         return None;
     };
     let view = memory.view_at(&Revision::Prefix(commit.to_hex()), "").ok()?;
     Some(KnownTexts {
         view,
-        texts: texts.as_chunks::<24>().0.iter().filter_map(text_of).collect(),
-        superseded: superseded.iter().filter_map(pair_of).collect::<BTreeSet<_>>(),
+        texts: texts.iter().filter_map(text_of).collect(),
+        superseded: superseded.iter().filter_map(pair_of).collect(),
+        items: items.iter().filter_map(item_of).collect(),
+        expiring: expiring.iter().filter_map(expiring_of).collect(),
         unkept: 0,
     })
 }
@@ -86,11 +85,46 @@ fn encode(known: &KnownTexts) -> Vec<u8> {
         bytes.extend_from_slice(&print.to_le_bytes());
         bytes.extend_from_slice(key);
     }
+    bytes.extend_from_slice(&(known.superseded.len() as u64).to_le_bytes());
     for (old, new) in &known.superseded {
         bytes.extend_from_slice(old);
         bytes.extend_from_slice(new);
     }
+    bytes.extend_from_slice(&(known.items.len() as u64).to_le_bytes());
+    for (scope, count) in &known.items {
+        bytes.extend_from_slice(&scope.to_le_bytes());
+        bytes.extend_from_slice(&count.to_le_bytes());
+    }
+    bytes.extend_from_slice(&(known.expiring.len() as u64).to_le_bytes());
+    for (scope, micros, key) in &known.expiring {
+        bytes.extend_from_slice(&scope.to_le_bytes());
+        bytes.extend_from_slice(&micros.to_le_bytes());
+        bytes.extend_from_slice(key);
+    }
     bytes
+}
+
+/// The rows of a list behind their number, and what stands behind them.
+fn rows<const BYTES: usize>(bytes: &[u8]) -> Option<(&[[u8; BYTES]], &[u8])> {
+    let (count, rest) = bytes.split_first_chunk::<8>()?;
+    let length = usize::try_from(u64::from_le_bytes(*count)).ok()?;
+    let (rows, rest) = rest.split_at_checked(length.checked_mul(BYTES)?)?;
+    Some((rows.as_chunks().0, rest))
+}
+
+fn item_of(row: &[u8; 16]) -> Option<(u64, u64)> {
+    let (scope, count) = row.split_first_chunk::<8>()?;
+    Some((
+        u64::from_le_bytes(*scope),
+        u64::from_le_bytes(count.try_into().ok()?),
+    ))
+}
+
+fn expiring_of(row: &[u8; 32]) -> Option<(u64, i64, Key)> {
+    let (scope, rest) = row.split_first_chunk::<8>()?;
+    let (micros, key) = rest.split_first_chunk::<8>()?;
+    let micros = i64::from_le_bytes(*micros);
+    Some((u64::from_le_bytes(*scope), micros, key.try_into().ok()?))
 }
 
 fn text_of(row: &[u8; 24]) -> Option<(u64, Key)> {
@@ -142,7 +176,10 @@ mod tests {
         first.remember(new, &quick, &Writer::new()).unwrap();
         assert!(first.keep_known_texts().unwrap());
         assert!(!first.keep_known_texts().unwrap(), "nothing changed since");
-        remember(&first, 600, 610);
+        remember(&first, 600, 609);
+        let mut ends = NewItem::new("fact 609");
+        ends.expires = Some(crate::object::Time::from_micros(i64::MAX));
+        first.remember(ends, &quick, &Writer::new()).unwrap();
         memory
             .remove(&Id::new("new").unwrap(), false, Writer::new())
             .unwrap();
@@ -153,6 +190,14 @@ mod tests {
         let anew = KnownTexts::read(&memory, &view).unwrap();
         assert_eq!(followed.texts, anew.texts);
         assert_eq!(followed.superseded, anew.superseded);
+        assert_eq!(
+            (&followed.items, &followed.expiring),
+            (&anew.items, &anew.expiring)
+        );
+        assert_eq!(
+            (followed.items.values().sum::<u64>(), followed.expiring.len()),
+            (610, 1)
+        );
         assert_eq!(followed.texts.len(), 610);
     }
 
@@ -167,7 +212,7 @@ mod tests {
         let mut of_nobody = whole.clone();
         of_nobody[9] ^= 1;
         let mut other_version = whole.clone();
-        other_version[4] = 2;
+        other_version[4] = 1;
         let cut = whole[..whole.len() - 1].to_vec();
         for damaged in [of_nobody, other_version, cut, Vec::new()] {
             assert!(memory.keep_derived(TEXTS, &damaged, &memory.view()).unwrap());

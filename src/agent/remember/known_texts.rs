@@ -9,10 +9,12 @@
 //! # Invariants
 //! - KNT-1: what is found is in the state that was asked about, in this scope and kind, and says the same.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::kept_texts;
 use crate::agent::item::Item;
+use crate::agent::room::takes_room;
+use crate::agent::superseding::takes_place;
 use crate::agent::words::collapsed;
 use crate::digest::keyed;
 use crate::engine::{Memory, View};
@@ -22,12 +24,24 @@ use crate::object::Object;
 /// The first bytes of the key path of an id, which name it in indexes.
 pub(super) type Key = [u8; 16];
 
+/// The items of a scope.
+pub(in crate::agent) struct Room {
+    /// How many neither expired nor gave their place to another.
+    pub(in crate::agent) live: usize,
+    /// Which expired.
+    pub(in crate::agent) expired: Vec<Key>,
+}
+
 /// The texts of one state.
 pub(in crate::agent) struct KnownTexts {
     pub(super) view: View,
     pub(super) texts: BTreeSet<(u64, Key)>,
-    /// What is superseded, and by what.
+    /// What names something as superseded: what, and by what.
     pub(super) superseded: BTreeSet<(Key, Key)>,
+    /// How many items each scope has, by what the scope is known by.
+    pub(super) items: BTreeMap<u64, u64>,
+    /// Those of them that expire: by the scope, when in microseconds, and which.
+    pub(super) expiring: BTreeSet<(u64, i64, Key)>,
     /// Objects that were read or changed since it was kept on disk.
     pub(super) unkept: u64,
 }
@@ -95,6 +109,8 @@ impl KnownTexts {
             view: view.clone(),
             texts: BTreeSet::new(),
             superseded: BTreeSet::new(),
+            items: BTreeMap::new(),
+            expiring: BTreeSet::new(),
             unkept: view.len(),
         };
         for object in view.objects() {
@@ -108,6 +124,11 @@ impl KnownTexts {
         self.texts.extend(known_by(object).map(|print| (print, key)));
         self.superseded
             .extend(superseded_by(memory, object).map(|old| (old, key)));
+        if let Some(scope) = counted_in(object) {
+            *self.items.entry(scope).or_default() += 1;
+            let expires = object.expires().map(|expires| (scope, expires.as_micros(), key));
+            self.expiring.extend(expires);
+        }
     }
 
     fn take(&mut self, memory: &Memory, object: &Object) {
@@ -118,6 +139,40 @@ impl KnownTexts {
         for old in superseded_by(memory, object) {
             self.superseded.remove(&(old, key));
         }
+        if let Some(scope) = counted_in(object) {
+            if let Some(count) = self.items.get_mut(&scope) {
+                *count = count.saturating_sub(1);
+            }
+            self.items.retain(|_, count| *count > 0);
+            if let Some(expires) = object.expires() {
+                self.expiring.remove(&(scope, expires.as_micros(), key));
+            }
+        }
+    }
+
+    /// What takes room in a scope, and what has expired there.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io`: an object cannot be read.
+    pub(in crate::agent) fn room(&self, scope: &str) -> Result<Room> {
+        let print = scope_print(scope);
+        let now = self.view.now().as_micros();
+        let range = (print, i64::MIN, [0; 16])..=(print, now, [0xff; 16]);
+        let expired: Vec<Key> = self.expiring.range(range).map(|(_, _, key)| *key).collect();
+        let count = self.items.get(&print).copied().unwrap_or(0);
+        let mut live = usize::try_from(count)
+            .unwrap_or(usize::MAX)
+            .saturating_sub(expired.len());
+        let mut before = None;
+        for (old, _) in &self.superseded {
+            if before.replace(old) == Some(old) || expired.contains(old) {
+                continue;
+            }
+            let object = unless_erased(self.view.object_at(old))?;
+            let is_here = object.is_some_and(|object| counted_in(&object) == Some(print));
+            live = live.saturating_sub(usize::from(is_here && self.is_superseded(old)?));
+        }
+        Ok(Room { live, expired })
     }
 
     /// An item of this scope and kind that says the same, has not expired, is not superseded, and is taken by `accept`.
@@ -141,7 +196,7 @@ impl KnownTexts {
                 && object.kind() == kind
                 && collapsed(says) == collapsed(text)
                 && object.expires().is_none_or(|expires| expires > now);
-            if is_same && !self.is_superseded(&key) && accept(&object) {
+            if is_same && !self.is_superseded(&key)? && accept(&object) {
                 return Ok(Some(object));
             }
         }
@@ -149,9 +204,19 @@ impl KnownTexts {
     }
 
     /// Whether something takes the place of an item.
-    pub(super) fn is_superseded(&self, key: &Key) -> bool {
-        let mut by = self.superseded.range((*key, [0; 16])..=(*key, [0xff; 16]));
-        by.next().is_some()
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io`: an object cannot be read.
+    pub(super) fn is_superseded(&self, key: &Key) -> Result<bool> {
+        for (_, new) in self.superseded.range((*key, [0; 16])..=(*key, [0xff; 16])) {
+            let object_at = |key| unless_erased(self.view.object_at(key));
+            if let (Some(new), Some(old)) = (object_at(new)?, object_at(key)?)
+                && takes_place(&self.view, &new, &old)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 
@@ -161,6 +226,16 @@ pub(in crate::agent) fn unless_erased(found: Result<Option<Object>>) -> Result<O
         Err(error) if error.code() == "erased" => Ok(None),
         found => found,
     }
+}
+
+/// The scope of an object that takes room in it, by what it is known by.
+fn counted_in(object: &Object) -> Option<u64> {
+    let counts = !object.is_placeholder() && takes_room(object.kind(), object.parent().is_some());
+    counts.then(|| scope_print(object.scope()))
+}
+
+fn scope_print(scope: &str) -> u64 {
+    fingerprint(scope, "", "")
 }
 
 fn known_by(object: &Object) -> Option<u64> {
@@ -180,7 +255,7 @@ fn superseded_by(memory: &Memory, object: &Object) -> impl Iterator<Item = Key> 
 }
 
 /// The name of an id here.
-fn key_of(memory: &Memory, id: &str) -> Key {
+pub(super) fn key_of(memory: &Memory, id: &str) -> Key {
     let mut key = [0; 16];
     key.copy_from_slice(&memory.suite().key_path(id).as_bytes()[..16]);
     key

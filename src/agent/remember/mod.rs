@@ -11,6 +11,7 @@
 //! - RMB-1: what the review did not let through is in no state, and its text in no answer.
 //! - RMB-2: a writer replaces, joins or supersedes nothing that is more trusted than the writer, and nothing in another
 //!   scope.
+//! - RMB-3: a writer replaces nothing that belongs to a session: a session itself, what is below it, and its notes.
 
 mod kept_texts;
 mod known_texts;
@@ -18,7 +19,6 @@ mod line;
 mod lines;
 mod names;
 mod near;
-mod room;
 mod staging;
 #[cfg(test)]
 mod tests;
@@ -32,6 +32,7 @@ use super::blocks::id::BlockId;
 use super::item::{Item, NewItem, Sensitivity};
 use super::review::Reviewed;
 use super::staging::with_tries;
+use super::vocabulary::kind;
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Committed, Writer};
 use crate::error::{Error, ErrorKind, Result};
@@ -172,7 +173,8 @@ impl Agent {
     /// both store it.
     ///
     /// # Errors
-    /// `Denied` (code `refused`): the scan blocks it; (code `less_trusted`): it would replace what is more trusted.
+    /// `Denied` (code `refused`): the scan blocks it; (code `less_trusted`): it would replace what is more trusted; (code
+    /// `not_owner`): it would replace what belongs to a session.
     /// `Conflict`: the version is not the expected one, the key was used for another text (code `key_taken`), the id is
     /// that of another scope (code `other_scope`). `NotFound`: what it supersedes is not there. `InvalidInput`: it is
     /// over a quota (code `over_limit`) or no item. Further as [`Memory::commit`](crate::Memory::commit).
@@ -201,6 +203,11 @@ impl Agent {
     /// Whether a caller may give this item, and the id is one that the quotas allow.
     fn check_given(&self, item: &NewItem) -> Result<()> {
         item.check_given()?;
+        if item.kind.as_str() == kind::SESSION {
+            return Err(Error::invalid("a session is not remembered")
+                .with_code("not_owner")
+                .with_hint("`session append` makes one"));
+        }
         let Some(id) = item.id.as_ref().filter(|_| self.settings().quotas.are_ids_strict) else {
             return Ok(());
         };
@@ -358,9 +365,9 @@ impl Remembered {
     }
 
     fn disabled(agent: &Agent, reviewed: &Reviewed, options: &RememberOptions) -> Result<Self> {
-        let mut staging = Staging::new(agent, &Writer::new())?;
-        let id = staging.id_of(&reviewed.item, options.key.as_deref())?;
-        let answer = Self::of(reviewed, id, staging.head());
+        let view = agent.memory().view();
+        let id = Names::since(view.now()).of(agent, &reviewed.item, options.key.as_deref())?;
+        let answer = Self::of(reviewed, id, view.commit());
         Ok(Self {
             status: Status::Disabled,
             ..answer

@@ -12,6 +12,8 @@
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::agent::Agent;
+use crate::agent::item::NewItem;
 use crate::digest::keyed;
 use crate::engine::Memory;
 use crate::error::Result;
@@ -37,6 +39,18 @@ impl Names {
         Self {
             next: now,
             random: Vec::new(),
+        }
+    }
+
+    /// The id that an item gets: its own, that of its key, or a new one.
+    ///
+    /// # Errors
+    /// As [`Self::make`] and [`of_key`].
+    pub(super) fn of(&mut self, agent: &Agent, item: &NewItem, key: Option<&str>) -> Result<Id> {
+        match (&item.id, key) {
+            (Some(id), _) => Ok(id.clone()),
+            (None, Some(key)) => of_key(agent.names_key(), &item.scope, &item.kind, key),
+            (None, None) => self.make(agent.memory(), &item.scope, &item.kind),
         }
     }
 

@@ -66,7 +66,7 @@ impl Agent {
                 continue;
             };
             if item.supersedes.iter().any(|old| old.as_str() == object.id())
-                || self.with_known_texts(view, |known| Ok(known.is_superseded(&one.key.0)))?
+                || self.with_known_texts(view, |known| known.is_superseded(&one.key.0))?
             {
                 continue;
             }

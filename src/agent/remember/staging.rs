@@ -5,12 +5,13 @@
 
 use std::collections::HashMap;
 
-use super::known_texts::{KnownTexts, fingerprint, unless_erased};
+use super::known_texts::{KnownTexts, fingerprint, key_of, unless_erased};
 use super::names::{self, Names};
-use super::room::Rooms;
 use crate::agent::agent::Agent;
 use crate::agent::item::{Item, NewItem};
-use crate::agent::vocabulary::op;
+use crate::agent::room::{Rooms, takes_room};
+use crate::agent::session::{SESSION_PREFIX, session_of};
+use crate::agent::vocabulary::{kind, op};
 use crate::agent::words::collapsed;
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Committed, Draft, Staged, View, Writer};
@@ -56,11 +57,7 @@ impl<'a> Staging<'a> {
 
     /// The id that an item gets.
     pub(super) fn id_of(&mut self, item: &NewItem, key: Option<&str>) -> Result<Id> {
-        match (&item.id, key) {
-            (Some(id), _) => Ok(id.clone()),
-            (None, Some(key)) => names::of_key(self.agent.names_key(), &item.scope, &item.kind, key),
-            (None, None) => self.names.make(self.agent.memory(), &item.scope, &item.kind),
-        }
+        self.names.of(self.agent, item, key)
     }
 
     /// The id that an item gets which is held back: the same for the same text, so that a change which is held back again is known.
@@ -109,6 +106,14 @@ impl<'a> Staging<'a> {
                 .with_code("other_scope")
                 .with_ids(vec![id.to_string()])
                 .with_hint("choose another id, or leave it out and let one be made"));
+        }
+        // RMB-3
+        if let Some(session) = owner_of(&object) {
+            let error = format!("'{id}' belongs to the session '{session}'");
+            return Err(Error::new(ErrorKind::Denied, error)
+                .with_code("not_owner")
+                .with_ids(vec![id.to_string()])
+                .with_hint("`note write --replace` and `session append` write what a session has; else choose another id"));
         }
         self.check_trust(&object, "replace")
     }
@@ -188,10 +193,35 @@ impl<'a> Staging<'a> {
 
     /// Makes the object, if its scope has room for it.
     pub(super) fn admit(&mut self, id: Id, item: NewItem) -> Result<NewObject> {
-        if self.present(&id)?.is_none() {
-            self.rooms.enter(&mut self.draft, &item.scope)?;
+        let gives_way = self.first_to_supersede(&item)?;
+        let is_new = self.present(&id)?.is_none();
+        let object = item.into_object(id)?;
+        if is_new {
+            self.rooms
+                .enter(self.agent, &mut self.draft, &object, gives_way)?;
         }
-        item.into_object(id)
+        Ok(object)
+    }
+
+    /// How many items of its scope give their place to a new one, and gave it to no other before.
+    fn first_to_supersede(&self, item: &NewItem) -> Result<usize> {
+        let mut count = 0;
+        for old in &item.supersedes {
+            let Some(object) = self.present(old)? else {
+                continue;
+            };
+            let is_live = object.expires().is_none_or(|expires| expires > self.view().now())
+                && takes_room(object.kind(), object.parent().is_some());
+            let key = key_of(self.agent.memory(), old.as_str());
+            if is_live
+                && !self
+                    .agent
+                    .with_known_texts(self.view(), |known| known.is_superseded(&key))?
+            {
+                count += 1;
+            }
+        }
+        Ok(count)
     }
 
     /// Stages an item.
@@ -233,9 +263,19 @@ impl<'a> Staging<'a> {
     }
 }
 
+/// The session that an object belongs to: as a note of it, as what is below it, or as the session itself.
+fn owner_of(object: &Object) -> Option<String> {
+    let item = Item::from(object.clone());
+    let note = item.owner().filter(|_| object.kind() == kind::NOTE);
+    let above = object
+        .parent()
+        .and_then(|parent| parent.strip_prefix(SESSION_PREFIX));
+    note.or_else(|| session_of(object).or(above).map(str::to_owned))
+}
+
 impl Agent {
     /// Gives `read` the texts of the state of `view`. Others wait meanwhile.
-    pub(super) fn with_known_texts<T>(
+    pub(in crate::agent) fn with_known_texts<T>(
         &self,
         view: &View,
         read: impl FnOnce(&KnownTexts) -> Result<T>,

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+mod room;
+
 use super::*;
 use crate::agent::{Item, Quotas, Settings};
 use crate::engine::{Memory, Query};
@@ -406,54 +408,9 @@ fn a_conflict_is_told_with_both_texts_and_stored() {
     assert!(second.duplicates.is_empty());
 }
 
-fn small(items_max: usize) -> Agent {
-    let settings = Settings {
-        quotas: Quotas {
-            items_max,
-            ..Quotas::BLOCKS
-        },
-        ..Settings::default()
-    };
-    Agent::new(Memory::in_memory().unwrap(), settings)
-}
-
-/// INVARIANT ROO-1.
-#[test]
-fn a_full_scope_takes_no_more_until_something_expires() {
-    let agent = small(3);
-    let quick = RememberOptions::default();
-    for name in ["a", "b"] {
-        agent.remember(named(name, name), &quick, &user()).unwrap();
-    }
-    let mut old = named("old", "gone");
-    old.expires = Some(Time::from_micros(1));
-    agent.remember(old, &quick, &user()).unwrap();
-    let third = agent.remember(named("c", "c"), &quick, &user()).unwrap();
-    assert_eq!(third.status, Status::Created);
-    assert!(text_of(&agent, &id("old")).is_none(), "its room was needed");
-    let full = agent.remember(named("d", "d"), &quick, &user()).unwrap_err();
-    assert_eq!(full.code(), "over_limit");
-    assert_eq!(
-        agent
-            .remember(named("c", "more"), &quick, &user())
-            .unwrap()
-            .status,
-        Status::Updated
-    );
-    let mut elsewhere = named("e", "e");
-    elsewhere.scope = Scope::new("project:b").unwrap();
-    assert!(agent.remember(elsewhere, &quick, &user()).is_ok());
-    let answer = lines(
-        &agent,
-        "{\"id\":\"f\",\"text\":\"f\"}\n{\"id\":\"a\",\"text\":\"new\"}",
-    );
-    assert_eq!((answer.stored, answer.refused.len()), (1, 1));
-    assert!(answer.refused[0].reason.contains("3 items"));
-}
-
 #[test]
 fn ids_are_strict_where_blocks_are_files() {
-    let agent = small(9);
+    let agent = room::small(9);
     let error = agent
         .remember(named("Not/../ok", "a"), &RememberOptions::default(), &user())
         .unwrap_err();

@@ -14,22 +14,23 @@
 use std::collections::VecDeque;
 
 use super::attribution::{Backing, Span, SpanKind, backing, spans};
-use super::entries::{class_noted, withheld};
+use super::entries::{class_noted, is_person, withheld};
 use super::extraction::{
     Admission, Fact, FactScope, FactSettings, GateReason, HoldReason, PresentFacts, Reply, SessionState,
     SkippedFact, Turn, admit, gate, prompt, read_reply,
 };
-use super::lineage::{session_id, session_of};
+use super::lineage::{check_reach, session_id, session_of};
 use super::summarising::{SOURCES_MAX, sentences};
 use crate::agent::Agent;
 use crate::agent::item::{Item, NewItem, known_kind};
 use crate::agent::remember::Names;
+use crate::agent::scope::Reach;
 use crate::agent::staging::{Fate, Staging, with_tries};
 use crate::agent::vocabulary::{attribute, kind, op};
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Query, View, Writer};
 use crate::error::{Error, Result};
-use crate::object::{Id, Origin, Scope, Value};
+use crate::object::{Id, Object, Origin, Scope, Value};
 use crate::scan::Verdict;
 
 /// Entries whose words are looked at, the newest of a session.
@@ -38,8 +39,6 @@ const TURNS_MAX: usize = 20_000;
 const EPISODE_CHARS_MAX: usize = 1_024;
 /// What the facts of a session say of where they come from.
 const SOURCE: &str = "session end";
-/// Names under which the person speaks, in lower case.
-const PERSON: [&str; 3] = ["user", "human", "person"];
 
 /// What a host needs for the end of a session.
 #[derive(Clone, Debug)]
@@ -101,6 +100,8 @@ pub struct Ended {
 /// What is known of a session at its end.
 struct Transcript {
     scope: Scope,
+    /// The object of the session.
+    session: Object,
     /// The newest entries, in their order.
     items: Vec<Item>,
     entries: u64,
@@ -116,9 +117,16 @@ impl Agent {
     /// are extracted, else the settings do.
     ///
     /// # Errors
-    /// `NotFound` (code `no_session`) if there is no such session; as [`View::query`].
-    pub fn end_prompt(&self, view: &View, session: &str, is_enabled: Option<bool>) -> Result<EndPrompt> {
-        let transcript = read_transcript(view, session)?;
+    /// `NotFound` (code `no_session`) if there is no such session; `InvalidInput` (code `other_scope`) if it is out of reach; as
+    /// [`View::query`].
+    pub fn end_prompt(
+        &self,
+        view: &View,
+        reach: &Reach,
+        session: &str,
+        is_enabled: Option<bool>,
+    ) -> Result<EndPrompt> {
+        let transcript = read_transcript(view, reach, session)?;
         let settings = self.fact_settings(is_enabled);
         let speakers: Vec<String> = transcript
             .items
@@ -147,9 +155,11 @@ impl Agent {
     /// nothing is learned.
     ///
     /// # Errors
-    /// `NotFound` (code `no_session`) if there is no such session; as a commit. A reply that cannot be read is no error.
+    /// `NotFound` (code `no_session`) if there is no such session; `InvalidInput` (code `other_scope`) if it is out of reach; as
+    /// a commit. A reply that cannot be read is no error.
     pub fn end_session(
         &self,
+        reach: &Reach,
         session: &str,
         reply: Option<&str>,
         is_enabled: Option<bool>,
@@ -160,7 +170,7 @@ impl Agent {
             Ok(reply) => reply,
             Err(reason) => {
                 let view = self.memory().view();
-                read_transcript(&view, session)?;
+                read_transcript(&view, reach, session)?;
                 return Ok(Ended {
                     reason: Some(reason.to_string()),
                     episode: None,
@@ -171,7 +181,15 @@ impl Agent {
                 });
             }
         };
-        with_tries(|| self.try_end(session, reply.clone().unwrap_or_default(), settings, writer))
+        with_tries(|| {
+            self.try_end(
+                reach,
+                session,
+                reply.clone().unwrap_or_default(),
+                settings,
+                writer,
+            )
+        })
     }
 
     fn fact_settings(&self, is_enabled: Option<bool>) -> FactSettings {
@@ -180,10 +198,17 @@ impl Agent {
         settings
     }
 
-    fn try_end(&self, session: &str, reply: Reply, settings: FactSettings, writer: &Writer) -> Result<Ended> {
+    fn try_end(
+        &self,
+        reach: &Reach,
+        session: &str,
+        reply: Reply,
+        settings: FactSettings,
+        writer: &Writer,
+    ) -> Result<Ended> {
         let mut staging = Staging::new(self, writer)?;
         let view = staging.draft.base().clone();
-        let transcript = read_transcript(&view, session)?;
+        let transcript = read_transcript(&view, reach, session)?;
         let episode = self.stage_episode(&mut staging, session, &transcript, reply.summary)?;
         let admissions = self.judge(&view, session, &transcript, &reply.facts, settings)?;
         let mut facts = Vec::new();
@@ -326,7 +351,7 @@ impl Agent {
     fn spans_of<'a>(&self, transcript: &'a Transcript) -> Vec<(&'a str, Vec<Span>)> {
         let of_item = |item: &'a Item| {
             let text = item.text();
-            let found = if is_person(item) {
+            let found = if is_person(item, &transcript.session) {
                 spans(text, &self.settings().attribution)
             } else if item.object().origin().tag() >= Origin::ToolInternal.tag() {
                 vec![Span {
@@ -369,7 +394,13 @@ impl Agent {
                     .transpose()?
                     .flatten();
                 item.derived_from = episode.map_or_else(|| transcript.sources.clone(), |digest| vec![digest]);
-                let passed = staging.put(self, id.clone(), item, class, |_| {})?;
+                let passed = match staging.put(self, id.clone(), item, class, |_| {}) {
+                    // No room for a fact is no reason to lose the episode.
+                    Err(error) if error.code() == "over_limit" => {
+                        return Ok(FactFate::Refused(error.message().to_owned()));
+                    }
+                    passed => passed?,
+                };
                 return Ok(match passed.fate {
                     Fate::Staged(_) => FactFate::Stored(id),
                     Fate::Held => FactFate::Quarantined(passed.rules.join(", ")),
@@ -401,11 +432,6 @@ impl Transcript {
     }
 }
 
-fn is_person(item: &Item) -> bool {
-    let is_name = |speaker: String| PERSON.contains(&speaker.to_ascii_lowercase().as_str());
-    item.object().origin() == Origin::DirectUser && item.speaker().is_some_and(is_name)
-}
-
 /// Where a fact belongs: what is about the person to every project, the rest to that of the session.
 fn scope_of(about: FactScope, session: &Scope) -> Scope {
     match about {
@@ -426,7 +452,8 @@ fn present_facts(view: &View, about: FactScope, session: &Scope) -> Result<Vec<I
 }
 
 /// Reads a session; of the sessions that were started from it only what they are trusted.
-fn read_transcript(view: &View, session: &str) -> Result<Transcript> {
+fn read_transcript(view: &View, reach: &Reach, session: &str) -> Result<Transcript> {
+    check_reach(view, reach, session)?;
     let id = session_id(session)?;
     let Some(object) = view.get(&id)?.filter(|object| session_of(object).is_some()) else {
         return Err(Error::not_found(format!("there is no session '{session}'"))
@@ -442,6 +469,7 @@ fn read_transcript(view: &View, session: &str) -> Result<Transcript> {
         class: class_noted(&object),
         is_trusted: withheld(&object) == 0,
         sources: Vec::new(),
+        session: object,
     };
     let mut waiting = vec![id.clone()];
     while let Some(parent) = waiting.pop() {
@@ -460,10 +488,10 @@ fn read_transcript(view: &View, session: &str) -> Result<Transcript> {
                 }
                 kind::ENTRY => {
                     transcript.class = Origin::least(transcript.class, child.origin());
-                    if is_own {
+                    if is_own && reach.has(child.scope()) {
                         let item = Item::from(child);
                         transcript.entries += 1;
-                        transcript.turns += usize::from(is_person(&item));
+                        transcript.turns += usize::from(is_person(&item, &transcript.session));
                         items.push_back(item);
                         if items.len() > TURNS_MAX {
                             items.pop_front();

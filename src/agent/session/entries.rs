@@ -9,18 +9,21 @@
 //!
 //! # Invariants
 //! - SAE-1: entries are read in the order in which their commits were made, and within a commit as given.
-//! - SAE-2: what an entry is trusted is at most what its speaker's role is.
+//! - SAE-2: what an entry is trusted is at most what its writer is, what its speaker's role is, and what the host says of it.
 
-use super::lineage::{root_session, session_id, stage_session};
+use super::lineage::{Standing, check_reach, root_session, session_id, stage_session};
 use crate::agent::Agent;
 use crate::agent::item::{Item, NewItem, known_kind};
+use crate::agent::scope::Reach;
 use crate::agent::staging::{Fate, Staging, with_tries};
 use crate::agent::vocabulary::{attribute, kind, op};
 use crate::engine::{CommitInfo, Query, View, Writer};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Object, Origin, Position, Scope, Time, Value};
 use crate::scan::Verdict;
 
+/// Names under which the person speaks in any session, in lower case.
+const PERSON: [&str; 3] = ["user", "human", "person"];
 /// Entries of one commit, at most: their places have so many bits.
 const BATCH_MAX: u64 = 1 << 20;
 
@@ -35,7 +38,7 @@ pub struct NewEntry {
     pub time: Option<Time>,
     /// Its place as the host counts; the arrival if there is none.
     pub order: Option<i64>,
-    /// What it is trusted at most.
+    /// Where it comes from, as the host knows; else what the speaker says. Never more than the writer is trusted.
     pub origin: Option<Origin>,
 }
 
@@ -46,10 +49,14 @@ pub struct Append {
     pub session: String,
     /// The session that it was started from.
     pub parent: Option<String>,
-    /// Its scope; else that of the session, of its parent, or `usual_scope`.
+    /// Its scope, which is that of its parent if it has one; else that of the session, of its parent, or `usual_scope`.
     pub scope: Option<Scope>,
     /// The scope of a session that nothing else says the scope of.
     pub usual_scope: Scope,
+    /// The scopes in which the session may be already, besides the two above; one that is elsewhere is refused.
+    pub reach: Reach,
+    /// The name under which the person speaks in this session, beside `user`; it holds from this call on.
+    pub user: Option<String>,
     /// What was said, in its order.
     pub entries: Vec<NewEntry>,
 }
@@ -89,7 +96,8 @@ impl Agent {
     ///
     /// # Errors
     /// `InvalidInput`: too many entries for a commit, or as a session's place says (`other_scope`, `other_parent`,
-    /// `cycle`, `over_limit`); as a commit.
+    /// `cycle`, `over_limit`). `Denied` (code `less_trusted`): a writer who is neither the person nor the host says who the
+    /// person is. As a commit.
     pub fn append(&self, append: &Append, writer: &Writer) -> Result<Appended> {
         if append.entries.len() as u64 > BATCH_MAX {
             return Err(
@@ -103,17 +111,24 @@ impl Agent {
 
     fn try_append(&self, append: &Append, writer: &Writer) -> Result<Appended> {
         let mut staging = Staging::new(self, writer)?;
-        for name in append.parent.iter().chain([&append.session]) {
+        for name in append.parent.iter().chain(&append.user).chain([&append.session]) {
             self.refuse_secret("the name of the session", name)?;
         }
         let session = session_id(&append.session)?;
         let scope = stage_session(
             &mut staging.draft,
             &append.session,
-            append.parent.as_deref(),
-            append.scope.as_ref(),
-            &append.usual_scope,
+            &Standing {
+                parent: append.parent.as_deref(),
+                scope: append.scope.as_ref(),
+                usual: &append.usual_scope,
+                reach: &append.reach,
+            },
         )?;
+        if let Some(user) = &append.user {
+            note_user(&mut staging, &session, user)?;
+        }
+        let user = staging.draft.get(&session)?.as_ref().and_then(user_noted);
         let seq = staging.draft.base().commit().commit.seq + 1;
         let mut answer = Appended {
             scope: scope.clone(),
@@ -131,8 +146,10 @@ impl Agent {
             let position = Position::new(&key)?;
             // The same place in the same commit was somebody else's: made anew on the next head.
             staging.draft.expect(&id, None);
-            let role = class_of(entry.speaker.as_deref());
-            let class = Origin::least(role, entry.origin.unwrap_or(role));
+            let class = match role_of(entry.speaker.as_deref(), user.as_deref()) {
+                Some(role) => Origin::least(role, entry.origin.unwrap_or(role)),
+                None => entry.origin.unwrap_or(Origin::ToolExternal),
+            };
             let item = item_of(entry, &append.session, &scope, arrival);
             let passed = staging.put(self, id.clone(), item, class, |object| {
                 object.parent = Some(session.clone());
@@ -166,8 +183,14 @@ impl Agent {
     /// Returns the entries of a session in their order (SAE-1).
     ///
     /// # Errors
-    /// As [`View::query`].
-    pub fn entries(&self, view: &View, session: &str) -> Result<impl Iterator<Item = Result<Item>> + use<>> {
+    /// `InvalidInput` (code `other_scope`) if the session is out of reach; as [`View::query`].
+    pub fn entries(
+        &self,
+        view: &View,
+        reach: &Reach,
+        session: &str,
+    ) -> Result<impl Iterator<Item = Result<Item>> + use<>> {
+        check_reach(view, reach, session)?;
         let found = view.query(&Query {
             kind: Some(known_kind(kind::ENTRY)),
             parent: Some(session_id(session)?),
@@ -194,8 +217,46 @@ fn note_on_session(staging: &mut Staging, session: &Id, count: usize, class: Ori
         drop(object.attributes.insert(attribute::WITHHELD, sum));
     }
     drop(object.attributes.insert(attribute::CLASS, least.name()));
-    staging.draft.put(object)?;
+    // Who appends does not vouch for what else the object says.
+    staging.draft.put_at_most(object, known.origin())?;
     Ok(())
+}
+
+/// Notes on the session who the person is.
+fn note_user(staging: &mut Staging, session: &Id, user: &str) -> Result<()> {
+    let class = staging.draft.writer().trust;
+    if !may_name_user(class) {
+        let told = format!("a writer of class {class} does not say who the person of a session is");
+        return Err(Error::new(ErrorKind::Denied, told)
+            .with_code("less_trusted")
+            .with_hint("leave it out, or let the host say it"));
+    }
+    if let Some(known) = staging.draft.get(session)? {
+        let mut object = known.to_new()?;
+        drop(object.attributes.insert(attribute::USER, user));
+        staging.draft.put(object)?;
+    }
+    Ok(())
+}
+
+fn may_name_user(class: Origin) -> bool {
+    matches!(class, Origin::DirectUser | Origin::Host)
+}
+
+/// The name under which the person speaks in a session, beside those that always mean the person.
+fn user_noted(session: &Object) -> Option<String> {
+    let named = session.attribute(attribute::USER)?;
+    let user = named.as_text().filter(|_| may_name_user(session.origin()));
+    user.map(str::to_owned)
+}
+
+/// Whether an entry of this session is the person's.
+pub(super) fn is_person(item: &Item, session: &Object) -> bool {
+    let user = user_noted(session);
+    item.object().origin() == Origin::DirectUser
+        && item
+            .speaker()
+            .is_some_and(|speaker| role_of(Some(&speaker), user.as_deref()) == Some(Origin::DirectUser))
 }
 
 /// The class of the least trusted entry that a session ever had.
@@ -233,12 +294,16 @@ pub(super) fn arrival_of(item: &Item) -> u64 {
         .unwrap_or(0)
 }
 
-/// SAE-2: what the words of a role are trusted at most; a name that is no role says nothing.
-fn class_of(speaker: Option<&str>) -> Origin {
-    match speaker.map(str::to_ascii_lowercase).as_deref() {
-        Some("system" | "developer" | "host") => Origin::Host,
-        Some("assistant" | "model" | "ai" | "agent") => Origin::Model,
-        Some("tool" | "function") => Origin::ToolInternal,
-        _ => Origin::DirectUser,
+/// SAE-2: what the words of a role are trusted at most; `None` is whoever has another name, who is taken for a tool that brings
+/// in what others wrote, unless the host says where an entry comes from.
+fn role_of(speaker: Option<&str>, user: Option<&str>) -> Option<Origin> {
+    match speaker.map(str::to_lowercase).as_deref() {
+        None => Some(Origin::DirectUser),
+        Some(name) if PERSON.contains(&name) || user.is_some_and(|user| user.to_lowercase() == name) => {
+            Some(Origin::DirectUser)
+        }
+        Some("system" | "developer" | "host") => Some(Origin::Host),
+        Some("assistant" | "model" | "ai" | "agent") => Some(Origin::Model),
+        Some(_) => None,
     }
 }

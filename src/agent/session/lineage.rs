@@ -8,15 +8,18 @@
 //!
 //! # Invariants
 //! - SLN-1: a session has one root, reached in at most `DEPTH_MAX` steps; one that nobody has written of is its own.
+//! - SLN-2: a verb reads and writes a session only if its reach has the scopes of the session and of its root.
+//! - SLN-3: a session is in the scope of its parent.
 
 use crate::agent::item::known_kind;
+use crate::agent::scope::Reach;
 use crate::agent::vocabulary::kind;
 use crate::engine::{Draft, View};
 use crate::error::{Error, Result};
 use crate::object::{Id, NewObject, Object, Scope};
 
 /// Before the name of a session, in the id of its object.
-const PREFIX: &str = "session/";
+pub(in crate::agent) const SESSION_PREFIX: &str = "session/";
 /// Bytes of the longest name of a session: the ids of its entries must fit.
 const NAME_BYTES_MAX: usize = 200;
 /// How deep sessions may be below their root.
@@ -33,7 +36,7 @@ pub fn session_id(session: &str) -> Result<Id> {
         ))
         .with_code("over_limit"));
     }
-    Id::new(&format!("{PREFIX}{session}"))
+    Id::new(&format!("{SESSION_PREFIX}{session}"))
 }
 
 /// Returns the name of the session that an object stands for; `None` if it stands for none.
@@ -41,7 +44,7 @@ pub fn session_of(object: &Object) -> Option<&str> {
     if object.kind() != kind::SESSION {
         return None;
     }
-    object.id().strip_prefix(PREFIX)
+    object.id().strip_prefix(SESSION_PREFIX)
 }
 
 /// Returns the session that `session` descends from: itself, if it has no parent or is not known.
@@ -66,84 +69,117 @@ pub fn parent_session(object: Option<&Object>) -> Option<&str> {
     object
         .filter(|object| object.kind() == kind::SESSION)?
         .parent()?
-        .strip_prefix(PREFIX)
+        .strip_prefix(SESSION_PREFIX)
+}
+
+/// Refuses a session that the reach does not have (SLN-2). One that nobody has written of is nobody's.
+///
+/// # Errors
+/// `InvalidInput` (code `other_scope`); as [`root_session`].
+pub(super) fn check_reach(view: &View, reach: &Reach, session: &str) -> Result<()> {
+    let root = root_session(view, session)?;
+    for name in [session, &root] {
+        let known = view.get(&session_id(name)?)?;
+        if let Some(other) = known.filter(|object| session_of(object).is_some() && !reach.has(object.scope()))
+        {
+            return Err(other_scope(name, other.scope()));
+        }
+    }
+    Ok(())
+}
+
+fn other_scope(session: &str, scope: &str) -> Error {
+    Error::invalid(format!("the session '{session}' belongs to {scope}"))
+        .with_code("other_scope")
+        .with_hint(format!(
+            "name the session otherwise, or work with that one: --scope {scope}"
+        ))
+}
+
+/// Where a session stands that is written to.
+pub(super) struct Standing<'a> {
+    /// The session that it was started from.
+    pub(super) parent: Option<&'a str>,
+    /// Its scope, if the caller names one.
+    pub(super) scope: Option<&'a Scope>,
+    /// Its scope, if nothing else says it.
+    pub(super) usual: &'a Scope,
+    /// The scopes in which it may stand besides.
+    pub(super) reach: &'a Reach,
 }
 
 /// Stages the object of a session, below that of its parent if one is given. A parent that nobody has written of gets an
 /// object too; a session that has a parent keeps it. Returns the scope of the session.
 ///
 /// # Errors
-/// `InvalidInput`: the session is in another scope (`other_scope`), has another parent (`other_parent`), is its own
-/// ancestor (`cycle`), or is too deep (`over_limit`).
-pub(super) fn stage_session(
-    draft: &mut Draft,
-    session: &str,
-    parent: Option<&str>,
-    scope: Option<&Scope>,
-    usual: &Scope,
-) -> Result<Scope> {
-    let id = session_id(session)?;
-    if let Some(known) = draft.get(&id)? {
-        let own = session_of(&known)
-            .map(|_| Scope::new(known.scope()))
-            .transpose()?;
-        let Some(own) = own else {
-            return Err(taken(&id));
-        };
-        if let Some(other) = scope.filter(|scope| **scope != own) {
-            return Err(
-                Error::invalid(format!("the session '{session}' is not in the scope '{other}'"))
-                    .with_code("other_scope")
-                    .with_hint("a session stays in the scope of its first entry"),
-            );
-        }
-        return match (parent, parent_session(Some(&known))) {
-            (Some(wanted), Some(had)) if wanted != had => Err(Error::invalid(format!(
-                "the session '{session}' was started from '{had}', not from '{wanted}'"
-            ))
-            .with_code("other_parent")),
-            (Some(wanted), None) => {
-                let scope = stage_new(draft, session, Some(wanted), Some(&own), &own)?;
-                Ok(scope)
-            }
-            _ => Ok(own),
-        };
+/// `InvalidInput`: the session or its parent is in another scope (`other_scope`), has another parent (`other_parent`), is
+/// its own ancestor (`cycle`), or is too deep (`over_limit`).
+pub(super) fn stage_session(draft: &mut Draft, session: &str, standing: &Standing<'_>) -> Result<Scope> {
+    let named = [standing.scope, Some(standing.usual)];
+    let reach = standing.reach.with(named.into_iter().flatten());
+    for name in standing.parent.into_iter().chain([session]) {
+        check_reach(draft.base(), &reach, name)?;
     }
-    stage_new(draft, session, parent, scope, usual)
+    let id = session_id(session)?;
+    let Some(known) = draft.get(&id)? else {
+        return stage_new(draft, session, standing);
+    };
+    if session_of(&known).is_none() {
+        return Err(taken(&id));
+    }
+    let own = Scope::new(known.scope())?;
+    if standing.scope.is_some_and(|scope| *scope != own) {
+        return Err(other_scope(session, own.as_str()));
+    }
+    match (standing.parent, parent_session(Some(&known))) {
+        (Some(wanted), Some(had)) if wanted != had => Err(Error::invalid(format!(
+            "the session '{session}' was started from '{had}', not from '{wanted}'"
+        ))
+        .with_code("other_parent")),
+        (Some(_), None) => stage_new(
+            draft,
+            session,
+            &Standing {
+                scope: Some(&own),
+                ..*standing
+            },
+        ),
+        _ => Ok(own),
+    }
 }
 
-fn stage_new(
-    draft: &mut Draft,
-    session: &str,
-    parent: Option<&str>,
-    scope: Option<&Scope>,
-    usual: &Scope,
-) -> Result<Scope> {
-    let id = session_id(session)?;
-    let above = match parent {
-        Some(parent) => {
-            check_ancestors(draft, session, parent)?;
-            let above = session_id(parent)?;
-            let known = draft.get(&above)?;
-            match &known {
-                Some(object) if session_of(object).is_none() => return Err(taken(&above)),
-                Some(object) => Some((above, Scope::new(object.scope())?)),
-                None => {
-                    let scope = scope.unwrap_or(usual).clone();
-                    let mut object = NewObject::new(above.clone(), known_kind(kind::SESSION));
-                    object.scope = scope.clone();
-                    draft.put(object)?;
-                    Some((above, scope))
-                }
+fn stage_new(draft: &mut Draft, session: &str, standing: &Standing<'_>) -> Result<Scope> {
+    let mut scope = standing.scope.unwrap_or(standing.usual).clone();
+    let mut parent = None;
+    if let Some(name) = standing.parent {
+        check_ancestors(draft, session, name)?;
+        let above = session_id(name)?;
+        match draft.get(&above)? {
+            Some(object) if session_of(&object).is_none() => return Err(taken(&above)),
+            // SLN-3.
+            Some(object)
+                if standing
+                    .scope
+                    .is_some_and(|scope| scope.as_str() != object.scope()) =>
+            {
+                return Err(other_scope(name, object.scope()));
+            }
+            Some(object) => scope = Scope::new(object.scope())?,
+            None => {
+                let mut object = NewObject::new(above.clone(), known_kind(kind::SESSION));
+                object.scope = scope.clone();
+                draft.put(object)?;
             }
         }
-        None => None,
+        parent = Some(above);
+    }
+    let id = session_id(session)?;
+    let mut object = match draft.get(&id)? {
+        Some(known) => known.to_new()?,
+        None => NewObject::new(id, known_kind(kind::SESSION)),
     };
-    let inherited = above.as_ref().map(|(_, scope)| scope);
-    let scope = scope.or(inherited).unwrap_or(usual).clone();
-    let mut object = NewObject::new(id, known_kind(kind::SESSION));
     object.scope = scope.clone();
-    object.parent = above.map(|(id, _)| id);
+    object.parent = parent;
     draft.put(object)?;
     Ok(scope)
 }

@@ -13,6 +13,7 @@ mod summarising;
 
 pub use self::ending::{EndPrompt, Ended, FactFate};
 pub use self::entries::{Append, Appended, NewEntry, NotStored};
+pub(in crate::agent) use self::lineage::SESSION_PREFIX;
 pub use self::lineage::{parent_session, root_session, session_id, session_of};
 pub use self::summarising::{DueSummary, Summarised, SummaryRead, SummaryWritten};
 

@@ -14,13 +14,14 @@
 use std::collections::BTreeMap;
 
 use super::entries::arrival_of;
-use super::lineage::{root_session, session_id, session_of};
+use super::lineage::{check_reach, root_session, session_id, session_of};
 use super::summaries::{
     Bucket, EntryTime, Granularity, SummaryText, Watermarks, around, chronological, due_buckets,
 };
 use crate::agent::Agent;
 use crate::agent::decay::extract;
 use crate::agent::item::{Item, NewItem, known_kind};
+use crate::agent::scope::Reach;
 use crate::agent::staging::{Fate, Staging, with_tries};
 use crate::agent::vocabulary::{attribute, kind, op};
 use crate::digest::ObjectDigest;
@@ -112,10 +113,9 @@ impl Agent {
     /// Weeks and months wait for the summaries of their days.
     ///
     /// # Errors
-    /// As [`View::query`].
-    pub fn due_summaries(&self, view: &View, session: &str) -> Result<Vec<DueSummary>> {
-        let root = root_session(view, session)?;
-        let Some(tree) = read_tree(view, &root, true)? else {
+    /// `InvalidInput` (code `other_scope`) if the session is out of reach; as [`View::query`].
+    pub fn due_summaries(&self, view: &View, reach: &Reach, session: &str) -> Result<Vec<DueSummary>> {
+        let (_, Some(tree)) = read_tree(view, reach, session, true)? else {
             return Ok(Vec::new());
         };
         let draft = self.memory().draft(Writer::new());
@@ -136,10 +136,11 @@ impl Agent {
     /// said stand for.
     ///
     /// # Errors
-    /// What `host` returns; `InvalidInput` (code `id_taken`) if the id of a summary belongs to something else; as a
-    /// commit.
+    /// What `host` returns; `InvalidInput` if the id of a summary belongs to something else (code `id_taken`), or the session is
+    /// out of reach (`other_scope`); as a commit.
     pub fn summarise(
         &self,
+        reach: &Reach,
         session: &str,
         host: &mut dyn FnMut(&DueSummary) -> Result<Option<String>>,
         writer: &Writer,
@@ -147,9 +148,9 @@ impl Agent {
         with_tries(|| {
             let mut staging = Staging::new(self, writer)?;
             let view = staging.draft.base().clone();
-            let root = root_session(&view, session)?;
+            let (root, tree) = read_tree(&view, reach, session, true)?;
             let mut written = Vec::new();
-            if let Some(mut tree) = read_tree(&view, &root, true)? {
+            if let Some(mut tree) = tree {
                 for granularity in Granularity::ALL {
                     let days = days_of(&tree);
                     let parts = if granularity == Granularity::Day {
@@ -239,16 +240,16 @@ impl Agent {
     /// the nearest one before, those of that very stretch, and the nearest one after.
     ///
     /// # Errors
-    /// As [`View::query`].
+    /// `InvalidInput` (code `other_scope`) if the session is out of reach; as [`View::query`].
     pub fn session_summaries(
         &self,
         view: &View,
+        reach: &Reach,
         session: &str,
         query: &str,
         when: Option<Time>,
     ) -> Result<Vec<SummaryRead>> {
-        let root = root_session(view, session)?;
-        let Some(tree) = read_tree(view, &root, false)? else {
+        let (_, Some(tree)) = read_tree(view, reach, session, false)? else {
             return Ok(Vec::new());
         };
         let mut items = BTreeMap::new();
@@ -302,14 +303,21 @@ fn summary_item(due: &DueSummary, scope: &Scope, root: &str, text: String) -> Ne
     item
 }
 
-/// What is below the object of a root session, in one pass over the children of each, without the entries unless they are
-/// asked for; `None` if there is no such session.
-fn read_tree(view: &View, root: &str, with_entries: bool) -> Result<Option<Tree>> {
+/// The root of a session, and what is below its object within the reach, in one pass over the children of each, without the
+/// entries unless they are asked for; `None` if there is no such session.
+fn read_tree(
+    view: &View,
+    reach: &Reach,
+    session: &str,
+    with_entries: bool,
+) -> Result<(String, Option<Tree>)> {
+    check_reach(view, reach, session)?;
+    let root = root_session(view, session)?;
     let Some(object) = view
-        .get(&session_id(root)?)?
+        .get(&session_id(&root)?)?
         .filter(|object| session_of(object).is_some())
     else {
-        return Ok(None);
+        return Ok((root, None));
     };
     let mut tree = Tree {
         scope: Scope::new(object.scope())?,
@@ -329,6 +337,9 @@ fn read_tree(view: &View, root: &str, with_entries: bool) -> Result<Option<Tree>
         })?;
         for child in children {
             let child = child?;
+            if !reach.has(child.scope()) {
+                continue;
+            }
             let id = Id::new(child.id())?;
             match child.kind() {
                 kind::SESSION => waiting.push(id),
@@ -338,7 +349,7 @@ fn read_tree(view: &View, root: &str, with_entries: bool) -> Result<Option<Tree>
             }
         }
     }
-    Ok(Some(tree))
+    Ok((root, Some(tree)))
 }
 
 fn entry_part(view: &View, id: Id, object: Object) -> Result<Part> {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::agent::test_memory::{DAY, TestMemory};
-use crate::agent::{Agent, Item, Settings};
+use crate::agent::{Agent, Item, Reach, Settings};
 use crate::engine::Writer;
 use crate::object::{Id, Origin, Scope, Time};
 
@@ -38,12 +38,15 @@ fn try_append(
         scope: None,
         usual_scope: tea(),
         entries,
+        ..Append::default()
     };
     agent.append(&append, &Writer::new())
 }
 
 fn entries(agent: &Agent, session: &str) -> Vec<Item> {
-    let found = agent.entries(&agent.memory().view(), session).unwrap();
+    let found = agent
+        .entries(&agent.memory().view(), &Reach::All, session)
+        .unwrap();
     found.collect::<crate::error::Result<_>>().unwrap()
 }
 
@@ -123,39 +126,104 @@ fn two_handles_append_to_one_session_at_once() {
 
 /// INVARIANT SAE-2.
 #[test]
-fn a_role_lowers_what_is_trusted_and_nothing_raises_it() {
+fn a_role_lowers_what_is_trusted_and_a_name_is_trusted_as_the_host_says() {
+    let from = |speaker: &str, origin: Origin| NewEntry {
+        origin: Some(origin),
+        ..said(speaker, "x")
+    };
+    let unsaid = NewEntry {
+        speaker: None,
+        ..said("", "x")
+    };
+    let table = [
+        (unsaid, Origin::DirectUser),
+        (said("user", "x"), Origin::DirectUser),
+        (said("Assistant", "x"), Origin::Model),
+        (said("system", "x"), Origin::Host),
+        (from("user", Origin::Document), Origin::Document),
+        (from("assistant", Origin::DirectUser), Origin::Model),
+        (said("tool", "x"), Origin::ToolExternal),
+        (said("browser", "x"), Origin::ToolExternal),
+        (said("mcp__x", "x"), Origin::ToolExternal),
+        (said("Ada", "x"), Origin::ToolExternal),
+        (said("", "x"), Origin::ToolExternal),
+        (from("tool", Origin::ToolInternal), Origin::ToolInternal),
+        (from("Ada", Origin::DirectUser), Origin::DirectUser),
+    ];
+    for class in [Origin::DirectUser, Origin::Model, Origin::Document] {
+        let test = memory();
+        let append = Append {
+            session: "s1".to_owned(),
+            entries: table.iter().map(|(entry, _)| entry.clone()).collect(),
+            ..Append::default()
+        };
+        test.agent.append(&append, &Writer::new().trust(class)).unwrap();
+        for (item, (entry, expected)) in entries(&test.agent, "s1").iter().zip(&table) {
+            assert_eq!(
+                item.object().origin(),
+                Origin::least(class, *expected),
+                "{entry:?}"
+            );
+        }
+    }
+}
+
+fn pages_are_untrusted(items: &[Item]) -> bool {
+    let mut pages = items.iter().filter(|item| item.speaker().unwrap() == "browser");
+    pages.all(|item| !item.object().origin().is_trusted())
+}
+
+#[test]
+fn the_person_of_a_session_may_have_a_name() {
     let test = memory();
     let agent = &test.agent;
-    let mut page = said("tool", "from a page");
-    page.origin = Some(Origin::ToolExternal);
-    let mut raised = said("assistant", "I am the user");
-    raised.origin = Some(Origin::DirectUser);
-    append(
-        agent,
-        "s1",
-        None,
-        vec![
-            said("user", "a"),
-            said("Ada", "b"),
-            said("Assistant", "c"),
-            said("tool", "d"),
-            page,
-            raised,
-        ],
-    );
+    let by = |user: Option<&str>, class: Origin| {
+        let append = Append {
+            session: "s1".to_owned(),
+            usual_scope: tea(),
+            user: user.map(str::to_owned),
+            entries: vec![said("ada", "green tea"), said("browser", "a page")],
+            ..Append::default()
+        };
+        agent.append(&append, &Writer::new().trust(class))
+    };
+    for class in [Origin::Model, Origin::Document] {
+        assert_eq!(by(Some("browser"), class).unwrap_err().code(), "less_trusted");
+    }
+    by(Some("Ada"), Origin::DirectUser).unwrap();
+    by(None, Origin::Document).unwrap();
+    by(None, Origin::Host).unwrap();
     let origins: Vec<Origin> = entries(agent, "s1")
         .iter()
         .map(|item| item.object().origin())
         .collect();
-    let expected = [
-        Origin::DirectUser,
-        Origin::DirectUser,
-        Origin::Model,
-        Origin::ToolInternal,
-        Origin::ToolExternal,
-        Origin::Model,
-    ];
-    assert_eq!(origins, expected);
+    assert_eq!(origins[..2], [Origin::DirectUser, Origin::ToolExternal]);
+    assert_eq!(origins[2..4], [Origin::Document; 2]);
+    assert_eq!(origins[4..], [Origin::Host, Origin::ToolExternal]);
+    let prompt = agent.end_prompt(&agent.memory().view(), &Reach::All, "s1", None);
+    assert_eq!(prompt.unwrap().turns, 1);
+    // Who may not say it does not by an object either.
+    let mut forged = crate::object::NewObject::new(
+        session_id("s2").unwrap(),
+        crate::object::Kind::new("session").unwrap(),
+    );
+    forged.scope = tea();
+    drop(forged.attributes.insert("user", "browser"));
+    drop(
+        agent
+            .memory()
+            .put(forged, Writer::new().trust(Origin::Document))
+            .unwrap(),
+    );
+    append(
+        agent,
+        "s2",
+        None,
+        vec![said("browser", "a page"), said("user", "x")],
+    );
+    append(agent, "s2", None, vec![said("browser", "a page")]);
+    assert_eq!(entries(agent, "s2").len(), 3);
+    assert!(pages_are_untrusted(&entries(agent, "s2")));
 }
 
 #[test]
@@ -173,7 +241,9 @@ fn what_a_session_has_seen_is_not_forgotten_with_the_entry() {
             .all(|item| item.object().origin().is_trusted())
     );
     for session in ["s1", "root"] {
-        let prompt = agent.end_prompt(&agent.memory().view(), session, None).unwrap();
+        let prompt = agent
+            .end_prompt(&agent.memory().view(), &Reach::All, session, None)
+            .unwrap();
         assert!(!prompt.is_trusted, "{session}");
     }
 }
@@ -223,6 +293,90 @@ fn a_session_stays_in_its_scope() {
     assert_eq!(entries(&test.agent, "s1")[0].object().scope(), "project:tea");
 }
 
+/// INVARIANT SLN-2, SLN-3.
+#[test]
+fn a_session_of_another_project_is_neither_read_nor_written() {
+    let test = memory();
+    let agent = &test.agent;
+    append(agent, "main", None, vec![at(19_990, "user", "the tea of A")]);
+    agent
+        .summarise(&Reach::All, "main", &mut |_| Ok(None), &Writer::new())
+        .unwrap();
+    let coffee = Scope::new("project:coffee").unwrap();
+    let here = Reach::Scopes(vec![Scope::default(), coffee.clone()]);
+    let before = agent.memory().view().root();
+    let from_here = |session: &str, parent: Option<&str>, scope: Option<Scope>| {
+        let append = Append {
+            session: session.to_owned(),
+            parent: parent.map(str::to_owned),
+            usual_scope: coffee.clone(),
+            scope,
+            reach: here.clone(),
+            entries: vec![said("user", "x")],
+            ..Append::default()
+        };
+        agent.append(&append, &Writer::new())
+    };
+    for refused in [
+        from_here("main", None, None),
+        from_here("child", Some("main"), None),
+        from_here("child", Some("main"), Some(coffee.clone())),
+    ] {
+        let error = refused.unwrap_err();
+        assert_eq!(error.code(), "other_scope");
+        assert!(error.hint().unwrap().contains("--scope project:tea"), "{error:?}");
+    }
+    let view = agent.memory().view();
+    let code = |failed: Option<crate::error::Error>| failed.unwrap().code().to_owned();
+    for failed in [
+        agent.entries(&view, &here, "main").err(),
+        agent.end_prompt(&view, &here, "main", None).err(),
+        agent.end_session(&here, "main", None, None, &Writer::new()).err(),
+        agent.due_summaries(&view, &here, "main").err(),
+        agent.session_summaries(&view, &here, "main", "", None).err(),
+        agent
+            .summarise(&here, "main", &mut |_| Ok(None), &Writer::new())
+            .err(),
+    ] {
+        assert_eq!(code(failed), "other_scope");
+    }
+    assert_eq!(agent.memory().view().root(), before, "nothing was written");
+    // A child that stands elsewhere than its parent, as nobody makes one here.
+    let mut child = crate::object::NewObject::new(
+        session_id("child").unwrap(),
+        crate::object::Kind::new("session").unwrap(),
+    );
+    (child.scope, child.parent) = (coffee.clone(), Some(session_id("main").unwrap()));
+    drop(agent.memory().put(child, Writer::new()).unwrap());
+    let view = agent.memory().view();
+    assert_eq!(
+        code(agent.session_summaries(&view, &here, "child", "", None).err()),
+        "other_scope"
+    );
+    assert_eq!(code(from_here("child", None, None).err()), "other_scope");
+    // Naming the scope is a way there; a child is where its parent is.
+    from_here("main", None, Some(tea())).unwrap();
+    from_here("second", Some("main"), Some(tea())).unwrap();
+    assert_eq!(entries(agent, "second")[0].object().scope(), "project:tea");
+    append(agent, "third", Some("main"), vec![said("user", "x")]);
+    assert_eq!(entries(agent, "third")[0].object().scope(), "project:tea");
+}
+
+#[test]
+fn a_session_that_gets_a_parent_late_keeps_what_was_noted() {
+    let test = memory();
+    let agent = &test.agent;
+    append(agent, "s1", None, vec![said("browser", "a page")]);
+    append(agent, "s1", Some("root"), Vec::new());
+    let session = agent
+        .memory()
+        .view()
+        .get(&session_id("s1").unwrap())
+        .unwrap()
+        .unwrap();
+    assert_eq!(entries::class_noted(&session), Origin::ToolExternal);
+}
+
 fn at(day: i64, speaker: &str, text: &str) -> NewEntry {
     NewEntry {
         time: Some(Time::from_micros(day * DAY + 1)),
@@ -255,7 +409,9 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
         Some("s1"),
         vec![at(19_999, "user", "Bob waits."), at(20_000, "user", "today")],
     );
-    let due = agent.due_summaries(&agent.memory().view(), "child").unwrap();
+    let due = agent
+        .due_summaries(&agent.memory().view(), &Reach::All, "child")
+        .unwrap();
     let due: Vec<_> = due
         .iter()
         .map(|one| (one.bucket.to_string(), one.entries))
@@ -264,14 +420,18 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
     let mut host = |due: &DueSummary| {
         Ok((due.bucket.to_string() == "2024-10-03").then(|| "Coffee, and Bob.".to_owned()))
     };
-    let done = agent.summarise("child", &mut host, &Writer::new()).unwrap();
+    let done = agent
+        .summarise(&Reach::All, "child", &mut host, &Writer::new())
+        .unwrap();
     // The week and the month before are over, those of today are not.
     assert_eq!(
         buckets(&done),
         ["2024-09-28", "2024-10-03", "2024-W39", "2024-09"]
     );
     assert_eq!(done.root_session, "s1");
-    let again = agent.summarise("s1", &mut |_| Ok(None), &Writer::new()).unwrap();
+    let again = agent
+        .summarise(&Reach::All, "s1", &mut |_| Ok(None), &Writer::new())
+        .unwrap();
     assert!(again.written.is_empty());
     assert_eq!(
         again.commit.digest, done.commit.digest,
@@ -279,10 +439,12 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
     );
     // What comes late makes its day due again, and so its week and month.
     append(agent, "s1", None, vec![at(19_994, "user", "Late news.")]);
-    let late = agent.summarise("s1", &mut |_| Ok(None), &Writer::new()).unwrap();
+    let late = agent
+        .summarise(&Reach::All, "s1", &mut |_| Ok(None), &Writer::new())
+        .unwrap();
     assert_eq!(buckets(&late), ["2024-09-28", "2024-W39", "2024-09"]);
     let read = agent
-        .session_summaries(&agent.memory().view(), "child", "", None)
+        .session_summaries(&agent.memory().view(), &Reach::All, "child", "", None)
         .unwrap();
     let read: Vec<_> = read
         .iter()
@@ -297,7 +459,7 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
     );
     let when = Time::from_micros(19_997 * DAY);
     let around = agent
-        .session_summaries(&agent.memory().view(), "s1", "", Some(when))
+        .session_summaries(&agent.memory().view(), &Reach::All, "s1", "", Some(when))
         .unwrap();
     let around: Vec<_> = around.iter().map(|one| one.bucket.to_string()).collect();
     assert_eq!(around, ["2024-09-28", "2024-10-03"]);
@@ -320,9 +482,11 @@ fn a_summary_is_trusted_as_its_least_trusted_entry() {
             at(19_980, "user", "Hello."),
         ],
     );
-    agent.summarise("s1", &mut |_| Ok(None), &Writer::new()).unwrap();
+    agent
+        .summarise(&Reach::All, "s1", &mut |_| Ok(None), &Writer::new())
+        .unwrap();
     let read = agent
-        .session_summaries(&agent.memory().view(), "s1", "", None)
+        .session_summaries(&agent.memory().view(), &Reach::All, "s1", "", None)
         .unwrap();
     let origin = |bucket: &str| {
         read.iter()
@@ -341,9 +505,11 @@ fn a_summary_is_trusted_as_its_least_trusted_entry() {
         .collect();
     many[1_000].origin = Some(Origin::ToolExternal);
     append(agent, "s2", None, many);
-    agent.summarise("s2", &mut |_| Ok(None), &Writer::new()).unwrap();
+    agent
+        .summarise(&Reach::All, "s2", &mut |_| Ok(None), &Writer::new())
+        .unwrap();
     let read = agent
-        .session_summaries(&agent.memory().view(), "s2", "", None)
+        .session_summaries(&agent.memory().view(), &Reach::All, "s2", "", None)
         .unwrap();
     assert!(
         read.iter()
@@ -376,17 +542,19 @@ fn facts_are_learned_only_if_that_is_switched_on() {
     let test = memory();
     let agent = &test.agent;
     append(agent, "s1", None, talk());
-    let prompt = agent.end_prompt(&agent.memory().view(), "s1", None).unwrap();
+    let prompt = agent
+        .end_prompt(&agent.memory().view(), &Reach::All, "s1", None)
+        .unwrap();
     assert_eq!(prompt.gate, Some(extraction::GateReason::Off));
     assert!(prompt.prompt.contains("green tea") && prompt.is_trusted);
     assert_eq!((prompt.turns, prompt.entries), (3, 5));
     let off = agent
-        .end_session("s1", Some(REPLY), None, &Writer::new())
+        .end_session(&Reach::All, "s1", Some(REPLY), None, &Writer::new())
         .unwrap();
     assert_eq!(fates(&off), ["refused", "refused"]);
     assert_eq!(off.held, None);
     let on = agent
-        .end_session("s1", Some(REPLY), Some(true), &Writer::new())
+        .end_session(&Reach::All, "s1", Some(REPLY), Some(true), &Writer::new())
         .unwrap();
     assert_eq!(fates(&on), ["stored", "stored"]);
     let view = agent.memory().view();
@@ -407,7 +575,7 @@ fn facts_are_learned_only_if_that_is_switched_on() {
     assert_eq!((user.origin(), episode.origin()), (Origin::Model, Origin::Model));
     assert_eq!(user.derived_from().next(), Some(episode.digest()));
     let again = agent
-        .end_session("s1", Some(REPLY), Some(true), &Writer::new())
+        .end_session(&Reach::All, "s1", Some(REPLY), Some(true), &Writer::new())
         .unwrap();
     assert_eq!(fates(&again), ["known", "known"]);
     // Also where only the person spoke: the words of the reply are a model's.
@@ -421,7 +589,7 @@ fn facts_are_learned_only_if_that_is_switched_on() {
             .collect(),
     );
     let alone = agent
-        .end_session("s2", Some(REPLY), Some(true), &Writer::new())
+        .end_session(&Reach::All, "s2", Some(REPLY), Some(true), &Writer::new())
         .unwrap();
     let episode = agent
         .memory()
@@ -447,7 +615,7 @@ fn a_bad_reply_changes_nothing_and_says_why() {
         "[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]",
     ] {
         let ended = agent
-            .end_session("s1", Some(reply), Some(true), &Writer::new())
+            .end_session(&Reach::All, "s1", Some(reply), Some(true), &Writer::new())
             .unwrap();
         assert!(
             ended.reason.is_some() && ended.episode.is_none(),
@@ -457,7 +625,7 @@ fn a_bad_reply_changes_nothing_and_says_why() {
     assert_eq!(agent.memory().view().commit().digest, head);
     assert_eq!(
         agent
-            .end_session("nobody", Some(""), None, &Writer::new())
+            .end_session(&Reach::All, "nobody", Some(""), None, &Writer::new())
             .unwrap_err()
             .code(),
         "no_session"
@@ -486,7 +654,7 @@ fn what_a_gate_holds_back_waits_for_a_person() {
     page.origin = Some(Origin::ToolExternal);
     append(agent, "child", Some("s1"), vec![page]);
     let ended = agent
-        .end_session("s1", Some(REPLY), Some(true), &Writer::new())
+        .end_session(&Reach::All, "s1", Some(REPLY), Some(true), &Writer::new())
         .unwrap();
     assert_eq!(fates(&ended), ["quarantined", "quarantined"]);
     let (count, reason) = held(&ended);
@@ -505,7 +673,7 @@ fn what_a_gate_holds_back_waits_for_a_person() {
     // Too few turns.
     append(agent, "short", None, talk()[..2].to_vec());
     let ended = agent
-        .end_session("short", Some(REPLY), Some(true), &Writer::new())
+        .end_session(&Reach::All, "short", Some(REPLY), Some(true), &Writer::new())
         .unwrap();
     assert!(held(&ended).1.contains("1 turns"), "{ended:?}");
     // Words that the person pasted, and did not say.
@@ -517,7 +685,7 @@ fn what_a_gate_holds_back_waits_for_a_person() {
     append(agent, "paste", None, pasted);
     let reply = r#"[{"scope": "env", "fact": "The production database password rotates every fortnight."}]"#;
     let ended = agent
-        .end_session("paste", Some(reply), Some(true), &Writer::new())
+        .end_session(&Reach::All, "paste", Some(reply), Some(true), &Writer::new())
         .unwrap();
     assert!(held(&ended).1.contains("pasted"), "{ended:?}");
 }
@@ -537,6 +705,7 @@ fn a_session_leaves_few_facts_however_often_it_is_ended() {
     };
     let first = agent
         .end_session(
+            &Reach::All,
             "s1",
             Some(&reply(["morning", "sugar"])),
             Some(true),
@@ -546,6 +715,7 @@ fn a_session_leaves_few_facts_however_often_it_is_ended() {
     assert_eq!(fates(&first), ["stored", "stored"]);
     let second = agent
         .end_session(
+            &Reach::All,
             "s1",
             Some(&reply(["always", "sugar"])),
             Some(true),
@@ -565,7 +735,7 @@ fn a_session_ends_without_a_model_too() {
     append(&test.agent, "s1", None, talk());
     let ended = test
         .agent
-        .end_session("s1", None, Some(true), &Writer::new())
+        .end_session(&Reach::All, "s1", None, Some(true), &Writer::new())
         .unwrap();
     let episode = test
         .agent
@@ -588,7 +758,7 @@ fn what_the_scan_keeps_out_is_counted_against_the_session() {
     let appended = append(agent, "s1", None, turns);
     assert_eq!((appended.ids.len(), appended.not_stored.len()), (5, 1));
     let prompt = agent
-        .end_prompt(&agent.memory().view(), "s1", Some(true))
+        .end_prompt(&agent.memory().view(), &Reach::All, "s1", Some(true))
         .unwrap();
     assert_eq!(prompt.gate, Some(extraction::GateReason::Untrusted));
 }
@@ -602,9 +772,11 @@ fn ids_of_different_sessions_never_meet() {
     append(agent, name, None, vec![said("user", "y")]);
     append(agent, "a/2024-10-03", None, vec![at(19_999, "user", "z")]);
     append(agent, "a", None, vec![at(19_999, "user", "w")]);
-    agent.summarise("a", &mut |_| Ok(None), &Writer::new()).unwrap();
     agent
-        .summarise("a/2024-10-03", &mut |_| Ok(None), &Writer::new())
+        .summarise(&Reach::All, "a", &mut |_| Ok(None), &Writer::new())
+        .unwrap();
+    agent
+        .summarise(&Reach::All, "a/2024-10-03", &mut |_| Ok(None), &Writer::new())
         .unwrap();
     assert_eq!(texts(agent, "a"), ["x", "w"]);
     assert_eq!(texts(agent, name), ["y"]);

@@ -134,7 +134,7 @@ impl Agent {
     /// `NotFound`: there is nothing of that name. `Conflict`: what it would change was changed since. `Denied` (code
     /// `not_a_person`): the writer is of another class. As [`Memory::commit`](crate::Memory::commit).
     pub fn release(&self, name: &str, says: PersonSays, writer: &Writer) -> Result<Committed> {
-        let writer = self.without_secrets(person(writer, says, "release what was held back")?)?;
+        let writer = self.admitted(person(writer, says, "release what was held back")?)?;
         let name = full_name(name)?;
         let mut draft = self.opened(&name, writer.clone())?;
         draft.snapshot_before(true);
@@ -149,14 +149,12 @@ impl Agent {
     /// `NotFound`: there is nothing of that name. As [`Memory::commit`](crate::Memory::commit).
     pub fn discard(&self, name: &str, writer: &Writer) -> Result<()> {
         let name = full_name(name)?;
-        let deleted = self
-            .memory()
-            .delete_draft(&name, &self.without_secrets(writer.clone())?);
+        let deleted = self.memory().delete_draft(&name, &self.admitted(writer.clone())?);
         deleted.map_err(|error| not_held(&name, error))
     }
 
     fn opened(&self, name: &str, writer: Writer) -> Result<Draft> {
-        let opened = self.memory().open_draft(name, self.without_secrets(writer)?);
+        let opened = self.memory().open_draft(name, self.admitted(writer)?);
         opened.map_err(|error| not_held(name, error))
     }
 }

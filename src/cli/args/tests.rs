@@ -86,6 +86,32 @@ fn an_option_without_meaning_is_refused_by_name() {
 }
 
 #[test]
+fn options_stand_before_behind_and_within_a_verb_of_verbs() {
+    for line in [
+        "session append hi --session list --json",
+        "--session list --json session append hi",
+        "session --session list --json append hi",
+        "session --json --session=list append hi",
+        "--json session --session list append hi",
+        "session --session list append --json hi",
+    ] {
+        let arguments: Vec<OsString> = std::iter::once("treering")
+            .chain(line.split(' '))
+            .map(Into::into)
+            .collect();
+        let (options, verb) = Cli::read(&arguments, 100).unwrap().into_parts().unwrap();
+        assert_eq!(verb.name(), "session", "{line}");
+        assert_eq!(
+            (options.lane.session.as_deref(), options.json),
+            (Some("list"), true),
+            "{line}"
+        );
+    }
+    let arguments: Vec<OsString> = ["treering", "session", "--json"].map(Into::into).to_vec();
+    assert!(Cli::read(&arguments, 100).is_err());
+}
+
+#[test]
 fn put_takes_an_object_or_lines_and_not_both() {
     for line in [
         "put",

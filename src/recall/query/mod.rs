@@ -40,6 +40,9 @@ use signals::{CONVERSATION, DENSE_CONVERSATION, DENSE_OTHER, OTHER, RECENCY_OTHE
 /// Says whether a memory may be returned: kind, tags, trust and what else the caller knows.
 pub type Filter<'a> = &'a dyn Fn(&Key) -> bool;
 
+/// Says whether the first memory, which names the second among what it supersedes, takes its place.
+pub type TakesPlace<'a> = &'a dyn Fn(&Key, &Key) -> bool;
+
 /// What is asked, and of which memories.
 #[derive(Clone, Copy)]
 pub struct Query<'a> {
@@ -49,6 +52,8 @@ pub struct Query<'a> {
     pub scopes: Option<&'a [&'a str]>,
     /// Further conditions. They hide memories, and change no frequency.
     pub filter: Option<Filter<'a>>,
+    /// Which links between memories count; without it all do.
+    pub takes_place: Option<TakesPlace<'a>>,
     /// Makes a vector of the question, where memories have vectors.
     pub embedder: Option<&'a dyn Embedder>,
     /// What "last week" and how lately something happened count from, in seconds since 1970; without it such words
@@ -69,6 +74,7 @@ impl<'a> Query<'a> {
             text,
             scopes: None,
             filter: None,
+            takes_place: None,
             embedder: None,
             now: None,
             recency: 0.0,
@@ -254,7 +260,8 @@ impl Index {
         rarities: &[f32],
         dense: Option<&Cosines>,
     ) -> Vec<Hit> {
-        let ranking = Ranking::new(self, admission, query.filter, question, scratch, rarities, dense);
+        let mut ranking = Ranking::new(self, admission, query.filter, question, scratch, rarities, dense);
+        ranking.takes_place = query.takes_place;
         let candidates = ranking.candidates().into_iter();
         let recency = query.now.map_or(0.0, |_| query.recency);
         let lately = |candidate: &Candidate| match query.now {

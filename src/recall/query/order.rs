@@ -83,7 +83,7 @@ fn put_successors_first(ranking: &Ranking<'_>, scored: Vec<Scored>) -> Vec<Score
         .map(|(place, &number)| (number, place))
         .collect();
     let successors = |place: usize| {
-        let successors = ranking.index.successors(numbers[place]);
+        let successors = ranking.successors(numbers[place]);
         let among = successors.filter_map(|number| places.get(&number).copied());
         among.collect::<Vec<usize>>().into_iter()
     };

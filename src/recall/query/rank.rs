@@ -10,13 +10,13 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
-use super::Filter;
 use super::base::{MASK_TERMS, Scratch};
 use super::dates::fit;
 use super::dense::Cosines;
 use super::question::Question;
 use super::scope::Admission;
 use super::signals::{KEY_DATE, KEY_SPEAKER, SIGNALS, Signal};
+use super::{Filter, TakesPlace};
 use crate::recall::index::Index;
 use crate::recall::text::marks::{DIRECTIVE, FIRST_PERSON, NUMBER, QUESTION, SECOND_PERSON, TIME};
 
@@ -42,6 +42,7 @@ pub(crate) struct Ranking<'a> {
     pub(crate) index: &'a Index,
     pub(crate) admission: &'a Admission,
     pub(crate) filter: Option<Filter<'a>>,
+    pub(crate) takes_place: Option<TakesPlace<'a>>,
     pub(crate) question: &'a Question,
     pub(crate) scratch: &'a Scratch,
     pub(crate) rarities: &'a [f32],
@@ -66,6 +67,7 @@ impl<'a> Ranking<'a> {
             index,
             admission,
             filter,
+            takes_place: None,
             question,
             scratch,
             rarities,
@@ -95,6 +97,15 @@ impl<'a> Ranking<'a> {
     pub(crate) fn nearest(&self, count: usize) -> Vec<u32> {
         self.best(self.scratch.touched.iter().copied(), count, |memory| {
             self.base(Some(memory))
+        })
+    }
+
+    /// What takes the place of a memory.
+    pub(crate) fn successors(&self, old: u32) -> impl Iterator<Item = u32> {
+        let keys = &self.index.columns.keys;
+        self.index.successors(old).filter(move |&new| {
+            self.takes_place
+                .is_none_or(|takes| takes(&keys[new as usize], &keys[old as usize]))
         })
     }
 
@@ -211,7 +222,7 @@ impl<'a> Ranking<'a> {
         let mut known: HashSet<u32> = numbers.iter().copied().collect();
         let mut at = 0;
         while at < numbers.len() {
-            for successor in self.index.successors(numbers[at]) {
+            for successor in self.successors(numbers[at]) {
                 if known.len() >= SUCCESSORS_UNTIL {
                     return;
                 }

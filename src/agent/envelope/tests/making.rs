@@ -60,6 +60,18 @@ fn notes_are_for_the_compaction_of_their_own_session() {
     let mut request = request();
     request.compaction = Some("s1".to_owned());
     assert_eq!(ids(&made(&agent, &request)), ["mine"]);
+    let append = crate::agent::session::Append {
+        session: "child".to_owned(),
+        parent: Some("s1".to_owned()),
+        ..Default::default()
+    };
+    agent.append(&append, &Writer::new()).unwrap();
+    request.compaction = Some("child".to_owned());
+    assert_eq!(
+        ids(&made(&agent, &request)),
+        ["mine"],
+        "a child asks for its root"
+    );
 }
 
 #[test]

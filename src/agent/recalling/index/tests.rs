@@ -103,6 +103,7 @@ fn an_index_that_followed_any_history_is_as_one_built_anew() {
             "step {step}, {reached:?}"
         );
         assert_eq!(indexed.expiries, built.expiries, "step {step}, {reached:?}");
+        assert_eq!(indexed.untrusted, built.untrusted, "step {step}, {reached:?}");
     }
 }
 

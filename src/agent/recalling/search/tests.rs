@@ -28,7 +28,10 @@ fn put_from(agent: &Agent, name: &str, item: NewItem, writer: Writer) {
 }
 
 fn asked(text: &str) -> RecallQuery {
-    RecallQuery::new(text, Reach::All)
+    RecallQuery {
+        with_untrusted: true,
+        ..RecallQuery::new(text, Reach::All)
+    }
 }
 
 fn recall(agent: &Agent, query: &RecallQuery) -> Recalled {
@@ -109,7 +112,7 @@ fn every_condition_of_a_query_holds_for_its_hits() {
             query.since = Some(Time::from_micros(100 * HOUR));
         }),
         ("a", |query| query.until = Some(Time::from_micros(100 * HOUR))),
-        ("ab", |query| query.trusted_only = true),
+        ("ab", |query| query.with_untrusted = false),
         ("a", |query| query.speaker = Some("ADA".to_owned())),
         ("b", |query| query.speaker = Some("menu".to_owned())),
         ("c", |query| {
@@ -122,6 +125,53 @@ fn every_condition_of_a_query_holds_for_its_hits() {
         narrow(&mut query);
         assert_eq!(sorted_ids(&agent, &query).concat(), expected, "case {at}");
     }
+}
+
+/// INVARIANT ASK-4.
+#[test]
+fn what_is_not_trusted_is_left_out_and_counted() {
+    let agent = tea();
+    let query = |text: &str| RecallQuery::new(text, Reach::All);
+    let found = recall(&agent, &query("tea in the morning"));
+    assert_eq!((ids(&found), found.left_out), (vec!["b", "a"], 1));
+    let found = recall(&agent, &query("We sell"));
+    assert_eq!(
+        (ids(&found).contains(&"c"), found.left_out),
+        (false, 0),
+        "no word of it matches"
+    );
+    let found = recall(&agent, &asked("tea in the morning"));
+    assert_eq!((found.hits.len(), found.left_out), (3, 0));
+    // Other conditions hold for what is counted.
+    let mut narrow = query("tea in the morning");
+    narrow.speaker = Some("ada".to_owned());
+    assert_eq!(recall(&agent, &narrow).left_out, 0);
+    narrow.speaker = Some("bo".to_owned());
+    assert_eq!(recall(&agent, &narrow).left_out, 1);
+    // The scores of what is shown are those of a memory without it, but for how rare words are.
+    let seen = agent.memory().view().get(&id("c")).unwrap().unwrap().digest();
+    let says = crate::agent::trust::PersonSays::InHost;
+    agent.promote(&id("c"), seen, says, &Writer::new()).unwrap();
+    let found = recall(&agent, &query("tea in the morning"));
+    assert_eq!(
+        (found.hits.len(), found.left_out),
+        (3, 0),
+        "a promoted one is found"
+    );
+    for at in 0..20 {
+        let mut outside = Writer::new();
+        outside.trust = crate::object::Origin::Import;
+        let mut item = NewItem::new(format!("a summary of day {at}"));
+        item.kind = Kind::new("summary").unwrap();
+        put_from(&agent, &format!("s{at}"), item, outside);
+    }
+    let found = recall(&agent, &query(""));
+    assert_eq!(
+        (found.hits.len(), found.left_out),
+        (0, 10),
+        "counted up to the limit"
+    );
+    assert_eq!(recall(&agent, &query("day")).left_out, 10);
 }
 
 #[test]

@@ -6,7 +6,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Agent, Draft, Memory, Options, PersonSays, Settings, Writer, fact, id};
+use super::{Agent, Draft, Memory, Options, PersonSays, Settings, Time, Writer, fact, id};
+use crate::agent::Reach;
+use crate::agent::forget::Forgetting;
+use crate::agent::session::{Append, FactFate, NewEntry};
 use crate::digest::ObjectDigest;
 use crate::engine::{Revision, View};
 use crate::error::{Error, Result};
@@ -130,7 +133,8 @@ impl World {
             .trust(class)
             .session(format!("s{}", self.random.below(2)));
         let memory = self.places[place].memory().clone();
-        let what = match self.random.below(16) {
+        let before = self.origins(place);
+        let what = match self.random.below(19) {
             0..=3 => {
                 let mut draft = memory.draft(writer);
                 self.derive(&mut draft, &[]);
@@ -150,7 +154,7 @@ impl World {
             11 => self.keep_a_draft(place, writer),
             12 => self.write_the_same_again(place, &writer),
             13 => self.promote(place),
-            14 => {
+            17 => {
                 let other = self.places[place].disk.copy();
                 let forks_max = 2;
                 let fork = Place::new(other, false);
@@ -161,8 +165,17 @@ impl World {
                 }
                 "fork"
             }
+            14 => self.forget(place, &writer),
+            15 => self.expire(place, &writer),
+            16 => self.end_a_session(place),
             _ => self.bring_back(place, writer),
         };
+        if !class.is_trusted() && !["promote", "fork"].contains(&what) {
+            for (name, now) in self.origins(place) {
+                let least = before.get(&name).copied().unwrap_or(class);
+                assert!(!is_above(now, least), "{what} by {class} made {name} {now}");
+            }
+        }
         *self.done.entry(what).or_default() += 1;
     }
 
@@ -235,11 +248,114 @@ impl World {
     fn go_back(&mut self, memory: &Memory, writer: &Writer) -> &'static str {
         let head = memory.view().commit().commit.seq;
         let to = head.saturating_sub(1 + self.random.below(6) as u64);
-        drop(memory.rollback(&Revision::Seq(to), true, writer).unwrap());
+        let mut what = "rollback";
+        if let Err(error) = memory.rollback(&Revision::Seq(to), true, writer) {
+            assert!(
+                error.code() == "less_trusted" && !writer.trust.is_trusted(),
+                "{error}"
+            );
+            what = "refused rollback";
+        }
         if self.random.one_in(2) {
             drop(memory.undo(writer));
         }
-        "rollback"
+        if self.random.one_in(2) {
+            drop(memory.redo(writer));
+        }
+        what
+    }
+
+    /// What the objects of this graph are trusted.
+    fn origins(&self, place: usize) -> HashMap<String, Origin> {
+        let view = self.places[place].memory().view();
+        let names = (0..4).map(|number| format!("g{}/{number}", self.graph));
+        let origin = |name: String| Some((name.clone(), view.get(&id(&name)).unwrap()?.origin()));
+        names.filter_map(origin).collect()
+    }
+
+    fn forget(&mut self, place: usize, writer: &Writer) -> &'static str {
+        if let Some(object) = self.current(place) {
+            let what = Forgetting {
+                ids: vec![id(object.id())],
+                ..Forgetting::default()
+            };
+            let done = self.places[place].agent.forget(&what, writer, false);
+            let refused = done.err().map(|error| error.code().to_owned());
+            let is_refused = is_above(object.origin(), writer.trust);
+            assert_eq!(refused.as_deref(), is_refused.then_some("less_trusted"));
+        }
+        "forget"
+    }
+
+    fn expire(&mut self, place: usize, writer: &Writer) -> &'static str {
+        if let Some(object) = self.current(place) {
+            let agent = &self.places[place].agent;
+            self.texts += 1;
+            let at = Time::from_micros(i64::MAX - self.texts as i64);
+            let done = agent.expire(&id(object.id()), Some(at), writer);
+            let is_refused = is_above(object.origin(), writer.trust);
+            assert_eq!(done.is_err(), is_refused, "{done:?}");
+            let now = agent.memory().view().get(&id(object.id())).unwrap().unwrap();
+            assert_eq!(now.origin(), object.origin(), "an end says nothing of the text");
+        }
+        "expire"
+    }
+
+    /// A session with a page in it that somebody forgets or ends before the end of the session.
+    fn end_a_session(&mut self, place: usize) -> &'static str {
+        self.texts += 1;
+        let (session, page, hand) = (format!("t{}", self.texts), self.class(), self.class());
+        let agent = &self.places[place].agent;
+        let mut entries = vec![
+            NewEntry {
+                text: "I drink green tea".to_owned(),
+                speaker: Some("user".to_owned()),
+                ..NewEntry::default()
+            };
+            3
+        ];
+        entries.push(NewEntry {
+            text: "a page".to_owned(),
+            speaker: Some("browser".to_owned()),
+            origin: Some(page),
+            ..NewEntry::default()
+        });
+        let append = Append {
+            session: session.clone(),
+            entries,
+            ..Append::default()
+        };
+        let seen = agent.append(&append, &Writer::new()).unwrap().ids[3].clone();
+        let hand = Writer::new().trust(hand);
+        if self.random.one_in(2) {
+            let what = Forgetting {
+                ids: vec![seen],
+                ..Forgetting::default()
+            };
+            drop(agent.forget(&what, &hand, false));
+        } else {
+            drop(agent.expire(&seen, Some(Time::from_micros(1)), &hand));
+        }
+        let reply = format!(
+            r#"{{"summary":"of {session}","facts":[{{"scope":"user","fact":"I drink green tea {session}."}}]}}"#
+        );
+        let ended = agent
+            .end_session(&Reach::All, &session, Some(&reply), Some(true), &Writer::new())
+            .unwrap();
+        let view = agent.memory().view();
+        let stored = ended.facts.into_iter().filter_map(|(_, fate)| match fate {
+            FactFate::Stored(id) => Some(id),
+            _ => None,
+        });
+        let allowed = Origin::least(Origin::Model, page);
+        for made in stored.chain(ended.episode) {
+            let origin = view.get(&made).unwrap().unwrap().origin();
+            assert!(
+                !is_above(origin, allowed),
+                "{made} is {origin}, and the page was {page}"
+            );
+        }
+        "session"
     }
 
     fn keep_a_draft(&mut self, place: usize, writer: Writer) -> &'static str {
@@ -287,7 +403,13 @@ impl World {
         let from = memory.view_at(&Revision::Seq(from), "").unwrap();
         let mut draft = memory.draft(writer);
         let name = self.name();
-        draft.restore(&id(&name), &from).unwrap();
+        if let Err(error) = draft.restore(&id(&name), &from) {
+            assert!(
+                error.code() == "less_trusted" && !draft.writer().trust.is_trusted(),
+                "{error}"
+            );
+            return "refused restore";
+        }
         drop(memory.commit(draft, "restore").unwrap());
         "restore"
     }
@@ -349,6 +471,7 @@ fn no_derivation_raises_trust() {
     assert!(checked > GRAPHS, "{checked} objects");
     for what in [
         "put", "merge", "summary", "import", "rollback", "draft", "again", "promote", "fork", "restore",
+        "forget", "expire", "session",
     ] {
         assert!(
             done.get(what).is_some_and(|count| *count > 1_000),

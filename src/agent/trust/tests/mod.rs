@@ -4,7 +4,7 @@ mod lineage;
 
 use super::*;
 use crate::agent::{Agent, Reach, Settings};
-use crate::engine::{Draft, Memory, Options, Retention};
+use crate::engine::{Draft, Memory, Options, Retention, Revision};
 use crate::error::ErrorKind;
 use crate::object::{Id, Kind, NewObject, Scope, Time};
 
@@ -110,6 +110,106 @@ fn an_untrusted_source_does_not_hold_a_promotion_down() {
         (now.origin(), now.derived_from().next()),
         (Origin::DirectUser, Some(source))
     );
+}
+
+/// INVARIANT STN-1: of redo, restore, rollback, undo and what takes away.
+#[test]
+fn what_a_person_took_back_stays_so_and_an_outsider_takes_nothing_away() {
+    let agent = agent();
+    let memory = agent.memory();
+    let origin = |name: &str| {
+        memory
+            .view()
+            .get(&id(name))
+            .unwrap()
+            .map(|object| object.origin())
+    };
+    drop(memory.put(fact("w", "a page"), outside()).unwrap());
+    let seen = memory.view().get(&id("w")).unwrap().unwrap().digest();
+    let promoted = agent.promote(&id("w"), seen, PersonSays::InHost, &Writer::new());
+    let promoted = promoted.unwrap().committed.commit.commit.seq;
+    let to_promoted = Revision::Seq(promoted);
+    drop(memory.undo(&Writer::new()).unwrap());
+    assert_eq!(origin("w"), Some(Origin::ToolExternal));
+    let restore = |class: Origin| {
+        let mut draft = memory.draft(Writer::new().trust(class));
+        draft.restore(&id("w"), &memory.view_at(&to_promoted, "")?)?;
+        memory.commit(draft, "restore")
+    };
+    for class in [Origin::ToolExternal, Origin::Document, Origin::Import] {
+        let writer = Writer::new().trust(class);
+        for refused in [
+            memory.redo(&writer),
+            memory.rollback(&to_promoted, true, &writer),
+            restore(class),
+        ] {
+            let error = refused.unwrap_err();
+            assert_eq!((error.kind(), error.code()), (ErrorKind::Denied, "less_trusted"));
+            assert_eq!(error.ids(), ["w"]);
+        }
+        assert_eq!(origin("w"), Some(Origin::ToolExternal));
+    }
+    drop(memory.remove(&id("w"), false, outside()).unwrap());
+    assert_eq!(
+        restore(Origin::Document).unwrap_err().code(),
+        "less_trusted",
+        "by way of nothing"
+    );
+    drop(memory.redo(&Writer::new()));
+    drop(restore(Origin::DirectUser).unwrap());
+    assert_eq!(origin("w"), Some(Origin::DirectUser));
+
+    // What the person said, an outsider neither forgets nor ends nor writes over.
+    drop(memory.put(fact("mine", "green tea"), Writer::new()).unwrap());
+    let before = memory.view().root();
+    let mine = crate::agent::forget::Forgetting {
+        ids: vec![id("mine")],
+        ..Default::default()
+    };
+    for refused in [
+        agent.forget(&mine, &outside(), false).err(),
+        agent.forget(&mine, &outside(), true).err(),
+        agent
+            .forget(&mine, &Writer::new().trust(Origin::Model), false)
+            .err(),
+        agent
+            .expire(&id("mine"), Some(Time::from_micros(1)), &outside())
+            .err(),
+        memory.remove(&id("mine"), false, outside()).err(),
+        memory.undo(&outside()).err(),
+    ] {
+        assert_eq!(refused.unwrap().code(), "less_trusted");
+    }
+    assert_eq!(memory.view().root(), before);
+    drop(agent.forget(&mine, &Writer::new(), false).unwrap());
+    assert_eq!(
+        agent
+            .unforget(&[id("mine")], &outside(), false)
+            .unwrap_err()
+            .code(),
+        "less_trusted"
+    );
+}
+
+#[test]
+fn an_end_leaves_a_promotion_as_it_is() {
+    let agent = agent();
+    let memory = agent.memory();
+    drop(memory.put(fact("page", "tea"), outside()).unwrap());
+    let source = memory.view().get(&id("page")).unwrap().unwrap().digest();
+    let mut summary = fact("summary", "tea");
+    summary.derived_from = vec![source];
+    drop(memory.put(summary, Writer::new()).unwrap());
+    let seen = memory.view().get(&id("summary")).unwrap().unwrap().digest();
+    drop(
+        agent
+            .promote(&id("summary"), seen, PersonSays::InHost, &Writer::new())
+            .unwrap(),
+    );
+    let end = Some(Time::from_micros(i64::MAX));
+    drop(agent.expire(&id("summary"), end, &Writer::new()).unwrap());
+    let now = memory.view().get(&id("summary")).unwrap().unwrap();
+    assert_eq!((now.origin(), now.expires()), (Origin::DirectUser, end), "ORI-3");
 }
 
 #[test]

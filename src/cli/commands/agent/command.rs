@@ -7,12 +7,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::agent::command::run;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 
 /// Returns what `program` prints, at most `bytes_max` bytes of it.
 ///
 /// # Errors
-/// `NotFound` if there is no such program; `Denied` (code `command_failed`) if it fails or takes longer than `time_limit`.
+/// `NotFound` if there is no such program; `InvalidInput` (code `command_failed`) if it fails or takes longer than `time_limit`.
 pub(super) fn reply(
     program: &str,
     arguments: &[String],
@@ -21,7 +21,7 @@ pub(super) fn reply(
     bytes_max: usize,
 ) -> Result<String> {
     let failed = |what: String| {
-        Error::new(ErrorKind::Denied, format!("'{program}' {what}"))
+        Error::invalid(format!("'{program}' {what}"))
             .with_code("command_failed")
             .with_hint("nothing was written; give its reply with --reply")
     };

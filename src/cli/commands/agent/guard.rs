@@ -206,8 +206,14 @@ fn recall(context: &mut Context, verb: &GuardRecall) -> Done {
     let agent = context.agent_to_read()?;
     let older = context.view_of(agent.memory(), &verb.from)?;
     let newer = context.view_of(agent.memory(), verb.to.as_deref().unwrap_or("@"))?;
+    let reach = if verb.all_scopes {
+        Reach::All
+    } else {
+        context.place().usual_reach()?
+    };
     let query = |text: String| {
-        let mut query = RecallQuery::new(text, Reach::All);
+        let mut query = RecallQuery::new(text, reach.clone());
+        query.with_untrusted = verb.with_untrusted;
         query.limit = verb.limit.unwrap_or(query.limit);
         query
     };

@@ -19,12 +19,24 @@ mod recall;
 mod remember;
 mod session;
 
-use super::super::context::Context;
-use super::super::errors::Done;
+use serde_json::json;
+
+use super::super::args::VerbOptions;
+use super::super::context::{Context, is_switched_off};
+use super::super::errors::{DONE, Done};
 use super::super::verbs::AgentVerb;
+
+/// What people are told where `TREERING_DISABLE` is set.
+const DISABLED: &str = "nothing was done: TREERING_DISABLE switches the memory off";
 
 /// Does what the verb says.
 pub(super) fn run(context: &mut Context, verb: AgentVerb) -> Done {
+    // `remember` has an answer of its own for that.
+    let is_writing =
+        matches!(verb.options(), VerbOptions::Write(_)) && !matches!(verb, AgentVerb::Remember(_));
+    if is_writing && is_switched_off() {
+        return disabled(context);
+    }
     match verb {
         AgentVerb::Remember(verb) => remember::remember(context, verb),
         AgentVerb::Recall(verb) => recall::recall(context, &verb),
@@ -42,4 +54,16 @@ pub(super) fn run(context: &mut Context, verb: AgentVerb) -> Done {
         AgentVerb::Session(verb) => session::session(context, verb),
         AgentVerb::Import(verb) => import::import(context, &verb),
     }
+}
+
+/// The answer of a verb that would write, and does nothing.
+fn disabled(context: &mut Context) -> Done {
+    if context.output.is_json() {
+        context
+            .output
+            .document(&json!({ "status": "disabled", "disabled": true }))?;
+    } else {
+        context.output.line(DISABLED)?;
+    }
+    Ok(DONE)
 }

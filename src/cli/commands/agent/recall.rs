@@ -83,7 +83,7 @@ fn query_of(context: &Context, verb: &Recall, now: Time) -> Result<RecallQuery, 
         any_tags: verb.any_tags.clone(),
         since: moment(verb.since.as_deref(), now)?,
         until: moment(verb.until.as_deref(), now)?,
-        trusted_only: verb.trusted,
+        with_untrusted: verb.with_untrusted,
         speaker: verb.speaker.clone(),
         attributes: verb
             .attributes
@@ -202,6 +202,16 @@ fn tell_scopes(context: &mut Context, query: &RecallQuery, recalled: &Recalled) 
         );
         context.output.note("skipped", note);
     }
+    if recalled.left_out > 0 {
+        let least = if recalled.left_out == query.limit {
+            "at least "
+        } else {
+            ""
+        };
+        let what = human::counted(recalled.left_out as u64, "match");
+        let note = format!("{least}{what} left out, because not trusted: --with-untrusted shows them");
+        context.output.note("untrusted", note);
+    }
     if recalled.hits.is_empty()
         && let Reach::Scopes(scopes) = &query.reach
     {
@@ -222,6 +232,7 @@ fn document(query: &RecallQuery, recalled: &Recalled) -> Value {
         "hits": hits,
         "tokens": recalled.tokens,
         "skipped": recalled.skipped,
+        "left_out": { "untrusted": recalled.left_out },
         "root": recalled.root.to_hex(),
         "scopes": query.reach.names(),
         "index": index,
@@ -299,7 +310,8 @@ fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &Recal
         let recalled = agent.recall(&view, &query)?;
         let ms = (start.elapsed().as_secs_f64() * 1e6).round() / 1e3;
         let hits: Vec<Value> = recalled.hits.iter().map(|hit| hit_json(&query, hit)).collect();
-        let answer = json!({ "qid": read.qid, "hits": hits, "ms": ms });
+        let left_out = json!({ "untrusted": recalled.left_out });
+        let answer = json!({ "qid": read.qid, "hits": hits, "left_out": left_out, "ms": ms });
         context.output.line(answer)?;
     }
     Ok(DONE)

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
+use super::DISABLED;
 use super::note::{scope, tell_held};
 use crate::agent::{
     Agent, Alike, Citation, LinesOptions, LinesRemembered, NewItem, RememberOptions, Remembered, Sensitivity,
@@ -160,13 +161,15 @@ fn document(answer: &Remembered) -> Json {
         conflict["new_text"] = answer.text.as_str().into();
         conflict
     };
+    let commit = (answer.status != Status::Disabled).then_some(&answer.commit);
     json!({
         "id": answer.id.as_str(),
         "digest": answer.digest.map(ObjectDigest::to_hex),
-        "commit": answer.commit.digest.to_hex(),
-        "seq": answer.commit.commit.seq,
-        "root": answer.commit.commit.root.to_hex(),
+        "commit": commit.map(|info| info.digest.to_hex()),
+        "seq": commit.map(|info| info.commit.seq),
+        "root": commit.map(|info| info.commit.root.to_hex()),
         "status": answer.status.name(),
+        "disabled": answer.status == Status::Disabled,
         "scope": answer.scope.as_str(),
         "duplicates": answer.duplicates.iter().map(alike).collect::<Vec<_>>(),
         "conflicts": answer.conflicts.iter().map(conflict).collect::<Vec<_>>(),
@@ -189,7 +192,7 @@ fn tell(context: &mut Context, memory: &Memory, answer: &Remembered) -> Result<(
         Status::Merged => format!("merged into {id} in {scope}; {head}"),
         Status::Superseded => format!("remembered {id} in {scope}, in place of others; {head}"),
         Status::Quarantined => "not stored".to_owned(),
-        Status::Disabled => format!("not stored: {id}"),
+        Status::Disabled => DISABLED.to_owned(),
     };
     context.output.line(line)?;
     let is_stored = answer.status != Status::Duplicate;
@@ -268,6 +271,7 @@ fn lines_document(answer: &LinesRemembered) -> Json {
         .refused
         .iter()
         .map(|one| json!({ "line": one.line, "id": one.id, "verdict": one.verdict, "reason": one.reason }));
+    let commit = (!answer.is_disabled).then_some(&answer.commit);
     json!({
         "stored": answer.stored,
         "unchanged": answer.unchanged,
@@ -275,14 +279,17 @@ fn lines_document(answer: &LinesRemembered) -> Json {
         "refused": refused.collect::<Vec<_>>(),
         "flagged": answer.flagged,
         "unknown": answer.unknown,
-        "commit": answer.commit.digest.to_hex(),
-        "seq": answer.commit.commit.seq,
-        "root": answer.commit.commit.root.to_hex(),
+        "commit": commit.map(|info| info.digest.to_hex()),
+        "seq": commit.map(|info| info.commit.seq),
+        "root": commit.map(|info| info.commit.root.to_hex()),
         "disabled": answer.is_disabled,
     })
 }
 
 fn tell_lines(context: &mut Context, memory: &Memory, answer: &LinesRemembered) -> Result<(), Failure> {
+    if answer.is_disabled {
+        return context.output.line(DISABLED);
+    }
     let head = head_line(&context.output, memory, &answer.commit);
     let refused = answer.refused.len() as u64;
     context.output.line(format_args!(

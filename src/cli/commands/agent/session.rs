@@ -20,6 +20,7 @@ use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
 use crate::cli::json::with_commit;
+use crate::cli::time;
 use crate::cli::verbs::{
     Session, SessionAppend, SessionEnd, SessionList, SessionSummaries, SessionSummarise, SessionVerb,
 };
@@ -47,19 +48,11 @@ fn named(context: &Context) -> Result<String, Failure> {
     session.ok_or_else(|| Failure::usage("the session is not named", "name it with --session S"))
 }
 
-/// Refuses a session of a project that this place does not reach.
-fn check_reach(context: &Context, view: &View, session: &str) -> Result<()> {
-    let reach = context.place().usual_reach()?;
-    let id = crate::agent::session::session_id(session)?;
-    let is_out = |scope: &str| !reach.has(scope) && scope.starts_with("project:");
-    match view.get(&id)? {
-        Some(object) if is_out(object.scope()) => Err(Error::not_found(format!(
-            "there is no session '{session}' of this project"
-        ))
-        .with_code("no_session")
-        .with_hint("work in the folder of its project")),
-        _ => Ok(()),
-    }
+/// The scopes in which a session may be: those at work here, and the one that is named.
+fn reach(context: &Context, named: Option<&str>) -> Result<Reach> {
+    let place = context.place();
+    let named = named.map(|word| place.scope(word)).transpose()?;
+    Ok(place.usual_reach()?.with(&named))
 }
 
 fn append(context: &mut Context, verb: SessionAppend) -> Done {
@@ -74,18 +67,25 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
         parent: verb.parent,
         scope: named_scope,
         usual_scope: scope(context, None)?,
+        reach: context.place().usual_reach()?,
+        user: verb.user,
         entries: Vec::new(),
     };
     let writer = context.writer();
     let Some(file) = verb.jsonl else {
-        let time = verb.time.as_deref().map(time_of).transpose()?;
+        let agent = context.agent_to_write()?;
+        let now = agent.memory().view().now();
+        let time = verb
+            .time
+            .as_deref()
+            .map(|text| time::moment(text, now))
+            .transpose()?;
         request.entries.push(NewEntry {
             text: text_or_input(verb.text.unwrap_or_default())?,
             speaker: verb.speaker,
             time,
             ..NewEntry::default()
         });
-        let agent = context.agent_to_write()?;
         let appended = agent.append(&request, &writer)?;
         tell_appended(
             context,
@@ -230,10 +230,10 @@ fn entry_of(json: &Json) -> Result<NewEntry> {
 
 fn end(context: &mut Context, verb: &SessionEnd) -> Done {
     let session = named(context)?;
+    let reach = reach(context, verb.scope.as_deref())?;
     let agent = context.agent_to_write()?;
-    check_reach(context, &agent.memory().view(), &session)?;
     let learn = verb.learn.then_some(true);
-    let prompt = agent.end_prompt(&agent.memory().view(), &session, learn)?;
+    let prompt = agent.end_prompt(&agent.memory().view(), &reach, &session, learn)?;
     let reply = match (&verb.reply, verb.command.as_slice()) {
         (Some(file), _) => Some(read_reply(file)?),
         (None, [program, arguments @ ..]) => {
@@ -272,7 +272,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
             return Ok(DONE);
         }
     };
-    let ended = agent.end_session(&session, reply.as_deref(), learn, &context.writer())?;
+    let ended = agent.end_session(&reach, &session, reply.as_deref(), learn, &context.writer())?;
     tell_ended(context, &agent, &session, &ended)?;
     if let Some(gate) = prompt.gate.filter(|_| !verb.command.is_empty()) {
         context
@@ -343,12 +343,16 @@ fn summaries(context: &mut Context, verb: &SessionSummaries) -> Done {
     let session = named(context)?;
     let agent = context.agent_to_read()?;
     let view = context.view(agent.memory())?;
-    check_reach(context, &view, &session)?;
+    let reach = reach(context, verb.scope.as_deref())?;
     if verb.due {
-        return due(context, &agent, &view, &session);
+        return due(context, &agent, &view, &reach, &session);
     }
-    let when = verb.when.as_deref().map(time_of).transpose()?;
-    let found = agent.session_summaries(&view, &session, &verb.query, when)?;
+    let when = verb
+        .when
+        .as_deref()
+        .map(|text| time::moment(text, view.now()))
+        .transpose()?;
+    let found = agent.session_summaries(&view, &reach, &session, &verb.query, when)?;
     for summary in &found {
         let object = summary.item.object();
         if context.output.is_json() {
@@ -373,8 +377,8 @@ fn summaries(context: &mut Context, verb: &SessionSummaries) -> Done {
     Ok(DONE)
 }
 
-fn due(context: &mut Context, agent: &Agent, view: &View, session: &str) -> Done {
-    let due = agent.due_summaries(view, session)?;
+fn due(context: &mut Context, agent: &Agent, view: &View, reach: &Reach, session: &str) -> Done {
+    let due = agent.due_summaries(view, reach, session)?;
     for one in &due {
         if context.output.is_json() {
             context.output.document(&json!({
@@ -405,10 +409,10 @@ fn summarise(context: &mut Context, verb: &SessionSummarise) -> Done {
         let mut input = open_input(file)?;
         texts.extend(batch(&mut Lines::of(&mut *input), u64::MAX, text_of_bucket)?);
     }
+    let reach = reach(context, verb.scope.as_deref())?;
     let agent = context.agent_to_write()?;
-    check_reach(context, &agent.memory().view(), &session)?;
     let mut host = |due: &crate::agent::session::DueSummary| Ok(texts.get(&due.bucket.to_string()).cloned());
-    let done = agent.summarise(&session, &mut host, &context.writer())?;
+    let done = agent.summarise(&reach, &session, &mut host, &context.writer())?;
     if context.output.is_json() {
         let written = done.written.iter().map(|one| {
             json!({
@@ -500,11 +504,6 @@ fn list(context: &mut Context, verb: &SessionList) -> Done {
         context.output.nothing_found();
     }
     Ok(DONE)
-}
-
-fn time_of(text: &str) -> Result<Time> {
-    text.parse()
-        .map_err(|error| Error::invalid(format!("'{text}' is no time: {error}")))
 }
 
 /// The next lines, at most `size` of them; a bad one is refused with its number.

@@ -120,6 +120,12 @@ pub(crate) struct GuardRecall {
     /// At most K hits of each [default: 10]
     #[arg(long, value_name = "K")]
     pub(crate) limit: Option<usize>,
+    /// Every scope of the store [default: global and those at work here]
+    #[arg(long)]
+    pub(crate) all_scopes: bool,
+    /// Also what comes from sources that are not trusted
+    #[arg(long)]
+    pub(crate) with_untrusted: bool,
     /// Exit with 1 where an answer differs
     #[arg(long)]
     pub(crate) exit_code: bool,

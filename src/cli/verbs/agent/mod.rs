@@ -178,7 +178,7 @@ impl AgentVerb {
     }
 
     /// Its share of the options that may also stand before it.
-    pub(super) fn options(&self) -> VerbOptions<'_> {
+    pub(crate) fn options(&self) -> VerbOptions<'_> {
         match self {
             Self::Remember(verb) => VerbOptions::Write(&verb.options),
             Self::Recall(verb) => VerbOptions::Read(&verb.options),

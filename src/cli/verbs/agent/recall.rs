@@ -51,9 +51,9 @@ pub(crate) struct Recall {
     /// Only what happened before this time
     #[arg(long, value_name = "TIME")]
     pub(crate) until: Option<String>,
-    /// Only what comes from a trusted source
+    /// Also what comes from sources that are not trusted, such as tools, pages and imports
     #[arg(long)]
-    pub(crate) trusted: bool,
+    pub(crate) with_untrusted: bool,
     /// Only where the attribute has this value: k=text, or k:=JSON; may be repeated
     #[arg(long = "attr", value_name = "K=V")]
     pub(crate) attributes: Vec<String>,

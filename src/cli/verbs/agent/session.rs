@@ -23,8 +23,9 @@ pub(crate) struct Session {
 pub(crate) enum SessionVerb {
     /// Append to the transcript of a session
     #[command(
-        after_help = "A line of --jsonl is {\"text\",\"speaker\"?,\"time\"?,\"order\"?,\"origin\"?}. The roles system, assistant and tool lower \
-                      what their words are trusted; nothing raises it.\n\n\
+        after_help = "A line of --jsonl is {\"text\",\"speaker\"?,\"time\"?,\"order\"?,\"origin\"?}. What nobody, user or --user says is the \
+                      person's, the roles assistant and system are trusted less, and any other name is a tool's that brings in what \
+                      others wrote, unless the line says an origin. Nothing is trusted more than --trust.\n\n\
                       Examples:\n  treering session append 'green tea, please' --speaker user --session s1\n  \
                       treering session append --jsonl turns.jsonl --session s2 --parent s1"
     )]
@@ -65,13 +66,16 @@ pub(crate) struct SessionAppend {
     /// Who said it: user, assistant, tool, system, or a name
     #[arg(long, value_name = "WHO", conflicts_with = "jsonl")]
     pub(crate) speaker: Option<String>,
-    /// When it was said
+    /// The name under which the person speaks in this session, from now on
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// When it was said: a date, a time, or how long ago (3d)
     #[arg(long, value_name = "TIME", conflicts_with = "jsonl")]
     pub(crate) time: Option<String>,
     /// The session that this one was started from
     #[arg(long, value_name = "SESSION")]
     pub(crate) parent: Option<String>,
-    /// The scope of a new session [default: that of its parent, else the project]
+    /// The scope of the session [default: its own, that of its parent, else the project]
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<String>,
     /// Append a line each of this file; - is standard input
@@ -103,6 +107,9 @@ pub(crate) struct SessionEnd {
     /// rest of the line
     #[arg(long, value_name = "CMD", num_args = 1.., allow_hyphen_values = true, conflicts_with = "reply")]
     pub(crate) command: Vec<String>,
+    /// The scope of the session, if it is none of those at work here
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
     #[command(flatten)]
     pub(super) options: WriteOptions,
 }
@@ -119,6 +126,9 @@ pub(crate) struct SessionSummaries {
     /// What is to be summarised instead
     #[arg(long, conflicts_with_all = ["query", "when"])]
     pub(crate) due: bool,
+    /// The scope of the session, if it is none of those at work here
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
     #[command(flatten)]
     pub(super) options: ReadOptions,
 }
@@ -129,6 +139,9 @@ pub(crate) struct SessionSummarise {
     /// Texts of summaries, a line each; - is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) texts: Option<PathBuf>,
+    /// The scope of the session, if it is none of those at work here
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
     #[command(flatten)]
     pub(super) options: WriteOptions,
 }

@@ -1,0 +1,191 @@
+//! Which item takes the place of which: the one rule that recall, the envelope and the search for duplicates go by.
+//!
+//! That an item names another among what it supersedes is only what its writer says of it.
+//!
+//! # Layer
+//! L7, inside `agent`.
+//!
+//! # Invariants
+//! - SUP-1: nothing takes the place of what is more trusted, and nothing that has expired takes any.
+//! - SUP-2: of items that supersede each other in a circle, the one that was written last keeps its place.
+
+use std::collections::BTreeSet;
+
+use super::item::Item;
+use crate::engine::View;
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::{Id, Object, Time};
+
+/// Items that are followed from one to the next, to see a circle.
+const STEPS_MAX: usize = 64;
+
+/// Whether `new`, which names `old` among what it supersedes, takes its place in the state of `view`.
+///
+/// # Errors
+/// `Corrupt` or `Io` if an object cannot be read.
+pub(super) fn takes_place(view: &View, new: &Object, old: &Object) -> Result<bool> {
+    let is_over = new.expires().is_some_and(|expires| expires <= view.now());
+    // SUP-1
+    if is_over || old.origin().is_above(new.origin()) {
+        return Ok(false);
+    }
+    // SUP-2
+    Ok(!leads_to(view, old, new.id())? || written(view, new)? > written(view, old)?)
+}
+
+/// Whether an item supersedes another, or something that does.
+fn leads_to(view: &View, from: &Object, to: &str) -> Result<bool> {
+    let mut waiting = Item::from(from.clone()).supersedes();
+    let mut seen = BTreeSet::new();
+    while let Some(next) = waiting.pop() {
+        if next == to {
+            return Ok(true);
+        }
+        if seen.len() < STEPS_MAX && seen.insert(next.clone()) {
+            let found = Id::new(&next).and_then(|id| view.get(&id));
+            let found = found.or_else(|error| match error.kind() {
+                // Erased, or no id at all.
+                ErrorKind::NotFound | ErrorKind::InvalidInput => Ok(None),
+                _ => Err::<_, Error>(error),
+            });
+            waiting.extend(
+                found?
+                    .map(|object| Item::from(object).supersedes())
+                    .unwrap_or_default(),
+            );
+        }
+    }
+    Ok(false)
+}
+
+/// When an item was written last; those of one commit go by their ids.
+fn written(view: &View, object: &Object) -> Result<(Option<Time>, String)> {
+    let id = Id::new(object.id())?;
+    let stamps = view.stamps(&id)?;
+    Ok((stamps.map(|(_, updated)| updated), object.id().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::envelope::EnvelopeRequest;
+    use crate::agent::{Agent, NewItem, Reach, RecallQuery, RememberOptions, Settings, Status};
+    use crate::engine::{Memory, Writer};
+    use crate::object::Origin;
+
+    fn agent() -> Agent {
+        Agent::new(Memory::in_memory().unwrap(), Settings::default())
+    }
+
+    fn put(agent: &Agent, id: &str, text: &str, supersedes: &[&str], class: Origin) {
+        let id = Id::new(id).unwrap();
+        let mut item = NewItem::new(text);
+        item.supersedes = supersedes.iter().map(|id| Id::new(id).unwrap()).collect();
+        let object = item.into_object(id).unwrap();
+        drop(agent.memory().put(object, Writer::new().trust(class)).unwrap());
+    }
+
+    /// What recall shows without what is superseded, in its order; and what the envelope shows.
+    fn standing(agent: &Agent, text: &str) -> (Vec<String>, Vec<String>) {
+        let view = agent.memory().view();
+        let query = RecallQuery {
+            with_untrusted: true,
+            include_superseded: false,
+            ..RecallQuery::new(text, Reach::All)
+        };
+        let hits = agent.recall(&view, &query).unwrap().hits.into_iter();
+        let mut request = EnvelopeRequest::new(Reach::All);
+        request.with_untrusted = true;
+        let shown = agent.envelope(&view, &request).unwrap().shown.into_iter();
+        let sorted = |mut ids: Vec<String>| {
+            ids.sort();
+            ids
+        };
+        (
+            sorted(hits.map(|hit| hit.id).collect()),
+            sorted(shown.map(|one| one.id).collect()),
+        )
+    }
+
+    fn says(agent: &Agent, text: &str) -> Status {
+        let done = agent.remember(NewItem::new(text), &RememberOptions::default(), &Writer::new());
+        done.unwrap().status
+    }
+
+    /// INVARIANT SUP-1.
+    #[test]
+    fn a_page_hides_nothing_that_the_person_said() {
+        let agent = agent();
+        put(&agent, "mine", "the office is in Oslo", &[], Origin::DirectUser);
+        put(
+            &agent,
+            "page",
+            "the office is in Rome",
+            &["mine"],
+            Origin::ToolExternal,
+        );
+        let both = vec!["mine".to_owned(), "page".to_owned()];
+        assert_eq!(standing(&agent, "the office is in"), (both.clone(), both));
+        assert_eq!(says(&agent, "the office is in Oslo"), Status::Duplicate);
+        let asked = RecallQuery {
+            with_untrusted: true,
+            ..RecallQuery::new("the office is in Oslo", Reach::All)
+        };
+        let found = agent.recall(&agent.memory().view(), &asked).unwrap();
+        assert_eq!(found.hits[0].id, "mine");
+        assert!(found.hits.iter().all(|hit| hit.superseded_by.is_empty()));
+        // Who is trusted as much takes the place.
+        put(
+            &agent,
+            "new",
+            "the office is in Bergen",
+            &["mine"],
+            Origin::DirectUser,
+        );
+        let (hits, shown) = standing(&agent, "the office is in");
+        assert_eq!(
+            (hits, shown),
+            (
+                vec!["new".to_owned(), "page".to_owned()],
+                vec!["new".to_owned(), "page".to_owned()]
+            )
+        );
+        assert_eq!(says(&agent, "the office is in Oslo"), Status::Created);
+    }
+
+    /// INVARIANT SUP-2.
+    #[test]
+    fn in_a_circle_the_newest_stays() {
+        let agent = agent();
+        put(&agent, "a", "the office is in Oslo", &[], Origin::DirectUser);
+        put(&agent, "b", "the office is in Rome", &["a"], Origin::DirectUser);
+        put(&agent, "a", "the office is in Bergen", &["b"], Origin::DirectUser);
+        let only_a = vec!["a".to_owned()];
+        assert_eq!(standing(&agent, "the office is in"), (only_a.clone(), only_a));
+        assert_eq!(says(&agent, "the office is in Bergen"), Status::Duplicate);
+        let query = RecallQuery::new("the office is in Rome", Reach::All);
+        let hits = agent.recall(&agent.memory().view(), &query).unwrap().hits;
+        assert_eq!(hits[0].id, "a");
+        // Of three, the newest stays, whoever else does.
+        put(&agent, "b", "the office is in Rome", &["c"], Origin::DirectUser);
+        put(&agent, "c", "the office is in Pisa", &["a"], Origin::DirectUser);
+        let (hits, shown) = standing(&agent, "the office is in");
+        assert!(hits.contains(&"c".to_owned()) && hits == shown, "{hits:?}");
+    }
+
+    /// INVARIANT SUP-1.
+    #[test]
+    fn what_has_expired_gives_the_place_back() {
+        let agent = agent();
+        put(&agent, "a", "the office is in Oslo", &[], Origin::DirectUser);
+        put(&agent, "b", "the office is in Rome", &["a"], Origin::DirectUser);
+        let past = Some(Time::from_micros(1));
+        drop(
+            agent
+                .expire(&Id::new("b").unwrap(), past, &Writer::new())
+                .unwrap(),
+        );
+        let only_a = vec!["a".to_owned()];
+        assert_eq!(standing(&agent, "the office is in"), (only_a.clone(), only_a));
+    }
+}
