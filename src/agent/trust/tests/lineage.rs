@@ -291,7 +291,7 @@ impl World {
         if let Some(object) = self.current(place) {
             let agent = &self.places[place].agent;
             self.texts += 1;
-            let at = Time::from_micros(i64::MAX - self.texts as i64);
+            let at = Time::from_micros(i64::MAX - i64::try_from(self.texts).unwrap());
             let done = agent.expire(&id(object.id()), Some(at), writer);
             let is_refused = is_above(object.origin(), writer.trust);
             assert_eq!(done.is_err(), is_refused, "{done:?}");
