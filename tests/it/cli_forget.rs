@@ -96,7 +96,7 @@ fn a_text_gets_shorter_and_what_was_brought_back_is_in_use() {
     folder.json(&["unforget", "a"]);
     assert_eq!(folder.json(&["get", "a"])["digest"], before["digest"]);
     assert!(
-        folder.path(".treering/derived/uses").exists(),
+        folder.path(".treering/derived/uses-new").exists(),
         "when it was used is kept"
     );
     let verified = folder.json(&["verify"]);

@@ -4,8 +4,9 @@
     reason = "everything here runs in tests only; a panic is the failure"
 )]
 
-#[cfg(feature = "cli")]
+#[cfg(all(feature = "cli", feature = "agent"))]
 mod cli_agent_trust;
+#[cfg(feature = "cli")]
 mod cli_errors;
 #[cfg(feature = "cli")]
 mod cli_files;
@@ -19,6 +20,8 @@ mod cli_lines;
 mod cli_objects;
 #[cfg(feature = "cli")]
 mod cli_output;
+#[cfg(all(feature = "cli", feature = "agent"))]
+mod cli_paths;
 #[cfg(feature = "cli")]
 mod cli_pictures;
 #[cfg(feature = "cli")]

@@ -8,8 +8,8 @@
 
 use std::collections::BTreeSet;
 
+use super::intake::Intake;
 use super::line;
-use super::staging::Staging;
 use crate::agent::agent::Agent;
 use crate::agent::item::{NewItem, known_kind};
 use crate::agent::review::Reviewed;
@@ -207,7 +207,7 @@ fn read_some(lines: &mut impl Iterator<Item = Result<Line>>, most: usize) -> Res
 struct Batch<'a> {
     agent: &'a Agent,
     writer: &'a Writer,
-    staging: Staging<'a>,
+    intake: Intake<'a>,
     /// What the scan holds back, and the rules that it met.
     held: Vec<(Id, NewItem)>,
     rules: Vec<&'static str>,
@@ -218,7 +218,7 @@ impl<'a> Batch<'a> {
         Ok(Self {
             agent,
             writer,
-            staging: Staging::new(agent, writer)?,
+            intake: Intake::new(agent, writer)?,
             held: Vec::new(),
             rules: Vec::new(),
         })
@@ -277,13 +277,13 @@ impl<'a> Batch<'a> {
     fn stage(&mut self, reviewed: Reviewed) -> Result<Done> {
         let Reviewed { item, verdict, .. } = &reviewed;
         let (is_named, is_held) = (item.id.is_some(), *verdict == Verdict::Quarantine);
-        let id = self.staging.id_of(item, None)?;
+        let id = self.intake.id_of(item, None)?;
         if is_named {
-            self.staging.check_replaced(&id, item)?;
+            self.intake.check_replaced(&id, item)?;
         }
         if is_held {
-            let id = self.staging.held_id(item)?;
-            self.staging.check_replaced(&id, item)?;
+            let id = self.intake.held_id(item)?;
+            self.intake.check_replaced(&id, item)?;
             for rule in reviewed.rules() {
                 if !self.rules.contains(&rule) {
                     self.rules.push(rule);
@@ -292,16 +292,16 @@ impl<'a> Batch<'a> {
             self.held.push((id, reviewed.item));
             return Ok(Done::Held);
         }
-        self.staging.check_superseded(&id, item)?;
-        if !is_named && item.supersedes.is_empty() && self.staging.said_by(item)?.is_some() {
+        self.intake.check_superseded(&id, item)?;
+        if !is_named && item.supersedes.is_empty() && self.intake.said_by(item)?.is_some() {
             return Ok(Done::Said);
         }
-        Ok(Done::Staged(self.staging.put(id, reviewed.item)?))
+        Ok(Done::Staged(self.intake.put(id, reviewed.item)?))
     }
 
     /// Commits what is staged, and keeps what is held back.
     fn end(self, answer: &mut LinesRemembered) -> Result<()> {
-        answer.commit = self.staging.commit()?.commit;
+        answer.commit = self.intake.commit()?.commit;
         if self.held.is_empty() {
             return Ok(());
         }

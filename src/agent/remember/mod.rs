@@ -13,13 +13,13 @@
 //!   scope.
 //! - RMB-3: a writer replaces nothing that belongs to a session: a session itself, what is below it, and its notes.
 
+mod intake;
 mod kept_texts;
 mod known_texts;
 mod line;
 mod lines;
 mod names;
 mod near;
-mod staging;
 #[cfg(test)]
 mod tests;
 
@@ -38,8 +38,8 @@ use crate::engine::{CommitInfo, Committed, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, NewObject, Scope};
 use crate::scan::{Category, Verdict};
+use intake::Intake;
 use near::Near;
-use staging::Staging;
 
 /// What to do with an item that surely says what another of its scope and kind says. Less sure ones are reported only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -222,36 +222,36 @@ impl Agent {
         options: &RememberOptions,
         writer: &Writer,
     ) -> Result<Remembered> {
-        let mut staging = Staging::new(self, writer)?;
+        let mut intake = Intake::new(self, writer)?;
         let mut item = reviewed.item.clone();
-        let id = staging.id_of(&item, options.key.as_deref())?;
-        let mut answer = Remembered::of(reviewed, id.clone(), staging.head());
+        let id = intake.id_of(&item, options.key.as_deref())?;
+        let mut answer = Remembered::of(reviewed, id.clone(), intake.head());
         if item.id.is_none()
             && options.key.is_some()
-            && let Some(object) = staging.present(&id)?
+            && let Some(object) = intake.present(&id)?
         {
             if !self.says(&object, &item.text)? {
                 return Err(key_taken(&id));
             }
             return Ok(answer.at_rest(Status::Unchanged, object.digest()));
         }
-        staging.check_replaced(&id, &item)?;
+        intake.check_replaced(&id, &item)?;
         if options.expected.is_some() {
-            staging.draft.expect(&id, options.expected);
+            intake.draft.expect(&id, options.expected);
         }
         if reviewed.verdict == Verdict::Quarantine {
             if options.key.is_none() {
-                answer.id = staging.held_id(&item)?;
-                staging.check_replaced(&answer.id, &item)?;
+                answer.id = intake.held_id(&item)?;
+                intake.check_replaced(&answer.id, &item)?;
             }
-            staging.put(answer.id.clone(), item)?;
-            answer.held_as = self.memory().quarantine(&staging.draft, &reviewed.reason())?;
+            intake.put(answer.id.clone(), item)?;
+            answer.held_as = self.memory().quarantine(&intake.draft, &reviewed.reason())?;
             answer.status = Status::Quarantined;
             return Ok(answer);
         }
         if item.id.is_none()
             && item.supersedes.is_empty()
-            && let Some((id, digest, text)) = staging.said_by(&item)?
+            && let Some((id, digest, text)) = intake.said_by(&item)?
         {
             answer.id = id.clone();
             answer.duplicates.push(Alike {
@@ -259,33 +259,33 @@ impl Agent {
                 similarity: 1.0,
                 text,
             });
-            self.memory().touch([&answer.id], staging.view().now());
+            self.memory().touch([&answer.id], intake.view().now());
             return Ok(answer.at_rest(Status::Duplicate, digest));
         }
-        staging.check_superseded(&id, &item)?;
+        intake.check_superseded(&id, &item)?;
         let near = if options.is_quick {
             Near::default()
         } else {
-            self.near(&staging, &id, &item)?
+            self.near(&intake, &id, &item)?
         };
         answer.duplicates = near.duplicates;
         answer.conflicts = near.conflicts;
         if let Some(other) = near.surest {
             let is_named = item.id.is_some();
             match options.on_duplicate {
-                OnDuplicate::Skip if !is_named && staging.is_trusted_enough(&other) => {
+                OnDuplicate::Skip if !is_named && intake.is_trusted_enough(&other) => {
                     answer.id = Id::new(other.id())?;
-                    self.memory().touch([&answer.id], staging.view().now());
+                    self.memory().touch([&answer.id], intake.view().now());
                     return Ok(answer.at_rest(Status::Duplicate, other.digest()));
                 }
-                OnDuplicate::Merge if !is_named && staging.is_as_trusted(&other) => {
+                OnDuplicate::Merge if !is_named && intake.is_as_trusted(&other) => {
                     if let Some(merged) = self.merged(&other, &item)? {
                         answer.id = merged.object.id.clone();
                         answer.take(&merged.reviewed);
-                        return answer.store(staging, merged.object, Status::Merged);
+                        return answer.store(intake, merged.object, Status::Merged);
                     }
                 }
-                OnDuplicate::Supersede if staging.is_replaceable(&other) && other.id() != id.as_str() => {
+                OnDuplicate::Supersede if intake.is_replaceable(&other) && other.id() != id.as_str() => {
                     // What was not for everybody does not come to be so by being said anew.
                     let before = Item::from(other.clone()).sensitivity();
                     if before > Sensitivity::None {
@@ -301,8 +301,8 @@ impl Agent {
         } else {
             Status::Superseded
         };
-        let object = staging.admit(id, item)?;
-        answer.store(staging, object, status)
+        let object = intake.admit(id, item)?;
+        answer.store(intake, object, status)
     }
 }
 
@@ -349,17 +349,17 @@ impl Remembered {
     }
 
     /// Stages and commits the object; `status` if its id is new or a merged one.
-    fn store(mut self, mut staging: Staging<'_>, object: NewObject, status: Status) -> Result<Self> {
+    fn store(mut self, mut intake: Intake<'_>, object: NewObject, status: Status) -> Result<Self> {
         use crate::engine::Staged;
 
         let id = object.id.clone();
-        self.status = match (staging.draft.put(object)?, status) {
+        self.status = match (intake.draft.put(object)?, status) {
             (Staged::Unchanged, _) => Status::Unchanged,
             (Staged::Updated, Status::Created) => Status::Updated,
             (_, status) => status,
         };
-        self.digest = staging.draft.digest(&id)?;
-        let Committed { commit, .. } = staging.commit()?;
+        self.digest = intake.draft.digest(&id)?;
+        let Committed { commit, .. } = intake.commit()?;
         self.commit = commit;
         Ok(self)
     }

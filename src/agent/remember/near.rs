@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::intake::Intake;
 use super::known_texts::unless_erased;
-use super::staging::Staging;
 use super::{Agent, Alike};
 use crate::agent::item::{Item, NewItem, Sensitivity, citations_value, texts};
 use crate::agent::review::Reviewed;
@@ -31,8 +31,8 @@ pub(super) struct Near {
 
 impl Agent {
     /// Finds what stands near an item: of its scope and kind, not expired and not superseded.
-    pub(super) fn near(&self, staging: &Staging<'_>, id: &Id, item: &NewItem) -> Result<Near> {
-        let view = staging.view();
+    pub(super) fn near(&self, intake: &Intake<'_>, id: &Id, item: &NewItem) -> Result<Near> {
+        let view = intake.view();
         let now = view.now();
         let mut objects = HashMap::new();
         let mut failed = None;

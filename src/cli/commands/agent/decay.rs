@@ -36,7 +36,7 @@ pub(super) fn decay(context: &mut Context, verb: &Decay) -> Done {
         output.warn("clock", warning);
     }
     dry_run(output, verb.dry_run);
-    agent.memory().clone().close()?;
+    agent.clone().close()?;
     Ok(DONE)
 }
 

@@ -60,7 +60,7 @@ pub(super) fn forget(context: &mut Context, verb: &Forget) -> Done {
     tell_left(output, &forgot.pinned, "pinned: forget it by its id");
     tell_left(output, &forgot.others, "it does not meet the other conditions");
     dry_run(output, verb.dry_run);
-    agent.memory().clone().close()?;
+    agent.clone().close()?;
     Ok(DONE)
 }
 
@@ -91,7 +91,7 @@ pub(super) fn unforget(context: &mut Context, verb: &Unforget) -> Done {
     }
     tell_left(output, &back.unchanged, "it is there, whole");
     dry_run(output, verb.dry_run);
-    agent.memory().clone().close()?;
+    agent.clone().close()?;
     Ok(DONE)
 }
 
@@ -168,7 +168,7 @@ pub(super) fn expire(context: &mut Context, verb: &Expire) -> Done {
         let was = if commit.is_some() { "" } else { " as before" };
         output.line(format_args!("{id} {until}{was}"))?;
     }
-    agent.memory().clone().close()?;
+    agent.clone().close()?;
     Ok(DONE)
 }
 

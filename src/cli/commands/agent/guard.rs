@@ -71,7 +71,7 @@ fn stage(context: &mut Context, verb: &GuardStage) -> Done {
             .output
             .note("next", format!("check it with: treering guard check {name}"));
     }
-    agent.memory().clone().close()?;
+    agent.clone().close()?;
     Ok(DONE)
 }
 
@@ -118,7 +118,7 @@ fn commit(context: &mut Context, verb: &GuardWith) -> Done {
             context.output.note("next", note);
         }
     }
-    agent.memory().clone().close()?;
+    agent.clone().close()?;
     Ok(verdict(&report))
 }
 
@@ -132,7 +132,7 @@ fn drop_staged(context: &mut Context, name: &str) -> Done {
     } else {
         context.output.line(format_args!("dropped {name}"))?;
     }
-    agent.memory().clone().close()?;
+    agent.clone().close()?;
     Ok(DONE)
 }
 

@@ -105,7 +105,7 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     let taken = agent.take_blocks(&files, &take, &context.writer())?;
     tell_blocks(context, &agent, &taken)?;
     refresh(context, &folder, &files, &taken);
-    agent.memory().clone().close()?;
+    agent.clone().close()?;
     let is_refused = |file: &TakenFile| file.taken == Taken::Refused;
     if !taken.files.is_empty() && taken.files.iter().all(is_refused) {
         return Err(nothing_taken().into());
@@ -251,7 +251,7 @@ fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done 
     if let Some(held) = &taken.held {
         tell_held(context, &agent, held);
     }
-    agent.memory().clone().close()?;
+    agent.clone().close()?;
     let taken_in = taken.created + taken.updated + taken.unchanged + taken.quarantined;
     if taken_in == 0 && taken.refused > 0 {
         return Err(nothing_taken().into());

@@ -66,7 +66,7 @@ fn write(context: &mut Context, verb: NoteWrite) -> Done {
     if let Some(held) = &written.held {
         tell_held(context, &agent, held);
     }
-    agent.memory().clone().close()?;
+    agent.clone().close()?;
     Ok(DONE)
 }
 
@@ -93,7 +93,7 @@ fn read(context: &mut Context, verb: &NoteRead) -> Done {
         context.output.text(note.item.text())?;
         context.output.line("")?;
     }
-    agent.memory().clone().close()?;
+    agent.clone().close()?;
     Ok(DONE)
 }
 
@@ -132,7 +132,7 @@ fn delete(context: &mut Context, verb: &NoteDelete) -> Done {
     } else {
         context.output.line(format_args!("there was no note {id}"))?;
     }
-    agent.memory().clone().close()?;
+    agent.clone().close()?;
     Ok(DONE)
 }
 

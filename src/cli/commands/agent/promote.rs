@@ -64,7 +64,7 @@ pub(super) fn promote(context: &mut Context, verb: &Promote) -> Done {
         };
         tell_committed(context, agent.memory(), &promoted.committed, &what)?;
     }
-    agent.memory().clone().close()?;
+    agent.clone().close()?;
     Ok(DONE)
 }
 

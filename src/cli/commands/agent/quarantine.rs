@@ -89,7 +89,7 @@ fn release(context: &mut Context, name: &str, yes: bool) -> Done {
         let told = format!("released {name} with {what}");
         tell_committed(context, agent.memory(), &committed, &told)?;
     }
-    agent.memory().clone().close()?;
+    agent.clone().close()?;
     Ok(DONE)
 }
 
@@ -128,6 +128,6 @@ fn discard(context: &mut Context, name: &str) -> Done {
     } else {
         context.output.line(format_args!("discarded {name}"))?;
     }
-    agent.memory().clone().close()?;
+    agent.clone().close()?;
     Ok(DONE)
 }

@@ -94,7 +94,7 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
             &Sums::of(&appended, 0),
             &appended,
         )?;
-        agent.memory().clone().close()?;
+        agent.clone().close()?;
         return Ok(DONE);
     };
     let mut input = open_input(&file)?;
@@ -111,7 +111,7 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
             break;
         }
     }
-    agent.memory().clone().close()?;
+    agent.clone().close()?;
     Ok(DONE)
 }
 
@@ -279,7 +279,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
             .output
             .note("gate", format!("the command was not run: {gate}"));
     }
-    agent.memory().clone().close()?;
+    agent.clone().close()?;
     Ok(DONE)
 }
 
@@ -447,7 +447,7 @@ fn summarise(context: &mut Context, verb: &SessionSummarise) -> Done {
     if let Some(held) = &done.held {
         tell_held(context, &agent, held);
     }
-    agent.memory().clone().close()?;
+    agent.clone().close()?;
     Ok(DONE)
 }
 

@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, NewObject, Object, Origin};
 
 /// Items on their way into one commit.
-pub(super) struct Staging<'a> {
+pub(super) struct Intake<'a> {
     pub(super) draft: Draft,
     agent: &'a Agent,
     names: Names,
@@ -30,7 +30,7 @@ pub(super) struct Staging<'a> {
     ids: Vec<Id>,
 }
 
-impl<'a> Staging<'a> {
+impl<'a> Intake<'a> {
     /// Starts at the newest state there is.
     pub(super) fn new(agent: &'a Agent, writer: &Writer) -> Result<Self> {
         let memory = agent.memory();

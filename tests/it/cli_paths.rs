@@ -1,0 +1,225 @@
+//! Ids that want to be paths: whatever an id says, no verb makes or changes a file outside of the folder that it was given.
+//!
+//! The ids are made here, in the manner of the lists that traversal scanners bring: depths, spellings of the way up, targets. With
+//! `TREERING_PATHS=FILE:FILE` the lines of such lists are tried as well.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::program::{Folder, bytes_below};
+
+/// Spellings of the way up: plain, doubled, percent-encoded once and twice, overlong, with characters that look alike or end a text.
+const UP: [&str; 22] = [
+    "../",
+    "..\\",
+    "..//",
+    "..\\/",
+    "....//",
+    "....\\\\",
+    "..%2f",
+    "..%5c",
+    "%2e%2e/",
+    "%2e%2e%2f",
+    "%2e%2e\\",
+    "%252e%252e%252f",
+    "..%c0%af",
+    "%c0%ae%c0%ae/",
+    "..%u2215",
+    "..\u{2215}",
+    "..\u{ff0f}",
+    "\u{ff0e}\u{ff0e}/",
+    ".\u{200b}./",
+    "..;/",
+    ".../",
+    "/..",
+];
+/// What they lead to.
+const TARGETS: [&str; 9] = [
+    "etc/passwd",
+    "etc/passwd%00.md",
+    "boot.ini",
+    "windows\\win.ini",
+    ".ssh/authorized_keys",
+    "tmp/treering-escaped",
+    "treering.toml",
+    ".git/hooks/post-commit",
+    "escaped.md",
+];
+/// Ids that are a trap by themselves.
+const ALONE: [&str; 24] = [
+    "/etc/passwd",
+    "/",
+    "//",
+    ".",
+    "..",
+    "...",
+    "~",
+    "~/x",
+    "~root/x",
+    "C:\\x",
+    "\\\\host\\share",
+    "file:///etc/passwd",
+    "con",
+    "nul.md",
+    "aux",
+    "a/./b",
+    "a//b",
+    "a/../../b",
+    "-rf",
+    "--help",
+    "$HOME/x",
+    "`id`",
+    "$(id)",
+    ".treering/manifest",
+];
+
+/// Every id that is tried, once.
+fn ids() -> BTreeSet<String> {
+    let mut ids: BTreeSet<String> = ALONE.map(str::to_owned).into();
+    ids.insert("notes/plain".to_owned());
+    for up in UP {
+        for depth in [1, 2, 3, 6, 10, 16] {
+            for target in TARGETS {
+                ids.insert(up.repeat(depth) + target);
+                ids.insert(format!("notes/{}{target}", up.repeat(depth)));
+            }
+        }
+    }
+    let lists = std::env::var("TREERING_PATHS").unwrap_or_default();
+    if lists.is_empty() {
+        println!("skipped: lists of others, which TREERING_PATHS names");
+    }
+    for list in lists.split(':').filter(|list| !list.is_empty()) {
+        let text = fs::read_to_string(list).unwrap();
+        ids.extend(text.lines().filter(|line| !line.is_empty()).map(str::to_owned));
+    }
+    ids
+}
+
+/// Names and times of what every machine has and nobody here may change.
+fn surroundings() -> Vec<(String, std::time::SystemTime)> {
+    let listed = ["/", "/etc", "/boot", "/root"]
+        .into_iter()
+        .filter_map(|folder| fs::read_dir(folder).ok());
+    let mut all: Vec<_> = listed
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+        .map(|entry| {
+            (
+                entry.path().display().to_string(),
+                entry.metadata().unwrap().modified().unwrap(),
+            )
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+fn lines(lines: impl Iterator<Item = Value>) -> String {
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// The folders of `folder` that hold files, other than the store and the home.
+fn places(folder: &Folder) -> BTreeSet<String> {
+    let root = folder.path("");
+    let files = bytes_below(&root).into_iter().map(|(path, _)| {
+        let inside = path.strip_prefix(&root).unwrap();
+        inside
+            .components()
+            .take(3)
+            .map(|part| part.as_os_str().to_string_lossy().into_owned())
+            .collect::<Vec<_>>()
+    });
+    files
+        .filter(|path| path[0] != ".treering" && path[0] != "home")
+        .map(|path| path.join("/"))
+        .collect()
+}
+
+#[test]
+fn a1_no_id_leads_out_of_the_folder_that_a_verb_was_given() {
+    let ids = ids();
+    assert!(ids.len() > 2_000, "{}", ids.len());
+    let before = surroundings();
+    let folder = Folder::with_store();
+    let out = "deep/er/out";
+    fs::create_dir_all(folder.path("deep/er")).unwrap();
+
+    // As ids of items, of sessions, and of what is staged.
+    let items = lines(
+        ids.iter()
+            .map(|id| json!({"id": id, "text": format!("text of {id}"), "kind": "block", "scope": "global"})),
+    );
+    let ran = folder.feed(&["remember", "--jsonl", "-", "--json"], items);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let answer = &ran.documents()[0];
+    let (stored, refused) = (
+        answer["stored"].as_u64().unwrap(),
+        answer["refused"].as_array().unwrap().len() as u64,
+    );
+    assert_eq!(stored + refused, ids.len() as u64, "{answer}");
+    assert!(stored > 1_000, "an id that is only a name is one: {stored}");
+    for id in ids.iter().step_by(97) {
+        for arguments in [
+            &["session", "append", "hello", "--session", id][..],
+            &["note", "write", "hello", "--session", "s", "--replace", id],
+            &["guard", "stage", id, "--jsonl", "-"],
+            &["snapshot", id],
+            &["put", id, "--kind", "k", "--content", "text"],
+        ] {
+            let ran = folder.feed(arguments, "{\"id\":\"a\",\"kind\":\"k\",\"content\":\"x\"}\n");
+            assert!((0..=4).contains(&ran.code), "{arguments:?}: {ran:?}");
+        }
+    }
+    assert_eq!(
+        places(&folder),
+        BTreeSet::new(),
+        "nothing but the store was written"
+    );
+
+    // As names of files.
+    for (form, to) in [
+        ("blocks", out),
+        ("markdown", "deep/er/md"),
+        ("org", "deep/er/org"),
+    ] {
+        let ran = folder.run(&["export", "--format", form, to]);
+        assert_eq!(ran.code, 0, "{form}: {}", ran.err);
+    }
+    let written = places(&folder);
+    assert!(
+        !written.is_empty() && written.iter().all(|place| place.starts_with("deep/er/")),
+        "{written:?}"
+    );
+    let blocks = bytes_below(&folder.path(out)).len() as u64;
+    assert!(
+        folder.path(out).join("notes/plain.md").is_file(),
+        "a name that is one is a file's"
+    );
+    assert!(blocks < stored / 10, "most of these are no names for files: {blocks}");
+
+    // As what a file says of itself.
+    let hostile = folder.path("hostile");
+    fs::create_dir(&hostile).unwrap();
+    for (number, id) in ids.iter().enumerate().step_by(7) {
+        let page = format!(
+            "---\nid: {}\nscope: global\n---\n\ntext\n",
+            Value::from(id.as_str())
+        );
+        fs::write(hostile.join(format!("{number}.md")), page).unwrap();
+    }
+    let ran = folder.run(&["import", "hostile"]);
+    assert!(ran.code <= 1, "{}", ran.err);
+    assert!(
+        places(&folder)
+            .iter()
+            .all(|place| place.starts_with("deep/er/") || place.starts_with("hostile/"))
+    );
+    assert!(!Path::new("/tmp/treering-escaped").exists());
+    assert_eq!(surroundings(), before);
+    assert_eq!(folder.json(&["verify"])["ok"], true);
+}
