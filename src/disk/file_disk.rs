@@ -159,12 +159,6 @@ impl FileDisk {
         found
     }
 
-    /// Bytes that are free for this user on the disk, if the system says.
-    pub fn free_bytes(&self) -> Option<u64> {
-        let found = rustix::fs::fstatvfs(&self.folder).ok()?;
-        found.f_bavail.checked_mul(found.f_frsize)
-    }
-
     /// Whether a process holds a lock. To know, it is shared for a moment; nothing is created or written.
     pub fn is_locked(&self, name: &str) -> bool {
         let file = self.open_with(name, OFlags::RDONLY);
@@ -434,6 +428,11 @@ impl Disk for FileDisk {
         self.identity
     }
 
+    fn free_bytes(&self) -> Option<u64> {
+        let found = rustix::fs::fstatvfs(&self.folder).ok()?;
+        found.f_bavail.checked_mul(found.f_frsize)
+    }
+
     fn describe(&self) -> String {
         self.path.display().to_string()
     }
@@ -506,10 +505,11 @@ fn parse_boot_id(text: &str) -> Option<[u8; 16]> {
 
 /// File systems on which locks, renames and maps do not mean what the log needs them to mean.
 #[cfg(target_os = "linux")]
-const NETWORK: [(u32, &str); 11] = [
+const NETWORK: [(u32, &str); 12] = [
     (0x0000_6969, "NFS"),
     (0x00c3_6400, "Ceph"),
     (0x5346_414f, "AFS"),
+    (0x6b41_4653, "AFS"),
     (0x7375_7245, "Coda"),
     (0x0bd0_0bd0, "Lustre"),
     (0x0116_1970, "GFS2"),

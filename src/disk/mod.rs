@@ -108,6 +108,11 @@ pub trait Disk: Send + Sync {
     /// Device and file number of the folder: equal for two paths to one store.
     fn identity(&self) -> (u64, u64);
 
+    /// Bytes that this user may still write to the disk, where that is known.
+    fn free_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// Where this is, for messages.
     fn describe(&self) -> String;
 }

@@ -142,18 +142,23 @@ impl Inner {
         let collected = if due { self.collect(&retention) } else { Ok(()) };
         match collected.and_then(|()| self.merge_segments()) {
             Err(error) if error.kind() != ErrorKind::Busy => {
-                self.warn(format!("garbage could not be collected: {error}"));
+                self.warn(format!(
+                    "the log could not be written anew without its garbage: {error}"
+                ));
             }
             _ => {}
         }
     }
 
-    /// Each recovery begins a segment, and every handle holds all of them open.
+    /// Each recovery begins a segment, and every handle holds all of them open. Where there is not twice the room for it, it waits: it
+    /// would be tried in vain each time.
     fn merge_segments(&self) -> Result<()> {
         let needed = |bytes: u64| bytes / u64::from(self.options.segment_bytes_max);
+        let free = self.disk.free_bytes();
         let is_scattered = self.writing.try_lock().is_some_and(|writing| {
             let (segments, bytes) = writing.log.size();
             segments as u64 > SEGMENTS_SMALL_MAX + 2 * needed(bytes)
+                && free.is_none_or(|free| free > 2 * bytes)
         });
         if is_scattered {
             let now = self.proven_time(&self.store())?;

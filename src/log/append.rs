@@ -118,7 +118,7 @@ impl Log {
         // INVARIANT APP-3: the length of the file is what may be written, because a segment never grows (SEG-1).
         if self.cursor.offset.saturating_add(needed) > file.length().map_err(writing)? {
             self.sync_group()?;
-            segment = self.rotate(lock, needed)?;
+            segment = self.rotate(lock, self.cursor.offset, needed)?;
             file = self
                 .disk
                 .open(&segment.name(), Access::ReadWrite)
@@ -150,7 +150,7 @@ impl Log {
         match durability {
             Durability::Synced => {
                 file.sync().map_err(|error| outcome_unknown(&name, error))?;
-                self.mark_durable(head)?;
+                self.mark_durable(head).map_err(done_untold)?;
             }
             Durability::Later => {
                 let contents = batches
@@ -171,7 +171,7 @@ impl Log {
             .file
             .sync()
             .map_err(|error| outcome_unknown(&segment.name(), error))?;
-        self.mark_durable(head)
+        self.mark_durable(head).map_err(done_untold)
     }
 
     /// Writes `live` after everything up to the cursor was synced (APP-2).
@@ -211,20 +211,20 @@ impl Log {
         Ok(())
     }
 
-    /// Seals the active segment at the cursor and goes on in a new one.
-    pub(super) fn rotate(&mut self, lock: &WriteLock, needed: u64) -> Result<Arc<SegmentFile>> {
+    /// Seals the active segment at the cursor and goes on in a new one, as large as behind one that used `used` bytes.
+    pub(super) fn rotate(&mut self, lock: &WriteLock, used: u64, needed: u64) -> Result<Arc<SegmentFile>> {
         lock.check_file()?;
         let (sealed, previous) = self.sealed_at_cursor();
         let header = self.new_header(previous)?;
-        create_segment(&*self.disk, &header, &self.options, self.cursor.offset, needed)?;
+        create_segment(&*self.disk, &header, &self.options, used, needed)?;
         // MAN-2: the file is durable, and nothing is in it yet.
         let active = SegmentEntry::active(header.id, self.cursor.batch + 1);
         let is_empty = self.cursor.offset == FIRST_OFFSET;
         self.publish_manifest(self.manifest.epoch, sealed, active)?;
         let segment = self.enter_new(header.id)?;
         if is_empty {
-            // The one before is not listed any more.
-            self.remove_leftovers(None)?;
+            // The one before is not listed any more; the next writer removes it if this one cannot.
+            drop(self.remove_leftovers(None));
         }
         Ok(segment)
     }
@@ -339,4 +339,11 @@ fn outcome_unknown(name: &str, error: io::Error) -> Error {
     Error::io(format!("cannot sync {name}"), error)
         .with_code("outcome_unknown")
         .with_hint("it may be done or not: the next write settles it, so look at `treering log` after one before you do it again")
+}
+
+/// The error of `live` that could not be written behind a sync: what was written is there for good.
+fn done_untold(error: Error) -> Error {
+    error.with_code("outcome_unknown").with_hint(format!(
+        "the change is done: do not do it again; others see it with the next write. Make room, or remove {LIVE_NAME} if it is no file"
+    ))
 }

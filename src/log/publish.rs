@@ -88,7 +88,7 @@ impl Log {
             previous: entries.last().map(SegmentEntry::end).unwrap_or_default(),
         };
         // Makes the names of the other new segments durable as well.
-        create_segment(&*self.disk, &header, &self.options, self.cursor.offset, 0)?;
+        create_segment(&*self.disk, &header, &self.options, 0, 0)?;
         let live = self.read_live()?;
         // INVARIANT PUB-1.
         let active = SegmentEntry::active(header.id, self.cursor.batch + 1);

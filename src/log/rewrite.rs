@@ -127,7 +127,7 @@ impl Log {
             log.sync_group()?;
             log.remove_leftovers(Some(&alone))?;
             if log.cursor.offset > FIRST_OFFSET {
-                log.rotate(lock, 0)?;
+                log.rotate(lock, 0, 0)?;
             }
             Ok(())
         })?;

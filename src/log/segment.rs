@@ -122,8 +122,8 @@ pub(super) fn next_segment_bytes(options: &LogOptions, used: u64, needed: u64) -
     wanted.max(needed).next_multiple_of(SEGMENT_HEADER_BYTES as u64)
 }
 
-/// Creates the file of a new, empty segment, as large as [`next_segment_bytes`] says; on a disk that has no room for that, half
-/// as large, down to what is needed.
+/// Creates the file of a new, empty segment, as large as [`next_segment_bytes`] says; on a disk that has no room for that, as small as
+/// it may be, so that the last of the room is left for what must be written.
 pub(super) fn create_segment(
     disk: &dyn Disk,
     header: &SegmentHeader,
@@ -132,18 +132,15 @@ pub(super) fn create_segment(
     needed: u64,
 ) -> Result<()> {
     let name = segment_name(header.id);
-    let least = next_segment_bytes(options, 0, needed);
-    let mut length = next_segment_bytes(options, used, needed);
-    loop {
-        match disk::create_whole(disk, &name, &header.encode(), length) {
-            Err(error) if length > least && is_full(&error) => {
-                length = (length / 2)
-                    .next_multiple_of(SEGMENT_HEADER_BYTES as u64)
-                    .max(least);
-            }
-            other => return other.map_err(|error| Error::io(format!("cannot create {name}"), error)),
-        }
-    }
+    let create = |used| {
+        let length = next_segment_bytes(options, used, needed);
+        disk::create_whole(disk, &name, &header.encode(), length)
+    };
+    let created = match create(used) {
+        Err(error) if is_full(&error) => create(0),
+        other => other,
+    };
+    created.map_err(|error| Error::io(format!("cannot create {name}"), error))
 }
 
 fn is_full(error: &io::Error) -> bool {

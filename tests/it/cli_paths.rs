@@ -90,7 +90,8 @@ fn ids() -> BTreeSet<String> {
     }
     let lists = std::env::var("TREERING_PATHS").unwrap_or_default();
     if lists.is_empty() {
-        println!("skipped: lists of others, which TREERING_PATHS names");
+        let note = "skipped: lists of others, which TREERING_PATHS names\n";
+        std::io::Write::write_all(&mut std::io::stderr(), note.as_bytes()).unwrap();
     }
     for list in lists.split(':').filter(|list| !list.is_empty()) {
         let text = fs::read_to_string(list).unwrap();
@@ -200,7 +201,10 @@ fn a1_no_id_leads_out_of_the_folder_that_a_verb_was_given() {
         folder.path(out).join("notes/plain.md").is_file(),
         "a name that is one is a file's"
     );
-    assert!(blocks < stored / 10, "most of these are no names for files: {blocks}");
+    assert!(
+        blocks < stored / 10,
+        "most of these are no names for files: {blocks}"
+    );
 
     // As what a file says of itself.
     let hostile = folder.path("hostile");

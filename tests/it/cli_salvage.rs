@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::program::Folder;
+use crate::program::{Folder, bytes_below};
 
 /// A store with ten objects and a snapshot.
 fn store() -> Folder {
@@ -355,4 +355,40 @@ fn what_is_harmless_is_called_so() {
         told.err.contains("\"seq 4 is the newest") && !told.err.contains("\"warning: "),
         "{told:?}"
     );
+}
+
+#[test]
+fn what_stood_below_an_object_that_is_lost_is_exported_from_the_salvaged_store() {
+    let folder = Folder::with_store();
+    folder.put("top", &"text of the one above ".repeat(9));
+    let below = [
+        "put",
+        "top/below",
+        "--kind",
+        "note",
+        "--parent",
+        "top",
+        "--content",
+        "what stands below",
+    ];
+    folder.json(&below);
+    let (segment, mut bytes) = bytes_below(&folder.path(".treering/log")).remove(0);
+    let at = bytes
+        .windows(18)
+        .position(|window| window == b"text of the one ab")
+        .unwrap();
+    bytes[at..at + 100].fill(0);
+    fs::write(&segment, bytes).unwrap();
+    assert_eq!(folder.run(&["salvage", ".treering", "saved"]).code, 5);
+    assert_eq!(folder.run(&["get", "top", "--store", "saved"]).code, 1);
+    for (form, file) in [
+        ("jsonl", "saved.jsonl"),
+        ("org", "saved.org"),
+        ("markdown", "saved.md"),
+    ] {
+        let ran = folder.run(&["export", "--store", "saved", "--format", form, file]);
+        assert_eq!(ran.code, 0, "{form}: {}", ran.err);
+        let written = fs::read_to_string(folder.path(file)).unwrap();
+        assert!(written.contains("what stands below"), "{form}: {written}");
+    }
 }

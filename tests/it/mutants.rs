@@ -49,9 +49,9 @@ const MUTANTS: [Mutant; 31] = [
         "skip fdatasync",
         "src/log/append.rs",
         [
-            "file.sync().map_err(|error| outcome_unknown(&name, error))?;\n                self.mark_durable(head)?;",
-            "file.sync().map_err(|error| outcome_unknown(&name, error))?;\n                self.mark_durable(head)?;",
-            "self.mark_durable(head)?;",
+            "file.sync().map_err(|error| outcome_unknown(&name, error))?;\n                self.mark_durable(head).map_err(done_untold)?;",
+            "file.sync().map_err(|error| outcome_unknown(&name, error))?;\n                self.mark_durable(head).map_err(done_untold)?;",
+            "self.mark_durable(head).map_err(done_untold)?;",
         ],
         CRASH,
     ),
@@ -59,8 +59,8 @@ const MUTANTS: [Mutant; 31] = [
         "mark as durable before the sync",
         "src/log/append.rs",
         [
-            "file.sync().map_err(|error| outcome_unknown(&name, error))?;\n                self.mark_durable(head)?;",
-            "file.sync().map_err(|error| outcome_unknown(&name, error))?;\n                self.mark_durable(head)?;",
+            "file.sync().map_err(|error| outcome_unknown(&name, error))?;\n                self.mark_durable(head).map_err(done_untold)?;",
+            "file.sync().map_err(|error| outcome_unknown(&name, error))?;\n                self.mark_durable(head).map_err(done_untold)?;",
             "self.mark_durable(head)?; file.sync().map_err(writing)?;",
         ],
         CRASH,
@@ -69,7 +69,7 @@ const MUTANTS: [Mutant; 31] = [
         "sync again after a failed sync",
         "src/log/append.rs",
         [
-            "file.sync().map_err(|error| outcome_unknown(&name, error))?;\n                self.mark_durable(head)?;",
+            "file.sync().map_err(|error| outcome_unknown(&name, error))?;\n                self.mark_durable(head).map_err(done_untold)?;",
             "file.sync().map_err(",
             "file.sync().or_else(|_| file.sync()).map_err(",
         ],

@@ -93,7 +93,7 @@ pub fn for_each_piece<E: From<Error>>(
         };
         put(&tree, shape)?;
     }
-    if readable < view.len() {
+    if objects < readable {
         for parent in missing_parents(view)? {
             let tree = Tree::read_below_missing(view, memory.suite(), &parent)?;
             objects += tree.0.len() as u64 - 1;
@@ -103,7 +103,7 @@ pub fn for_each_piece<E: From<Error>>(
     if objects == readable {
         Ok(lowered.finish())
     } else {
-        Err(Error::corrupt("some objects name a parent that is not there").into())
+        Err(Error::corrupt("some objects are below none that is there").into())
     }
 }
 

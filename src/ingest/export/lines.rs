@@ -39,7 +39,7 @@ pub struct Version {
 /// ([`Memory::unreadable`]). Objects below such a one are written like the others.
 ///
 /// # Errors
-/// What `write` answers; `Corrupt` or `Io` if an object cannot be read; `Corrupt` if the parent of one is not there.
+/// What `write` answers; `Corrupt` or `Io` if an object cannot be read; `Corrupt` if one is below none that is there.
 pub fn for_each_version<E: From<Error>>(
     memory: &Memory,
     view: &View,
@@ -59,12 +59,6 @@ pub fn for_each_version<E: From<Error>>(
             roots.push(Id::new(object.id())?);
         }
     }
-    if readable < view.len() {
-        for parent in missing_parents(view)? {
-            roots.extend(view.children(&parent, None)?);
-        }
-    }
-    roots.sort_unstable_by(|one, two| two.cmp(one));
     let mut out = Out {
         memory,
         view,
@@ -72,18 +66,19 @@ pub fn for_each_version<E: From<Error>>(
         states: derived.then(HashMap::new),
         objects: 0,
     };
-    // From the last sibling to the first, so that the first is at the end.
-    let mut waiting = roots;
-    while let Some(id) = waiting.pop() {
-        let object = view.get(&id)?.ok_or_else(not_there)?;
-        out.put_in_turn(object)?;
-        waiting.extend(view.children(&id, None)?.into_iter().rev());
+    out.put_below(roots)?;
+    if out.objects < readable {
+        let mut below_missing = Vec::new();
+        for parent in missing_parents(view)? {
+            below_missing.extend(view.children(&parent, None)?);
+        }
+        out.put_below(below_missing)?;
     }
     if out.objects == readable {
         Ok(())
     } else {
-        let orphans = Error::corrupt("some objects name a parent that is not there");
-        Err(orphans.with_hint("see treering verify").into())
+        let unreached = Error::corrupt("some objects are below none that is there");
+        Err(unreached.with_hint("see treering verify").into())
     }
 }
 
@@ -110,8 +105,8 @@ pub fn left_out(view: &View) -> Result<LeftOut, Error> {
     Ok(left_out)
 }
 
-/// The objects that others stand below, which say their ids, and that are not there to be read: erased or lost, or, where a
-/// damaged store is read, damaged.
+/// The objects that others stand below, which say their ids, and that are not there to be read: erased or lost (salvage
+/// may leave nothing of them), or, where a damaged store is read, damaged.
 pub(super) fn missing_parents(view: &View) -> Result<BTreeSet<Id>, Error> {
     let mut parents = BTreeSet::new();
     for object in view.objects() {
@@ -125,8 +120,10 @@ pub(super) fn missing_parents(view: &View) -> Result<BTreeSet<Id>, Error> {
 }
 
 fn is_missing(view: &View, id: &Id) -> bool {
-    view.get(id)
-        .is_err_and(|error| matches!(error.code(), "erased" | "lost") || error.is_corruption())
+    match view.get(id) {
+        Ok(object) => object.is_none(),
+        Err(error) => matches!(error.code(), "erased" | "lost") || error.is_corruption(),
+    }
 }
 
 fn not_there() -> Error {
@@ -161,6 +158,18 @@ impl<E: From<Error>> Out<'_, E> {
         }
         self.objects += u64::from(!past);
         (self.write)(Version { object, past })
+    }
+
+    /// Writes objects in order, each with all that is below it.
+    fn put_below(&mut self, mut waiting: Vec<Id>) -> Result<(), E> {
+        // From the last sibling to the first, so that the first is at the end.
+        waiting.sort_unstable_by(|one, two| two.cmp(one));
+        while let Some(id) = waiting.pop() {
+            let object = self.view.get(&id)?.ok_or_else(not_there)?;
+            self.put_in_turn(object)?;
+            waiting.extend(self.view.children(&id, None)?.into_iter().rev());
+        }
+        Ok(())
     }
 
     /// Writes an object whose parent is written, after its sources, unless it came ahead.
