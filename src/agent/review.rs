@@ -117,11 +117,8 @@ impl Agent {
                 continue;
             }
             let found = self.scanner().scan(name);
-            let is_refused = |one: &Finding| matches!(one.category, Category::Secret | Category::Unicode);
-            // These are excused where people read them, but two names that differ by one look alike.
-            let is_unseen = name.contains(['\u{ad}', '\u{feff}']);
             report.verdict = report.verdict.max(found.verdict);
-            if is_unseen || found.findings.iter().any(is_refused) {
+            if is_no_name(name, &found) {
                 report.verdict = Verdict::Block;
                 bad.get_or_insert(what);
             }
@@ -175,6 +172,33 @@ impl Agent {
         .with_hint("nothing was stored; names stay in the log as they are, so give another one"))
     }
 
+    /// Refuses an object that is put without a review and has a name which the review would refuse: with a secret or with what
+    /// looks like another name.
+    ///
+    /// # Errors
+    /// `Denied` (code `refused`).
+    pub(crate) fn refuse_bad_names(&self, object: &NewObject) -> Result<()> {
+        self.refuse_secret_names(object)?;
+        let parent = object
+            .parent
+            .as_ref()
+            .map(|parent| ("the parent", parent.as_str()));
+        let names = [
+            ("the id", object.id.as_str()),
+            ("the scope", object.scope.as_str()),
+        ];
+        for (what, name) in names.into_iter().chain(parent) {
+            if is_looked_at(name) && is_no_name(name, &self.scanner().scan(name)) {
+                return Err(
+                    Error::new(ErrorKind::Denied, format!("{what} holds what no name may"))
+                        .with_code("refused")
+                        .with_hint("nothing was stored; give a name in letters of one script, all of which can be seen"),
+                );
+            }
+        }
+        Ok(())
+    }
+
     /// Refuses an object of which a name holds a secret.
     ///
     /// # Errors
@@ -195,6 +219,13 @@ impl Agent {
         }
         Ok(())
     }
+}
+
+/// Whether the scan of a name found what no name may hold.
+fn is_no_name(name: &str, found: &Report) -> bool {
+    let is_refused = |one: &Finding| matches!(one.category, Category::Secret | Category::Unicode);
+    // These are excused where people read them, but two names that differ by one look alike.
+    name.contains(['\u{ad}', '\u{feff}']) || found.findings.iter().any(is_refused)
 }
 
 /// What a name of an attribute, or within one, is called in refusals.

@@ -362,6 +362,28 @@ const WAYS: &[(&str, bool, Way)] = &[
     ("entry parent", false, |agent, secret, number| {
         appended(agent, &format!("c{number}"), Some(secret), entry("hi", "user"))
     }),
+    ("session scope", false, |agent, secret, number| {
+        let append = Append {
+            session: format!("scope{number}"),
+            scope: Some(Scope::new(secret)?),
+            entries: vec![entry("hi", "user")],
+            ..Append::default()
+        };
+        agent.append(&append, &Writer::new()).map(drop)
+    }),
+    (
+        "session usual scope, with a parent and nothing said",
+        false,
+        |agent, secret, number| {
+            let append = Append {
+                session: format!("usual{number}"),
+                parent: Some(format!("above{number}")),
+                usual_scope: Scope::new(secret)?,
+                ..Append::default()
+            };
+            agent.append(&append, &Writer::new()).map(drop)
+        },
+    ),
     ("session end", true, |agent, secret, number| {
         let session = format!("end{number}");
         for turn in 0..4 {

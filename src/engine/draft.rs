@@ -10,6 +10,7 @@
 //!   merged, summarised, imported or brought back only lowers.
 //! - ORI-2: one call alone is not bound to the lineage, `put_promoted`, and one verb alone makes it: a person's promotion.
 //! - ORI-3: a version with the same text keeps its origin where a writer who is no less trusted says what is not the text.
+//! - ORI-4: a version that differs by what a verb notes of its own accord keeps its origin, `put_noted`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -244,6 +245,27 @@ impl Draft {
             return self.put_at_most(object, origin);
         }
         self.put_with(object, origin)
+    }
+
+    /// Stages what a verb notes on `known`, which is what its id has: attributes, and nothing else. So it keeps its origin whoever
+    /// the writer is (ORI-4). Nothing to note makes no version.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    #[cfg(feature = "agent")]
+    pub(crate) fn put_noted(
+        &mut self,
+        known: &Object,
+        notes: Vec<(&str, crate::object::Value)>,
+    ) -> Result<()> {
+        if notes.is_empty() {
+            return Ok(());
+        }
+        let mut object = known.to_new()?;
+        for (name, value) in notes {
+            drop(object.attributes.insert(name, value));
+        }
+        self.put_with(object, known.origin()).map(drop)
     }
 
     fn put_as(&mut self, object: NewObject, class: Origin) -> Result<Staged> {

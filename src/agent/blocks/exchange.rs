@@ -13,6 +13,7 @@
 //! - BEX-2: two files that say one id change nothing, but for the one that has the path of the id.
 //! - BEX-3: a block whose file is gone stays, unless the caller prunes; a file that is there and cannot be read keeps its
 //!   block.
+//! - BEX-4: no block is edited or pruned by a writer who is less trusted than it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -203,7 +204,8 @@ impl Agent {
     /// Takes edited files back into the memory, in one commit of the operation `import`.
     ///
     /// # Errors
-    /// As a commit. What is wrong with a file is said of it and costs no other one.
+    /// As a commit; `Denied` (code `less_trusted`): blocks that are more trusted than the writer would be pruned. What is
+    /// wrong with a file is said of it and costs no other one.
     pub fn take_blocks(
         &self,
         files: &[FoundFile],
@@ -258,6 +260,7 @@ impl Agent {
                 missing.push(id);
             }
         }
+        staging.draft.check_standing()?;
         let done = staging.commit(self.memory(), op::IMPORT)?;
         let bytes_of: BTreeMap<&str, &FoundFile> =
             files.iter().map(|file| (file.path.as_str(), file)).collect();
@@ -331,6 +334,13 @@ impl Agent {
                     }
                     let why = "the block was changed in the memory since the file was written".to_owned();
                     return Ok((Taken::Conflict, vec![why]));
+                }
+                let class = staging.draft.writer().trust;
+                if present.origin().is_above(class) {
+                    return refused(format!(
+                        "a writer of class {class} does not edit a block of class {}",
+                        present.origin()
+                    ));
                 }
                 (present.to_new()?, Some(before))
             }

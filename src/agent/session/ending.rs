@@ -14,7 +14,7 @@
 use std::collections::VecDeque;
 
 use super::attribution::{Backing, Span, SpanKind, backing, spans};
-use super::entries::{class_noted, is_person, withheld};
+use super::entries::{class_seen, is_person, withheld};
 use super::extraction::{
     Admission, Fact, FactScope, FactSettings, GateReason, HoldReason, PresentFacts, Reply, SessionState,
     SkippedFact, Turn, admit, gate, prompt, read_reply,
@@ -156,7 +156,8 @@ impl Agent {
     ///
     /// # Errors
     /// `NotFound` (code `no_session`) if there is no such session; `InvalidInput` (code `other_scope`) if it is out of reach; as
-    /// a commit. A reply that cannot be read is no error.
+    /// a commit; `Denied` (code `less_trusted`): an untrusted writer ends a session whose episode is more trusted. A reply that
+    /// cannot be read is no error.
     pub fn end_session(
         &self,
         reach: &Reach,
@@ -223,6 +224,7 @@ impl Agent {
             )?;
             facts.push((fact, fate));
         }
+        staging.draft.check_outsider()?;
         let done = staging.commit(self.memory(), op::SESSION)?;
         Ok(Ended {
             reason: None,
@@ -466,7 +468,7 @@ fn read_transcript(view: &View, reach: &Reach, session: &str) -> Result<Transcri
         items: Vec::new(),
         entries: 0,
         turns: 0,
-        class: class_noted(&object),
+        class: class_seen(&object),
         is_trusted: withheld(&object) == 0,
         sources: Vec::new(),
         session: object,
@@ -483,7 +485,7 @@ fn read_transcript(view: &View, reach: &Reach, session: &str) -> Result<Transcri
             match child.kind() {
                 kind::SESSION => {
                     transcript.is_trusted &= withheld(&child) == 0;
-                    transcript.class = Origin::least(transcript.class, class_noted(&child));
+                    transcript.class = Origin::least(transcript.class, class_seen(&child));
                     waiting.push(Id::new(child.id())?);
                 }
                 kind::ENTRY => {

@@ -11,7 +11,10 @@
 //! - SAE-1: entries are read in the order in which their commits were made, and within a commit as given.
 //! - SAE-2: what an entry is trusted is at most what its writer is, what its speaker's role is, and what the host says of it.
 
-use super::lineage::{Standing, check_reach, root_session, session_id, stage_session};
+use super::lineage::{
+    DEPTH_MAX, Standing, check_reach, may_name_user, parent_session, root_session, session_id, session_of,
+    stage_session,
+};
 use crate::agent::Agent;
 use crate::agent::item::{Item, NewItem, known_kind};
 use crate::agent::scope::Reach;
@@ -19,7 +22,7 @@ use crate::agent::staging::{Fate, Staging, with_tries};
 use crate::agent::vocabulary::{attribute, kind, op};
 use crate::engine::{CommitInfo, Query, View, Writer};
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Id, Object, Origin, Position, Scope, Time, Value};
+use crate::object::{Id, NewObject, Object, Origin, Position, Scope, Time, Value};
 use crate::scan::Verdict;
 
 /// Names under which the person speaks in any session, in lower case.
@@ -97,7 +100,7 @@ impl Agent {
     /// # Errors
     /// `InvalidInput`: too many entries for a commit, or as a session's place says (`other_scope`, `other_parent`,
     /// `cycle`, `over_limit`). `Denied` (code `less_trusted`): a writer who is neither the person nor the host says who the
-    /// person is. As a commit.
+    /// person is, or puts a session of theirs below another; code `refused`: a name holds what no name may. As a commit.
     pub fn append(&self, append: &Append, writer: &Writer) -> Result<Appended> {
         if append.entries.len() as u64 > BATCH_MAX {
             return Err(
@@ -111,11 +114,12 @@ impl Agent {
 
     fn try_append(&self, append: &Append, writer: &Writer) -> Result<Appended> {
         let mut staging = Staging::new(self, writer)?;
-        for name in append.parent.iter().chain(&append.user).chain([&append.session]) {
-            self.refuse_secret("the name of the session", name)?;
+        if let Some(user) = &append.user {
+            self.refuse_secret("the name of the person", user)?;
         }
         let session = session_id(&append.session)?;
         let scope = stage_session(
+            self,
             &mut staging.draft,
             &append.session,
             &Standing {
@@ -172,7 +176,7 @@ impl Agent {
             let entry = staging.draft.get(id)?;
             class = entry.map_or(class, |entry| Origin::least(class, entry.origin()));
         }
-        note_on_session(&mut staging, &session, answer.not_stored.len(), class)?;
+        note_on_line(&mut staging, session, answer.not_stored.len(), class)?;
         let done = staging.commit(self.memory(), op::SESSION)?;
         answer.root_session = root_session(&self.memory().view(), &append.session)?;
         answer.held = done.held;
@@ -200,25 +204,38 @@ impl Agent {
     }
 }
 
-/// Notes on the session what stays true of it whatever becomes of its entries: how many were not stored, and how little
-/// the least trusted one was trusted. The session has seen them all the same.
-fn note_on_session(staging: &mut Staging, session: &Id, count: usize, class: Origin) -> Result<()> {
-    let Some(known) = staging.draft.get(session)? else {
-        return Ok(());
-    };
-    let least = Origin::least(class_noted(&known), class);
-    if count == 0 && least == class_noted(&known) {
-        return Ok(());
+/// Notes on a session and on those above it what stays true whatever becomes of its entries and of itself: how many were not
+/// stored, and how little the least trusted one was trusted. They have seen them all the same.
+fn note_on_line(staging: &mut Staging, session: Id, count: usize, class: Origin) -> Result<()> {
+    let (mut count, mut class) = (i64::try_from(count).unwrap_or(i64::MAX), class);
+    let mut next = Some(session);
+    for depth in 0..=DEPTH_MAX {
+        let Some(id) = next else { break };
+        let Some(known) = staging
+            .draft
+            .get(&id)?
+            .filter(|known| session_of(known).is_some())
+        else {
+            break;
+        };
+        let least = Origin::least(class_noted(&known), class);
+        count = match depth {
+            0 => withheld(&known).saturating_add(count),
+            // Those of the child are among the count of the parent, or are all of it.
+            _ => withheld(&known).max(count),
+        };
+        let mut notes: Vec<(&str, Value)> = Vec::new();
+        if count > withheld(&known) {
+            notes.push((attribute::WITHHELD, Value::Integer(count)));
+        }
+        if least != class_noted(&known) {
+            notes.push((attribute::CLASS, Value::from(least.name())));
+        }
+        // Who appends vouches for nothing that the object says.
+        staging.draft.put_noted(&known, notes)?;
+        class = Origin::least(least, known.origin());
+        next = parent_session(Some(&known)).map(session_id).transpose()?;
     }
-    let mut object = known.to_new()?;
-    if count > 0 {
-        let count = i64::try_from(count).unwrap_or(i64::MAX);
-        let sum = Value::Integer(withheld(&known).saturating_add(count));
-        drop(object.attributes.insert(attribute::WITHHELD, sum));
-    }
-    drop(object.attributes.insert(attribute::CLASS, least.name()));
-    // Who appends does not vouch for what else the object says.
-    staging.draft.put_at_most(object, known.origin())?;
     Ok(())
 }
 
@@ -232,15 +249,37 @@ fn note_user(staging: &mut Staging, session: &Id, user: &str) -> Result<()> {
             .with_hint("leave it out, or let the host say it"));
     }
     if let Some(known) = staging.draft.get(session)? {
-        let mut object = known.to_new()?;
+        // What others wrote of the session is not vouched for by the way, but what it has seen stays noted.
+        let is_host = may_name_user(known.origin());
+        let mut object = if is_host {
+            known.to_new()?
+        } else {
+            noted_anew(&known)?
+        };
         drop(object.attributes.insert(attribute::USER, user));
-        staging.draft.put(object)?;
+        if is_host {
+            staging.draft.put_restated(object)?;
+        } else {
+            staging.draft.put(object)?;
+        }
     }
     Ok(())
 }
 
-fn may_name_user(class: Origin) -> bool {
-    matches!(class, Origin::DirectUser | Origin::Host)
+/// The object of a session with its place and what is noted, and nothing else.
+fn noted_anew(known: &Object) -> Result<NewObject> {
+    let old = known.to_new()?;
+    let mut object = NewObject::new(old.id, old.kind);
+    (object.scope, object.parent, object.position) = (old.scope, old.parent, old.position);
+    drop(
+        object
+            .attributes
+            .insert(attribute::CLASS, class_seen(known).name()),
+    );
+    if withheld(known) > 0 {
+        drop(object.attributes.insert(attribute::WITHHELD, withheld(known)));
+    }
+    Ok(object)
 }
 
 /// The name under which the person speaks in a session, beside those that always mean the person.
@@ -259,7 +298,11 @@ pub(super) fn is_person(item: &Item, session: &Object) -> bool {
             .is_some_and(|speaker| role_of(Some(&speaker), user.as_deref()) == Some(Origin::DirectUser))
 }
 
-/// The class of the least trusted entry that a session ever had.
+/// What the least trusted entry that a session ever had is trusted, as far as the object of the session may say it.
+pub(super) fn class_seen(session: &Object) -> Origin {
+    Origin::least(class_noted(session), session.origin())
+}
+
 pub(super) fn class_noted(session: &Object) -> Origin {
     let noted = session.attribute(attribute::CLASS);
     let noted = noted

@@ -10,13 +10,15 @@
 //! - SLN-1: a session has one root, reached in at most `DEPTH_MAX` steps; one that nobody has written of is its own.
 //! - SLN-2: a verb reads and writes a session only if its reach has the scopes of the session and of its root.
 //! - SLN-3: a session is in the scope of its parent.
+//! - SLN-4: nothing of a session is staged whose names no item may have (REV-1, REV-2).
 
+use crate::agent::Agent;
 use crate::agent::item::known_kind;
 use crate::agent::scope::Reach;
 use crate::agent::vocabulary::kind;
 use crate::engine::{Draft, View};
-use crate::error::{Error, Result};
-use crate::object::{Id, NewObject, Object, Scope};
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::{Id, NewObject, Object, Origin, Scope};
 
 /// Before the name of a session, in the id of its object.
 pub(in crate::agent) const SESSION_PREFIX: &str = "session/";
@@ -113,8 +115,14 @@ pub(super) struct Standing<'a> {
 ///
 /// # Errors
 /// `InvalidInput`: the session or its parent is in another scope (`other_scope`), has another parent (`other_parent`), is
-/// its own ancestor (`cycle`), or is too deep (`over_limit`).
-pub(super) fn stage_session(draft: &mut Draft, session: &str, standing: &Standing<'_>) -> Result<Scope> {
+/// its own ancestor (`cycle`), or is too deep (`over_limit`). `Denied`: a name is what no name may be (`refused`), or the person
+/// or the host made the session, and somebody else gives it a parent (`less_trusted`).
+pub(super) fn stage_session(
+    agent: &Agent,
+    draft: &mut Draft,
+    session: &str,
+    standing: &Standing<'_>,
+) -> Result<Scope> {
     let named = [standing.scope, Some(standing.usual)];
     let reach = standing.reach.with(named.into_iter().flatten());
     for name in standing.parent.into_iter().chain([session]) {
@@ -122,7 +130,7 @@ pub(super) fn stage_session(draft: &mut Draft, session: &str, standing: &Standin
     }
     let id = session_id(session)?;
     let Some(known) = draft.get(&id)? else {
-        return stage_new(draft, session, standing);
+        return stage_new(agent, draft, session, standing);
     };
     if session_of(&known).is_none() {
         return Err(taken(&id));
@@ -137,6 +145,7 @@ pub(super) fn stage_session(draft: &mut Draft, session: &str, standing: &Standin
         ))
         .with_code("other_parent")),
         (Some(_), None) => stage_new(
+            agent,
             draft,
             session,
             &Standing {
@@ -148,7 +157,7 @@ pub(super) fn stage_session(draft: &mut Draft, session: &str, standing: &Standin
     }
 }
 
-fn stage_new(draft: &mut Draft, session: &str, standing: &Standing<'_>) -> Result<Scope> {
+fn stage_new(agent: &Agent, draft: &mut Draft, session: &str, standing: &Standing<'_>) -> Result<Scope> {
     let mut scope = standing.scope.unwrap_or(standing.usual).clone();
     let mut parent = None;
     if let Some(name) = standing.parent {
@@ -168,6 +177,8 @@ fn stage_new(draft: &mut Draft, session: &str, standing: &Standing<'_>) -> Resul
             None => {
                 let mut object = NewObject::new(above.clone(), known_kind(kind::SESSION));
                 object.scope = scope.clone();
+                // SLN-4.
+                agent.refuse_bad_names(&object)?;
                 draft.put(object)?;
             }
         }
@@ -175,13 +186,37 @@ fn stage_new(draft: &mut Draft, session: &str, standing: &Standing<'_>) -> Resul
     }
     let id = session_id(session)?;
     let mut object = match draft.get(&id)? {
-        Some(known) => known.to_new()?,
+        Some(known) => {
+            check_host(draft, session, known.origin())?;
+            known.to_new()?
+        }
         None => NewObject::new(id, known_kind(kind::SESSION)),
     };
     object.scope = scope.clone();
     object.parent = parent;
-    draft.put(object)?;
+    agent.refuse_bad_names(&object)?;
+    // Who gives it a parent does not vouch for what else it says.
+    draft.put_restated(object)?;
     Ok(scope)
+}
+
+/// Whether a writer of this class may say who the person of a session is.
+pub(super) fn may_name_user(class: Origin) -> bool {
+    matches!(class, Origin::DirectUser | Origin::Host)
+}
+
+/// Refuses that the object of a session which may name the person gets an origin that may not.
+fn check_host(draft: &Draft, session: &str, origin: Origin) -> Result<()> {
+    let class = draft.writer().trust;
+    if !may_name_user(origin) || may_name_user(class) {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Denied,
+        format!("a writer of class {class} does not put the session '{session}' below another: it is of class {origin}"),
+    )
+    .with_code("less_trusted")
+    .with_hint("leave the parent out, or let the host say it"))
 }
 
 /// Refuses a parent that is below the session, or too deep.

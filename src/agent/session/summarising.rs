@@ -137,7 +137,8 @@ impl Agent {
     ///
     /// # Errors
     /// What `host` returns; `InvalidInput` if the id of a summary belongs to something else (code `id_taken`), or the session is
-    /// out of reach (`other_scope`); as a commit.
+    /// out of reach (`other_scope`); `Denied` (code `less_trusted`): an untrusted writer replaces a summary that is more trusted; as a
+    /// commit.
     pub fn summarise(
         &self,
         reach: &Reach,
@@ -169,6 +170,7 @@ impl Agent {
                     }
                 }
             }
+            staging.draft.check_outsider()?;
             let done = staging.commit(self.memory(), op::SESSION)?;
             Ok(Summarised {
                 root_session: root,

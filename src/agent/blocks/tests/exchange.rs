@@ -371,6 +371,47 @@ fn an_edit_keeps_the_trust_of_its_block_if_a_person_says_it_is_theirs() {
     assert_eq!(origin("new"), Origin::Model);
 }
 
+/// INVARIANT BEX-4.
+#[test]
+fn who_is_less_trusted_than_a_block_neither_edits_nor_prunes_it() {
+    let test = TestMemory::new(Settings::default());
+    let agent = &test.agent;
+    put(agent, "tea", "green");
+    let edit = edited(&files(agent)[0], "green", "black");
+    let new = file("new.md", "---\nid: new\n---\n\nmine\n");
+    for (place, class) in [Origin::ToolExternal, Origin::Document, Origin::Model]
+        .into_iter()
+        .enumerate()
+    {
+        let writer = Writer::new().trust(class);
+        let insist = TakeBlocks {
+            force: true,
+            as_me: place % 2 == 0,
+            ..take()
+        };
+        let taken = agent
+            .take_blocks(&[edit.clone(), new.clone()], &insist, &writer)
+            .unwrap();
+        let tea = taken.files.iter().find(|file| file.path == "tea.md").unwrap();
+        assert_eq!(tea.taken, Taken::Refused);
+        assert!(tea.said[0].contains(class.name()), "{tea:?}");
+        assert!(get(agent, "new").is_some(), "one file costs no other");
+        let prune = TakeBlocks {
+            prune: true,
+            ..take()
+        };
+        let error = agent
+            .take_blocks(std::slice::from_ref(&new), &prune, &writer)
+            .unwrap_err();
+        assert_eq!(
+            (error.code(), error.ids()),
+            ("less_trusted", &["tea".to_owned()][..])
+        );
+        assert_eq!(get(agent, "tea").unwrap().origin(), Origin::DirectUser);
+    }
+    assert_eq!(get(agent, "tea").unwrap().content(), Some("green"));
+}
+
 #[test]
 fn a_file_that_does_not_say_what_was_edited_is_a_conflict() {
     let test = TestMemory::new(Settings::default());
