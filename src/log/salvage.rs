@@ -685,7 +685,9 @@ fn use_manifest(files: &mut Vec<WreckFile>, manifest: &Manifest, found: &mut Vec
             }
         }
     }
-    let told: HashSet<String> = found.iter().map(|found| found.file.clone()).collect();
+    // What says no more than what a file is does not say that the segment of its name is lost.
+    let told = found.iter().filter(|found| found.severity == Severity::Damage);
+    let told: HashSet<String> = told.map(|found| found.file.clone()).collect();
     for entry in manifest.entries().filter(|entry| !present.contains(&entry.id)) {
         let name = segment_name(entry.id);
         if !told.contains(&name) {

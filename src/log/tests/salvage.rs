@@ -44,25 +44,12 @@ fn orders(count: usize) -> Vec<Vec<usize>> {
 
 #[test]
 fn whatever_the_segments_are_named_all_of_them_is_found() {
-    let base: Arc<dyn Disk> = Arc::new(MemDisk::new());
-    let mut log = create(&base, SMALL);
-    let mut count = 1;
-    while log.manifest.entries().count() < 4 {
-        count += 1;
-        append(&mut log, &[&format!("batch {count}")]).unwrap();
-    }
+    let (base, log, count) = log_of(4);
     let sealed: std::collections::BTreeSet<_> =
         log.manifest.sealed().iter().map(|entry| entry.length).collect();
     assert!(sealed.len() > 1, "of different lengths: {sealed:?}");
     drop(log);
-    let contents: Vec<Vec<u8>> = (1..=4)
-        .map(|id| {
-            let file = base.open(&segment_name(id), Access::Read).unwrap();
-            let mut bytes = vec![0; file.length().unwrap() as usize];
-            read_full(&*file, 0, &mut bytes).unwrap();
-            bytes
-        })
-        .collect();
+    let contents: Vec<Vec<u8>> = (1..=4).map(|id| bytes_of(&base, &segment_name(id))).collect();
     let named = |names: &[String], lost: &[&str], headless: Option<usize>| {
         let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
         for name in [FORMAT_NAME, MANIFEST_NAME, LIVE_NAME] {
@@ -115,6 +102,66 @@ fn whatever_the_segments_are_named_all_of_them_is_found() {
     assert!(texts.len() < count, "{texts:?}");
     let passed = found.iter().find(|found| found.file == "log/#2").unwrap();
     assert_eq!(passed.severity, Severity::Unsure, "{passed:?}");
+}
+
+/// A log of some segments, with the number of its batches.
+fn log_of(segments: usize) -> (Arc<dyn Disk>, Log, usize) {
+    let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
+    let mut log = create(&disk, SMALL);
+    let mut count = 1;
+    while log.manifest.entries().count() < segments {
+        count += 1;
+        append(&mut log, &[&format!("batch {count}")]).unwrap();
+    }
+    (disk, log, count)
+}
+
+fn bytes_of(disk: &Arc<dyn Disk>, name: &str) -> Vec<u8> {
+    let file = disk.open(name, Access::Read).unwrap();
+    let mut bytes = vec![0; file.length().unwrap() as usize];
+    read_full(&*file, 0, &mut bytes).unwrap();
+    bytes
+}
+
+/// A copy of a log of four segments without what is `lost`, with `files` besides or instead.
+fn copy_with(base: &Arc<dyn Disk>, lost: &[&str], files: &[(&str, &[u8])]) -> Arc<dyn Disk> {
+    let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
+    let segments = (1..=4).map(segment_name);
+    let names = segments.chain([FORMAT_NAME, MANIFEST_NAME, LIVE_NAME].map(str::to_owned));
+    for name in names.filter(|name| !lost.contains(&name.as_str())) {
+        if files.iter().all(|(other, _)| *other != name) {
+            let bytes = bytes_of(base, &name);
+            disk.create(&name).unwrap().write_at(0, &bytes).unwrap();
+        }
+    }
+    for (name, bytes) in files {
+        disk.create(name).unwrap().write_at(0, bytes).unwrap();
+    }
+    disk
+}
+
+fn damaged(found: &[Finding]) -> Vec<&str> {
+    let damage = found.iter().filter(|found| found.severity == Severity::Damage);
+    damage.map(|found| found.file.as_str()).collect()
+}
+
+#[test]
+fn a_segment_that_another_one_was_copied_over_is_named() {
+    let (base, ..) = log_of(4);
+    for lost in [&[][..], &[LIVE_NAME]] {
+        for over in (1..=4).map(segment_name) {
+            for copied in (1..=4).map(segment_name).filter(|copied| *copied != over) {
+                let disk = copy_with(&base, lost, &[(&over, &bytes_of(&base, &copied))]);
+                let (_, _, found) = pieces(&disk);
+                assert_eq!(damaged(&found), [over.as_str()], "{copied} without {lost:?}");
+            }
+        }
+    }
+    // One of another log that the manifest does not list is harmless; what it took the place of is not there.
+    let (other, ..) = log_of(5);
+    let over = segment_name(2);
+    let disk = copy_with(&base, &[], &[(&over, &bytes_of(&other, &segment_name(5)))]);
+    assert_eq!(damaged(&pieces(&disk).2), [over.as_str()]);
 }
 
 /// Nanoseconds of processor time that this thread took.
