@@ -328,17 +328,26 @@ impl Wreck {
         Error::corrupt(format!("{why}: nothing can be had from it{passed}"))
     }
 
+    /// Whether a file is what is marked by its number: the first that says to be it. Others are copies, maybe older ones.
+    fn is_marked(&self, index: usize, file: &WreckFile) -> bool {
+        let before = index.checked_sub(1).and_then(|before| self.files.get(before));
+        before.is_none_or(|before| before.id != file.id)
+    }
+
     /// Offset below which every byte of a file must be right.
     fn durable(&self, index: usize, file: &WreckFile, places: &[Position]) -> Result<u64> {
         if let Some((length, _)) = file.surely_sealed() {
             return Ok(length);
         }
         let sealed = file.sealed.map_or(0, |(length, _)| length);
+        let is_marked = self.is_marked(index, file);
         let live = self
             .live
-            .filter(|live| live.segment == file.id)
+            .filter(|live| is_marked && live.segment == file.id)
             .map_or(0, |live| live.offset);
-        let placed = places.iter().filter(|place| place.segment == file.id);
+        let placed = places
+            .iter()
+            .filter(|place| is_marked && place.segment == file.id);
         let mut durable = placed
             .map(|place| place.offset)
             .fold(FIRST_OFFSET.max(sealed).max(live), u64::max);
@@ -421,7 +430,10 @@ impl Wreck {
         };
         let live = self.live.filter(|live| live.segment == file.id);
         let live = live.filter(|live| live.is_of_boot(self.disk.boot_id()));
-        if file.sealed.is_some() || live.is_some_and(|live| live.offset == durable) {
+        if !self.is_marked(index, file)
+            || file.sealed.is_some()
+            || live.is_some_and(|live| live.offset == durable)
+        {
             return Ok(());
         }
         let mut end = window.base + window.used_bytes_from(window.base);
@@ -709,9 +721,9 @@ fn use_headers(files: &mut [WreckFile]) {
         let Some(end) = file.header.map(|header| header.previous) else {
             continue;
         };
-        if let Ok(found) = before.binary_search_by_key(&end.id, |before| before.id)
-            && let Some(before) = before.get_mut(found)
-        {
+        // Of several, the first.
+        let found = before.partition_point(|before| before.id < end.id);
+        if let Some(before) = before.get_mut(found).filter(|before| before.id == end.id) {
             before.sealed.get_or_insert((end.length, end.last_batch));
             // Whatever one manifest lists is of one chain already.
             if file.chain == file.id {

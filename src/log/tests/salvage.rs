@@ -3,7 +3,7 @@
 use super::*;
 use crate::disk::{Access, FileDisk, read_full};
 use crate::log::format_file::FORMAT_NAME;
-use crate::log::live::LIVE_NAME;
+use crate::log::live::{LIVE_NAME, Live};
 use crate::log::manifest::SegmentEntry;
 
 /// The first texts of all pieces, and how many are not whole.
@@ -162,6 +162,59 @@ fn a_segment_that_another_one_was_copied_over_is_named() {
     let over = segment_name(2);
     let disk = copy_with(&base, &[], &[(&over, &bytes_of(&other, &segment_name(5)))]);
     assert_eq!(damaged(&pieces(&disk).2), [over.as_str()]);
+}
+
+#[test]
+fn an_older_copy_beside_a_segment_is_no_damage() {
+    let (base, mut log, mut count) = log_of(3);
+    // The newest as it is, and as it was when it had less in it or was copied half.
+    let (sealed, newest) = (segment_name(3), segment_name(4));
+    while log.manifest.entries().count() < 4 {
+        count += 1;
+        append(&mut log, &[&format!("batch {count}")]).unwrap();
+    }
+    let older = bytes_of(&base, &newest);
+    let mut torn = older.clone();
+    let end = torn.iter().rposition(|byte| *byte != 0).unwrap();
+    torn[end] ^= 1;
+    count += 1;
+    append(&mut log, &[&format!("batch {count}")]).unwrap();
+    let place = Position {
+        segment: 4,
+        offset: Live::decode(&bytes_of(&base, LIVE_NAME)).unwrap().offset,
+        ..Position::START
+    };
+    let (old_name, torn_name) = (format!("{newest}.bak"), format!("{newest}.part"));
+    let half = bytes_of(&base, &sealed)[..8192].to_vec();
+    let half_name = format!("{sealed}.bak");
+    for lost in [
+        &[][..],
+        &[MANIFEST_NAME],
+        &[LIVE_NAME],
+        &[MANIFEST_NAME, LIVE_NAME],
+    ] {
+        let copies = [
+            (old_name.as_str(), older.as_slice()),
+            (torn_name.as_str(), torn.as_slice()),
+            (half_name.as_str(), half.as_slice()),
+        ];
+        let disk = copy_with(&base, lost, &copies);
+        for places in [&[][..], &[place]] {
+            let wreck = Wreck::open(Arc::clone(&disk)).unwrap();
+            let found = wreck.pieces(places, &mut |_, _| Ok(())).unwrap();
+            let wrong = found.iter().find(|found| found.severity != Severity::Derived);
+            assert_eq!(wrong, None, "without {lost:?}, by {places:?}");
+        }
+        // What only a copy has is found in it.
+        let mut damaged = bytes_of(&base, &sealed);
+        damaged[4096..].fill(0);
+        let whole = bytes_of(&base, &sealed);
+        let disk = copy_with(&base, lost, &[(&sealed, &damaged), (&half_name, &whole)]);
+        let (mut texts, ..) = pieces(&disk);
+        texts.sort_by_key(|text| text.strip_prefix("batch ").unwrap().parse::<usize>().unwrap());
+        texts.dedup();
+        assert_eq!(texts, expected(count), "without {lost:?}");
+    }
 }
 
 /// Nanoseconds of processor time that this thread took.
