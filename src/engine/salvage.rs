@@ -27,6 +27,9 @@ const SYNC_BYTES: u64 = 32 << 20;
 /// The file that marks a folder as one that a salvage is writing, and that the salvage holds locked.
 const MARK: &str = "salvage.lock";
 
+/// What the name of a new store ends with while it is written.
+const UNFINISHED: &str = ".salvage";
+
 /// What salvage saved, and what is lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -84,9 +87,9 @@ impl Memory {
     ///
     /// # Errors
     /// `InvalidInput` (code `exists`) if there is something at `to`, or beside it something other than what an earlier
-    /// salvage left under the name that the new store has until it is finished; `InvalidInput` if `to` is within `from`;
+    /// salvage left under the name that the new store has until it is finished; `InvalidInput` if `to` is within `from` or ends with `.salvage`;
     /// `Busy` if another salvage is writing there; `NotFound` if there is no store at `from`; `Corrupt` if nothing can be
-    /// had from it; `Io`. Nothing is at `to` then.
+    /// had from it; `Io`. Nothing is at `to` then, or, if only making its name durable failed, the whole new store.
     ///
     /// # Durability
     /// After a crash the new store is there whole, or not at all.
@@ -103,6 +106,7 @@ impl Memory {
                 "name a folder that is not there yet",
             ));
         }
+        let unfinished = unfinished(to)?;
         let source = FileDisk::open(from)?;
         if source.contains(to) {
             let message = format!("{} is within the store that is to be saved", to.display());
@@ -111,7 +115,6 @@ impl Memory {
             );
         }
         let wreck = Wreck::open(Arc::new(source))?;
-        let unfinished = unfinished(to)?;
         let (disk, mark) = begin(&unfinished)?;
         let written = write(&wreck, &(Arc::clone(&disk) as Arc<dyn Disk>), options)
             .and_then(|report| give_name(&disk, &unfinished, to).map(|()| report));
@@ -127,8 +130,14 @@ impl Memory {
 fn unfinished(to: &Path) -> Result<PathBuf> {
     let name = to.file_name();
     let name = name.ok_or_else(|| Error::invalid(format!("{} is no name for a folder", to.display())))?;
+    if name.as_encoded_bytes().ends_with(UNFINISHED.as_bytes()) {
+        let message = format!("{} is named as what a salvage has not finished", to.display());
+        let hint =
+            format!("a later salvage might clear it away: name a folder that does not end with {UNFINISHED}");
+        return Err(Error::invalid(message).with_hint(hint));
+    }
     let mut unfinished = name.to_owned();
-    unfinished.push(".salvage");
+    unfinished.push(UNFINISHED);
     Ok(to.with_file_name(unfinished))
 }
 
@@ -170,10 +179,16 @@ fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
 
 /// Gives a store that is whole its name, then takes the mark off it: without both, no later salvage would clear it away.
 fn give_name(disk: &FileDisk, unfinished: &Path, to: &Path) -> Result<()> {
-    FileDisk::rename_folder(unfinished, to)?;
-    // A mark that stays costs nothing: the store is there and whole.
-    drop(disk.remove(MARK));
-    Ok(())
+    take_mark_off(disk, unfinished, FileDisk::rename_folder(unfinished, to))
+}
+
+/// Takes the mark off a store that has its name, also if only making the name durable failed.
+fn take_mark_off(disk: &dyn Disk, unfinished: &Path, named: Result<()>) -> Result<()> {
+    if unfinished.symlink_metadata().is_err() {
+        // A mark that stays costs nothing: the store is there and whole.
+        drop(disk.remove(MARK).and_then(|()| disk.sync_dir("")));
+    }
+    named
 }
 
 /// Writes the new store and verifies it.
@@ -270,5 +285,29 @@ impl Target<'_> {
             Some((mut log, lock)) => log.sync(&lock),
             None => Err(Error::internal("salvage wrote nothing")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::sim_disk::{CrashImage, SimDisk};
+
+    #[test]
+    fn the_mark_is_off_for_good_wherever_the_store_has_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let unfinished = folder.path().join("a.salvage");
+        let marked = |named: Result<()>| {
+            let disk = SimDisk::new(1);
+            disk.create(MARK).unwrap().sync().unwrap();
+            disk.sync_dir("").unwrap();
+            let told = take_mark_off(&disk, &unfinished, named);
+            let files = disk.crash_image(CrashImage::Nothing).files();
+            (told.is_err(), files.contains_key(MARK))
+        };
+        assert_eq!(marked(Ok(())), (false, false));
+        assert_eq!(marked(Err(Error::internal("not synced"))), (true, false));
+        std::fs::create_dir(&unfinished).unwrap();
+        assert_eq!(marked(Err(Error::internal("not renamed"))), (true, true));
     }
 }

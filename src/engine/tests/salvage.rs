@@ -391,6 +391,43 @@ fn an_id_whose_newest_version_is_lost_has_that_of_the_newest_kept_commit() {
 }
 
 #[test]
+fn earlier_versions_close_no_cycle_of_parents() {
+    for is_covered in [false, true] {
+        let disk = SimDisk::new(1);
+        let memory = on_disk(&disk, options(HOUR), true).unwrap();
+        let child = |name: &str, parent: Option<&str>, text: &str| {
+            let mut object = super::note(name, text);
+            object.parent = parent.map(id);
+            memory.put(object, Writer::new()).unwrap();
+        };
+        child("b", None, "the top");
+        child("a", Some("b"), "below");
+        child("a", None, "moved up, and lost");
+        child("b", Some("a"), "moved below");
+        child("c", Some("b"), "below that");
+        if is_covered {
+            cover(&memory);
+        }
+        drop(memory);
+        let lost = b"moved up, and lost";
+        for name in super::segments(&disk) {
+            disk.overwrite(&name, |bytes| {
+                if let Some(at) = bytes.windows(lost.len()).position(|part| part == lost) {
+                    bytes[at] ^= 1;
+                }
+            });
+        }
+        let (saved, report) = rescue(&disk).unwrap();
+        let view = saved.view();
+        assert_eq!(report.lost_ids, ["a"], "{is_covered}: {report:?}");
+        assert!(report.older_ids.is_empty() && view.get(&id("a")).unwrap().is_none());
+        for left in ["b", "c"] {
+            assert!(view.subtree_digest(&id(left)).unwrap().is_some(), "{left}");
+        }
+    }
+}
+
+#[test]
 fn with_a_checkpoint_no_object_is_saved_in_an_older_version_than_without() {
     const OBJECTS: usize = 12;
     let disk = SimDisk::new(1);
@@ -594,6 +631,10 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
         std::fs::read(at("elsewhere").join("salvage.lock")).unwrap(),
         b"precious"
     );
+    // What is named so would look unfinished to a salvage into "named".
+    let error = salvage("named.salvage").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(!at("named.salvage").exists() && !at("named.salvage.salvage").exists());
     // What is within the damaged store would change it.
     for to in ["store/new", "store/log/new", "elsewhere/../store/not/there/new"] {
         assert_eq!(salvage(to).unwrap_err().kind(), ErrorKind::InvalidInput, "{to}");

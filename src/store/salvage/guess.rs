@@ -6,11 +6,14 @@
 //! # Invariants
 //! - SVN-1: only a version that the id had on the line of commits stands in, never one that it had before it was
 //!   removed or erased.
+//! - SVN-2: no state that was put together here has a cycle of parents.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::digest::KeyPath;
+use crate::digest::{KeyPath, ObjectDigest};
 use crate::error::Result;
+use crate::log::Wreck;
+use crate::object::Object;
 use crate::trie::{Entry, NoSource, Trie};
 
 use super::index::Index;
@@ -72,7 +75,7 @@ impl<'a> Guess<'a> {
 
     /// The state with an earlier version in the place of each that is lost, and without those that have none. What was
     /// erased is not lost: it stays where the state is proven, and else it leaves, as the erasure made it do.
-    pub(super) fn without_lost(&self, is_proven: bool) -> Result<Left> {
+    pub(super) fn without_lost(&self, wreck: &Wreck, is_proven: bool) -> Result<Left> {
         let mut left = Left {
             state: self.state.clone(),
             lost: BTreeSet::new(),
@@ -94,6 +97,50 @@ impl<'a> Guess<'a> {
                 left.lost.insert(entry.key);
             }
         }
+        // A proven state has none, so what was put into it closes it.
+        let starts: Vec<KeyPath> = if is_proven {
+            left.older.iter().copied().collect()
+        } else {
+            let keys = left.state.iter(NoSource).map(|entry| Ok(entry?.key));
+            keys.collect::<Result<_>>()?
+        };
+        self.break_cycles(wreck, &starts, &mut left)?;
         Ok(left)
+    }
+
+    /// Takes out one object of each cycle of parents that the way up from `starts` leads into (SVN-2): one with an earlier
+    /// version, and of several the one written first, because what moved since is what is not known.
+    fn break_cycles(&self, wreck: &Wreck, starts: &[KeyPath], left: &mut Left) -> Result<()> {
+        // From where the way up is known to end.
+        let mut ending: HashSet<KeyPath> = HashSet::new();
+        for start in starts {
+            let (mut way, mut steps) = (Vec::new(), HashMap::new());
+            let mut next = Some(*start);
+            while let Some(key) = next.filter(|key| !ending.contains(key)) {
+                if let Some(first) = steps.insert(key, way.len()) {
+                    let cycle = way.get(first..).unwrap_or_default().iter();
+                    let stale = cycle.min_by_key(|(key, written)| (!left.older.contains(key), *written));
+                    if let Some((key, _)) = stale {
+                        left.state.remove(key, &NoSource)?;
+                        left.older.remove(key);
+                        left.lost.insert(*key);
+                    }
+                    break;
+                }
+                let entry = left.state.get(&key, &NoSource)?;
+                let place = entry.and_then(|entry| Some((entry, self.index.objects.get(&entry.digest)?)));
+                way.push((key, place.map(|(_, place)| place.written)));
+                next = match place {
+                    Some((entry, place)) => {
+                        let body = wreck.read(place.locator)?.body;
+                        let object = Object::from_verified(body, ObjectDigest::from_bytes(entry.digest));
+                        object.parent().map(|parent| wreck.suite().key_path(parent))
+                    }
+                    None => None,
+                };
+            }
+            ending.extend(way.into_iter().map(|(key, _)| key));
+        }
+        Ok(())
     }
 }

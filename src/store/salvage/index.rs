@@ -26,7 +26,7 @@ pub(super) const SEQ_MAX: u64 = u64::MAX / 2;
 pub(super) struct Place {
     pub(super) locator: Locator,
     /// The age of its segment, and the number of its batch.
-    written: (u64, u64),
+    pub(super) written: (u64, u64),
     /// The segments among which that number counts.
     chain: u64,
 }

@@ -416,7 +416,7 @@ impl Salvager<'_> {
             state: target,
             lost: lost_keys,
             older: older_keys,
-        } = self.guess.without_lost(is_proven)?;
+        } = self.guess.without_lost(self.wreck, is_proven)?;
         let kept = self.kept.len() as u64;
         let root = self.states.root(&target)?;
         let is_newest = self
