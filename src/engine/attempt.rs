@@ -138,7 +138,7 @@ impl Memory {
     ///
     /// The same change of the same actor and session for the same reason is kept once. A store keeps 200 of them, of which one
     /// counts once more for each thousand objects; then the oldest gives way of the actor and session that have most, and the
-    /// reason of the new one names it.
+    /// reason of the new one names it. A change that has more than any of them pushes out nobody, and stands above the 200, alone.
     ///
     /// # Errors
     /// As [`Self::save_draft`].

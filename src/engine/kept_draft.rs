@@ -8,7 +8,7 @@
 //! # Invariants
 //! - KEP-1: a change that the same writer had refused for the same reason is kept once, with the time of the last one.
 //! - KEP-2: what gives way to a newly refused change is the oldest of the writer that has most, and the new one's reason
-//!   names it.
+//!   names it. A change that has more than anybody else takes the room of nobody: it stands above the cap, alone.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -276,12 +276,12 @@ fn rejected(
     let own = (&writer.actor, &writer.session);
     // KEP-1.
     let again = kept.iter().find_map(|one| {
+        if (&one.actor, &one.session) != own || one.changes != changes {
+            return None;
+        }
         let told = inner.reason(one.reason).unwrap_or_default();
-        let is_same = one.changes == changes
-            && (&one.actor, &one.session) == own
-            && told
-                .strip_prefix(reason)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with(GAVE_WAY));
+        let rest = told.strip_prefix(reason)?;
+        let is_same = rest.is_empty() || rest.starts_with(GAVE_WAY);
         is_same.then(|| (one.name.clone(), told))
     });
     if let Some((name, told)) = again {
@@ -301,6 +301,9 @@ fn rejected(
         }
         let share = |one: &&Reference| shares.get(&(&one.actor, &one.session)).copied();
         let most = kept.iter().map(share).max();
+        if taken <= REJECTED_MAX && shares.get(&own).copied() > most.flatten() {
+            break;
+        }
         let oldest = kept.iter().position(|one| Some(share(one)) == most).unwrap_or(0);
         let one = kept.remove(oldest);
         taken -= weight(&one.changes);

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::{by, child, content, id, note, put};
 use crate::engine::*;
-use crate::object::{Origin, Time};
+use crate::log::{BatchBuilder, RecordKind};
+use crate::object::{Origin, Reference, ReferenceClass, ReferenceName, Time};
 use crate::{ErrorKind, Result};
 
 #[test]
@@ -343,5 +344,80 @@ fn who_had_most_refused_gives_way_with_the_oldest() -> Result<()> {
     assert!(kept.iter().all(|one| one.name != first));
     let told = kept.iter().find(|one| one.name == newest).unwrap();
     assert_eq!(told.reason, Some(format!("why; in its place went {first}")));
+    Ok(())
+}
+
+fn refuse_many(memory: &Memory, session: &str, count: usize) -> Result<String> {
+    let mut draft = memory.draft(by(session));
+    for number in 0..count {
+        draft.put(note(&format!("{session}/{number}"), ""))?;
+    }
+    Ok(memory.quarantine(&draft, "many")?.unwrap())
+}
+
+#[test]
+fn a_refused_change_that_weighs_more_than_all_the_room_empties_no_ring() -> Result<()> {
+    // KEP-2: heavy ones of new writers stand above the cap, one at a time.
+    let memory = Memory::in_memory()?;
+    for number in 0..200 {
+        refuse(&memory, &format!("quiet {number}"), "evidence", "why")?;
+    }
+    let names = || -> Vec<String> { refused(&memory).into_iter().map(|one| one.name).collect() };
+    let quiet = names();
+    let heavy = refuse_many(&memory, "heavy", 2_000)?;
+    let with = |one: &str| {
+        let mut all = quiet.clone();
+        all.push(one.to_owned());
+        all.sort();
+        all
+    };
+    let sorted = || {
+        let mut all = names();
+        all.sort();
+        all
+    };
+    assert_eq!(sorted(), with(&heavy));
+    let heavier = refuse_many(&memory, "heavier", 3_000)?;
+    assert_eq!(
+        sorted(),
+        with(&heavier),
+        "the most that is kept goes, whoever's it is"
+    );
+    let light = refuse(&memory, "light", "x", "why")?;
+    assert!(names().contains(&light) && !names().contains(&heavier) && names().len() == 200);
+    Ok(())
+}
+
+#[test]
+fn refused_changes_that_an_older_build_let_go_without_a_record_are_there_again() -> Result<()> {
+    // decisions/0015. More than there is room for go with the next one that is refused, and with a record.
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let memory = Memory::create(&store)?;
+    refuse(&memory, "loud", "a", "why")?;
+    let inner = &memory.inner;
+    inner.write(|writing| {
+        let store = inner.store();
+        let head = store.head()?;
+        let first = store.references().iter().next().unwrap().reference.clone();
+        let mut batch = BatchBuilder::new();
+        for number in 1_000..1_219 {
+            let name = ReferenceName::of(ReferenceClass::Rejected, &format!("{number}"))?;
+            let copy = Reference {
+                name,
+                ..first.clone()
+            };
+            batch.add(RecordKind::Reference, 0, &copy.encode()?);
+        }
+        inner.write_references(writing, batch, &head)
+    })?;
+    drop(memory);
+    let memory = Memory::open(&store)?;
+    assert_eq!(refused(&memory).len(), 220);
+    let newest = refuse(&memory, "loud", "b", "why")?;
+    drop(memory);
+    let kept = refused(&Memory::open(&store)?);
+    assert_eq!(kept.len(), 200);
+    assert!(kept.iter().any(|one| one.name == newest));
     Ok(())
 }
