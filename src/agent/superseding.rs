@@ -6,7 +6,7 @@
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - SUP-1: nothing takes the place of what is more trusted, and nothing that has expired takes any.
+//! - SUP-1: nothing takes the place of what is more trusted or in another scope, and nothing that has expired takes any.
 //! - SUP-2: of items that supersede each other in a circle, the one that was written last keeps its place.
 
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ const STEPS_MAX: usize = 64;
 pub(super) fn takes_place(view: &View, new: &Object, old: &Object) -> Result<bool> {
     let is_over = new.expires().is_some_and(|expires| expires <= view.now());
     // SUP-1
-    if is_over || old.origin().is_above(new.origin()) {
+    if is_over || new.scope() != old.scope() || old.origin().is_above(new.origin()) {
         return Ok(false);
     }
     // SUP-2
@@ -187,5 +187,20 @@ mod tests {
         );
         let only_a = vec!["a".to_owned()];
         assert_eq!(standing(&agent, "the office is in"), (only_a.clone(), only_a));
+    }
+
+    /// INVARIANT SUP-1.
+    #[test]
+    fn nothing_takes_a_place_in_another_scope() {
+        let agent = agent();
+        put(&agent, "a", "the office is in Oslo", &[], Origin::DirectUser);
+        let mut other = NewItem::new("the office is in Rome");
+        other.scope = crate::object::Scope::new("project:b").unwrap();
+        other.supersedes = vec![Id::new("a").unwrap()];
+        let object = other.into_object(Id::new("b").unwrap()).unwrap();
+        drop(agent.memory().put(object, Writer::new()).unwrap());
+        let both = vec!["a".to_owned(), "b".to_owned()];
+        assert_eq!(standing(&agent, "the office is in"), (both.clone(), both));
+        assert_eq!(says(&agent, "the office is in Oslo"), Status::Duplicate);
     }
 }

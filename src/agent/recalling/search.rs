@@ -246,12 +246,18 @@ impl Search<'_> {
 
     /// How many of the untrusted have words of the question, counted up to the limit of hits.
     fn left_out(&self, scratch: &mut Scratch) -> usize {
-        if !self.leaves_untrusted_out() {
+        // Who chooses among objects does not read the answer.
+        if self.among.is_some() || !self.leaves_untrusted_out() {
             return 0;
         }
         let scopes = self.query.reach.names();
-        let filter = |key: &Key| self.indexed.untrusted.contains(key) && self.meets(key);
         let index = &self.indexed.index;
+        if let Some(scopes) = &scopes
+            && !self.indexed.untrusted.iter().any(|key| index.is_in(key, scopes))
+        {
+            return 0;
+        }
+        let filter = |key: &Key| self.indexed.untrusted.contains(key) && self.meets(key);
         let found = index.nearest(
             &self.query.text,
             scopes.as_deref(),

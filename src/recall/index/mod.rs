@@ -139,6 +139,15 @@ impl Index {
         self.columns.find(key).is_some()
     }
 
+    /// Whether there is a memory with this key in one of these scopes.
+    pub(crate) fn is_in(&self, key: &Key, scopes: &[&str]) -> bool {
+        self.columns.find(key).is_some_and(|number| {
+            let speaker = self.columns.speakers[number as usize];
+            let scope = self.people.speakers[speaker as usize].scope;
+            scopes.contains(&&*self.people.scopes[scope as usize].name)
+        })
+    }
+
     /// Puts a memory in, in the place of one with its key. Any text is taken.
     ///
     /// # Errors
