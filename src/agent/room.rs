@@ -1,15 +1,15 @@
 //! How many items a scope has room for.
 //!
 //! What stands on its own counts: entries, summaries, episodes, sections and whatever else is below something do not, nor do
-//! sessions and notes. The items of a scope are counted with the known texts, so that a full scope costs a look-up and not
-//! a walk over the state.
+//! sessions and notes. The items of a scope are counted with the known texts, so that a scope with room costs a
+//! look-up, and a full one a look at what the items of the store name as superseded.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
 //! - ROO-1: what has expired, or gave its place to another item, takes no room; what has expired goes from the state when its
-//!   room is needed.
+//!   room is needed. One place is given once.
 //! - ROO-2: whatever verb of the layer brings an item, its scope has room for it.
 
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ use super::remember::unless_erased;
 use super::vocabulary::kind;
 use crate::engine::Draft;
 use crate::error::{Error, Result};
-use crate::object::{Id, NewObject, Object, Scope};
+use crate::object::{Id, NewObject, Object, Scope, Time};
 
 /// Kinds that take no room: a session and the notes of sessions.
 const FREE: [&str; 2] = [kind::SESSION, kind::NOTE];
@@ -34,8 +34,18 @@ pub(super) struct Rooms {
     items_max: usize,
     /// Items that came into the draft, whatever their scope.
     entered: usize,
+    /// How many gave their place to what came, by the scope.
+    gave_way: HashMap<Scope, usize>,
     /// What of each scope that was counted is left.
-    left: HashMap<Scope, usize>,
+    left: HashMap<Scope, Left>,
+}
+
+/// The room that is left in a scope.
+#[derive(Clone, Copy)]
+struct Left {
+    count: usize,
+    /// Whether it is all there is: else what expired or gave its place was taken for the rest.
+    is_exact: bool,
 }
 
 impl Rooms {
@@ -43,11 +53,13 @@ impl Rooms {
         Self {
             items_max,
             entered: 0,
+            gave_way: HashMap::new(),
             left: HashMap::new(),
         }
     }
 
-    /// Makes room for an object that is about to be staged, and takes the place of so many others.
+    /// Makes room for an object that is about to be staged, and takes the place of so many others. One that is there and
+    /// has not expired has its room.
     ///
     /// # Errors
     /// `InvalidInput` (code `over_limit`): there is none.
@@ -58,60 +70,84 @@ impl Rooms {
         object: &NewObject,
         gives_way: usize,
     ) -> Result<()> {
+        let scope = &object.scope;
         if !takes_room(object.kind.as_str(), object.parent.is_some()) {
             return Ok(());
         }
+        let now = draft.base().now();
+        let has_room = unless_erased(draft.get(&object.id))?.is_some_and(|old| counts_in(&old, scope, now));
         let most = usize::try_from(draft.base().len()).unwrap_or(usize::MAX);
-        if most.saturating_add(self.entered) < self.items_max {
-            self.entered += 1;
+        if has_room || most.saturating_add(self.entered) < self.items_max {
+            if let Some(left) = self.left.get_mut(scope) {
+                left.count = left.count.saturating_add(gives_way);
+            }
+            *self.gave_way.entry(scope.clone()).or_default() += gives_way;
+            self.entered += usize::from(!has_room);
             return Ok(());
         }
-        if !self.left.contains_key(&object.scope) {
-            let left = self.counted(agent, draft, &object.scope)?;
-            self.left.insert(object.scope.clone(), left);
+        let mut left = match self.left.get(scope) {
+            Some(left) => *left,
+            None => self.counted(agent, draft, object, false)?,
+        };
+        if left.count == 0 && gives_way == 0 && !left.is_exact {
+            left = self.counted(agent, draft, object, true)?;
         }
-        let left = self.left.entry(object.scope.clone()).or_default();
-        *left = left.saturating_add(gives_way);
-        if *left == 0 {
+        left.count = left.count.saturating_add(gives_way);
+        *self.gave_way.entry(scope.clone()).or_default() += gives_way;
+        self.left.insert(scope.clone(), left);
+        if left.count == 0 {
             return Err(Error::invalid(format!(
-                "the scope {} has {} items, and no more are allowed",
-                object.scope, self.items_max
+                "the scope {scope} has {} items, and no more are allowed",
+                self.items_max
             ))
             .with_code("over_limit")
             .with_hint("forget some, let some expire, or raise items_max in the settings"));
         }
-        *left -= 1;
+        left.count -= 1;
+        self.left.insert(scope.clone(), left);
         self.entered += 1;
         Ok(())
     }
 
-    /// How much room a scope has; what has expired goes from the draft if it has less than that takes.
-    fn counted(&self, agent: &Agent, draft: &mut Draft, scope: &Scope) -> Result<usize> {
-        let view = draft.base().clone();
-        let known = agent.with_known_texts(&view, |known| known.room(scope.as_str()))?;
-        let mut entered = 0;
-        for change in draft.changes().iter().filter(|change| change.old.is_none()) {
-            let new = draft.get(&change.id)?;
-            entered += usize::from(new.is_some_and(|object| counts_in(&object, scope)));
+    /// How much room the scope of an object that comes has; what has expired goes from the draft if it has less than that
+    /// takes.
+    fn counted(&self, agent: &Agent, draft: &mut Draft, object: &NewObject, is_exact: bool) -> Result<Left> {
+        let (view, scope) = (draft.base().clone(), &object.scope);
+        let enough = if is_exact { 0 } else { self.items_max };
+        let known = agent.with_known_texts(&view, |known| known.room(scope.as_str(), enough))?;
+        let counts = |found: Option<Object>| found.is_some_and(|one| counts_in(&one, scope, view.now()));
+        let mut live = known.live;
+        for change in draft.changes() {
+            let is_in = counts(unless_erased(draft.get(&change.id))?);
+            if is_in && !counts(unless_erased(view.get(&change.id))?) {
+                live += 1;
+            }
         }
-        let live = known.live + entered;
         if live + known.expired.len() >= self.items_max {
             // ROO-1
             for key in known.expired {
-                let Some(object) = unless_erased(view.object_at(&key))? else {
+                let Some(old) = unless_erased(view.object_at(&key))? else {
                     continue;
                 };
-                let id = Id::new(object.id())?;
-                // One that was written again in this draft is live, and one with children stays for them.
-                if draft.digest(&id)? == Some(object.digest()) && draft.children(&id)?.is_empty() {
+                let id = Id::new(old.id())?;
+                // One that is or was written again in this draft is live, and one with children stays for them.
+                let is_old = id != object.id && draft.digest(&id)? == Some(old.digest());
+                if is_old && draft.children(&id)?.is_empty() {
                     draft.remove(&id)?;
                 }
             }
         }
-        Ok(self.items_max.saturating_sub(live))
+        let gave_way = self.gave_way.get(scope).copied().unwrap_or(0);
+        Ok(Left {
+            count: self.items_max.saturating_add(gave_way).saturating_sub(live),
+            is_exact,
+        })
     }
 }
 
-fn counts_in(object: &Object, scope: &Scope) -> bool {
-    object.scope() == scope.as_str() && takes_room(object.kind(), object.parent().is_some())
+/// Whether an object is one of the items of a scope that take room at that time.
+fn counts_in(object: &Object, scope: &Scope, now: Time) -> bool {
+    object.scope() == scope.as_str()
+        && object.expires().is_none_or(|expires| expires > now)
+        && takes_room(object.kind(), object.parent().is_some())
 }

@@ -93,10 +93,8 @@ impl Staging {
                 Fate::Held
             }
             Verdict::Allow | Verdict::Flag => {
-                if self.draft.digest(&object.id)?.is_none() {
-                    // INVARIANT ROO-2.
-                    self.rooms.enter(agent, &mut self.draft, &object, 0)?;
-                }
+                // INVARIANT ROO-2.
+                self.rooms.enter(agent, &mut self.draft, &object, 0)?;
                 Fate::Staged(self.draft.put_at_most(object, class)?)
             }
         };

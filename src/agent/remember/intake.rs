@@ -3,7 +3,7 @@
 //! # Layer
 //! L7, inside `agent`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::known_texts::{KnownTexts, fingerprint, key_of, unless_erased};
 use super::names::{self, Names};
@@ -24,6 +24,8 @@ pub(super) struct Intake<'a> {
     agent: &'a Agent,
     names: Names,
     rooms: Rooms,
+    /// What gave its place, and so its room, to something that is staged here.
+    gave_way: BTreeSet<Id>,
     /// The ids of what is staged here by the text; texts of the state are known by the agent.
     texts: HashMap<u64, Id>,
     /// The ids of all that is staged here.
@@ -39,6 +41,7 @@ impl<'a> Intake<'a> {
         Ok(Self {
             names: Names::since(draft.base().now()),
             rooms: Rooms::new(agent.settings().quotas.items_max),
+            gave_way: BTreeSet::new(),
             texts: HashMap::new(),
             ids: Vec::new(),
             draft,
@@ -193,20 +196,21 @@ impl<'a> Intake<'a> {
 
     /// Makes the object, if its scope has room for it.
     pub(super) fn admit(&mut self, id: Id, item: NewItem) -> Result<NewObject> {
-        let gives_way = self.first_to_supersede(&item)?;
-        let is_new = self.present(&id)?.is_none();
+        let give_way = self.first_to_supersede(&item)?;
         let object = item.into_object(id)?;
-        if is_new {
-            self.rooms
-                .enter(self.agent, &mut self.draft, &object, gives_way)?;
-        }
+        self.rooms
+            .enter(self.agent, &mut self.draft, &object, give_way.len())?;
+        self.gave_way.extend(give_way);
         Ok(object)
     }
 
-    /// How many items of its scope give their place to a new one, and gave it to no other before.
-    fn first_to_supersede(&self, item: &NewItem) -> Result<usize> {
-        let mut count = 0;
+    /// The items of its scope that give their place to a new one, and gave it to no other before, in the state or here.
+    fn first_to_supersede(&self, item: &NewItem) -> Result<BTreeSet<Id>> {
+        let mut first = BTreeSet::new();
         for old in &item.supersedes {
+            if self.gave_way.contains(old) {
+                continue;
+            }
             let Some(object) = self.present(old)? else {
                 continue;
             };
@@ -218,10 +222,10 @@ impl<'a> Intake<'a> {
                     .agent
                     .with_known_texts(self.view(), |known| known.is_superseded(&key))?
             {
-                count += 1;
+                first.insert(old.clone());
             }
         }
-        Ok(count)
+        Ok(first)
     }
 
     /// Stages an item.

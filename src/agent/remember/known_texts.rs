@@ -9,6 +9,7 @@
 //! # Invariants
 //! - KNT-1: what is found is in the state that was asked about, in this scope and kind, and says the same.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::kept_texts;
@@ -29,7 +30,7 @@ pub(in crate::agent) struct Room {
     /// How many neither expired nor gave their place to another.
     pub(in crate::agent) live: usize,
     /// Which expired.
-    pub(in crate::agent) expired: Vec<Key>,
+    pub(in crate::agent) expired: BTreeSet<Key>,
 }
 
 /// The texts of one state.
@@ -140,29 +141,36 @@ impl KnownTexts {
             self.superseded.remove(&(old, key));
         }
         if let Some(scope) = counted_in(object) {
-            if let Some(count) = self.items.get_mut(&scope) {
-                *count = count.saturating_sub(1);
+            if let Entry::Occupied(mut count) = self.items.entry(scope) {
+                *count.get_mut() = count.get().saturating_sub(1);
+                if *count.get() == 0 {
+                    count.remove();
+                }
             }
-            self.items.retain(|_, count| *count > 0);
             if let Some(expires) = object.expires() {
                 self.expiring.remove(&(scope, expires.as_micros(), key));
             }
         }
     }
 
-    /// What takes room in a scope, and what has expired there.
+    /// What takes room in a scope, and what has expired there. Where fewer than `enough` are kept, all of them
+    /// count: which expired or gave their place is asked in a full scope only.
     ///
     /// # Errors
     /// `Corrupt` or `Io`: an object cannot be read.
-    pub(in crate::agent) fn room(&self, scope: &str) -> Result<Room> {
+    pub(in crate::agent) fn room(&self, scope: &str, enough: usize) -> Result<Room> {
         let print = scope_print(scope);
+        let count = usize::try_from(self.items.get(&print).copied().unwrap_or(0)).unwrap_or(usize::MAX);
+        if count < enough {
+            return Ok(Room {
+                live: count,
+                expired: BTreeSet::new(),
+            });
+        }
         let now = self.view.now().as_micros();
         let range = (print, i64::MIN, [0; 16])..=(print, now, [0xff; 16]);
-        let expired: Vec<Key> = self.expiring.range(range).map(|(_, _, key)| *key).collect();
-        let count = self.items.get(&print).copied().unwrap_or(0);
-        let mut live = usize::try_from(count)
-            .unwrap_or(usize::MAX)
-            .saturating_sub(expired.len());
+        let expired: BTreeSet<Key> = self.expiring.range(range).map(|(_, _, key)| *key).collect();
+        let mut live = count.saturating_sub(expired.len());
         let mut before = None;
         for (old, _) in &self.superseded {
             if before.replace(old) == Some(old) || expired.contains(old) {

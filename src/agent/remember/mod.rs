@@ -244,8 +244,10 @@ impl Agent {
                 answer.id = intake.held_id(&item)?;
                 intake.check_replaced(&answer.id, &item)?;
             }
-            intake.put(answer.id.clone(), item)?;
-            answer.held_as = self.memory().quarantine(&intake.draft, &reviewed.reason())?;
+            // Of its own: what waits takes no room, and nothing makes room for it.
+            let mut held = self.draft(writer)?;
+            held.put(item.into_object(answer.id.clone())?)?;
+            answer.held_as = self.memory().quarantine(&held, &reviewed.reason())?;
             answer.status = Status::Quarantined;
             return Ok(answer);
         }

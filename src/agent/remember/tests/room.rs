@@ -79,6 +79,89 @@ fn what_gave_its_place_takes_no_room() {
     agent.remember(named("d", "d"), &quick, &user()).unwrap();
 }
 
+/// INVARIANT ROO-1.
+#[test]
+fn one_place_is_given_once_in_a_batch_too() {
+    let agent = small(2);
+    let quick = RememberOptions::default();
+    for name in ["a", "b"] {
+        agent.remember(named(name, name), &quick, &user()).unwrap();
+    }
+    let line = |name: &str, old: &str| format!(r#"{{"id":"{name}","text":"{name}","supersedes":{old}}}"#);
+    let all: Vec<String> = (0..5).map(|at| line(&format!("n{at}"), r#"["a","a"]"#)).collect();
+    let answer = lines(&agent, &all.join("\n"));
+    assert_eq!((answer.stored, answer.refused.len()), (1, 4), "{answer:?}");
+    // Nor is it given by what stays as it was.
+    let answer = lines(
+        &agent,
+        &[line("b", r#"["n0"]"#), line("c", "[]"), line("d", "[]")].join("\n"),
+    );
+    assert_eq!((answer.stored, answer.refused.len()), (2, 1), "{answer:?}");
+}
+
+/// INVARIANT ROO-1.
+#[test]
+fn what_expired_and_is_written_again_needs_its_room_again() {
+    let agent = small(2);
+    let quick = RememberOptions::default();
+    let mut old = named("old", "gone");
+    old.expires = Some(Time::from_micros(1));
+    agent.remember(old, &quick, &user()).unwrap();
+    let answer = lines(
+        &agent,
+        "{\"id\":\"a\",\"text\":\"a\"}\n{\"id\":\"old\",\"text\":\"back\"}\n{\"id\":\"b\",\"text\":\"b\"}",
+    );
+    assert_eq!((answer.stored, answer.refused.len()), (2, 1), "{answer:?}");
+    assert_eq!(text_of(&agent, &id("old")).as_deref(), Some("back"));
+    let agent = small(2);
+    let mut old = named("old", "gone");
+    old.expires = Some(Time::from_micros(1));
+    agent.remember(old, &quick, &user()).unwrap();
+    agent.remember(named("a", "a"), &quick, &user()).unwrap();
+    let mut other = named("other", "gone too");
+    other.expires = Some(Time::from_micros(1));
+    // It is over when it comes, and takes what is left for a moment only.
+    agent.remember(other, &quick, &user()).unwrap();
+    agent.remember(named("b", "b"), &quick, &user()).unwrap();
+    let full = agent.remember(named("old", "back"), &quick, &user()).unwrap_err();
+    assert_eq!(full.code(), "over_limit");
+}
+
+/// INVARIANT ROO-1.
+#[test]
+fn items_that_gave_their_place_leave_room_for_a_whole_batch() {
+    let agent = small(4);
+    let quick = RememberOptions::default();
+    for (name, old) in [("a", None), ("b", Some("a")), ("c", Some("b"))] {
+        let mut item = named(name, name);
+        item.supersedes = old.map(id).into_iter().collect();
+        agent.remember(item, &quick, &user()).unwrap();
+    }
+    let all: Vec<String> = (0..5)
+        .map(|at| format!(r#"{{"id":"n{at}","text":"n{at}"}}"#))
+        .collect();
+    let answer = lines(&agent, &all.join("\n"));
+    assert_eq!((answer.stored, answer.refused.len()), (3, 2), "{answer:?}");
+}
+
+#[test]
+fn what_is_held_back_needs_no_room_and_makes_none() {
+    let agent = small(2);
+    let quick = RememberOptions::default();
+    let mut old = named("old", "gone");
+    old.expires = Some(Time::from_micros(1));
+    agent.remember(old, &quick, &user()).unwrap();
+    agent.remember(named("a", "a"), &quick, &user()).unwrap();
+    let held = agent.remember(named("x", &order()), &quick, &user()).unwrap();
+    let name = held.held_as.unwrap();
+    let draft = agent.memory().open_draft(&name, user()).unwrap();
+    let ids: Vec<String> = draft.changes().iter().map(|one| one.id.to_string()).collect();
+    assert_eq!(ids, ["x"], "nothing went for it");
+    agent.remember(named("b", "b"), &quick, &user()).unwrap();
+    let held = agent.remember(named("y", &order()), &quick, &user()).unwrap();
+    assert_eq!((held.status, held.held_as.is_some()), (Status::Quarantined, true));
+}
+
 /// INVARIANT ROO-2.
 #[test]
 fn a_scope_has_room_for_items_and_no_verb_brings_more() {
