@@ -95,6 +95,14 @@ fn a_file_of_queries_is_answered_line_by_line_in_order() {
     assert_eq!(ids(&all.documents()[0]), ["a", "b", "c"]);
     assert_eq!(ids(&answers[1]), ["b"]);
     assert!(answers[0]["ms"].as_f64().is_some());
+    // What found nothing may be in another scope.
+    assert!(!ran.err.contains("--all-scopes"), "{}", ran.err);
+    let none = "{\"qid\":\"1\",\"query\":\"zeppelin\"}\n{\"qid\":\"2\",\"query\":\"zeppelin\",\"scope\":\"project:cafe\"}\n";
+    let told = folder.feed(&["recall", "--queries", "-", "--json"], none).err;
+    assert!(
+        told.contains("1 line without a scope found nothing") && told.contains("--all-scopes"),
+        "{told}"
+    );
     let bad = folder.feed(&["recall", "--queries", "-", "--json"], "{\"qid\":\"1\"}\n");
     assert_eq!(bad.code, 1);
     assert!(bad.err.contains("line 1"), "{}", bad.err);

@@ -212,11 +212,16 @@ fn tell_scopes(context: &mut Context, query: &RecallQuery, recalled: &Recalled) 
         let note = format!("{least}{what} left out, because not trusted: --with-untrusted shows them");
         context.output.note("untrusted", note);
     }
-    if recalled.hits.is_empty()
-        && let Reach::Scopes(scopes) = &query.reach
-    {
+    if recalled.hits.is_empty() {
+        tell_reach(context, query, "");
+    }
+}
+
+/// Says where nothing was found.
+fn tell_reach(context: &mut Context, query: &RecallQuery, what: &str) {
+    if let Reach::Scopes(scopes) = &query.reach {
         let names: Vec<&str> = scopes.iter().map(Scope::as_str).collect();
-        let note = format!("searched {}; --all-scopes searches all", names.join(", "));
+        let note = format!("{what}searched {}; --all-scopes searches all", names.join(", "));
         context.output.note("scopes", note);
     }
 }
@@ -291,9 +296,11 @@ fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &Recal
     let mut lines = Lines::of(&mut *input);
     // The first query does not pay for what all of them use.
     agent.with_index(view, |_, _| Ok(()))?;
+    let mut without_hits: u64 = 0;
     while let Some((number, line)) = lines.next_line()? {
         context.output.check_stop()?;
         let read = read_line(line).map_err(|error| at_line(number, error))?;
+        let has_scope = read.scope.is_some();
         let query = RecallQuery {
             text: read.text,
             reach: match read.scope {
@@ -308,11 +315,16 @@ fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &Recal
         };
         let start = Instant::now();
         let recalled = agent.recall(&view, &query)?;
+        without_hits += u64::from(!has_scope && recalled.hits.is_empty());
         let ms = (start.elapsed().as_secs_f64() * 1e6).round() / 1e3;
         let hits: Vec<Value> = recalled.hits.iter().map(|hit| hit_json(&query, hit)).collect();
         let left_out = json!({ "untrusted": recalled.left_out });
         let answer = json!({ "qid": read.qid, "hits": hits, "left_out": left_out, "ms": ms });
         context.output.line(answer)?;
+    }
+    if without_hits > 0 {
+        let what = human::counted(without_hits, "line");
+        tell_reach(context, query, &format!("{what} without a scope found nothing: "));
     }
     Ok(DONE)
 }
