@@ -113,16 +113,15 @@ fn what_expired_and_is_written_again_needs_its_room_again() {
     );
     assert_eq!((answer.stored, answer.refused.len()), (2, 1), "{answer:?}");
     assert_eq!(text_of(&agent, &id("old")).as_deref(), Some("back"));
+    // In a scope that is full without it, as one with children or from elsewhere is.
     let agent = small(2);
+    for name in ["a", "b"] {
+        agent.remember(named(name, name), &quick, &user()).unwrap();
+    }
     let mut old = named("old", "gone");
     old.expires = Some(Time::from_micros(1));
-    agent.remember(old, &quick, &user()).unwrap();
-    agent.remember(named("a", "a"), &quick, &user()).unwrap();
-    let mut other = named("other", "gone too");
-    other.expires = Some(Time::from_micros(1));
-    // It is over when it comes, and takes what is left for a moment only.
-    agent.remember(other, &quick, &user()).unwrap();
-    agent.remember(named("b", "b"), &quick, &user()).unwrap();
+    let old = old.into_object(id("old")).unwrap();
+    drop(agent.memory().put(old, user()).unwrap());
     let full = agent.remember(named("old", "back"), &quick, &user()).unwrap_err();
     assert_eq!(full.code(), "over_limit");
 }
