@@ -223,8 +223,8 @@ impl Log {
         self.publish_manifest(self.manifest.epoch, sealed, active)?;
         let segment = self.enter_new(header.id)?;
         if is_empty {
-            // The one before is not listed any more; the next writer removes it if this one cannot.
-            drop(self.remove_leftovers(None));
+            // The one before is not listed any more.
+            self.remove_leftovers(None)?;
         }
         Ok(segment)
     }

@@ -450,7 +450,7 @@ fn a_failing_call_poisons_and_loses_no_acknowledged_batch() {
             match failed {
                 Err(error) => assert_eq!(error.kind(), ErrorKind::Io, "{what}"),
                 // A smaller segment fitted; no other error may be swallowed.
-                Ok(()) => assert_eq!(fault, Fault::Full, "{what}"),
+                Ok(()) => assert!(!disk.has_failed(), "{what}"),
             }
             // In the running machine another handle goes on, and acknowledges with the space that came back.
             let count = verify_read(

@@ -238,7 +238,7 @@ fn on_a_disk_that_is_nearly_full_the_next_segment_is_as_small_as_it_may_be() {
         }
         let appended = append(&mut log, &[&"z".repeat(200_000)]);
         assert_eq!(appended.is_ok(), fault != Some(Fault::Device), "{fault:?}");
-        assert_eq!(disk.has_failed(), fault.is_some());
+        assert_eq!(disk.heal(), fault.is_some());
         disk.files().get("log/00000003.seg").map(Vec::len)
     };
     let (whole, smaller) = (

@@ -82,7 +82,7 @@ pub(super) struct Faults {
     call: Option<(u64, u64, Fault)>,
     read: Option<(u64, ReadFault)>,
     met: bool,
-    /// Whether a call failed on anything but checkpoints and derived files.
+    /// Whether a call failed on anything but checkpoints, derived files and a segment that may be made smaller.
     pub(super) met_primary: bool,
 }
 
@@ -107,7 +107,10 @@ impl Faults {
                     return Outcome::Done;
                 }
                 self.met = true;
-                self.met_primary |= !(name.starts_with("checkpoint") || name.starts_with("derived"));
+                // A segment for which there is no room is made smaller.
+                let is_tried_again = fault.is_of_space() && name.ends_with(".seg.tmp");
+                let is_derived = name.starts_with("checkpoint") || name.starts_with("derived");
+                self.met_primary |= !is_derived && !is_tried_again;
                 Outcome::Failed(fault)
             }
             _ => Outcome::Done,

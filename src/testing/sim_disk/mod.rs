@@ -138,7 +138,7 @@ impl SimDisk {
         self.state.lock().faults.set_read(read, fault);
     }
 
-    /// Whether a call failed on anything but checkpoints, which may fail unsaid.
+    /// Whether a call failed that may not fail unsaid: not on checkpoints, nor for want of room for a segment that may be smaller.
     pub fn has_failed(&self) -> bool {
         self.state.lock().faults.met_primary
     }
