@@ -199,9 +199,16 @@ fn write_whole_inner(disk: &dyn Disk, name: &str, content: &[u8], length: u64) -
 /// # Durability
 /// When this returns, the file and its name are durable.
 pub fn create_whole(disk: &dyn Disk, name: &str, content: &[u8], length: u64) -> io::Result<()> {
-    let unfinished = unfinished_name(name);
-    write_whole(disk, &unfinished, content, length)?;
-    disk.rename_new(&unfinished, name)?;
+    write_whole(disk, &unfinished_name(name), content, length)?;
+    finish_whole(disk, name)
+}
+
+/// Gives a file that [`write_whole`] wrote under its unfinished name the name `name`; refuses an existing one.
+///
+/// # Durability
+/// When this returns, the name is durable.
+pub fn finish_whole(disk: &dyn Disk, name: &str) -> io::Result<()> {
+    disk.rename_new(&unfinished_name(name), name)?;
     disk.sync_dir(folder_of(name))
 }
 

@@ -132,15 +132,17 @@ pub(super) fn create_segment(
     needed: u64,
 ) -> Result<()> {
     let name = segment_name(header.id);
-    let create = |used| {
+    let write = |used| {
         let length = next_segment_bytes(options, used, needed);
-        disk::create_whole(disk, &name, &header.encode(), length)
+        disk::write_whole(disk, &disk::unfinished_name(&name), &header.encode(), length)
     };
-    let created = match create(used) {
-        Err(error) if is_full(&error) => create(0),
+    let written = match write(used) {
+        Err(error) if is_full(&error) => write(0),
         other => other,
     };
-    created.map_err(|error| Error::io(format!("cannot create {name}"), error))
+    written
+        .and_then(|()| disk::finish_whole(disk, &name))
+        .map_err(|error| Error::io(format!("cannot create {name}"), error))
 }
 
 fn is_full(error: &io::Error) -> bool {

@@ -105,9 +105,9 @@ const MUTANTS: [Mutant; 31] = [
         "skip the sync of the folder of a new file",
         "src/disk/mod.rs",
         [
-            "disk.rename_new(&unfinished, name)?;\n    disk.sync_dir(folder_of(name))",
-            "disk.rename_new(&unfinished, name)?;\n    disk.sync_dir(folder_of(name))",
-            "disk.rename_new(&unfinished, name)",
+            "disk.rename_new(&unfinished_name(name), name)?;\n    disk.sync_dir(folder_of(name))",
+            "disk.rename_new(&unfinished_name(name), name)?;\n    disk.sync_dir(folder_of(name))",
+            "disk.rename_new(&unfinished_name(name), name)",
         ],
         "log::",
     ),
