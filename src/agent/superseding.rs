@@ -11,6 +11,7 @@
 
 use std::collections::BTreeSet;
 
+use super::decay;
 use super::item::Item;
 use crate::engine::View;
 use crate::error::{Error, ErrorKind, Result};
@@ -24,45 +25,45 @@ const STEPS_MAX: usize = 64;
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
 pub(super) fn takes_place(view: &View, new: &Object, old: &Object) -> Result<bool> {
-    let is_over = new.expires().is_some_and(|expires| expires <= view.now());
-    // SUP-1
-    if is_over || new.scope() != old.scope() || old.origin().is_above(new.origin()) {
-        return Ok(false);
-    }
     // SUP-2
-    Ok(!leads_to(view, old, new.id())? || written(view, new)? > written(view, old)?)
+    Ok(may_take_place(view, new, old)
+        && (!leads_to(view, old, new)? || written(view, new)? > written(view, old)?))
 }
 
-/// Whether an item supersedes another, or something that does.
-fn leads_to(view: &View, from: &Object, to: &str) -> Result<bool> {
-    let mut waiting = Item::from(from.clone()).supersedes();
+/// Whether what `new` says of `old` counts (SUP-1).
+fn may_take_place(view: &View, new: &Object, old: &Object) -> bool {
+    let is_over = new.expires().is_some_and(|expires| expires <= view.now());
+    !is_over && new.scope() == old.scope() && !old.origin().is_above(new.origin())
+}
+
+/// Whether an item supersedes another, or something that does. What does not count leads nowhere.
+fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
+    let mut waiting = vec![from.clone()];
     let mut seen = BTreeSet::new();
-    while let Some(next) = waiting.pop() {
-        if next == to {
-            return Ok(true);
-        }
-        if seen.len() < STEPS_MAX && seen.insert(next.clone()) {
-            let found = Id::new(&next).and_then(|id| view.get(&id));
-            let found = found.or_else(|error| match error.kind() {
+    while let Some(new) = waiting.pop() {
+        for id in Item::from(new.clone()).supersedes() {
+            if id == to.id() && may_take_place(view, &new, to) {
+                return Ok(true);
+            }
+            if seen.len() >= STEPS_MAX || !seen.insert(id.clone()) {
+                continue;
+            }
+            let found = Id::new(&id).and_then(|id| view.get(&id));
+            let old = found.or_else(|error| match error.kind() {
                 // Erased, or no id at all.
                 ErrorKind::NotFound | ErrorKind::InvalidInput => Ok(None),
                 _ => Err::<_, Error>(error),
-            });
-            waiting.extend(
-                found?
-                    .map(|object| Item::from(object).supersedes())
-                    .unwrap_or_default(),
-            );
+            })?;
+            waiting.extend(old.filter(|old| may_take_place(view, &new, old)));
         }
     }
     Ok(false)
 }
 
-/// When an item was written last; those of one commit go by their ids.
-fn written(view: &View, object: &Object) -> Result<(Option<Time>, String)> {
-    let id = Id::new(object.id())?;
-    let stamps = view.stamps(&id)?;
-    Ok((stamps.map(|(_, updated)| updated), object.id().to_owned()))
+/// When somebody last wrote an item, other than to shorten it; those of one commit go by their ids.
+fn written(view: &View, object: &Object) -> Result<(Time, String)> {
+    let item = Item::from(object.clone());
+    Ok((decay::written(view, &item)?, object.id().to_owned()))
 }
 
 #[cfg(test)]
@@ -187,6 +188,64 @@ mod tests {
         );
         let only_a = vec!["a".to_owned()];
         assert_eq!(standing(&agent, "the office is in"), (only_a.clone(), only_a));
+    }
+
+    /// INVARIANT SUP-2.
+    #[test]
+    fn a_circle_that_only_a_page_closes_is_none() {
+        let agent = agent();
+        put(&agent, "b", "the office is in Rome", &["a"], Origin::DirectUser);
+        put(
+            &agent,
+            "page",
+            "the office is in Pisa",
+            &["b"],
+            Origin::ToolExternal,
+        );
+        // Written last, and it names only what may not take the place of its successor.
+        put(
+            &agent,
+            "a",
+            "the office is in Oslo",
+            &["page"],
+            Origin::DirectUser,
+        );
+        let (hits, shown) = standing(&agent, "the office is in");
+        assert_eq!((hits, shown), (vec!["b".to_owned()], vec!["b".to_owned()]));
+    }
+
+    /// INVARIANT SUP-2.
+    #[test]
+    fn in_a_circle_what_decay_shortens_is_no_newer() {
+        let agent = agent();
+        let long =
+            "the office is in Oslo. It has nine rooms and a garden. The door is green. Parking is behind it.";
+        put(&agent, "a", long, &[], Origin::DirectUser);
+        put(&agent, "b", "the office is in Rome", &["a"], Origin::DirectUser);
+        put(&agent, "a", long, &["b"], Origin::DirectUser);
+        put(
+            &agent,
+            "b",
+            "the office is in Rome",
+            &["a", "c"],
+            Origin::DirectUser,
+        );
+        let only_b = vec!["b".to_owned()];
+        assert_eq!(
+            standing(&agent, "the office is in"),
+            (only_b.clone(), only_b.clone())
+        );
+        let later = agent.memory().view().now().plus_micros(2 * 86_400_000_000);
+        agent.memory().touch(&[Id::new("b").unwrap()], later);
+        drop(agent.tick(Some(later)).unwrap());
+        let shortened = agent
+            .memory()
+            .view()
+            .get(&Id::new("a").unwrap())
+            .unwrap()
+            .unwrap();
+        assert_ne!(shortened.content(), Some(long));
+        assert_eq!(standing(&agent, "the office is in"), (only_b.clone(), only_b));
     }
 
     /// INVARIANT SUP-1.

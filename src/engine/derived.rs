@@ -17,6 +17,7 @@
 //! docs/format.md, "Derived files".
 
 use std::io;
+use std::time::Duration;
 
 use crate::bytes::Bytes;
 use crate::codec::{DecodeError, Reader};
@@ -66,7 +67,7 @@ impl Memory {
         let inner = &self.inner;
         inner.check_writable()?;
         // INVARIANT DER-2: whoever erases has this lock until its commit is to be read.
-        let Some(_alone) = inner.nobody_rewrites()? else {
+        let Some(_alone) = inner.nobody_rewrites(Duration::ZERO)? else {
             return Ok(false);
         };
         self.refresh()?;
@@ -79,9 +80,9 @@ impl Memory {
 }
 
 impl Inner {
-    /// The lock that keeps rewrites apart, unless somebody else has it.
-    pub(super) fn nobody_rewrites(&self) -> Result<Option<CompactionLock>> {
-        match CompactionLock::take(&*self.disk, std::time::Duration::ZERO) {
+    /// The lock that keeps rewrites apart, unless somebody else has it for so long.
+    pub(super) fn nobody_rewrites(&self, patience: Duration) -> Result<Option<CompactionLock>> {
+        match CompactionLock::take(&*self.disk, patience) {
             Err(error) if error.kind() == ErrorKind::Busy => Ok(None),
             taken => taken.map(Some),
         }

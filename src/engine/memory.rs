@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use crossbeam_channel::Receiver;
 
@@ -31,6 +32,9 @@ use super::view::{CommitInfo, View};
 use super::watch::{HeadMoved, Watchers};
 use super::writer::Writer;
 use super::writing::Writing;
+
+/// For how long a handle that goes waits for somebody who rewrites the log, to write when memories were used.
+const STAMPS_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The memory of an agent: one store, opened. Cloning it gives another handle to the same one.
 ///
@@ -98,12 +102,14 @@ impl Inner {
         }
     }
 
-    /// Reads what other processes have committed.
-    pub(super) fn follow(&self) -> Result<()> {
+    /// Reads what other processes have committed, and says whether it could.
+    pub(super) fn follow(&self) -> Result<bool> {
         // Who holds the writer's mutex is catching up or waiting for the lock; a reader waits for neither.
         match self.writing.try_lock() {
-            Some(mut writing) if !writing.has_lock() => self.catch_up(&mut writing),
-            _ => Ok(()),
+            Some(mut writing) if !writing.has_lock() => self.catch_up(&mut writing).map(|()| true),
+            // Who has the lock knows what there is.
+            Some(_) => Ok(true),
+            None => Ok(false),
         }
     }
 
@@ -289,7 +295,7 @@ impl Memory {
         let synced = writing.sync();
         writing.release(self.inner.options.exclusive);
         drop(writing);
-        self.inner.keep_stamps();
+        self.inner.keep_stamps(Duration::ZERO);
         synced
     }
 
@@ -323,6 +329,6 @@ impl Drop for Inner {
         if let Some(mut writing) = self.writing.try_lock().filter(|writing| writing.has_written()) {
             self.cover_if_due(&mut writing, true);
         }
-        self.keep_stamps();
+        self.keep_stamps(STAMPS_PATIENCE);
     }
 }

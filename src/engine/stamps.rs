@@ -15,6 +15,7 @@
 //! docs/format.md, "Derived files".
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 use crate::bytes::Bytes;
 use crate::disk::{Access, read_full};
@@ -93,24 +94,33 @@ impl View {
 }
 
 impl Inner {
-    /// Writes the stamps that are not written yet. What cannot be written now may be the next time.
-    pub(super) fn keep_stamps(&self) {
+    /// Writes the stamps that are not written yet. What cannot be written now, because for so long somebody rewrites the log,
+    /// may be the next time.
+    pub(super) fn keep_stamps(&self, patience: Duration) {
         if self.options.read_only || self.stamps.lock().own.is_empty() {
             return;
         }
         let has_news = self.stamps.lock().has_news(self);
-        let written = has_news.and_then(|has_news| if has_news { self.write_stamps() } else { Ok(()) });
+        let written = has_news.and_then(|has_news| {
+            if has_news {
+                self.write_stamps(patience)
+            } else {
+                Ok(())
+            }
+        });
         if let Err(error) = written {
             self.warn(format!("when memories were used could not be written: {error}"));
         }
     }
 
-    fn write_stamps(&self) -> Result<()> {
-        let Some(_alone) = self.nobody_rewrites()? else {
+    fn write_stamps(&self, patience: Duration) -> Result<()> {
+        let Some(_alone) = self.nobody_rewrites(patience)? else {
             return Ok(());
         };
         // What this process does not know yet is not gone: others made it meanwhile.
-        self.follow()?;
+        if !self.follow()? {
+            return Ok(());
+        }
         let store = self.store();
         let state = store.state(&*store.head()?)?;
         let mut stamps = self.stamps.lock();

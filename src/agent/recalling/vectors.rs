@@ -1,4 +1,5 @@
-//! Vectors of texts from an embedder that the host gives, by the digest of the text: each text is embedded once.
+//! Vectors of texts from an embedder that the host gives, by the digest of the text: each text is embedded once, or once by
+//! each thread that asks before any has an answer. None waits for another: an embedder may recall in a thread of its own.
 //!
 //! An embedder may itself recall. It is then answered by words alone, since what it embeds is what is missing.
 //!

@@ -11,7 +11,8 @@
 //!   summarised too.
 //! - SMW-2: a summary is trusted at most as the least trusted entry that it is made of.
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
 use super::entries::arrival_of;
 use super::lineage::{check_reach, root_session, session_id, session_of};
@@ -146,6 +147,8 @@ impl Agent {
         host: &mut dyn FnMut(&DueSummary) -> Result<Option<String>>,
         writer: &Writer,
     ) -> Result<Summarised> {
+        // A host's text costs a model's call, so what it gave counts for the next try too, unless there is more to summarise.
+        let mut given: HashMap<(Bucket, String), Option<String>> = HashMap::new();
         with_tries(|| {
             let mut staging = Staging::new(self, writer)?;
             let view = staging.draft.base().clone();
@@ -160,7 +163,10 @@ impl Agent {
                         &days
                     };
                     for due in due_of(&view, &staging.draft, &tree, parts, granularity)? {
-                        let text = host(&due)?;
+                        let text = match given.entry((due.bucket, due.text.clone())) {
+                            Entry::Occupied(known) => known.get().clone(),
+                            Entry::Vacant(new) => new.insert(host(&due)?).clone(),
+                        };
                         let one = self.write_summary(&mut staging, &root, &tree.scope, &due, text)?;
                         if one.is_stored && granularity == Granularity::Day {
                             tree.summaries.retain(|(bucket, ..)| *bucket != due.bucket);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::disk::{Access, Disk, MemDisk};
+use crate::log::CompactionLock;
 use crate::object::Time;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
 
@@ -241,6 +242,26 @@ fn what_others_made_and_used_meanwhile_keeps_its_stamp() -> Result<()> {
     long.close()?;
     let next = on(&disk, false);
     assert_eq!((used(&next, "a"), used(&next, "b")), (Some(5), Some(7)));
+    Ok(())
+}
+
+#[test]
+fn who_closes_while_the_log_is_rewritten_waits_for_its_stamps() -> Result<()> {
+    let disk: Arc<dyn Disk> = Arc::new(SimDisk::new(1));
+    let memory = on(&disk, true);
+    put(&memory, "a", "x");
+    memory.touch([&id("a")], at(5));
+    let rewriting = CompactionLock::take(&*disk, std::time::Duration::ZERO)?;
+    let (begun, done) = std::sync::mpsc::channel();
+    let waiting = std::thread::spawn(move || {
+        begun.send(()).unwrap();
+        memory.close().unwrap();
+    });
+    done.recv().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    drop(rewriting);
+    waiting.join().unwrap();
+    assert_eq!(used(&on(&disk, false), "a"), Some(5));
     Ok(())
 }
 

@@ -14,57 +14,29 @@
 //! # Format
 //! docs/format.md, "Rewritten logs".
 
+mod ending;
 mod guess;
 mod index;
 mod output;
 mod state;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
-use crate::digest::{CommitDigest, DIGEST_LEN, Domain, KeyPath, ObjectDigest, Root, TextDigest};
+use crate::digest::{CommitDigest, DIGEST_LEN, ObjectDigest, Root};
 use crate::error::Result;
-use crate::log::{BODY_BYTES_MAX, BatchBuilder, Finding, HeadMark, Record, RecordKind, Severity, Wreck};
-use crate::object::{Commit, HistoryTree, Object, Op, Origin, Reference, ReferenceName, Time};
+use crate::log::{BODY_BYTES_MAX, BatchBuilder, HeadMark, Record, RecordKind, Wreck};
+use crate::object::{Commit, HistoryTree, Reference, Time};
 use crate::trie::{Entry, NoSource, Trie};
 
 use super::References;
 use super::checkpoint::{self, Checkpoint};
 use super::rewritten::{Stated, StatedEntry, encode_gap};
-use guess::{Guess, Left};
+pub(crate) use ending::Salvaged;
+use guess::Guess;
 use index::{Changes, Index, SEQ_MAX};
 use output::Output;
 pub(crate) use output::Sink;
 use state::States;
-
-/// What was saved and what not.
-#[derive(Default)]
-pub(crate) struct Salvaged {
-    /// Commits that are kept.
-    pub(crate) commits: u64,
-    /// Versions of objects.
-    pub(crate) versions: u64,
-    /// Ids in the newest state.
-    pub(crate) objects: u64,
-    /// Places where something is lost.
-    pub(crate) lost: Vec<Finding>,
-    /// What else is not as it should be, or may be lost.
-    pub(crate) others: Vec<Finding>,
-    /// Ids that left the state because their version is lost.
-    pub(crate) lost_ids: BTreeSet<String>,
-    /// The key paths of those of which no version says the id.
-    pub(crate) lost_keys: Vec<KeyPath>,
-    /// Ids whose version is lost, and that have the newest whole one of the states before instead.
-    pub(crate) older_ids: BTreeSet<String>,
-    /// Commits that cannot be kept, besides those that had been thinned.
-    pub(crate) lost_commits: u64,
-    /// References that name none that is kept.
-    pub(crate) lost_references: Vec<ReferenceName>,
-    /// Ids of the newest state whose content is lost, and nothing else of them.
-    pub(crate) lost_contents: BTreeSet<String>,
-    /// Other versions, contents and texts that some kept commit or version names and that are not there.
-    pub(crate) lost_records: u64,
-    pub(crate) root: Option<Root>,
-}
 
 /// The newest commit that came out.
 struct Head {
@@ -403,188 +375,5 @@ impl Salvager<'_> {
                 .unwrap_or(entry.created)
                 .clamp(entry.created, time.as_micros().max(entry.created)),
         })
-    }
-
-    /// The last commit if one is needed, the references, and the report.
-    fn finish(mut self, now: Time) -> Result<Salvaged> {
-        let newest = self.line.last_key_value().map(|(seq, _)| *seq);
-        self.follow_stored(u64::MAX)?;
-        let told = self.states.root(self.guess.state())?;
-        let head = self.head.as_ref();
-        let is_proven = head.is_some_and(|head| newest == Some(head.seq) && head.root == told);
-        let Left {
-            state: target,
-            lost: lost_keys,
-            older: older_keys,
-        } = self.guess.without_lost(self.wreck, is_proven)?;
-        let kept = self.kept.len() as u64;
-        let root = self.states.root(&target)?;
-        let is_newest = self
-            .head
-            .as_ref()
-            .is_some_and(|head| head.root == root && newest == Some(head.seq));
-        if self.head.is_none() && target.is_empty() && self.output.versions == 0 {
-            return Err(self
-                .wreck
-                .nothing("no commit and no object of the store is whole"));
-        }
-        if !is_newest {
-            self.put_last(target.clone(), root, newest, now)?;
-        }
-        let lost_references = self.put_references()?;
-        let (lost_contents, told) = self.without_content(&target)?;
-        let (lost_ids, lost_keys) = self.names(lost_keys)?;
-        let thinned = self
-            .index
-            .thinned
-            .values()
-            .filter(|digest| !self.kept.contains(digest));
-        let thinned = thinned.count() as u64;
-        let in_all = newest.map_or(0, |newest| newest + 1);
-        let (others, lost): (Vec<_>, Vec<_>) = self
-            .index
-            .findings
-            .iter()
-            .cloned()
-            .partition(|found| found.severity != Severity::Damage);
-        Ok(Salvaged {
-            commits: kept,
-            versions: self.output.versions,
-            objects: target.len(),
-            lost,
-            others,
-            lost_ids,
-            lost_keys,
-            older_ids: self.names(older_keys)?.0,
-            lost_commits: in_all.saturating_sub(kept).saturating_sub(thinned),
-            lost_references,
-            lost_contents,
-            lost_records: self.output.lost.len() as u64 - told,
-            root: Some(root),
-        })
-    }
-
-    /// The ids of a state whose content is lost, and how many contents that are.
-    fn without_content(&self, state: &Trie) -> Result<(BTreeSet<String>, u64)> {
-        let (mut ids, mut contents) = (BTreeSet::new(), HashSet::new());
-        if self.output.lost.is_empty() {
-            return Ok((ids, 0));
-        }
-        for entry in state.iter(NoSource) {
-            let digest = entry?.digest;
-            let Some(place) = self.index.objects.get(&digest) else {
-                continue;
-            };
-            let body = self.wreck.read(place.locator)?.body;
-            let object = Object::from_verified(body, ObjectDigest::from_bytes(digest));
-            let content = object.content_digest().map(|(content, _)| *content.as_bytes());
-            if let Some(content) = content.filter(|content| self.output.lost.contains(content)) {
-                ids.insert(object.id().to_owned());
-                contents.insert(content);
-            }
-        }
-        Ok((ids, contents.len() as u64))
-    }
-
-    /// Says the newest state in a commit of its own.
-    fn put_last(&mut self, trie: Trie, root: Root, newest: Option<u64>, now: Time) -> Result<()> {
-        let seq = newest.map(|newest| newest + 1);
-        let (seq, missed) = match seq.and_then(|seq| Some((seq, self.digests(seq)?))) {
-            Some((seq, missed)) => (seq, missed),
-            None => (self.history.size(), Vec::new()),
-        };
-        let parent = missed
-            .last()
-            .copied()
-            .or_else(|| self.head.as_ref().map(|head| head.digest));
-        let times = self
-            .index
-            .commits
-            .values()
-            .map(|commit| commit.time.as_micros().saturating_add(1));
-        let after = times
-            .chain(
-                self.head
-                    .as_ref()
-                    .map(|head| head.time.as_micros().saturating_add(1)),
-            )
-            .max();
-        let time = now.max(Time::from_micros(after.unwrap_or_default()));
-        let reason = "everything that still verified in a damaged store; what could not be read is left out";
-        let digest = self.wreck.suite().hash_bytes(Domain::Text, reason.as_bytes());
-        let mut batch = BatchBuilder::new();
-        batch.add(RecordKind::Text, 0, reason.as_bytes());
-        self.add_gap(seq, &mut batch);
-        self.state(&trie, time, &mut batch)?;
-        for digest in &missed {
-            self.history.append(digest);
-        }
-        let commit = Commit {
-            parents: parent.into_iter().collect(),
-            root,
-            seq,
-            history_root: self.history.root(),
-            time,
-            op: Op::constant(Op::SALVAGE),
-            target: None,
-            actor: None,
-            session: None,
-            source: None,
-            trust: Origin::DirectUser,
-            reason: Some(TextDigest::from_bytes(digest)),
-            reserved: BTreeMap::new(),
-        };
-        let bytes = commit.encode()?;
-        batch.add(RecordKind::Commit, 0, &bytes);
-        self.put_commit(Commit::hash(&bytes, self.wreck.suite()), &commit, trie, batch)
-    }
-
-    /// Lets the references come out whose commit is kept and whose versions are there; returns the others.
-    fn put_references(&mut self) -> Result<Vec<ReferenceName>> {
-        self.output.put(BatchBuilder::new(), None)?;
-        let references = std::mem::take(&mut self.references);
-        let mut newest: Vec<_> = references.iter().collect();
-        newest.sort_by_key(|entry| entry.batch);
-        let mut lost = Vec::new();
-        for entry in newest {
-            let mut reference = entry.reference.clone();
-            let is_kept = reference.commit.is_none_or(|commit| self.kept.contains(&commit));
-            let mut versions = reference.changes.iter().filter_map(|change| change.digest);
-            if !is_kept || !versions.all(|digest| self.index.objects.contains_key(digest.as_bytes())) {
-                lost.push(reference.name);
-                continue;
-            }
-            for change in &reference.changes {
-                if let Some(digest) = change.digest {
-                    self.output.need_version(change.key, digest)?;
-                }
-            }
-            self.output.need_texts(reference.reason)?;
-            if reference.lane.is_some() {
-                // Named by its batch, so that none that is made later has the same name.
-                reference.name = ReferenceName::of_ring(self.output.batches + 1);
-            }
-            let mut batch = BatchBuilder::new();
-            batch.add(RecordKind::Reference, 0, &reference.encode()?);
-            self.output.put(batch, None)?;
-        }
-        Ok(lost)
-    }
-
-    /// The ids at these key paths, as far as some version says them, and the key paths where none does.
-    fn names(&self, keys: BTreeSet<KeyPath>) -> Result<(BTreeSet<String>, Vec<KeyPath>)> {
-        let mut names: HashMap<KeyPath, String> = HashMap::new();
-        if !keys.is_empty() {
-            for (digest, place) in &self.index.objects {
-                let body = self.wreck.read(place.locator)?.body;
-                let object = Object::from_verified(body, ObjectDigest::from_bytes(*digest));
-                let key = self.wreck.suite().key_path(object.id());
-                if keys.contains(&key) {
-                    names.insert(key, object.id().to_owned());
-                }
-            }
-        }
-        let nameless = keys.into_iter().filter(|key| !names.contains_key(key)).collect();
-        Ok((names.into_values().collect(), nameless))
     }
 }

@@ -12,80 +12,32 @@
 //! - SAL-2: what a rewrite did away with is not brought back where the manifest says so.
 //! - SAL-3: memory taken is bounded by what a file holds (RUN-2), whatever its length says.
 
-use std::collections::{HashMap, HashSet};
+mod files;
+mod piece;
+
 use std::sync::Arc;
 
 use super::batch::{Ignorable, Locator, Record};
 use super::catch_up::FIRST_OFFSET;
 use super::check::{Finding, Severity, unproven_tail};
 use super::format_file::FORMAT_NAME;
-use super::frame::{
-    FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameError, FrameHeader, FrameSeed, RecordKind, parse_frame,
-};
+use super::frame::{FRAME_HEADER_BYTES, FrameHeader, RecordKind};
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
-use super::manifest::{MANIFEST_NAME, MANIFEST_SEGMENTS_MAX, Manifest, SegmentEntry};
+use super::manifest::{MANIFEST_NAME, MANIFEST_SEGMENTS_MAX, Manifest};
 use super::position::Position;
-use super::rewrite::is_rewrite_name;
 use super::runs::Runs;
-use super::scan::{Chain, Scanned, Window};
-use super::segment::{
-    LOG_FOLDER, SEGMENT_BYTES_LIMIT, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name, segment_name,
-};
+use super::scan::Window;
 use super::{Mode, read_format, read_small};
 use crate::bytes::Bytes;
 use crate::digest::{CommitDigest, HashAlgorithm, HashSuite};
-use crate::disk::{Access, Disk, DiskFile, is_of_other_kind, read_full};
+use crate::disk::Disk;
 use crate::error::{Error, Result};
+use files::{NO_SEGMENT, WreckFile, leave_out, list_files, most_common_instance, use_headers, use_manifest};
+pub use piece::Piece;
+use piece::{batch_here, before, broken_piece, whole_piece};
 
-/// The records of one batch, or what is whole of it.
-#[derive(Clone, Debug)]
-pub struct Piece {
-    /// The number of the batch.
-    pub number: u64,
-    /// Whether all of it is there, under its digest.
-    pub whole: bool,
-    /// How new its segment is: a higher age is newer. Those that one manifest lists are of one age, because rewritten ones
-    /// have higher numbers than those that were appended to meanwhile.
-    pub age: u64,
-    /// Which log its segment is of: the numbers of batches count among those of one chain only, because a rewrite numbers
-    /// them anew. Segments are of one chain if one manifest lists them, or if the header of one names the other.
-    pub chain: u64,
-    /// Its records, in order. Their places count for [`Wreck::read`] only.
-    pub records: Vec<Record>,
-    /// Where its records are of a kind that this version may ignore, for [`Wreck::read_ignorable`].
-    pub ignorable: Vec<Locator>,
-}
-
-impl Piece {
-    fn of(number: u64, file: &WreckFile) -> Self {
-        Self {
-            number,
-            whole: false,
-            age: file.age,
-            chain: file.chain,
-            records: Vec::new(),
-            ignorable: Vec::new(),
-        }
-    }
-
-    /// Adds the record at `at`, whose checksums match.
-    fn add(&mut self, window: &Window, header: &FrameHeader, at: u64) {
-        let locator = Locator::new(window.segment, at);
-        let Some(kind) = RecordKind::from_tag(header.kind) else {
-            self.ignorable.push(locator);
-            return;
-        };
-        let start = (at - window.base) as usize + header.body_range().start;
-        let body = window.bytes.slice(start..start + header.body_length);
-        self.records.extend(body.map(|body| Record {
-            kind,
-            flags: header.flags,
-            locator,
-            batch: header.batch,
-            body,
-        }));
-    }
-}
+/// Files that were not looked at, at the most, that an error names.
+const NAMED_MAX: usize = 5;
 
 /// What is left of a log.
 pub struct Wreck {
@@ -94,25 +46,6 @@ pub struct Wreck {
     files: Vec<WreckFile>,
     live: Option<Live>,
     found: Vec<Finding>,
-}
-
-/// A file that holds batches.
-struct WreckFile {
-    name: String,
-    /// The number in its header; without one, that in its name.
-    id: u64,
-    file: Arc<dyn DiskFile>,
-    length: u64,
-    seed: FrameSeed,
-    /// Whether neither a header nor a frame is in it.
-    is_blank: bool,
-    header: Option<SegmentHeader>,
-    /// Where it was sealed, with the number of its last batch, as far as that is known.
-    sealed: Option<(u64, u64)>,
-    /// As [`Piece::age`].
-    age: u64,
-    /// As [`Piece::chain`].
-    chain: u64,
 }
 
 impl Wreck {
@@ -443,292 +376,5 @@ impl Wreck {
         let what = unproven_tail(end.saturating_sub(at));
         found.push(Finding::new(Severity::Unsure, &file.name, at, &what));
         Ok(())
-    }
-}
-
-impl WreckFile {
-    fn changed(&self, place: Locator) -> Error {
-        super::damage(&self.name, place.offset(), "it changed while it was read")
-    }
-
-    /// As `sealed`, if the header says that this is the file that was. A name alone may be another segment's.
-    fn surely_sealed(&self) -> Option<(u64, u64)> {
-        self.sealed.filter(|_| self.header.is_some())
-    }
-
-    /// The parts of the file, as far as it was sealed, that are not zero (SAL-3).
-    fn runs(&self) -> Runs<'_> {
-        let sealed = self.surely_sealed().map_or(u64::MAX, |(length, _)| length);
-        let end = sealed.min(self.length).min(SEGMENT_BYTES_LIMIT);
-        Runs::new(&*self.file, self.seed, FIRST_OFFSET, end)
-    }
-
-    fn cannot_read(&self, error: std::io::Error) -> Error {
-        Error::io(format!("cannot read {}", self.name), error)
-    }
-
-    /// The bytes there; fewer if the file ends before.
-    fn bytes(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
-        let left = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let mut bytes = vec![0; length.min(left)];
-        let count = read_full(&*self.file, offset, &mut bytes).map_err(|error| self.cannot_read(error))?;
-        bytes.truncate(count);
-        Ok(bytes)
-    }
-}
-
-/// What a batch of this number continues, whatever the one before it is.
-fn before(number: u64) -> Chain {
-    Chain {
-        batch: number.wrapping_sub(1),
-        digest: None,
-    }
-}
-
-/// The batch that starts at `at`, whatever its number.
-fn batch_here(window: &Window, at: u64) -> std::result::Result<Scanned, (u64, String)> {
-    let said = |reason: FrameError| match reason {
-        FrameError::Invalid(what) => what.to_owned(),
-        FrameError::Unsupported(what) => what,
-    };
-    let header = FrameHeader::parse(window.rest(at), window.seed, at).map_err(|reason| (at, said(reason)))?;
-    window
-        .batch_at(at, before(header.batch))
-        .map_err(|stop| (stop.offset, said(stop.reason)))
-}
-
-/// All records of a batch that is whole.
-fn whole_piece(window: &Window, scanned: &Scanned, file: &WreckFile) -> Piece {
-    let mut piece = Piece::of(scanned.batch.number, file);
-    piece.whole = true;
-    let mut at = scanned.start;
-    while at < scanned.start + scanned.length {
-        let Ok(header) = FrameHeader::parse(window.rest(at), window.seed, at) else {
-            break;
-        };
-        piece.add(window, &header, at);
-        at += header.framed_bytes() as u64;
-    }
-    piece
-}
-
-/// The records that are whole of a damaged batch that starts at or behind `start`, and where to go on.
-fn broken_piece(window: &Window, start: u64, file: &WreckFile) -> (Option<Piece>, u64) {
-    let mut piece: Option<Piece> = None;
-    let mut at = start;
-    while at < window.end() {
-        let rest = window.rest(at);
-        let Ok(header) = FrameHeader::parse(rest, window.seed, at) else {
-            at += FRAME_ALIGNMENT as u64;
-            continue;
-        };
-        let is_next = match &piece {
-            Some(piece) => piece.number != header.batch,
-            None => at > start && window.batch_at(at, before(header.batch)).is_ok(),
-        };
-        if is_next {
-            break;
-        }
-        let piece = piece.get_or_insert_with(|| Piece::of(header.batch, file));
-        let place = at;
-        at += header.framed_bytes() as u64;
-        if parse_frame(rest, window.seed, place).is_err() {
-            continue;
-        }
-        if header.kind == RecordKind::Seal as u8 {
-            break;
-        }
-        piece.add(window, &header, place);
-    }
-    (piece, at.max(start + FRAME_ALIGNMENT as u64))
-}
-
-/// What is said of a file that may or may not have been a segment.
-const NO_SEGMENT: &str = "it neither is named nor begins as a segment, so it was not looked at";
-/// Files that were not looked at, at the most, that an error names.
-const NAMED_MAX: usize = 5;
-
-/// Opens every file of the folder that is a segment by its name or by its header.
-fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Vec<WreckFile>> {
-    let names = match disk.list(LOG_FOLDER) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(|error| Error::io("cannot list the log", error))?,
-    };
-    let mut files: Vec<WreckFile> = Vec::new();
-    // What a rewrite has not finished is in listed segments too.
-    for file in names.iter().filter(|file| !is_rewrite_name(file)) {
-        let named = parse_segment_name(file).map(|(id, _)| id);
-        let name = format!("{LOG_FOLDER}/{file}");
-        let opening = |error| Error::io(format!("cannot open {name}"), error);
-        let opened = match disk.open(&name, Access::Read) {
-            // A folder or a pipe in the place of a segment is none.
-            Err(error) if is_of_other_kind(&error) => continue,
-            opened => opened.map_err(opening)?,
-        };
-        let mut file = WreckFile {
-            length: opened.length().map_err(opening)?,
-            name,
-            id: 0,
-            file: opened,
-            seed: FrameSeed::new(&[0; 16], &[0; 16]),
-            header: None,
-            is_blank: true,
-            sealed: None,
-            age: 0,
-            chain: 0,
-        };
-        file.header = SegmentHeader::decode(&file.bytes(0, SEGMENT_HEADER_BYTES)?).ok();
-        let Some(id) = file.header.map(|header| header.id).or(named) else {
-            found.push(Finding::new(Severity::Unsure, &file.name, 0, NO_SEGMENT));
-            continue;
-        };
-        if named != Some(id) {
-            let what = format!("it is segment {id}, by its header, and was read as that");
-            found.push(Finding::new(Severity::Derived, &file.name, 0, &what));
-        }
-        (file.id, file.age, file.chain) = (id, id, id);
-        let seed = match &file.header {
-            Some(header) => Some(header.seed()),
-            None => find_seed(&file)?,
-        };
-        (file.seed, file.is_blank) = (seed.unwrap_or(file.seed), seed.is_none());
-        files.push(file);
-    }
-    // Of two that say to be the same, the one of that name is first.
-    files.sort_by_key(|file| (file.id, !file.name.ends_with(&segment_name(file.id))));
-    Ok(files)
-}
-
-/// What the checksums of a file start from, by its frames alone.
-fn find_seed(file: &WreckFile) -> Result<Option<FrameSeed>> {
-    let mut runs = file.runs();
-    while let Some(run) = runs.next().map_err(|error| file.cannot_read(error))? {
-        for place in (0..run.bytes.len()).step_by(FRAME_ALIGNMENT) {
-            let rest = run.bytes.get(place..).unwrap_or_default();
-            let offset = run.base + place as u64;
-            // The body's checksum confirms what the header's gives.
-            if let Some(seed) = FrameSeed::of_frame(rest, offset)
-                && parse_frame(rest, seed, offset).is_ok()
-            {
-                return Ok(Some(seed));
-            }
-        }
-    }
-    Ok(None)
-}
-
-/// The instance of most bytes of segments.
-fn most_common_instance(files: &[WreckFile]) -> Option<[u8; 16]> {
-    let mut bytes: HashMap<[u8; 16], u64> = HashMap::new();
-    for file in files {
-        if let Some(header) = file.header {
-            *bytes.entry(header.instance).or_default() += file.length;
-        }
-    }
-    bytes
-        .into_iter()
-        .max_by_key(|(instance, bytes)| (*bytes, *instance))
-        .map(|(instance, _)| instance)
-}
-
-/// Leaves out files of other stores.
-fn leave_out(
-    files: &mut Vec<WreckFile>,
-    instance: [u8; 16],
-    manifest: Option<&Manifest>,
-    found: &mut Vec<Finding>,
-) {
-    let listed: Option<HashSet<u64>> =
-        manifest.map(|manifest| manifest.entries().map(|entry| entry.id).collect());
-    files.retain(|file| {
-        let is_listed = listed.as_ref().is_none_or(|listed| listed.contains(&file.id));
-        match &file.header {
-            None if is_listed => {
-                let (severity, what) = if file.is_blank && listed.is_some() {
-                    (Severity::Damage, "nothing of what was in it can be read")
-                } else {
-                    (
-                        Severity::Derived,
-                        "its header is damaged; its batches were read without it",
-                    )
-                };
-                found.push(Finding::new(severity, &file.name, 0, what));
-                true
-            }
-            None => {
-                if !file.is_blank {
-                    let what = "the manifest does not list it, and without its header nothing else tells what it is: it was left out";
-                    found.push(Finding::new(Severity::Unsure, &file.name, 0, what));
-                }
-                false
-            }
-            Some(header) if header.instance == instance => true,
-            Some(_) => {
-                let severity = if is_listed {
-                    Severity::Damage
-                } else {
-                    Severity::Harmless
-                };
-                found.push(Finding::new(
-                    severity,
-                    &file.name,
-                    0,
-                    "it belongs to another store",
-                ));
-                false
-            }
-        }
-    });
-}
-
-/// Leaves out what a rewrite did away with (SAL-2), names what is missing and notes where segments were sealed.
-fn use_manifest(files: &mut Vec<WreckFile>, manifest: &Manifest, found: &mut Vec<Finding>) {
-    let highest = manifest.highest_id();
-    let listed: HashMap<u64, &SegmentEntry> = manifest.entries().map(|entry| (entry.id, entry)).collect();
-    files.retain(|file| listed.contains_key(&file.id) || file.id > highest);
-    let mut present = HashSet::new();
-    for file in files.iter_mut() {
-        if let Some(entry) = listed.get(&file.id)
-            && present.insert(file.id)
-        {
-            (file.age, file.chain) = (highest, highest);
-            if !entry.is_active() {
-                file.sealed = Some((entry.length, entry.last_batch));
-            }
-        }
-    }
-    // What says no more than what a file is does not say that the segment of its name is lost.
-    let told = found.iter().filter(|found| found.severity == Severity::Damage);
-    let told: HashSet<String> = told.map(|found| found.file.clone()).collect();
-    for entry in manifest.entries().filter(|entry| !present.contains(&entry.id)) {
-        let name = segment_name(entry.id);
-        if !told.contains(&name) {
-            let what = "the manifest lists it and it is missing";
-            found.push(Finding::new(Severity::Damage, &name, 0, what));
-        }
-    }
-    // The manifest may be older than the segments.
-    use_headers(files);
-}
-
-/// A segment says where the one before it was sealed, and so that both are of one chain.
-fn use_headers(files: &mut [WreckFile]) {
-    // The one before has the lower number.
-    for index in 0..files.len() {
-        let Some((before, [file, ..])) = files.split_at_mut_checked(index) else {
-            return;
-        };
-        let Some(end) = file.header.map(|header| header.previous) else {
-            continue;
-        };
-        // Of several, the first.
-        let found = before.partition_point(|before| before.id < end.id);
-        if let Some(before) = before.get_mut(found).filter(|before| before.id == end.id) {
-            before.sealed.get_or_insert((end.length, end.last_batch));
-            // Whatever one manifest lists is of one chain already.
-            if file.chain == file.id {
-                file.chain = before.chain;
-            }
-        }
     }
 }

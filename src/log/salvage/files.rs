@@ -1,0 +1,258 @@
+//! Which files of a damaged log are its segments, which of them count, and where each was sealed.
+//!
+//! # Layer
+//! L2. Part of salvage/.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::disk::{Access, Disk, DiskFile, is_of_other_kind, read_full};
+use crate::error::{Error, Result};
+use crate::log::batch::Locator;
+use crate::log::catch_up::FIRST_OFFSET;
+use crate::log::check::{Finding, Severity};
+use crate::log::frame::{FRAME_ALIGNMENT, FrameSeed, parse_frame};
+use crate::log::manifest::{Manifest, SegmentEntry};
+use crate::log::rewrite::is_rewrite_name;
+use crate::log::runs::Runs;
+use crate::log::segment::{
+    LOG_FOLDER, SEGMENT_BYTES_LIMIT, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name, segment_name,
+};
+
+/// A file that holds batches.
+pub(super) struct WreckFile {
+    pub(super) name: String,
+    /// The number in its header; without one, that in its name.
+    pub(super) id: u64,
+    pub(super) file: Arc<dyn DiskFile>,
+    pub(super) length: u64,
+    pub(super) seed: FrameSeed,
+    /// Whether neither a header nor a frame is in it.
+    is_blank: bool,
+    pub(super) header: Option<SegmentHeader>,
+    /// Where it was sealed, with the number of its last batch, as far as that is known.
+    pub(super) sealed: Option<(u64, u64)>,
+    /// As [`Piece::age`].
+    pub(super) age: u64,
+    /// As [`Piece::chain`].
+    pub(super) chain: u64,
+}
+
+impl WreckFile {
+    pub(super) fn changed(&self, place: Locator) -> Error {
+        crate::log::damage(&self.name, place.offset(), "it changed while it was read")
+    }
+
+    /// As `sealed`, if the header says that this is the file that was. A name alone may be another segment's.
+    pub(super) fn surely_sealed(&self) -> Option<(u64, u64)> {
+        self.sealed.filter(|_| self.header.is_some())
+    }
+
+    /// The parts of the file, as far as it was sealed, that are not zero (SAL-3).
+    pub(super) fn runs(&self) -> Runs<'_> {
+        let sealed = self.surely_sealed().map_or(u64::MAX, |(length, _)| length);
+        let end = sealed.min(self.length).min(SEGMENT_BYTES_LIMIT);
+        Runs::new(&*self.file, self.seed, FIRST_OFFSET, end)
+    }
+
+    pub(super) fn cannot_read(&self, error: std::io::Error) -> Error {
+        Error::io(format!("cannot read {}", self.name), error)
+    }
+
+    /// The bytes there; fewer if the file ends before.
+    pub(super) fn bytes(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
+        let left = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; length.min(left)];
+        let count = read_full(&*self.file, offset, &mut bytes).map_err(|error| self.cannot_read(error))?;
+        bytes.truncate(count);
+        Ok(bytes)
+    }
+}
+
+/// What is said of a file that may or may not have been a segment.
+pub(super) const NO_SEGMENT: &str = "it neither is named nor begins as a segment, so it was not looked at";
+
+/// Opens every file of the folder that is a segment by its name or by its header.
+pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Vec<WreckFile>> {
+    let names = match disk.list(LOG_FOLDER) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(|error| Error::io("cannot list the log", error))?,
+    };
+    let mut files: Vec<WreckFile> = Vec::new();
+    // What a rewrite has not finished is in listed segments too.
+    for file in names.iter().filter(|file| !is_rewrite_name(file)) {
+        let named = parse_segment_name(file).map(|(id, _)| id);
+        let name = format!("{LOG_FOLDER}/{file}");
+        let opening = |error| Error::io(format!("cannot open {name}"), error);
+        let opened = match disk.open(&name, Access::Read) {
+            // A folder or a pipe in the place of a segment is none.
+            Err(error) if is_of_other_kind(&error) => continue,
+            opened => opened.map_err(opening)?,
+        };
+        let mut file = WreckFile {
+            length: opened.length().map_err(opening)?,
+            name,
+            id: 0,
+            file: opened,
+            seed: FrameSeed::new(&[0; 16], &[0; 16]),
+            header: None,
+            is_blank: true,
+            sealed: None,
+            age: 0,
+            chain: 0,
+        };
+        file.header = SegmentHeader::decode(&file.bytes(0, SEGMENT_HEADER_BYTES)?).ok();
+        let Some(id) = file.header.map(|header| header.id).or(named) else {
+            found.push(Finding::new(Severity::Unsure, &file.name, 0, NO_SEGMENT));
+            continue;
+        };
+        if named != Some(id) {
+            let what = format!("it is segment {id}, by its header, and was read as that");
+            found.push(Finding::new(Severity::Derived, &file.name, 0, &what));
+        }
+        (file.id, file.age, file.chain) = (id, id, id);
+        let seed = match &file.header {
+            Some(header) => Some(header.seed()),
+            None => find_seed(&file)?,
+        };
+        (file.seed, file.is_blank) = (seed.unwrap_or(file.seed), seed.is_none());
+        files.push(file);
+    }
+    // Of two that say to be the same, the one of that name is first.
+    files.sort_by_key(|file| (file.id, !file.name.ends_with(&segment_name(file.id))));
+    Ok(files)
+}
+
+/// What the checksums of a file start from, by its frames alone.
+fn find_seed(file: &WreckFile) -> Result<Option<FrameSeed>> {
+    let mut runs = file.runs();
+    while let Some(run) = runs.next().map_err(|error| file.cannot_read(error))? {
+        for place in (0..run.bytes.len()).step_by(FRAME_ALIGNMENT) {
+            let rest = run.bytes.get(place..).unwrap_or_default();
+            let offset = run.base + place as u64;
+            // The body's checksum confirms what the header's gives.
+            if let Some(seed) = FrameSeed::of_frame(rest, offset)
+                && parse_frame(rest, seed, offset).is_ok()
+            {
+                return Ok(Some(seed));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The instance of most bytes of segments.
+pub(super) fn most_common_instance(files: &[WreckFile]) -> Option<[u8; 16]> {
+    let mut bytes: HashMap<[u8; 16], u64> = HashMap::new();
+    for file in files {
+        if let Some(header) = file.header {
+            *bytes.entry(header.instance).or_default() += file.length;
+        }
+    }
+    bytes
+        .into_iter()
+        .max_by_key(|(instance, bytes)| (*bytes, *instance))
+        .map(|(instance, _)| instance)
+}
+
+/// Leaves out files of other stores.
+pub(super) fn leave_out(
+    files: &mut Vec<WreckFile>,
+    instance: [u8; 16],
+    manifest: Option<&Manifest>,
+    found: &mut Vec<Finding>,
+) {
+    let listed: Option<HashSet<u64>> =
+        manifest.map(|manifest| manifest.entries().map(|entry| entry.id).collect());
+    files.retain(|file| {
+        let is_listed = listed.as_ref().is_none_or(|listed| listed.contains(&file.id));
+        match &file.header {
+            None if is_listed => {
+                let (severity, what) = if file.is_blank && listed.is_some() {
+                    (Severity::Damage, "nothing of what was in it can be read")
+                } else {
+                    (
+                        Severity::Derived,
+                        "its header is damaged; its batches were read without it",
+                    )
+                };
+                found.push(Finding::new(severity, &file.name, 0, what));
+                true
+            }
+            None => {
+                if !file.is_blank {
+                    let what = "the manifest does not list it, and without its header nothing else tells what it is: it was left out";
+                    found.push(Finding::new(Severity::Unsure, &file.name, 0, what));
+                }
+                false
+            }
+            Some(header) if header.instance == instance => true,
+            Some(_) => {
+                let severity = if is_listed {
+                    Severity::Damage
+                } else {
+                    Severity::Harmless
+                };
+                found.push(Finding::new(
+                    severity,
+                    &file.name,
+                    0,
+                    "it belongs to another store",
+                ));
+                false
+            }
+        }
+    });
+}
+
+/// Leaves out what a rewrite did away with (SAL-2), names what is missing and notes where segments were sealed.
+pub(super) fn use_manifest(files: &mut Vec<WreckFile>, manifest: &Manifest, found: &mut Vec<Finding>) {
+    let highest = manifest.highest_id();
+    let listed: HashMap<u64, &SegmentEntry> = manifest.entries().map(|entry| (entry.id, entry)).collect();
+    files.retain(|file| listed.contains_key(&file.id) || file.id > highest);
+    let mut present = HashSet::new();
+    for file in files.iter_mut() {
+        if let Some(entry) = listed.get(&file.id)
+            && present.insert(file.id)
+        {
+            (file.age, file.chain) = (highest, highest);
+            if !entry.is_active() {
+                file.sealed = Some((entry.length, entry.last_batch));
+            }
+        }
+    }
+    // What says no more than what a file is does not say that the segment of its name is lost.
+    let told = found.iter().filter(|found| found.severity == Severity::Damage);
+    let told: HashSet<String> = told.map(|found| found.file.clone()).collect();
+    for entry in manifest.entries().filter(|entry| !present.contains(&entry.id)) {
+        let name = segment_name(entry.id);
+        if !told.contains(&name) {
+            let what = "the manifest lists it and it is missing";
+            found.push(Finding::new(Severity::Damage, &name, 0, what));
+        }
+    }
+    // The manifest may be older than the segments.
+    use_headers(files);
+}
+
+/// A segment says where the one before it was sealed, and so that both are of one chain.
+pub(super) fn use_headers(files: &mut [WreckFile]) {
+    // The one before has the lower number.
+    for index in 0..files.len() {
+        let Some((before, [file, ..])) = files.split_at_mut_checked(index) else {
+            return;
+        };
+        let Some(end) = file.header.map(|header| header.previous) else {
+            continue;
+        };
+        // Of several, the first.
+        let found = before.partition_point(|before| before.id < end.id);
+        if let Some(before) = before.get_mut(found).filter(|before| before.id == end.id) {
+            before.sealed.get_or_insert((end.length, end.last_batch));
+            // Whatever one manifest lists is of one chain already.
+            if file.chain == file.id {
+                file.chain = before.chain;
+            }
+        }
+    }
+}
