@@ -194,24 +194,15 @@ mod tests {
     #[test]
     fn a_circle_that_only_a_page_closes_is_none() {
         let agent = agent();
-        put(&agent, "b", "the office is in Rome", &["a"], Origin::DirectUser);
-        put(
-            &agent,
-            "page",
-            "the office is in Pisa",
-            &["b"],
-            Origin::ToolExternal,
-        );
-        // Written last, and it names only what may not take the place of its successor.
-        put(
-            &agent,
-            "a",
-            "the office is in Oslo",
-            &["page"],
-            Origin::DirectUser,
-        );
-        let (hits, shown) = standing(&agent, "the office is in");
-        assert_eq!((hits, shown), (vec!["b".to_owned()], vec!["b".to_owned()]));
+        let person = Origin::DirectUser;
+        put(&agent, "b", "the office is in Rome", &["a"], person);
+        put(&agent, "c", "the office is in Lima", &["b"], person);
+        let page = Origin::ToolExternal;
+        put(&agent, "page", "the office is in Pisa", &["c"], page);
+        // Written last, and all it leads to is a page that may not take the place of anything.
+        put(&agent, "a", "the office is in Oslo", &["page"], person);
+        let only_c = vec!["c".to_owned()];
+        assert_eq!(standing(&agent, "the office is in"), (only_c.clone(), only_c));
     }
 
     /// INVARIANT SUP-2.
