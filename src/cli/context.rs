@@ -22,20 +22,12 @@ use super::errors::system_kind;
 use super::human::counted;
 use super::output::{Mode, Output};
 use super::revision;
-#[cfg(feature = "agent")]
-use crate::agent::{Agent, Place, Reach, Settings};
 use crate::digest::HashAlgorithm;
 use crate::engine::{CommitInfo, Memory, Options, Revision, View, Writer};
 use crate::error::{Error, ErrorKind, Result};
-#[cfg(feature = "agent")]
-use crate::scan;
 
 /// The folder of a store that belongs to a project.
 pub(crate) const PROJECT_FOLDER: &str = ".treering";
-
-/// The name of the file of settings, in the folder that the store is in.
-#[cfg(feature = "agent")]
-const SETTINGS_FILE: &str = "treering.toml";
 
 /// The names at the top of a store, for telling one from any other folder.
 const STORE_NAMES: [&str; 8] = [
@@ -159,131 +151,6 @@ impl Context {
         Ok(memory)
     }
 
-    /// The verbs of an agent over the store, for reading.
-    #[cfg(feature = "agent")]
-    pub(crate) fn agent_to_read(&mut self) -> Result<Agent> {
-        if let Some(switched_off) = self.switched_off()? {
-            return Ok(switched_off);
-        }
-        let settings = self.settings_told()?;
-        Ok(Agent::new(self.open_to_read()?, settings))
-    }
-
-    /// The verbs of an agent over the store, for writing; it must be there.
-    #[cfg(feature = "agent")]
-    pub(crate) fn agent_to_write(&mut self) -> Result<Agent> {
-        if let Some(switched_off) = self.switched_off()? {
-            return Ok(switched_off);
-        }
-        let settings = self.settings_told()?;
-        Ok(Agent::new(self.open_to_write()?, settings))
-    }
-
-    /// As [`Self::agent_to_write`], and makes the store if there is none, as [`Self::open_or_create`] does.
-    #[cfg(feature = "agent")]
-    pub(crate) fn agent_to_create(&mut self, rehearse: impl FnOnce(&Agent) -> Result<()>) -> Result<Agent> {
-        if let Some(switched_off) = self.switched_off()? {
-            return Ok(switched_off);
-        }
-        let settings = self.settings_told()?;
-        let memory = self.open_or_create(|empty| rehearse(&Agent::new(empty.clone(), settings.clone())))?;
-        Ok(Agent::new(memory, settings))
-    }
-
-    /// The verbs over an empty memory that nothing is stored in, if `TREERING_DISABLE` says so.
-    #[cfg(feature = "agent")]
-    fn switched_off(&mut self) -> Result<Option<Agent>> {
-        if !is_switched_off() {
-            return Ok(None);
-        }
-        let told = "TREERING_DISABLE is set: the memory answers as if it were empty, and stores nothing";
-        self.output.note("disabled", told);
-        let settings = Settings {
-            is_disabled: true,
-            ..Settings::default()
-        };
-        Ok(Some(Agent::new(Memory::in_memory()?, settings)))
-    }
-
-    /// What the verbs of an agent are allowed: as the file says that was named, else the one beside the store. A file that was found
-    /// may come from anybody who made the folder: it makes the scan stricter, and not milder.
-    #[cfg(feature = "agent")]
-    pub(crate) fn settings(&self) -> Result<Settings> {
-        Ok(self.settings_and_ignored()?.0)
-    }
-
-    #[cfg(feature = "agent")]
-    fn settings_told(&mut self) -> Result<Settings> {
-        let (settings, ignored) = self.settings_and_ignored()?;
-        if let Some((category, severity)) = ignored.first() {
-            let told = format!(
-                "{SETTINGS_FILE} was found, not named, and so makes the scan no milder: {} of its verdicts are ignored, such as \
-                 scan.{}.{}; --settings FILE takes them",
-                ignored.len(),
-                category.name(),
-                severity.name()
-            );
-            self.output.note("settings_ignored", told);
-        }
-        Ok(settings)
-    }
-
-    #[cfg(feature = "agent")]
-    fn settings_and_ignored(&self) -> Result<(Settings, Vec<(scan::Category, scan::Severity)>)> {
-        let from_environment = env::var_os("TREERING_SETTINGS")
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from);
-        let named = self.options.settings.clone().or(from_environment);
-        let path = match (&named, self.store()) {
-            (Some(named), _) => named.clone(),
-            (None, Ok(store)) => store.with_file_name(SETTINGS_FILE),
-            (None, Err(_)) => return Ok((Settings::default(), Vec::new())),
-        };
-        match fs::read_to_string(&path) {
-            Ok(text) => {
-                let read = Settings::from_toml(&text);
-                let mut settings = read.map_err(|error| error.context(shown(&path)))?;
-                let ignored = match named {
-                    Some(_) => Vec::new(),
-                    None => settings.scan.raise_to(&scan::Settings::default()),
-                };
-                Ok((settings, ignored))
-            }
-            Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => {
-                Ok((Settings::default(), Vec::new()))
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(Error::not_found(format!("there is no file {}", shown(&path))).with_code("no_file"))
-            }
-            Err(error) => Err(Error::io(format_args!("reading {}", shown(&path)), error)),
-        }
-    }
-
-    /// Where the agent works: the project of the current folder, and the session and actor that were named.
-    #[cfg(feature = "agent")]
-    pub(crate) fn place(&self) -> Place {
-        let folder = env::current_dir().unwrap_or_default();
-        Place {
-            session: self.options.lane.session.clone(),
-            agent: self.options.lane.actor.clone(),
-            ..Place::of_folder(&folder)
-        }
-    }
-
-    /// The scopes that a verb reads: all, those that were named, or those at work here.
-    #[cfg(feature = "agent")]
-    pub(crate) fn reach(&self, scopes: &[String], all: bool) -> Result<Reach> {
-        let place = self.place();
-        if all {
-            Ok(Reach::All)
-        } else if scopes.is_empty() {
-            place.usual_reach()
-        } else {
-            let scopes = scopes.iter().map(|word| place.scope(word));
-            Ok(Reach::Scopes(scopes.collect::<Result<_>>()?))
-        }
-    }
-
     /// Opens the store for writing, and makes it if there is none. Before a store is made, `rehearse` does the
     /// work on an empty memory: a write that is refused leaves no empty store behind.
     pub(crate) fn open_or_create(&mut self, rehearse: impl FnOnce(&Memory) -> Result<()>) -> Result<Memory> {
@@ -391,12 +258,6 @@ impl Context {
             self.output.warn("warning", &warning);
         }
     }
-}
-
-/// Whether `TREERING_DISABLE` says that the verbs of an agent store and find nothing.
-#[cfg(feature = "agent")]
-pub(crate) fn is_switched_off() -> bool {
-    env::var_os("TREERING_DISABLE").is_some_and(|value| !value.is_empty() && value != "0")
 }
 
 /// The nearest `.treering` at or above the current folder.

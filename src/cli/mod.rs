@@ -6,6 +6,8 @@
 //! # Layer
 //! L9. Sees everything below; nothing sees it.
 
+#[cfg(feature = "agent")]
+mod agent_context;
 mod args;
 mod commands;
 mod context;

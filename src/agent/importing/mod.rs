@@ -3,6 +3,7 @@
 //! # Layer
 //! L7, inside `agent`.
 
+mod mapping;
 pub mod odek;
 pub mod server_memory;
 pub mod snap;

@@ -11,30 +11,26 @@
 //! - SND-1: nothing that a reply says is trusted more than a model, or more than the least trusted entry of the session.
 //! - SND-2: however often a session is ended, no more facts of it are stored than `facts_max`.
 
-use std::collections::VecDeque;
-
 use super::attribution::{Backing, Span, SpanKind, backing, spans};
-use super::entries::{class_seen, is_person, withheld};
+use super::entries::is_person;
 use super::extraction::{
-    Admission, Fact, FactScope, FactSettings, GateReason, HoldReason, PresentFacts, Reply, SessionState,
-    SkippedFact, Turn, admit, gate, prompt, read_reply,
+    Admission, Fact, FactScope, FactSettings, GateReason, HoldReason, PresentFacts, Reply, SkippedFact, Turn,
+    admit, gate, prompt, read_reply,
 };
-use super::lineage::{check_reach, session_id, session_of};
-use super::summarising::{SOURCES_MAX, sentences};
+use super::lineage::session_id;
+use super::summarising::sentences;
+use super::transcript::{Transcript, read_transcript};
 use crate::agent::Agent;
 use crate::agent::item::{Item, NewItem, known_kind};
 use crate::agent::remember::Names;
 use crate::agent::scope::Reach;
 use crate::agent::staging::{Fate, Staging, with_tries};
 use crate::agent::vocabulary::{attribute, kind, op};
-use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Query, View, Writer};
 use crate::error::{Error, Result};
-use crate::object::{Id, Object, Origin, Scope, Value};
+use crate::object::{Id, Origin, Scope, Value};
 use crate::scan::Verdict;
 
-/// Entries whose words are looked at, the newest of a session.
-const TURNS_MAX: usize = 20_000;
 /// Characters of an episode.
 const EPISODE_CHARS_MAX: usize = 1_024;
 /// What the facts of a session say of where they come from.
@@ -95,21 +91,6 @@ pub struct Ended {
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
     pub commit: CommitInfo,
-}
-
-/// What is known of a session at its end.
-struct Transcript {
-    scope: Scope,
-    /// The object of the session.
-    session: Object,
-    /// The newest entries, in their order.
-    items: Vec<Item>,
-    entries: u64,
-    turns: usize,
-    /// What the least trusted entry is trusted, those of child sessions included.
-    class: Origin,
-    is_trusted: bool,
-    sources: Vec<ObjectDigest>,
 }
 
 impl Agent {
@@ -425,15 +406,6 @@ impl Agent {
     }
 }
 
-impl Transcript {
-    fn state(&self) -> SessionState {
-        SessionState {
-            is_trusted: self.is_trusted,
-            turns: self.turns,
-        }
-    }
-}
-
 /// Where a fact belongs: what is about the person to every project, the rest to that of the session.
 fn scope_of(about: FactScope, session: &Scope) -> Scope {
     match about {
@@ -451,62 +423,4 @@ fn present_facts(view: &View, about: FactScope, session: &Scope) -> Result<Vec<I
         ..Query::default()
     })?;
     found.map(|object| object.map(Item::from)).collect()
-}
-
-/// Reads a session; of the sessions that were started from it only what they are trusted.
-fn read_transcript(view: &View, reach: &Reach, session: &str) -> Result<Transcript> {
-    check_reach(view, reach, session)?;
-    let id = session_id(session)?;
-    let Some(object) = view.get(&id)?.filter(|object| session_of(object).is_some()) else {
-        return Err(Error::not_found(format!("there is no session '{session}'"))
-            .with_code("no_session")
-            .with_hint("`session append` writes the first entry of one"));
-    };
-    let mut items = VecDeque::new();
-    let mut transcript = Transcript {
-        scope: Scope::new(object.scope())?,
-        items: Vec::new(),
-        entries: 0,
-        turns: 0,
-        class: class_seen(&object),
-        is_trusted: withheld(&object) == 0,
-        sources: Vec::new(),
-        session: object,
-    };
-    let mut waiting = vec![id.clone()];
-    while let Some(parent) = waiting.pop() {
-        let is_own = parent == id;
-        let children = view.query(&Query {
-            parent: Some(parent),
-            ..Query::default()
-        })?;
-        for child in children {
-            let child = child?;
-            match child.kind() {
-                kind::SESSION => {
-                    transcript.is_trusted &= withheld(&child) == 0;
-                    transcript.class = Origin::least(transcript.class, class_seen(&child));
-                    waiting.push(Id::new(child.id())?);
-                }
-                kind::ENTRY => {
-                    transcript.class = Origin::least(transcript.class, child.origin());
-                    if is_own && reach.has(child.scope()) {
-                        let item = Item::from(child);
-                        transcript.entries += 1;
-                        transcript.turns += usize::from(is_person(&item, &transcript.session));
-                        items.push_back(item);
-                        if items.len() > TURNS_MAX {
-                            items.pop_front();
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-    transcript.is_trusted &= transcript.class.is_trusted();
-    transcript.items = items.into();
-    let newest = transcript.items.iter().rev().take(SOURCES_MAX);
-    transcript.sources = newest.map(|item| item.object().digest()).collect();
-    Ok(transcript)
 }

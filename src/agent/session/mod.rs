@@ -4,18 +4,21 @@
 //! L7, inside `agent`.
 
 pub mod attribution;
+mod due;
 mod ending;
 mod entries;
 pub mod extraction;
 mod lineage;
 pub mod summaries;
 mod summarising;
+mod transcript;
 
+pub use self::due::DueSummary;
 pub use self::ending::{EndPrompt, Ended, FactFate};
 pub use self::entries::{Append, Appended, NewEntry, NotStored};
 pub(in crate::agent) use self::lineage::SESSION_PREFIX;
 pub use self::lineage::{parent_session, root_session, session_id, session_of};
-pub use self::summarising::{DueSummary, Summarised, SummaryRead, SummaryWritten};
+pub use self::summarising::{Summarised, SummaryRead, SummaryWritten};
 
 #[cfg(test)]
 mod tests;

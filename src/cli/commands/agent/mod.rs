@@ -21,8 +21,9 @@ mod session;
 
 use serde_json::json;
 
+use super::super::agent_context::is_switched_off;
 use super::super::args::VerbOptions;
-use super::super::context::{Context, is_switched_off};
+use super::super::context::Context;
 use super::super::errors::{DONE, Done};
 use super::super::verbs::AgentVerb;
 

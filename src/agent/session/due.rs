@@ -1,0 +1,202 @@
+//! What of a session is to be summarised: stretches that are over and hold an entry that no summary has seen.
+//!
+//! # Layer
+//! L7, inside `agent`.
+//!
+//! # Invariants
+//! - SMW-2: a summary is trusted at most as the least trusted entry that it is made of.
+
+use super::entries::arrival_of;
+use super::lineage::{check_reach, root_session, session_id, session_of};
+use super::summaries::{Bucket, EntryTime, Granularity, Watermarks, due_buckets};
+use crate::agent::item::Item;
+use crate::agent::scope::Reach;
+use crate::agent::vocabulary::{attribute, kind};
+use crate::digest::ObjectDigest;
+use crate::engine::{Draft, Query, View};
+use crate::error::Result;
+use crate::object::{Id, Kind, Object, Origin, Scope, Time};
+
+/// Characters of what a summary is made of, at most; what is over is counted.
+const INPUT_CHARS_MAX: usize = 400_000;
+/// Characters of one entry in it.
+const ENTRY_CHARS_MAX: usize = 4_000;
+/// Versions that a summary names as its sources; what all of them are trusted counts whatever their number.
+pub(super) const SOURCES_MAX: usize = 1_000;
+
+/// A stretch of time that is to be summarised.
+#[derive(Clone, Debug)]
+pub struct DueSummary {
+    /// The stretch.
+    pub bucket: Bucket,
+    /// What was said, an entry a line, or what the days say.
+    pub text: String,
+    /// How many entries or days there are.
+    pub entries: usize,
+    /// How many of them no summary has seen.
+    pub unseen: usize,
+    /// How many of them are not in `text`, because there are too many.
+    pub left_out: usize,
+    pub(super) watermark: u64,
+    pub(super) sources: Vec<ObjectDigest>,
+    pub(super) class: Origin,
+}
+
+/// What a summary is made of.
+pub(super) struct Part {
+    pub(super) id: Id,
+    pub(super) time: EntryTime,
+}
+
+/// What is below a root session.
+pub(super) struct Tree {
+    pub(super) scope: Scope,
+    pub(super) entries: Vec<Part>,
+    pub(super) summaries: Vec<(Bucket, u64, Id)>,
+}
+
+/// The root of a session, and what is below its object within the reach, in one pass over the children of each, without the
+/// entries unless they are asked for; `None` if there is no such session.
+pub(super) fn read_tree(
+    view: &View,
+    reach: &Reach,
+    session: &str,
+    with_entries: bool,
+) -> Result<(String, Option<Tree>)> {
+    check_reach(view, reach, session)?;
+    let root = root_session(view, session)?;
+    let Some(object) = view
+        .get(&session_id(&root)?)?
+        .filter(|object| session_of(object).is_some())
+    else {
+        return Ok((root, None));
+    };
+    let mut tree = Tree {
+        scope: Scope::new(object.scope())?,
+        entries: Vec::new(),
+        summaries: Vec::new(),
+    };
+    let mut waiting = vec![Id::new(object.id())?];
+    while let Some(parent) = waiting.pop() {
+        let children = view.query(&Query {
+            parent: Some(parent),
+            not_kinds: if with_entries {
+                Vec::new()
+            } else {
+                vec![Kind::new(kind::ENTRY)?]
+            },
+            ..Query::default()
+        })?;
+        for child in children {
+            let child = child?;
+            if !reach.has(child.scope()) {
+                continue;
+            }
+            let id = Id::new(child.id())?;
+            match child.kind() {
+                kind::SESSION => waiting.push(id),
+                kind::ENTRY => tree.entries.push(entry_part(view, id, child)?),
+                kind::SUMMARY => tree.summaries.extend(summary_part(id, &Item::from(child))),
+                _ => {}
+            }
+        }
+    }
+    Ok((root, Some(tree)))
+}
+
+fn entry_part(view: &View, id: Id, object: Object) -> Result<Part> {
+    let item = Item::from(object);
+    let time = match item.object().event_time() {
+        Some(time) => time,
+        None => view
+            .stamps(&id)?
+            .map_or(Time::from_micros(0), |(created, _)| created),
+    };
+    Ok(Part {
+        id,
+        time: EntryTime {
+            time_micros: time.as_micros(),
+            arrival: arrival_of(&item),
+        },
+    })
+}
+
+fn summary_part(id: Id, item: &Item) -> Option<(Bucket, u64, Id)> {
+    let stated = |name| item.object().attribute(name);
+    let granularity = Granularity::from_name(stated(attribute::GRANULARITY)?.as_text()?)?;
+    let watermark = u64::try_from(stated(attribute::WATERMARK)?.as_integer()?).ok()?;
+    let bucket = Bucket::of(granularity, item.object().event_time()?.as_micros());
+    Some((bucket, watermark, id))
+}
+
+/// The summaries of days, as parts of weeks and months.
+pub(super) fn days_of(tree: &Tree) -> Vec<Part> {
+    let days = tree.summaries.iter();
+    let days = days.filter(|(bucket, ..)| bucket.granularity() == Granularity::Day);
+    days.map(|(bucket, watermark, id)| Part {
+        id: id.clone(),
+        time: EntryTime {
+            time_micros: bucket.start_micros(),
+            arrival: *watermark,
+        },
+    })
+    .collect()
+}
+
+pub(super) fn due_of(
+    view: &View,
+    draft: &Draft,
+    tree: &Tree,
+    parts: &[Part],
+    granularity: Granularity,
+) -> Result<Vec<DueSummary>> {
+    let times: Vec<EntryTime> = parts.iter().map(|part| part.time).collect();
+    let watermarks: Watermarks = tree
+        .summaries
+        .iter()
+        .map(|(bucket, watermark, _)| (*bucket, *watermark))
+        .collect();
+    let due = due_buckets(&times, granularity, &watermarks, view.now().as_micros());
+    due.into_iter()
+        .map(|due| {
+            let mut summary = DueSummary {
+                bucket: due.bucket,
+                text: String::new(),
+                entries: due.entries.len(),
+                unseen: due.unseen,
+                left_out: 0,
+                watermark: due.watermark,
+                sources: Vec::new(),
+                class: Origin::DirectUser,
+            };
+            let mut chars = 0;
+            for place in due.entries {
+                let Some(object) = draft.get(&parts[place].id)? else {
+                    continue;
+                };
+                // SMW-2.
+                summary.class = Origin::least(summary.class, object.origin());
+                if summary.sources.len() < SOURCES_MAX {
+                    summary.sources.push(object.digest());
+                }
+                let line = line_of(&Item::from(object));
+                chars += line.chars().count();
+                if chars > INPUT_CHARS_MAX {
+                    summary.left_out += 1;
+                } else {
+                    summary.text.push_str(&line);
+                }
+            }
+            Ok(summary)
+        })
+        .collect()
+}
+
+/// What somebody said, on a line.
+fn line_of(item: &Item) -> String {
+    let text: String = item.text().chars().take(ENTRY_CHARS_MAX).collect();
+    match item.speaker() {
+        Some(speaker) => format!("{speaker}: {text}\n"),
+        None => format!("{text}\n"),
+    }
+}

@@ -1,0 +1,102 @@
+//! What is known of a session when it ends: its entries, who spoke, and what all of it is trusted.
+//!
+//! # Layer
+//! L7, inside `agent`.
+
+use std::collections::VecDeque;
+
+use super::due::SOURCES_MAX;
+use super::entries::{class_seen, is_person, withheld};
+use super::extraction::SessionState;
+use super::lineage::{check_reach, session_id, session_of};
+use crate::agent::item::Item;
+use crate::agent::scope::Reach;
+use crate::agent::vocabulary::kind;
+use crate::digest::ObjectDigest;
+use crate::engine::{Query, View};
+use crate::error::{Error, Result};
+use crate::object::{Id, Object, Origin, Scope};
+
+/// Entries whose words are looked at, the newest of a session.
+const TURNS_MAX: usize = 20_000;
+/// What is known of a session at its end.
+pub(super) struct Transcript {
+    pub(super) scope: Scope,
+    /// The object of the session.
+    pub(super) session: Object,
+    /// The newest entries, in their order.
+    pub(super) items: Vec<Item>,
+    pub(super) entries: u64,
+    pub(super) turns: usize,
+    /// What the least trusted entry is trusted, those of child sessions included.
+    pub(super) class: Origin,
+    pub(super) is_trusted: bool,
+    pub(super) sources: Vec<ObjectDigest>,
+}
+
+impl Transcript {
+    pub(super) fn state(&self) -> SessionState {
+        SessionState {
+            is_trusted: self.is_trusted,
+            turns: self.turns,
+        }
+    }
+}
+
+/// Reads a session; of the sessions that were started from it only what they are trusted.
+pub(super) fn read_transcript(view: &View, reach: &Reach, session: &str) -> Result<Transcript> {
+    check_reach(view, reach, session)?;
+    let id = session_id(session)?;
+    let Some(object) = view.get(&id)?.filter(|object| session_of(object).is_some()) else {
+        return Err(Error::not_found(format!("there is no session '{session}'"))
+            .with_code("no_session")
+            .with_hint("`session append` writes the first entry of one"));
+    };
+    let mut items = VecDeque::new();
+    let mut transcript = Transcript {
+        scope: Scope::new(object.scope())?,
+        items: Vec::new(),
+        entries: 0,
+        turns: 0,
+        class: class_seen(&object),
+        is_trusted: withheld(&object) == 0,
+        sources: Vec::new(),
+        session: object,
+    };
+    let mut waiting = vec![id.clone()];
+    while let Some(parent) = waiting.pop() {
+        let is_own = parent == id;
+        let children = view.query(&Query {
+            parent: Some(parent),
+            ..Query::default()
+        })?;
+        for child in children {
+            let child = child?;
+            match child.kind() {
+                kind::SESSION => {
+                    transcript.is_trusted &= withheld(&child) == 0;
+                    transcript.class = Origin::least(transcript.class, class_seen(&child));
+                    waiting.push(Id::new(child.id())?);
+                }
+                kind::ENTRY => {
+                    transcript.class = Origin::least(transcript.class, child.origin());
+                    if is_own && reach.has(child.scope()) {
+                        let item = Item::from(child);
+                        transcript.entries += 1;
+                        transcript.turns += usize::from(is_person(&item, &transcript.session));
+                        items.push_back(item);
+                        if items.len() > TURNS_MAX {
+                            items.pop_front();
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    transcript.is_trusted &= transcript.class.is_trusted();
+    transcript.items = items.into();
+    let newest = transcript.items.iter().rev().take(SOURCES_MAX);
+    transcript.sources = newest.map(|item| item.object().digest()).collect();
+    Ok(transcript)
+}
