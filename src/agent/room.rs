@@ -10,7 +10,8 @@
 //! # Invariants
 //! - ROO-1: what has expired, or gave its place to another item, takes no room; what has expired goes from the state when its
 //!   room is needed. One place is given once.
-//! - ROO-2: whatever verb of the layer brings an item, its scope has room for it.
+//! - ROO-2: whatever verb of the layer brings a new item, its scope has room for it; what was there before comes back
+//!   whether there is room or not.
 
 use std::collections::HashMap;
 

@@ -9,6 +9,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::context::{Context, shown};
+use super::verbs::ScopeOptions;
 use crate::agent::{Agent, Place, Reach, Settings};
 use crate::engine::Memory;
 use crate::error::{Error, Result};
@@ -122,14 +123,14 @@ impl Context {
     }
 
     /// The scopes that a verb reads: all, those that were named, or those at work here.
-    pub(crate) fn reach(&self, scopes: &[String], all: bool) -> Result<Reach> {
+    pub(crate) fn reach(&self, named: &ScopeOptions) -> Result<Reach> {
         let place = self.place();
-        if all {
+        if named.all_scopes {
             Ok(Reach::All)
-        } else if scopes.is_empty() {
+        } else if named.scopes.is_empty() {
             place.usual_reach()
         } else {
-            let scopes = scopes.iter().map(|word| place.scope(word));
+            let scopes = named.scopes.iter().map(|word| place.scope(word));
             Ok(Reach::Scopes(scopes.collect::<Result<_>>()?))
         }
     }

@@ -8,7 +8,6 @@
 //!
 //! # Invariants
 //! - IMP-1: nothing that was imported is trusted, and nothing trusted is replaced by it.
-//! - IMP-2: a name of the other system always becomes the same id, and two names never become one.
 
 use std::collections::HashSet;
 

@@ -9,7 +9,6 @@
 //! # Invariants
 //! - SMW-1: a summary keeps as its watermark the arrival of the newest entry that it has seen, so that what comes late is
 //!   summarised too.
-//! - SMW-2: a summary is trusted at most as the least trusted entry that it is made of.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};

@@ -24,7 +24,7 @@ pub(super) fn envelope(context: &mut Context, verb: Envelope) -> Done {
         return scrub(context, file);
     }
     let place = context.place();
-    let reach = context.reach(&verb.scopes, verb.all_scopes)?;
+    let reach = context.reach(&verb.scopes)?;
     let mut request = EnvelopeRequest::new(reach);
     request.query = verb.query;
     request.budget_tokens = verb.budget.unwrap_or(request.budget_tokens);

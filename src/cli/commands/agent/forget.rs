@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::store::head_line;
 use crate::agent::forget::Forgetting;
-use crate::agent::{Agent, Item, Reach};
+use crate::agent::{Agent, Item};
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{Table, coloured, counted, gist, plain};
@@ -34,9 +34,9 @@ pub(super) fn forget(context: &mut Context, verb: &Forget) -> Done {
         reach: None,
     };
     // Whoever names an item means it wherever it is; to work somewhere says nothing of what is to go.
-    let is_said = !verb.scope.is_empty() || (!what.is_empty() && what.ids.is_empty());
-    if is_said && !verb.all_scopes {
-        what.reach = Some(reach(context, &verb.scope)?);
+    let is_said = !verb.scopes.scopes.is_empty() || (!what.is_empty() && what.ids.is_empty());
+    if is_said && !verb.scopes.all_scopes {
+        what.reach = Some(context.reach(&verb.scopes)?);
     }
     let forgot = agent.forget(&what, &context.writer(), verb.dry_run)?;
     let output = &mut context.output;
@@ -98,11 +98,7 @@ pub(super) fn unforget(context: &mut Context, verb: &Unforget) -> Done {
 pub(super) fn forgotten(context: &mut Context, verb: &Forgotten) -> Done {
     let agent = context.agent_to_read()?;
     let view = context.view(agent.memory())?;
-    let reach = if verb.all_scopes {
-        Reach::All
-    } else {
-        reach(context, &verb.scope)?
-    };
+    let reach = context.reach(&verb.scopes)?;
     let list = agent.forgotten(&view, &reach, verb.limit.unwrap_or(usize::MAX))?;
     let (now, output) = (view.now(), &mut context.output);
     let mut table = Table::new(&["id", "by", "lane", "when", "why", "text"]);
@@ -178,16 +174,6 @@ pub(super) fn opened(context: &mut Context, dry_run: bool) -> Result<Agent> {
     } else {
         context.agent_to_write()
     }
-}
-
-/// The scopes that were named; those of this place where none is.
-fn reach(context: &Context, words: &[String]) -> Result<Reach> {
-    let place = context.place();
-    if words.is_empty() {
-        return place.usual_reach();
-    }
-    let scopes = words.iter().map(|word| place.scope(word));
-    scopes.collect::<Result<_>>().map(Reach::Scopes)
 }
 
 fn ids_of(texts: &[String]) -> Result<Vec<Id>, Error> {

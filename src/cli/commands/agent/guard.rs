@@ -9,8 +9,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::agent::RecallQuery;
 use crate::agent::guard::{Checks, Guarded, Policy, RecallChange, Report, StagedLine};
-use crate::agent::{Reach, RecallQuery};
 use crate::cli::commands::input::{Lines, input_error, open_input};
 use crate::cli::commands::put::tell_committed;
 use crate::cli::context::Context;
@@ -206,11 +206,7 @@ fn recall(context: &mut Context, verb: &GuardRecall) -> Done {
     let agent = context.agent_to_read()?;
     let older = context.view_of(agent.memory(), &verb.from)?;
     let newer = context.view_of(agent.memory(), verb.to.as_deref().unwrap_or("@"))?;
-    let reach = if verb.all_scopes {
-        Reach::All
-    } else {
-        context.place().usual_reach()?
-    };
+    let reach = context.reach(&verb.scopes)?;
     let query = |text: String| {
         let mut query = RecallQuery::new(text, reach.clone());
         query.with_untrusted = verb.with_untrusted;

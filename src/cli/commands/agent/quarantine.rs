@@ -32,7 +32,7 @@ pub(super) fn quarantine(context: &mut Context, verb: &Quarantine) -> Done {
     let agent = context.agent_to_read()?;
     let now = agent.memory().view().now();
     let mut table = Table::new(&["held back", "objects", "when", "reason", "text"]);
-    let reach = context.reach(&verb.scopes, verb.all_scopes)?;
+    let reach = context.reach(&verb.scopes)?;
     let all = agent.quarantined(&reach)?;
     if let Some(scopes) = reach.names().filter(|_| all.is_empty()) {
         let told = format!("looked in {}; --all-scopes lists all", scopes.join(", "));

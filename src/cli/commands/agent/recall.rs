@@ -57,7 +57,7 @@ fn open(context: &mut Context, verb: &Recall) -> Result<Agent> {
 }
 
 fn query_of(context: &Context, verb: &Recall, now: Time) -> Result<RecallQuery, Failure> {
-    let reach = context.reach(&verb.scopes, verb.all_scopes)?;
+    let reach = context.reach(&verb.scopes)?;
     let usual = if verb.queries.is_some() {
         BATCH_LIMIT
     } else {

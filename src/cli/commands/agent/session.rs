@@ -462,11 +462,7 @@ fn text_of_bucket(json: &Json) -> Result<(String, String)> {
 fn list(context: &mut Context, verb: &SessionList) -> Done {
     let agent = context.agent_to_read()?;
     let view = context.view(agent.memory())?;
-    let reach = if verb.all {
-        Reach::All
-    } else {
-        context.place().usual_reach()?
-    };
+    let reach = context.reach(&verb.scopes)?;
     let sessions = view.query(&Query {
         kind: Some(Kind::new(crate::agent::vocabulary::kind::SESSION)?),
         ..Query::default()

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::scopes::ScopeOptions;
 use crate::cli::args::ReadOptions;
 
 /// `envelope`
@@ -18,13 +19,8 @@ pub(crate) struct Envelope {
     /// At most so many tokens, of four characters each [default: 5000]
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
-    /// Only this scope: global, project, session, agent, or a name such as project:tea; may be repeated
-    /// [default: global and those at work here]
-    #[arg(long = "scope", value_name = "SCOPE")]
-    pub(crate) scopes: Vec<String>,
-    /// Every scope of the store
-    #[arg(long, conflicts_with = "scopes")]
-    pub(crate) all_scopes: bool,
+    #[command(flatten)]
+    pub(crate) scopes: ScopeOptions,
     /// The context of the session (--session) is being compacted: its notes are shown too
     #[arg(long)]
     pub(crate) compaction: bool,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::scopes::ScopeOptions;
 use crate::cli::args::{ReadOptions, WriteOptions};
 use crate::cli::time;
 
@@ -34,12 +35,8 @@ pub(crate) struct Forget {
     /// Items of this kind
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<String>,
-    /// Items of this scope, or one of these [default: global, and the project, session and actor of here]
-    #[arg(long, value_name = "SCOPE")]
-    pub(crate) scope: Vec<String>,
-    /// Items of every scope
-    #[arg(long, conflicts_with = "scope")]
-    pub(crate) all_scopes: bool,
+    #[command(flatten)]
+    pub(crate) scopes: ScopeOptions,
     /// Say what would go, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -66,12 +63,8 @@ pub(crate) struct Unforget {
 /// `forgotten`
 #[derive(Args, Debug)]
 pub(crate) struct Forgotten {
-    /// Items of this scope, or one of these [default: global, and the project, session and actor of here]
-    #[arg(long, value_name = "SCOPE")]
-    pub(crate) scope: Vec<String>,
-    /// Items of every scope
-    #[arg(long, conflicts_with = "scope")]
-    pub(crate) all_scopes: bool,
+    #[command(flatten)]
+    pub(crate) scopes: ScopeOptions,
     /// At most this many
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,

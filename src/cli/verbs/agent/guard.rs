@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
+use super::scopes::ScopeOptions;
 use crate::cli::args::{ReadOptions, VerbOptions, WriteOptions};
 
 /// `guard`
@@ -120,9 +121,8 @@ pub(crate) struct GuardRecall {
     /// At most K hits of each [default: 10]
     #[arg(long, value_name = "K")]
     pub(crate) limit: Option<usize>,
-    /// Every scope of the store [default: global and those at work here]
-    #[arg(long)]
-    pub(crate) all_scopes: bool,
+    #[command(flatten)]
+    pub(crate) scopes: ScopeOptions,
     /// Also what comes from sources that are not trusted
     #[arg(long)]
     pub(crate) with_untrusted: bool,

@@ -14,6 +14,7 @@ mod promote;
 mod quarantine;
 mod recall;
 mod remember;
+mod scopes;
 mod session;
 
 use std::path::Path;
@@ -33,6 +34,7 @@ pub(crate) use promote::Promote;
 pub(crate) use quarantine::Quarantine;
 pub(crate) use recall::Recall;
 pub(crate) use remember::Remember;
+pub(crate) use scopes::ScopeOptions;
 pub(crate) use session::{
     Session, SessionAppend, SessionEnd, SessionList, SessionSummaries, SessionSummarise, SessionVerb,
 };

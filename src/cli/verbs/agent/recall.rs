@@ -5,6 +5,7 @@
 
 use clap::Args;
 
+use super::scopes::ScopeOptions;
 use crate::cli::args::ReadOptions;
 
 /// `recall`
@@ -26,13 +27,8 @@ pub(crate) struct Recall {
     /// At most so many tokens in all texts together; what does not fit is skipped
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
-    /// Only this scope: global, project, session, agent, or a name such as project:tea; may be repeated
-    /// [default: global and those at work here]
-    #[arg(long = "scope", value_name = "SCOPE")]
-    pub(crate) scopes: Vec<String>,
-    /// Every scope of the store
-    #[arg(long, conflicts_with = "scopes")]
-    pub(crate) all_scopes: bool,
+    #[command(flatten)]
+    pub(crate) scopes: ScopeOptions,
     /// Only what this speaker said, or what is about this subject
     #[arg(long, value_name = "P")]
     pub(crate) speaker: Option<String>,

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
+use super::scopes::ScopeOptions;
 use crate::cli::args::{ReadOptions, VerbOptions, WriteOptions};
 use crate::cli::time;
 
@@ -53,7 +54,7 @@ pub(crate) enum SessionVerb {
     )]
     Summarise(SessionSummarise),
     /// List the sessions of the project
-    #[command(after_help = "Examples:\n  treering session list\n  treering session list --all --json")]
+    #[command(after_help = "Examples:\n  treering session list\n  treering session list --all-scopes --json")]
     List(SessionList),
 }
 
@@ -149,9 +150,8 @@ pub(crate) struct SessionSummarise {
 /// `session list`
 #[derive(Args, Debug)]
 pub(crate) struct SessionList {
-    /// Sessions of every scope
-    #[arg(long)]
-    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) scopes: ScopeOptions,
     #[command(flatten)]
     pub(super) options: ReadOptions,
 }
