@@ -135,6 +135,15 @@ impl Error {
         self
     }
 
+    /// The same error in words that may be shown.
+    #[cfg(feature = "agent")]
+    #[must_use]
+    pub(crate) fn reworded(mut self, message: String) -> Self {
+        self.0.message = message;
+        self.0.source = None;
+        self
+    }
+
     /// The same error for another one who waits for the same work; without the underlying error.
     #[must_use]
     pub fn again(&self) -> Self {

@@ -208,6 +208,9 @@ impl Agent {
         if let Some(parent) = &object.parent {
             self.refuse_secret("the parent", parent.as_str())?;
         }
+        if let Some(position) = &object.position {
+            self.refuse_secret("the position", position.as_str())?;
+        }
         self.refuse_secret("the scope", object.scope.as_str())?;
         self.refuse_secret("the kind", object.kind.as_str())?;
         for (name, value) in &object.attributes {

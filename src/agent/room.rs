@@ -10,6 +10,7 @@
 //! # Invariants
 //! - ROO-1: what has expired, or gave its place to another item, takes no room; what has expired goes from the state when its
 //!   room is needed. One place is given once.
+//! - ROO-3: what is not trusted takes no room from what is, and makes none of it go: each has as much of its own.
 //! - ROO-2: whatever verb of the layer brings a new item, its scope has room for it; what was there before comes back
 //!   whether there is room or not.
 
@@ -20,7 +21,7 @@ use super::remember::unless_erased;
 use super::vocabulary::kind;
 use crate::engine::Draft;
 use crate::error::{Error, Result};
-use crate::object::{Id, NewObject, Object, Scope, Time};
+use crate::object::{Id, NewObject, Object, Origin, Scope, Time};
 
 /// Kinds that take no room: a session and the notes of sessions.
 const FREE: [&str; 2] = [kind::SESSION, kind::NOTE];
@@ -35,11 +36,14 @@ pub(super) struct Rooms {
     items_max: usize,
     /// Items that came into the draft, whatever their scope.
     entered: usize,
-    /// How many gave their place to what came, by the scope.
-    gave_way: HashMap<Scope, usize>,
-    /// What of each scope that was counted is left.
-    left: HashMap<Scope, Left>,
+    /// How many gave their place to what came.
+    gave_way: HashMap<Kept, usize>,
+    /// What of each that was counted is left.
+    left: HashMap<Kept, Left>,
 }
+
+/// A scope, and whether of it what is trusted or what is not (ROO-3).
+type Kept = (Scope, bool);
 
 /// The room that is left in a scope.
 #[derive(Clone, Copy)]
@@ -59,8 +63,8 @@ impl Rooms {
         }
     }
 
-    /// Makes room for an object that is about to be staged, and takes the place of so many others. One that is there and
-    /// has not expired has its room.
+    /// Makes room for an object that is about to be staged with this origin, and takes the place of so many others that are trusted
+    /// or not as it is. One that is there and has not expired has its room.
     ///
     /// # Errors
     /// `InvalidInput` (code `over_limit`): there is none.
@@ -69,54 +73,69 @@ impl Rooms {
         agent: &Agent,
         draft: &mut Draft,
         object: &NewObject,
+        origin: Origin,
         gives_way: usize,
     ) -> Result<()> {
-        let scope = &object.scope;
+        let kept = (object.scope.clone(), origin.is_trusted());
         if !takes_room(object.kind.as_str(), object.parent.is_some()) {
             return Ok(());
         }
         let now = draft.base().now();
-        let has_room = unless_erased(draft.get(&object.id))?.is_some_and(|old| counts_in(&old, scope, now));
+        let has_room = unless_erased(draft.get(&object.id))?.is_some_and(|old| counts_in(&old, &kept, now));
         let most = usize::try_from(draft.base().len()).unwrap_or(usize::MAX);
         if has_room || most.saturating_add(self.entered) < self.items_max {
-            if let Some(left) = self.left.get_mut(scope) {
+            if let Some(left) = self.left.get_mut(&kept) {
                 left.count = left.count.saturating_add(gives_way);
             }
-            *self.gave_way.entry(scope.clone()).or_default() += gives_way;
+            *self.gave_way.entry(kept.clone()).or_default() += gives_way;
             self.entered += usize::from(!has_room);
             return Ok(());
         }
-        let mut left = match self.left.get(scope) {
+        let mut left = match self.left.get(&kept) {
             Some(left) => *left,
-            None => self.counted(agent, draft, object, false)?,
+            None => self.counted(agent, draft, object, &kept, false)?,
         };
         if left.count == 0 && gives_way == 0 && !left.is_exact {
-            left = self.counted(agent, draft, object, true)?;
+            left = self.counted(agent, draft, object, &kept, true)?;
         }
         left.count = left.count.saturating_add(gives_way);
-        *self.gave_way.entry(scope.clone()).or_default() += gives_way;
-        self.left.insert(scope.clone(), left);
+        *self.gave_way.entry(kept.clone()).or_default() += gives_way;
+        self.left.insert(kept.clone(), left);
         if left.count == 0 {
             return Err(Error::invalid(format!(
-                "the scope {scope} has {} items, and no more are allowed",
-                self.items_max
+                "the scope {} has {} items{}, and no more are allowed",
+                object.scope,
+                self.items_max,
+                if origin.is_trusted() {
+                    ""
+                } else {
+                    " that are not trusted"
+                }
             ))
             .with_code("over_limit")
             .with_hint("forget some, let some expire, or raise items_max in the settings"));
         }
         left.count -= 1;
-        self.left.insert(scope.clone(), left);
+        self.left.insert(kept.clone(), left);
         self.entered += 1;
         Ok(())
     }
 
     /// How much room the scope of an object that comes has; what has expired goes from the draft if it has less than that
     /// takes.
-    fn counted(&self, agent: &Agent, draft: &mut Draft, object: &NewObject, is_exact: bool) -> Result<Left> {
-        let (view, scope) = (draft.base().clone(), &object.scope);
+    fn counted(
+        &self,
+        agent: &Agent,
+        draft: &mut Draft,
+        object: &NewObject,
+        kept: &Kept,
+        is_exact: bool,
+    ) -> Result<Left> {
+        let view = draft.base().clone();
+        let (scope, is_trusted) = kept;
         let enough = if is_exact { 0 } else { self.items_max };
-        let known = agent.with_known_texts(&view, |known| known.room(scope.as_str(), enough))?;
-        let counts = |found: Option<Object>| found.is_some_and(|one| counts_in(&one, scope, view.now()));
+        let known = agent.with_known_texts(&view, |known| known.room(scope.as_str(), *is_trusted, enough))?;
+        let counts = |found: Option<Object>| found.is_some_and(|one| counts_in(&one, kept, view.now()));
         let mut live = known.live;
         for change in draft.changes() {
             let is_in = counts(unless_erased(draft.get(&change.id))?);
@@ -138,7 +157,7 @@ impl Rooms {
                 }
             }
         }
-        let gave_way = self.gave_way.get(scope).copied().unwrap_or(0);
+        let gave_way = self.gave_way.get(kept).copied().unwrap_or(0);
         Ok(Left {
             count: self.items_max.saturating_add(gave_way).saturating_sub(live),
             is_exact,
@@ -147,8 +166,9 @@ impl Rooms {
 }
 
 /// Whether an object is one of the items of a scope that take room at that time.
-fn counts_in(object: &Object, scope: &Scope, now: Time) -> bool {
+fn counts_in(object: &Object, (scope, is_trusted): &Kept, now: Time) -> bool {
     object.scope() == scope.as_str()
+        && object.origin().is_trusted() == *is_trusted
         && object.expires().is_none_or(|expires| expires > now)
         && takes_room(object.kind(), object.parent().is_some())
 }

@@ -94,7 +94,8 @@ impl Staging {
             }
             Verdict::Allow | Verdict::Flag => {
                 // INVARIANT ROO-2.
-                self.rooms.enter(agent, &mut self.draft, &object, 0)?;
+                let origin = self.draft.origin_at_most(&object, class)?;
+                self.rooms.enter(agent, &mut self.draft, &object, origin, 0)?;
                 Fate::Staged(self.draft.put_at_most(object, class)?)
             }
         };

@@ -27,7 +27,7 @@ const STEPS_MAX: usize = 64;
 pub(super) fn takes_place(view: &View, new: &Object, old: &Object) -> Result<bool> {
     // SUP-2
     Ok(may_take_place(view, new, old)
-        && (!leads_to(view, old, new)? || written(view, new)? > written(view, old)?))
+        && (written(view, new)? > written(view, old)? || !leads_to(view, old, new)?))
 }
 
 /// Whether what `new` says of `old` counts (SUP-1).

@@ -249,6 +249,9 @@ impl Cli {
 
 /// A refusal of clap's said in our words: an option that other verbs take, or no verb at all.
 pub(crate) fn in_our_words(error: &clap::Error, arguments: &[OsString]) -> Option<Failure> {
+    if let Some(text) = dashed(error) {
+        return Some(text);
+    }
     if let Some(shortened) = shortened(error) {
         return Some(shortened);
     }
@@ -286,6 +289,19 @@ pub(crate) fn in_our_words(error: &clap::Error, arguments: &[OsString]) -> Optio
         format!("{option} has no meaning for '{}': {who}", verb?),
         help,
     ))
+}
+
+/// The refusal of a text that begins with a dash, such as an item of a list; what it says is not repeated.
+fn dashed(error: &clap::Error) -> Option<Failure> {
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(text)) if text.starts_with('-') && text.contains(char::is_whitespace) => {
+            Some(Failure::usage(
+                "a text that begins with a dash is taken for an option",
+                "say -- before it, or give it on standard input where a lone - is taken",
+            ))
+        }
+        _ => None,
+    }
 }
 
 /// The refusal of a very long word, of which the message repeats the start only.

@@ -92,7 +92,7 @@ const VERBS: &[(&str, &[(&str, &str)])] = &[
 ];
 
 /// The options that every verb knows, and what they do.
-const OPTIONS: [(&str, &str); 7] = [
+const OPTIONS: [(&str, &str); 8] = [
     (
         "--store DIR",
         "the store [else TREERING_STORE, the nearest .treering/ above, the XDG data folder]",
@@ -117,6 +117,11 @@ const OPTIONS: [(&str, &str); 7] = [
     (
         "--source SRC  --trust untrusted  --wait 30s  -m REASON",
         "when writing",
+    ),
+    (
+        "--settings FILE",
+        "limits and verdicts of the verbs of an agent [else TREERING_SETTINGS, treering.toml beside the store]; \
+         TREERING_DISABLE=1 switches them off",
     ),
 ];
 

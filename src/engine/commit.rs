@@ -343,6 +343,11 @@ impl Inner {
         first: bool,
     ) -> Result<Option<Ready>> {
         let Request { draft, op, .. } = request;
+        if draft.only_on_base && draft.base.entry.digest != tip.commit {
+            return Err(Error::conflict(
+                "somebody else committed since this change was checked",
+            ));
+        }
         let changes = merge(store, tip, draft)?;
         if changes.is_empty() {
             return Ok(None);

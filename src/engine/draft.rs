@@ -20,8 +20,12 @@ use crate::error::{Error, Result};
 use crate::object::{Encoded, Id, NewObject, Object, Origin};
 use crate::store::ChangeCounts;
 
+#[cfg(feature = "agent")]
+use super::commit::changed_meanwhile;
 use super::erase::erased_by;
 use super::history::Change;
+#[cfg(feature = "agent")]
+use super::memory::Memory;
 use super::view::View;
 use super::writer::Writer;
 
@@ -95,6 +99,8 @@ pub struct Draft {
     /// Versions that were staged when it was saved and were erased since.
     pub(super) left_out: Vec<ObjectDigest>,
     pub(super) snapshot_before: bool,
+    /// Whether it is committed on its base only, and not on a state that came after.
+    pub(super) only_on_base: bool,
 }
 
 impl Draft {
@@ -110,6 +116,7 @@ impl Draft {
             expected: Vec::new(),
             left_out: Vec::new(),
             snapshot_before: false,
+            only_on_base: false,
         }
     }
 
@@ -136,6 +143,37 @@ impl Draft {
     /// Whether an automatic snapshot of the state before goes into the writer's ring with the commit.
     pub fn snapshot_before(&mut self, snapshot: bool) {
         self.snapshot_before = snapshot;
+    }
+
+    /// Goes on to the head that this process knows, and asks for the commit to be made on that and on nothing that comes after:
+    /// what is found out about the draft from here on holds when it is committed.
+    ///
+    /// # Errors
+    /// `Conflict`, naming the ids that somebody else changed since; `Corrupt` or `Io`.
+    #[cfg(feature = "agent")]
+    pub(crate) fn rebase(&mut self) -> Result<()> {
+        let inner = std::sync::Arc::clone(&self.base.inner);
+        let head = Memory { inner }.view();
+        let (mut done, mut overtaken) = (Vec::new(), Vec::new());
+        for (key, change) in &self.staged {
+            let now = head
+                .entry_at(key)?
+                .map(|entry| ObjectDigest::from_bytes(entry.digest));
+            if now == change.new_digest() {
+                done.push(*key);
+            } else if now != change.old {
+                overtaken.push(change.id.to_string());
+            }
+        }
+        if !overtaken.is_empty() {
+            return Err(changed_meanwhile(overtaken));
+        }
+        for key in done {
+            self.unstage(&key);
+        }
+        self.base = head;
+        self.only_on_base = true;
+        Ok(())
     }
 
     /// Makes the commit fail with `Conflict` unless `id` still has this version (`None`: does not exist).
@@ -247,6 +285,31 @@ impl Draft {
         self.put_with(object, origin)
     }
 
+    /// Stages what the writer says, as [`Self::put`] does, also where somebody untrusted said the very same before: then it
+    /// is a version with the origin of who says it now.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    #[cfg(feature = "agent")]
+    pub(crate) fn put_said(&mut self, object: NewObject) -> Result<Staged> {
+        let origin = self.origin(&object, self.writer.trust)?;
+        let present = self.get(&object.id)?.map(|present| present.origin());
+        if !origin.is_trusted() || present.is_none_or(Origin::is_trusted) {
+            return self.put_with(object, origin);
+        }
+        let (inner, key) = (&self.base.inner, self.base.key(&object.id));
+        inner.options.limits.check(&object)?;
+        let encoded = object.encode(origin, inner.store().suite)?;
+        let old = self.base_version(&object.id, &key)?;
+        if old.as_ref().is_some_and(|old| old.digest() == encoded.digest) {
+            // DRA-1: back to the base.
+            self.unstage(&key);
+        } else {
+            self.stage(key, object.id, old.as_ref(), StagedObject::new(encoded));
+        }
+        Ok(Staged::Updated)
+    }
+
     /// Stages what a verb notes on `known`, which is what its id has: attributes, and nothing else. So it keeps its origin whoever
     /// the writer is (ORI-4). Nothing to note makes no version.
     ///
@@ -266,6 +329,15 @@ impl Draft {
             drop(object.attributes.insert(name, value));
         }
         self.put_with(object, known.origin()).map(drop)
+    }
+
+    /// The origin that `object` would get from [`Self::put_at_most`].
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a version that it is derived from cannot be read.
+    #[cfg(feature = "agent")]
+    pub(crate) fn origin_at_most(&self, object: &NewObject, origin: Origin) -> Result<Origin> {
+        self.origin(object, Origin::least(self.writer.trust, origin))
     }
 
     fn put_as(&mut self, object: NewObject, class: Origin) -> Result<Staged> {

@@ -80,6 +80,8 @@ pub use revision::Revision;
 pub use rollback::Reversing;
 pub use salvage::SalvageReport;
 pub use snapshot::{ReferenceInfo, SnapshotInfo};
+#[cfg(feature = "agent")]
+pub(crate) use standing::check_trusted;
 pub use stats::{Containment, KindSpace, Space, Stats};
 pub use verify::{Finding, FindingKind, VerifyDepth, VerifyReport};
 pub use view::{CommitInfo, Objects, View};

@@ -13,6 +13,7 @@ use crate::store::{ChangeCounts, CommitEntry, Store};
 
 use super::commit::{Ready, Tip};
 use super::memory::{Inner, Memory};
+use super::standing::check_trusted;
 use super::writer::Writer;
 use super::writing::Writing;
 
@@ -216,11 +217,14 @@ impl Memory {
     /// Deletes the name of a snapshot; commits and states stay.
     ///
     /// # Errors
-    /// `NotFound` if there is none; as [`Self::commit`].
+    /// `NotFound` if there is none; `Denied` (code `less_trusted`) if the writer is of an untrusted class; as
+    /// [`Self::commit`].
     pub fn delete_snapshot(&self, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
         let inner = &self.inner;
         inner.check_writable()?;
         writer.check()?;
+        // INVARIANT STN-2.
+        check_trusted(writer.trust, "delete the name of a snapshot")?;
         inner.write(|writing| inner.drop_snapshot(writing, name, writer))
     }
 

@@ -6,6 +6,7 @@
 //! # Invariants
 //! - STN-1: remove, undo, redo, rollback and restore by a writer of an untrusted class touch nothing that is more trusted than the
 //!   writer, neither what is there nor what would come back. So what a person took back stays so.
+//! - STN-2: no writer of an untrusted class erases, or deletes the name of a snapshot.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Object, Origin};
@@ -38,7 +39,10 @@ impl Draft {
                 ErrorKind::NotFound => Ok(None),
                 _ => Err(error),
             });
-            if old?.is_some_and(|old| old.origin().is_above(class)) {
+            // What has expired makes room, whoever of the trusted needs it.
+            let is_over = |old: &Object| old.expires().is_some_and(|expires| expires <= self.base().now());
+            let makes_room = |old: &Object| class.is_trusted() && change.new.is_none() && is_over(old);
+            if old?.is_some_and(|old| old.origin().is_above(class) && !makes_room(&old)) {
                 above.push(change.id.to_string());
             }
         }
@@ -62,6 +66,20 @@ pub(super) fn check_return(class: Origin, now: Option<&Object>, then: Option<&Ob
         Some(version) => Err(less_trusted(class, vec![version.id().to_owned()])),
         None => Ok(()),
     }
+}
+
+/// Refuses what no writer of an untrusted class may do to a store (STN-2); `what` says it.
+///
+/// # Errors
+/// `Denied` (code `less_trusted`).
+pub(crate) fn check_trusted(class: Origin, what: &str) -> Result<()> {
+    if class.is_trusted() {
+        return Ok(());
+    }
+    let told = format!("a writer of class {class} does not {what}");
+    Err(Error::new(ErrorKind::Denied, told)
+        .with_code("less_trusted")
+        .with_hint("nothing was changed; somebody who is trusted may do it"))
 }
 
 /// The refusal of a writer who is less trusted than what the change touches.

@@ -59,7 +59,7 @@ pub fn documents(view: &View) -> Result<Vec<Id>> {
 /// this call did: what others did meanwhile is unchanged.
 ///
 /// # Errors
-/// As [`plan`] and [`Memory::commit`].
+/// `Denied` (code `less_trusted`): an untrusted writer rewrites or removes what is more trusted. As [`plan`] and [`Memory::commit`].
 ///
 /// # Durability
 /// As [`Memory::commit`].
@@ -81,6 +81,7 @@ pub fn ingest(
     for id in &change.remove {
         draft.remove(id)?;
     }
+    draft.check_outsider()?;
     let drafted = draft.counts();
     let committed = memory
         .commit(draft, "ingest")

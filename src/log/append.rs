@@ -82,7 +82,11 @@ impl Log {
             return Ok(());
         }
         self.check_prepared(lock)?;
-        self.poison_on_error(Self::sync_group)
+        self.poison_on_error(Self::sync_group).map_err(|error| {
+            error.with_hint(
+                "what was acknowledged since the last sync may be lost: open the store again and look",
+            )
+        })
     }
 
     pub(super) fn check_prepared(&self, lock: &WriteLock) -> Result<()> {
@@ -164,14 +168,13 @@ impl Log {
         Ok(batches)
     }
 
+    /// Makes durable what was appended before, whose callers have their answers: nothing of what the caller asks for is done yet.
     pub(super) fn sync_group(&mut self) -> Result<()> {
         let Some(head) = self.unsynced else { return Ok(()) };
         let segment = self.segment(self.cursor.segment)?;
-        segment
-            .file
-            .sync()
-            .map_err(|error| outcome_unknown(&segment.name(), error))?;
-        self.mark_durable(head).map_err(done_untold)
+        let synced = segment.file.sync();
+        synced.map_err(|error| Error::io(format!("cannot sync {}", segment.name()), error))?;
+        self.mark_durable(head)
     }
 
     /// Writes `live` after everything up to the cursor was synced (APP-2).
@@ -341,8 +344,15 @@ fn outcome_unknown(name: &str, error: io::Error) -> Error {
         .with_hint("it may be done or not: the next write settles it, so look at `treering log` after one before you do it again")
 }
 
+/// The error of a file that could not be given its new name, or whose name could not be made durable.
+pub(super) fn maybe_done(error: Error) -> Error {
+    error
+        .with_code("outcome_unknown")
+        .with_hint("it may be done or not: open the store again and look before you do it again")
+}
+
 /// The error of `live` that could not be written behind a sync: what was written is there for good.
-fn done_untold(error: Error) -> Error {
+pub(super) fn done_untold(error: Error) -> Error {
     error.with_code("outcome_unknown").with_hint(format!(
         "the change is done: do not do it again; others see it with the next write. Make room, or remove {LIVE_NAME} if it is no file"
     ))

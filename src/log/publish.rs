@@ -11,7 +11,7 @@
 //! Before the manifest, the new segments are files that nothing lists; after it, the old ones are. Either are removed by
 //! the next writer.
 
-use super::append::new_nonce;
+use super::append::{done_untold, maybe_done, new_nonce};
 use super::batch::Locator;
 use super::catch_up::FIRST_OFFSET;
 use super::manifest::{SegmentEnd, SegmentEntry};
@@ -92,13 +92,19 @@ impl Log {
         let live = self.read_live()?;
         // INVARIANT PUB-1.
         let active = SegmentEntry::active(header.id, self.cursor.batch + 1);
-        self.publish_manifest(self.manifest.epoch + 1, entries, active)?;
+        self.publish_manifest(self.manifest.epoch + 1, entries, active)
+            .map_err(maybe_done)?;
         self.enter_new(header.id)?;
         let head = rewritten.moved_to;
-        self.mark_durable(head.unwrap_or_else(|| self.head_mark(live.as_ref(), None)))?;
+        let head = head.unwrap_or_else(|| self.head_mark(live.as_ref(), None));
+        self.mark_durable(head).map_err(done_untold)?;
         // INVARIANT PUB-2: only now.
-        self.remove_leftovers(Some(&rewritten.plan.alone))?;
-        self.reopen()?;
+        self.remove_leftovers(Some(&rewritten.plan.alone))
+            .and_then(|()| self.reopen())
+            .map_err(|error| {
+                let told = "the change is done, and old files are left: the next write removes them";
+                error.with_code("outcome_unknown").with_hint(told)
+            })?;
         self.leftovers_removed = true;
         Ok(Published { segments })
     }

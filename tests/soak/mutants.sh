@@ -5,6 +5,7 @@
 #
 #   tests/soak/mutants.sh [SHARD]      # one of ten shards, about 300 changes: 0/10 by default; hours
 #
+# JOBS=N tests so many at once; a test that takes too long counts as failed, so nothing else should run meanwhile.
 # Needs cargo-mutants. A run that was cut off goes on where it was. What was missed is in
 # target/mutants/0-of-10/missed-1.txt.
 set -euo pipefail
@@ -45,7 +46,7 @@ pass() {
     todo+=(--re "^$change\$")
   done < <(grep -vxFf <(cat "$out"/{caught,unviable,"missed-$1"}.txt) "$out/sample.txt" | sed 's/[].*+?(){}|^$\\[]/\\&/g')
   [ ${#todo[@]} = 0 ] && return
-  CARGO_PROFILE_DEV_OPT_LEVEL=$1 TESTS_OF_MUTANTS=$2 cargo mutants "${todo[@]}" --output "$out/$1" || status=$?
+  CARGO_PROFILE_DEV_OPT_LEVEL=$1 TESTS_OF_MUTANTS=$2 cargo mutants --jobs "${JOBS:-1}" "${todo[@]}" --output "$out/$1" || status=$?
   settle "$1"
   # 2 and 3: something was missed, or took too long.
   [ "$status" = 0 ] || [ "$status" = 2 ] || [ "$status" = 3 ]

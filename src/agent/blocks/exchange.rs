@@ -18,7 +18,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::id::BlockId;
-use super::of_object::{apply, block_of, say_the_same, scope_of};
+use super::of_object::{apply, block_of, say_the_same, scope_of, trust_of};
 use super::write::with_updated;
 use super::{Block, BlockFile, id_of_path, path_of, read_block, write_block};
 use crate::agent::Agent;
@@ -354,7 +354,7 @@ impl Agent {
         let item = item_of(object)?;
         let had = present.as_ref().map(Object::origin);
         let class = if take.as_me {
-            let own = staging.draft.writer().trust;
+            let own = Origin::least(staging.draft.writer().trust, trust_of(block));
             had.map_or(own, |had| Origin::least(own, had))
         } else {
             Origin::Document

@@ -20,8 +20,10 @@ use crate::agent::vocabulary::attribute;
 use crate::engine::View;
 use crate::error::{Error, Result};
 use crate::ingest::json::{value_from_json, value_to_json};
-use crate::object::{Id, NewObject, Object, Scope, Time, Value};
+use crate::object::{Id, NewObject, Object, Origin, Scope, Time, Value};
 
+/// The line of a block that is not trusted: in another store, or when it was forgotten here, nothing else says it.
+const TRUST: &str = "trust";
 /// How deep the JSON of an attribute may be nested in a file.
 const DEPTH_MAX: usize = 32;
 /// The word for the project of the place, in files.
@@ -49,7 +51,20 @@ pub(super) fn block_of(view: &View, place: &Place, object: &Object) -> Result<Re
         .filter(|(name, _)| !is_field(name))
         .map(|(name, value)| (name.clone(), shown(value)))
         .collect();
+    if !object.origin().is_trusted() && own.get(TRUST).is_none() {
+        let line = (TRUST.to_owned(), object.origin().name().to_owned());
+        block.other.push(line);
+    }
     Ok(Ok(block))
+}
+
+/// Returns the least that a file says it is trusted; a word of another class says nothing.
+pub(super) fn trust_of(block: &Block) -> Origin {
+    let stated = block.other.iter().find(|(key, _)| key == TRUST);
+    let origin = stated.and_then(|(_, word)| Origin::from_name(word));
+    origin
+        .filter(|origin| !origin.is_trusted())
+        .unwrap_or(Origin::DirectUser)
 }
 
 /// Returns the scope that a file names; `usual` if it names none.
@@ -60,9 +75,12 @@ pub(super) fn scope_of(place: &Place, block: &Block, usual: &Scope) -> Result<Sc
     }
 }
 
-/// Whether two blocks say the same; when they were written does not count, nor the order of lines.
+/// Whether two blocks say the same; when they were written does not count, nor what they are trusted, nor the order of lines.
 pub(super) fn say_the_same(one: &Block, other: &Block) -> bool {
-    let lines = |block: &Block| block.other.iter().cloned().collect::<BTreeMap<_, _>>();
+    let lines = |block: &Block| {
+        let stated = block.other.iter().filter(|(key, _)| key != TRUST);
+        stated.cloned().collect::<BTreeMap<_, _>>()
+    };
     one.content == other.content
         && one.tags == other.tags
         && one.expires_micros == other.expires_micros
@@ -103,6 +121,9 @@ pub(super) fn apply(object: &mut NewObject, before: Option<&Block>, block: &Bloc
         attributes.remove(key);
     }
     for (key, value) in &block.other {
+        if key == TRUST && Origin::from_name(value).is_some() {
+            continue;
+        }
         // BOB-1: what did not change keeps its type.
         if had.get(key.as_str()) == Some(&value.as_str()) {
             continue;

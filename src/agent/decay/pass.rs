@@ -366,7 +366,8 @@ fn shortened(item: &Item, shorter: Shorter, moved: &Move, stored: Time) -> Resul
 
 impl Agent {
     /// The version with the full text, if the item was shortened and it is still there. An attribute can name any version; that
-    /// of another id or scope, or one that this was not made from, is none of it.
+    /// of another id or scope, one that this was not made from, or one of the two that is trusted while the other is not, is none
+    /// of it.
     pub(in super::super) fn original_of(&self, item: &Item) -> Result<Option<Object>> {
         let object = item.object();
         let named = item.original().filter(|_| item.level().is_some());
@@ -374,7 +375,12 @@ impl Agent {
             return Ok(None);
         };
         let version = self.memory().version(digest)?;
-        Ok(version.filter(|version| version.id() == object.id() && version.scope() == object.scope()))
+        // What is not trusted brings nothing back that is, such as a promotion that was taken back; and who promoted a shortened
+        // text has not seen the whole.
+        let is_alike = |version: &Object| object.origin().is_trusted() == version.origin().is_trusted();
+        Ok(version.filter(|version| {
+            version.id() == object.id() && version.scope() == object.scope() && is_alike(version)
+        }))
     }
 }
 

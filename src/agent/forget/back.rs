@@ -71,7 +71,9 @@ impl Agent {
                     reason = info.commit.reason.and_then(|digest| memory.text(&digest).ok());
                 }
                 list.push(Forgotten {
-                    version: item.original().unwrap_or_else(|| item.object().digest()),
+                    version: self
+                        .original_of(&item)?
+                        .map_or_else(|| item.object().digest(), |original| original.digest()),
                     item,
                     commit: info.clone(),
                     reason: reason.clone(),
@@ -88,17 +90,23 @@ impl Agent {
     /// `NotFound` if an id is neither there nor among what was forgotten, or its version was erased since: nothing comes back then. Else as
     /// [`Memory::commit`](crate::Memory::commit).
     pub fn unforget(&self, ids: &[Id], writer: &Writer, dry_run: bool) -> Result<Back> {
-        let view = self.memory().refresh()?;
+        drop(self.memory().refresh()?);
         let mut draft = self.draft(writer)?;
+        let view = draft.base().clone();
         let (mut back, mut wanted) = (Back::default(), BTreeSet::new());
         for id in ids {
             match view.get(id)?.map(Item::from) {
                 None => {
                     wanted.insert(id.clone());
                 }
-                Some(item) => match item.original() {
-                    Some(original) => drop(draft.restore_version(id, original)?),
-                    None => back.unchanged.push(id.clone()),
+                Some(item) => match self.original_of(&item)? {
+                    Some(original) => drop(draft.restore_version(id, original.digest())?),
+                    None => {
+                        if let Some(named) = item.original() {
+                            self.memory().check_kept(named)?;
+                        }
+                        back.unchanged.push(id.clone());
+                    }
                 },
             }
         }
@@ -114,7 +122,7 @@ impl Agent {
             let mut found = Vec::new();
             for id in &wanted {
                 if before.contains(id)? && !after.contains(id)? {
-                    restore(&mut draft, id, &before)?;
+                    self.restore(&mut draft, id, &before)?;
                     found.push(id.clone());
                 }
             }
@@ -129,11 +137,11 @@ impl Agent {
         self.bring_back(draft, back, dry_run)
     }
 
-    /// Brings back what was forgotten or shortened last: all that one commit took and that is not back yet.
+    /// Brings back what was forgotten or shortened last in these scopes: all that one commit took there and that is not back yet.
     ///
     /// # Errors
     /// `NotFound` if there is nothing to bring back; else as [`Self::unforget`].
-    pub fn unforget_last(&self, writer: &Writer, dry_run: bool) -> Result<Back> {
+    pub fn unforget_last(&self, reach: &Reach, writer: &Writer, dry_run: bool) -> Result<Back> {
         let (memory, head) = (self.memory(), self.memory().refresh()?);
         for info in taking(memory) {
             let info = info?;
@@ -151,8 +159,9 @@ impl Agent {
                     }
                     Some(_) => false,
                 };
-                if is_so && kept(&before, &id)?.is_some() {
-                    restore(&mut draft, &id, &before)?;
+                let is_here = |item: &Item| reach.has(item.object().scope());
+                if is_so && kept(&before, &id)?.as_ref().is_some_and(is_here) {
+                    self.restore(&mut draft, &id, &before)?;
                 }
             }
             if !draft.is_empty() {
@@ -160,6 +169,17 @@ impl Agent {
             }
         }
         Err(Error::not_found("nothing was forgotten that is not back"))
+    }
+
+    /// Stages the item as it was before it was shortened, else as the state `from` has it (FGT-2).
+    fn restore(&self, draft: &mut Draft, id: &Id, from: &View) -> Result<()> {
+        let shortened = from.get(id)?.map(Item::from);
+        let original = shortened.map(|item| self.original_of(&item)).transpose()?;
+        match original.flatten() {
+            Some(original) => draft.restore_version(id, original.digest()).map(drop),
+            // Also where it was collected, or erased by its digest: what was made of it is still there.
+            None => draft.restore(id, from).map(drop),
+        }
     }
 
     fn bring_back(&self, draft: Draft, mut back: Back, dry_run: bool) -> Result<Back> {
@@ -201,17 +221,4 @@ fn kept(view: &View, id: &Id) -> Result<Option<Item>> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         found => Ok(found?.map(Item::from)),
     }
-}
-
-/// Stages the item as it was before it was shortened, else as the state `from` has it (FGT-2).
-fn restore(draft: &mut Draft, id: &Id, from: &View) -> Result<()> {
-    let original = from.get(id)?.and_then(|object| Item::from(object).original());
-    if let Some(original) = original {
-        match draft.restore_version(id, original) {
-            // Collected, or erased by its digest: what was made of it is still there.
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            restored => return restored.map(drop),
-        }
-    }
-    draft.restore(id, from).map(drop)
 }

@@ -131,7 +131,10 @@ impl Agent {
                 .with_code("no_criteria")
                 .with_hint("name ids, or give tags, an age, a session, a source, a kind or a scope"));
         }
-        let view = self.memory().refresh()?;
+        drop(self.memory().refresh()?);
+        // Of one state, so that nothing is lost that another thread writes meanwhile.
+        let mut draft = self.draft(writer)?;
+        let view = draft.base().clone();
         let mut forgot = if what.ids.is_empty() {
             found(&view, what)?
         } else {
@@ -140,7 +143,6 @@ impl Agent {
         if forgot.items.is_empty() {
             return Ok(forgot);
         }
-        let mut draft = self.draft(writer)?;
         for item in &forgot.items {
             draft.remove(&Id::new(item.object().id())?)?;
         }
@@ -159,11 +161,11 @@ impl Agent {
     /// `NotFound` if there is no such item; `Denied` (code `less_trusted`) if it is more trusted than the writer; as
     /// [`Memory::commit`](crate::Memory::commit).
     pub fn expire(&self, id: &Id, at: Option<Time>, writer: &Writer) -> Result<Option<CommitInfo>> {
-        let view = self.memory().refresh()?;
-        let object = view.get(id)?.ok_or_else(|| missing(std::slice::from_ref(id)))?;
+        drop(self.memory().refresh()?);
+        let mut draft = self.draft(writer)?;
+        let object = draft.get(id)?.ok_or_else(|| missing(std::slice::from_ref(id)))?;
         let mut new = object.to_new()?;
         new.expires = at;
-        let mut draft = self.draft(writer)?;
         // INVARIANT FGT-3. Whoever says when it ends has not said what it says.
         draft.put_restated(new)?;
         draft.check_standing()?;

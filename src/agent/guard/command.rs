@@ -25,8 +25,14 @@ pub(super) fn check(turn: &Turn<'_>, check: &CommandCheck, report: &mut Report) 
     let mut command = Command::new(program);
     command.args(arguments).stderr(Stdio::piped());
     let document = turn.to_json()?.to_string();
-    let ran = run(&mut command, document, check.limit(), OUTPUT_BYTES_MAX)
-        .map_err(|error| Error::io(format_args!("running the check '{}'", check.name), error))?;
+    let ran = match run(&mut command, document, check.limit(), OUTPUT_BYTES_MAX) {
+        Ok(ran) => ran,
+        Err(error) => {
+            let why = format!("'{program}' cannot be run: {error}");
+            report.fail(&check.name, why, Vec::new(), "name a program that is there");
+            return Ok(());
+        }
+    };
     match ran.status {
         Some(status) if status.success() => report.pass(&check.name),
         Some(status) => {

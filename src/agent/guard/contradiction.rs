@@ -10,10 +10,11 @@ use super::policy::PinnedRules;
 use super::report::Report;
 use super::turn::Turn;
 use crate::agent::Item;
+use crate::agent::item::MADE_BY_VERBS;
 use crate::agent::vocabulary::attribute;
 use crate::engine::Query;
 use crate::error::Result;
-use crate::object::{Scope, Value};
+use crate::object::{NewObject, Object, Scope, Value};
 use crate::recall;
 
 /// Checks what the policy asks for.
@@ -23,11 +24,11 @@ pub(super) fn check(turn: &Turn<'_>, rules: &PinnedRules, report: &mut Report) -
     }
     let pinned = pinned(turn)?;
     if rules.keep {
-        let ids = touched(turn, &pinned);
+        let ids = touched(turn, &pinned)?;
         if ids.is_empty() {
             report.pass("pinned");
         } else {
-            let why = "what is pinned would be removed, rewritten or superseded";
+            let why = "what is pinned would be removed, changed or superseded";
             report.fail(
                 "pinned",
                 why,
@@ -42,7 +43,7 @@ pub(super) fn check(turn: &Turn<'_>, rules: &PinnedRules, report: &mut Report) -
     Ok(())
 }
 
-/// The pinned items that there were.
+/// The pinned items that there were. A pin of somebody untrusted binds nobody who is trusted.
 fn pinned(turn: &Turn<'_>) -> Result<BTreeMap<String, Item>> {
     let query = Query {
         attributes: vec![(attribute::PINNED.to_owned(), Value::Bool(true))],
@@ -51,18 +52,35 @@ fn pinned(turn: &Turn<'_>) -> Result<BTreeMap<String, Item>> {
     let mut found = BTreeMap::new();
     for object in turn.draft.base().query(&query)? {
         let object = object?;
+        if turn.class().is_trusted() && !object.origin().is_trusted() {
+            continue;
+        }
         found.insert(object.id().to_owned(), Item::from(object));
     }
     Ok(found)
 }
 
-fn touched(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Vec<String> {
+/// Whether a pinned object is what it was, but for what verbs note of their own accord.
+fn is_kept(old: &Object, new: Option<&Object>) -> Result<bool> {
+    let stated = |object: &Object| -> Result<NewObject> {
+        let mut stated = object.to_new()?;
+        for name in MADE_BY_VERBS {
+            drop(stated.attributes.remove(name));
+        }
+        stated.derived_from.clear();
+        Ok(stated)
+    };
+    match new {
+        Some(new) => Ok(stated(new)? == stated(old)?),
+        None => Ok(false),
+    }
+}
+
+fn touched(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Result<Vec<String>> {
     let mut ids = Vec::new();
     for one in &turn.changes {
         if let Some(old) = pinned.get(one.id.as_str()) {
-            let new = one.new.clone().map(Item::from);
-            let is_kept = new.is_some_and(|new| new.is_pinned() && new.text() == old.text());
-            if !is_kept {
+            if !is_kept(old.object(), one.new.as_ref())? {
                 ids.push(one.id.to_string());
             }
         }
@@ -72,7 +90,7 @@ fn touched(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Vec<String> {
     }
     ids.sort_unstable();
     ids.dedup();
-    ids
+    Ok(ids)
 }
 
 /// New texts against the pinned ones of their scope and of the global one.

@@ -78,16 +78,20 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits, report
         report.fail("quota", why, long, "shorten them, or split each into several");
         return Ok(());
     }
-    let mut gained: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    // ROO-3
+    fn place(object: &Object) -> (&str, bool) {
+        (object.scope(), object.origin().is_trusted())
+    }
+    let mut gained: BTreeMap<(&str, bool), (usize, usize)> = BTreeMap::new();
     for one in &turn.changes {
         if let Some(new) = one.new.as_ref().filter(|new| counts(new)) {
-            gained.entry(new.scope()).or_default().0 += 1;
+            gained.entry(place(new)).or_default().0 += 1;
         }
         if let Some(old) = one.old.as_ref().filter(|old| counts(old)) {
-            gained.entry(old.scope()).or_default().1 += 1;
+            gained.entry(place(old)).or_default().1 += 1;
         }
     }
-    for (scope, (more, fewer)) in gained {
+    for ((scope, is_trusted), (more, fewer)) in gained {
         // Nothing is counted where all there is would be allowed.
         if more <= fewer || turn.draft.base().len() + (more - fewer) as u64 <= items_max as u64 {
             continue;
@@ -98,7 +102,8 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits, report
         };
         let mut held = 0;
         for object in turn.draft.base().query(&query)? {
-            held += usize::from(counts(&object?));
+            let object = object?;
+            held += usize::from(counts(&object) && object.origin().is_trusted() == is_trusted);
         }
         let after = (held + more).saturating_sub(fewer);
         if after > items_max {

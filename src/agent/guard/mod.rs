@@ -11,6 +11,7 @@
 //! # Invariants
 //! - GRD-1: what a check refuses leaves the state, its root and its history as they were.
 //! - GRD-2: every check runs, also behind one that fails: the report is whole.
+//! - GRD-5: a staged change is committed on the very state that its checks saw.
 
 mod checks;
 mod command;

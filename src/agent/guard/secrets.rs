@@ -42,7 +42,7 @@ impl Agent {
                 let mut new = object.to_new()?;
                 let mut is_changed = false;
                 if is_first {
-                    self.refuse_secret_names(&new)?;
+                    self.refuse_bad_names(&new)?;
                     is_changed = self.redact_object(&mut new);
                 }
                 for source in &mut new.derived_from {

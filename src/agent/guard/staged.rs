@@ -12,8 +12,10 @@ use super::report::Report;
 use super::turn::{Changed, Turn};
 use super::{Checks, Guarded};
 use crate::agent::Agent;
+use crate::agent::remember::unless_erased;
+use crate::agent::staging::with_tries;
 use crate::agent::vocabulary::op;
-use crate::engine::{Draft, ReferenceInfo, Writer};
+use crate::engine::{Draft, ReferenceInfo, Writer, check_trusted};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ingest::json::{self, ObjectLine};
 use crate::object::{Id, Origin};
@@ -120,12 +122,12 @@ impl Agent {
         own.collect()
     }
 
-    /// Checks a staged change. Changes nothing.
+    /// Checks a staged change on the head, where its commit would be. Changes nothing.
     ///
     /// # Errors
-    /// As [`Self::staged_changes`] and [`Self::check`].
+    /// `Conflict`, naming the ids: somebody else changed what it changes. As [`Self::staged_changes`] and [`Self::check`].
     pub fn check_staged(&self, name: &str, checks: &Checks<'_>, writer: &Writer) -> Result<Report> {
-        self.check(&self.staged_draft(name, writer.clone())?, checks)
+        self.check(&self.staged_on_head(name, writer)?, checks)
     }
 
     /// Checks a staged change and commits it, with an automatic snapshot of the state before. A change that is refused stays
@@ -134,7 +136,11 @@ impl Agent {
     /// # Errors
     /// As [`Self::check_staged`] and [`Memory::commit`](crate::Memory::commit).
     pub fn commit_staged(&self, name: &str, checks: &Checks<'_>, writer: &Writer) -> Result<Guarded<()>> {
-        let mut draft = self.staged_draft(name, writer.clone())?;
+        with_tries(|| self.try_commit_staged(name, checks, writer))
+    }
+
+    fn try_commit_staged(&self, name: &str, checks: &Checks<'_>, writer: &Writer) -> Result<Guarded<()>> {
+        let mut draft = self.staged_on_head(name, &self.with_stager(name, writer))?;
         let report = self.check(&draft, checks)?;
         if !report.is_passed() {
             return Ok(Guarded::Refused {
@@ -155,9 +161,22 @@ impl Agent {
     /// Drops a staged change.
     ///
     /// # Errors
-    /// `NotFound`: there is none of this name. As [`Memory::commit`](crate::Memory::commit).
+    /// `NotFound`: there is none of this name. `Denied` (code `less_trusted`): an untrusted writer drops what somebody trusted
+    /// staged. As [`Memory::commit`](crate::Memory::commit).
     pub fn drop_staged(&self, name: &str, writer: &Writer) -> Result<()> {
         let writer = self.admitted(writer.clone())?;
+        if !writer.trust.is_trusted() {
+            let draft = self.staged_draft(name, writer.clone())?;
+            for change in draft.changes() {
+                let version = match change.new {
+                    Some(_) => draft.get(&change.id)?,
+                    None => unless_erased(draft.base().get(&change.id))?,
+                };
+                if version.is_some_and(|version| version.origin().is_above(writer.trust)) {
+                    check_trusted(writer.trust, "drop what somebody more trusted staged")?;
+                }
+            }
+        }
         let dropped = self.memory().delete_draft(&format!("{CLASS}{name}"), &writer);
         dropped.map_err(|error| not_staged(name, error))
     }
@@ -169,7 +188,7 @@ impl Agent {
             StagedLine::Put(line) => *line,
         };
         // GRD-4
-        self.refuse_secret_names(&line.object)?;
+        self.refuse_bad_names(&line.object)?;
         self.redact_object(&mut line.object);
         if line.past {
             draft.put_past(&line.object, line.origin.unwrap_or(Origin::Import))?;
@@ -180,6 +199,26 @@ impl Agent {
             None => draft.put(line.object)?,
         };
         Ok(())
+    }
+
+    /// The writer, with the session and the actor of who staged the change where there is none: it is their turn.
+    fn with_stager(&self, name: &str, writer: &Writer) -> Writer {
+        let mut writer = writer.clone();
+        if let Some(staged) = self.staged().into_iter().find(|staged| staged.name == name)
+            && writer.session.is_none()
+            && writer.actor.is_none()
+        {
+            (writer.actor, writer.session) = (staged.actor, staged.session);
+        }
+        writer
+    }
+
+    /// A staged change on the head: what is checked is what the commit makes (GRD-5).
+    fn staged_on_head(&self, name: &str, writer: &Writer) -> Result<Draft> {
+        drop(self.memory().refresh()?);
+        let mut draft = self.staged_draft(name, writer.clone())?;
+        draft.rebase()?;
+        Ok(draft)
     }
 
     fn staged_draft(&self, name: &str, writer: Writer) -> Result<Draft> {

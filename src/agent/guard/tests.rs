@@ -1,5 +1,7 @@
 //! What the guard lets through and what not, and that what it refuses changes nothing.
 
+mod on_head;
+
 use super::*;
 use crate::agent::{NewItem, Reach, Settings};
 use crate::engine::Memory;
@@ -200,6 +202,19 @@ fn pinned_items_stay_and_are_not_contradicted() {
     assert_eq!(failed(&agent, "", writer(), remove), ["pinned"]);
     let rewrite = pinned("rule", "The build uses nightly");
     assert_eq!(failed(&agent, "", writer(), putting(rewrite)), ["pinned"]);
+    type Change = fn(&mut NewObject);
+    let changes: [Change; 5] = [
+        |object| object.expires = Some(crate::object::Time::from_micros(1)),
+        |object| object.scope = crate::object::Scope::new("project:other").unwrap(),
+        |object| object.kind = Kind::new("note").unwrap(),
+        |object| drop(object.attributes.insert("sensitivity", "credentials")),
+        |object| drop(object.attributes.insert("pinned", false)),
+    ];
+    for change in changes {
+        let mut same = pinned("rule", "The build uses the stable toolchain");
+        change(&mut same);
+        assert_eq!(failed(&agent, "", writer(), putting(same)), ["pinned"]);
+    }
     let mut item = NewItem::new("About toolchains there is nothing to say");
     item.supersedes = vec![id("rule")];
     let item = item.into_object(id("new")).unwrap();
@@ -326,10 +341,13 @@ fn a_command_gets_the_change_and_decides_by_its_exit_code() {
     assert_eq!(failed(&agent, &sees, writer(), change()), [""; 0]);
     let missing = "[[command]]\nname = 'x'\nrun = ['/no/such/program']";
     let checks = Checks::new(Policy::parse(missing).unwrap());
-    let error = agent
+    let refused = agent
         .attempt(writer(), putting(object("b", "fact", "x")), &checks)
-        .unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Io);
+        .unwrap();
+    let Guarded::Refused { report, .. } = refused else {
+        panic!("it did not run")
+    };
+    assert!(report.to_string().contains("cannot be run"), "{report}");
 }
 
 #[test]
@@ -527,6 +545,9 @@ fn no_secret_of_a_guarded_change_reaches_the_disk() {
             .stage("turn", lines(&line), &TrustRules::default(), &Writer::new())
             .unwrap(),
     );
+    let line = format!("{{\"id\":\"g\",\"kind\":\"fact\",\"content\":\"x\",\"position\":\"{key}\"}}");
+    let refused = agent.stage("place", lines(&line), &TrustRules::default(), &Writer::new());
+    assert_eq!(refused.unwrap_err().code(), "refused");
     agent.memory().sync().unwrap();
     assert_eq!(agent.quarantined(&Reach::All).unwrap().len(), 3);
     for (name, bytes) in disk.files() {

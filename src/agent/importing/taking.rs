@@ -189,6 +189,10 @@ impl Agent {
     fn take_object(&self, staging: &mut Staging, object: NewObject) -> Result<(Fate, Option<String>)> {
         if let Some(present) = staging.draft.get(&object.id)? {
             // IMP-1.
+            if present.scope() != object.scope.as_str() {
+                let what = format!("the id '{}' is of the scope {}", object.id, present.scope());
+                return Ok((Fate::Refused, Some(what)));
+            }
             if present.origin().is_trusted() || present.kind() != object.kind.as_str() {
                 let what = format!(
                     "the id '{}' belongs to something that was not imported",

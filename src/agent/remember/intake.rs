@@ -3,17 +3,17 @@
 //! # Layer
 //! L7, inside `agent`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::known_texts::{KnownTexts, fingerprint, key_of, unless_erased};
 use super::names::{self, Names};
+use super::near::unite;
 use crate::agent::agent::Agent;
-use crate::agent::item::{Item, NewItem};
+use crate::agent::item::{Item, NewItem, Sensitivity, item_of};
 use crate::agent::room::{Rooms, takes_room};
 use crate::agent::session::{SESSION_PREFIX, session_of};
 use crate::agent::vocabulary::{kind, op};
 use crate::agent::words::collapsed;
-use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Committed, Draft, Staged, View, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, NewObject, Object, Origin};
@@ -98,6 +98,11 @@ impl<'a> Intake<'a> {
         self.is_trusted_enough(object) && self.is_replaceable(object)
     }
 
+    /// Whether an object was said by somebody untrusted, and the writer is not: it stands for nothing that the writer says.
+    pub(super) fn is_of_outsider(&self, object: &Object) -> bool {
+        self.draft.writer().trust.is_trusted() && !object.origin().is_trusted()
+    }
+
     /// Refuses to replace what is another scope's, or more trusted than the writer (RMB-2).
     pub(super) fn check_replaced(&self, id: &Id, item: &NewItem) -> Result<()> {
         let Some(object) = self.present(id)? else {
@@ -163,8 +168,9 @@ impl<'a> Intake<'a> {
             .with_hint("store it under an id of its own"))
     }
 
-    /// The item that says this already, in what is staged and in the state: its id, version and text.
-    pub(super) fn said_by(&mut self, item: &NewItem) -> Result<Option<(Id, ObjectDigest, String)>> {
+    /// The item that says this already, in what is staged and in the state. One that supersedes others is said only by what
+    /// supersedes them.
+    pub(super) fn said_by(&mut self, item: &NewItem) -> Result<Option<Object>> {
         let (scope, kind) = (item.scope.as_str(), item.kind.as_str());
         let found = match self.texts.get(&fingerprint(scope, kind, &item.text)) {
             Some(id) => self.present(id)?.filter(|object| {
@@ -180,12 +186,49 @@ impl<'a> Intake<'a> {
                 known.find((scope, kind, &item.text), |object| self.stands_for_writer(object))
             })?,
         };
-        found
-            .map(|object| {
-                let text = object.content().unwrap_or_default().to_owned();
-                Ok((Id::new(object.id())?, object.digest(), text))
-            })
-            .transpose()
+        let takes_all = |object: &Object| {
+            let superseded = Item::from(object.clone()).supersedes();
+            item.supersedes
+                .iter()
+                .all(|old| superseded.iter().any(|id| id == old.as_str()))
+        };
+        Ok(found.filter(takes_all))
+    }
+
+    /// Stages what an item asks of the one that says the same already: to last longer, to be pinned, to be more sensitive, to have
+    /// tags and citations. `Unchanged` if that is so, or the other one is trusted otherwise or belongs to a session.
+    pub(super) fn restate(&mut self, said: &Object, item: &NewItem) -> Result<Staged> {
+        if !self.is_as_trusted(said) || owner_of(said).is_some() {
+            return Ok(Staged::Unchanged);
+        }
+        let before = Item::from(said.clone());
+        let mut object = said.to_new()?;
+        object.expires = object
+            .expires
+            .zip(item.expires)
+            .map(|(one, other)| one.max(other));
+        unite(&mut object, &before, item);
+        let after = item_of(object.clone())?;
+        let quotas = &self.agent.settings().quotas;
+        if after.tags.len() > quotas.tags_max || after.citations.len() > quotas.citations_max {
+            return Ok(Staged::Unchanged);
+        }
+        self.draft.put_restated(object)
+    }
+
+    /// Gives an item the sensitivity of what it replaces or supersedes, unless it says its own: what was not for everybody does not come
+    /// to be so by being said anew.
+    pub(super) fn inherit_sensitivity(&self, id: &Id, item: &mut NewItem) -> Result<()> {
+        if item.sensitivity.is_some() {
+            return Ok(());
+        }
+        let mut strictest = Sensitivity::None;
+        for old in item.supersedes.iter().chain([id]) {
+            let before = self.present(old)?.map(|object| Item::from(object).sensitivity());
+            strictest = strictest.max(before.unwrap_or_default());
+        }
+        item.sensitivity = Some(strictest).filter(|one| *one > Sensitivity::None);
+        Ok(())
     }
 
     /// Whether an object of the state still is what its id has, and is trusted as the writer is.
@@ -195,18 +238,23 @@ impl<'a> Intake<'a> {
     }
 
     /// Makes the object, if its scope has room for it.
-    pub(super) fn admit(&mut self, id: Id, item: NewItem) -> Result<NewObject> {
-        let give_way = self.first_to_supersede(&item)?;
+    pub(super) fn admit(&mut self, id: Id, mut item: NewItem) -> Result<NewObject> {
+        self.inherit_sensitivity(&id, &mut item)?;
+        let old = self.first_to_supersede(&item)?;
         let object = item.into_object(id)?;
+        let origin = self.draft.origin_at_most(&object, self.draft.writer().trust)?;
+        let is_alike = |(id, old): (Id, Origin)| (old.is_trusted() == origin.is_trusted()).then_some(id);
+        let give_way: BTreeSet<Id> = old.into_iter().filter_map(is_alike).collect();
         self.rooms
-            .enter(self.agent, &mut self.draft, &object, give_way.len())?;
+            .enter(self.agent, &mut self.draft, &object, origin, give_way.len())?;
         self.gave_way.extend(give_way);
         Ok(object)
     }
 
-    /// The items of its scope that give their place to a new one, and gave it to no other before, in the state or here.
-    fn first_to_supersede(&self, item: &NewItem) -> Result<BTreeSet<Id>> {
-        let mut first = BTreeSet::new();
+    /// The items of its scope that give their place to a new one, and gave it to no other before, in the state or here; with
+    /// their origins.
+    fn first_to_supersede(&self, item: &NewItem) -> Result<BTreeMap<Id, Origin>> {
+        let mut first = BTreeMap::new();
         for old in &item.supersedes {
             if self.gave_way.contains(old) {
                 continue;
@@ -222,7 +270,7 @@ impl<'a> Intake<'a> {
                     .agent
                     .with_known_texts(self.view(), |known| known.is_superseded(&key))?
             {
-                first.insert(old.clone());
+                first.insert(old.clone(), object.origin());
             }
         }
         Ok(first)
@@ -232,7 +280,7 @@ impl<'a> Intake<'a> {
     pub(super) fn put(&mut self, id: Id, item: NewItem) -> Result<Staged> {
         let print = fingerprint(item.scope.as_str(), item.kind.as_str(), &item.text);
         let object = self.admit(id.clone(), item)?;
-        let staged = self.draft.put(object)?;
+        let staged = self.draft.put_said(object)?;
         if staged != Staged::Unchanged {
             self.ids.push(id.clone());
         }
@@ -268,7 +316,7 @@ impl<'a> Intake<'a> {
 }
 
 /// The session that an object belongs to: as a note of it, as what is below it, or as the session itself.
-fn owner_of(object: &Object) -> Option<String> {
+pub(super) fn owner_of(object: &Object) -> Option<String> {
     let item = Item::from(object.clone());
     let note = item.owner().filter(|_| object.kind() == kind::NOTE);
     let above = object

@@ -21,7 +21,7 @@ use crate::error::Result;
 /// The name of the derived file.
 const TEXTS: &str = "texts";
 /// Its first bytes, with the version.
-const HEAD: &[u8; 5] = b"TRTX\x02";
+const HEAD: &[u8; 5] = b"TRTX\x03";
 /// Fewer changes than these are made again faster than a file is written and read.
 const CHANGES_MIN: u64 = 500;
 /// It is kept anew when one in so many texts changed.

@@ -39,7 +39,7 @@ pub(in crate::agent) struct KnownTexts {
     pub(super) texts: BTreeSet<(u64, Key)>,
     /// What names something as superseded: what, and by what.
     pub(super) superseded: BTreeSet<(Key, Key)>,
-    /// How many items each scope has, by what the scope is known by.
+    /// How many items each scope has, by what the scope is known by; what is not trusted is counted apart.
     pub(super) items: BTreeMap<u64, u64>,
     /// Those of them that expire: by the scope, when in microseconds, and which.
     pub(super) expiring: BTreeSet<(u64, i64, Key)>,
@@ -153,13 +153,13 @@ impl KnownTexts {
         }
     }
 
-    /// What takes room in a scope, and what has expired there. Where fewer than `enough` are kept, all of them
+    /// What takes room in a scope, of what is trusted or of what is not, and what has expired of it. Where fewer than `enough` are kept, all of them
     /// count: which expired or gave their place is asked in a full scope only.
     ///
     /// # Errors
     /// `Corrupt` or `Io`: an object cannot be read.
-    pub(in crate::agent) fn room(&self, scope: &str, enough: usize) -> Result<Room> {
-        let print = scope_print(scope);
+    pub(in crate::agent) fn room(&self, scope: &str, is_trusted: bool, enough: usize) -> Result<Room> {
+        let print = scope_print(scope, is_trusted);
         let count = usize::try_from(self.items.get(&print).copied().unwrap_or(0)).unwrap_or(usize::MAX);
         if count < enough {
             return Ok(Room {
@@ -236,14 +236,14 @@ pub(in crate::agent) fn unless_erased(found: Result<Option<Object>>) -> Result<O
     }
 }
 
-/// The scope of an object that takes room in it, by what it is known by.
+/// The scope of an object that takes room in it, and whether it is trusted, by what that is known by.
 fn counted_in(object: &Object) -> Option<u64> {
     let counts = !object.is_placeholder() && takes_room(object.kind(), object.parent().is_some());
-    counts.then(|| scope_print(object.scope()))
+    counts.then(|| scope_print(object.scope(), object.origin().is_trusted()))
 }
 
-fn scope_print(scope: &str) -> u64 {
-    fingerprint(scope, "", "")
+fn scope_print(scope: &str, is_trusted: bool) -> u64 {
+    fingerprint(scope, if is_trusted { "" } else { "untrusted" }, "")
 }
 
 fn known_by(object: &Object) -> Option<u64> {

@@ -178,14 +178,21 @@ impl Agent {
             Ok(item) => item.id.as_ref().map(|id| id.as_str().to_owned()),
             Err(_) => line::id_of(bytes),
         };
-        let reviewed = item.and_then(|item| {
-            self.check_given(&item)?;
-            self.review(item)
+        let reviewed = item.and_then(|item| self.reviewed(item));
+        // What is told of a line names rules, and never the text that met them (RMB-1).
+        let clean = |text: String| self.scanner().redact(&text).into_owned();
+        let reviewed = reviewed.map_err(|error| {
+            let message = clean(error.message().to_owned());
+            if message == error.message() {
+                error
+            } else {
+                error.reworded(message)
+            }
         });
         Looked {
             line: *line,
-            id,
-            unknown,
+            id: id.filter(|id| self.refuse_secret("the id", id).is_ok()),
+            unknown: unknown.into_iter().map(clean).collect(),
             reviewed,
         }
     }
@@ -293,8 +300,11 @@ impl<'a> Batch<'a> {
             return Ok(Done::Held);
         }
         self.intake.check_superseded(&id, item)?;
-        if !is_named && item.supersedes.is_empty() && self.intake.said_by(item)?.is_some() {
-            return Ok(Done::Said);
+        if !is_named && let Some(said) = self.intake.said_by(item)? {
+            return Ok(match self.intake.restate(&said, item)? {
+                Staged::Unchanged => Done::Said,
+                restated => Done::Staged(restated),
+            });
         }
         Ok(Done::Staged(self.intake.put(id, reviewed.item)?))
     }

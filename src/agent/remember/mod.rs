@@ -29,12 +29,12 @@ pub(in crate::agent) use names::Names;
 
 use super::agent::Agent;
 use super::blocks::id::BlockId;
-use super::item::{Item, NewItem, Sensitivity};
+use super::item::NewItem;
 use super::review::Reviewed;
 use super::staging::with_tries;
 use super::vocabulary::kind;
 use crate::digest::ObjectDigest;
-use crate::engine::{CommitInfo, Committed, Writer};
+use crate::engine::{CommitInfo, Committed, Staged, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, NewObject, Scope};
 use crate::scan::{Category, Verdict};
@@ -179,7 +179,6 @@ impl Agent {
     /// that of another scope (code `other_scope`). `NotFound`: what it supersedes is not there. `InvalidInput`: it is
     /// over a quota (code `over_limit`) or no item. Further as [`Memory::commit`](crate::Memory::commit).
     pub fn remember(&self, item: NewItem, options: &RememberOptions, writer: &Writer) -> Result<Remembered> {
-        self.check_given(&item)?;
         if options
             .key
             .as_ref()
@@ -187,7 +186,7 @@ impl Agent {
         {
             return Err(Error::invalid("an idempotency key has 1 to 256 bytes"));
         }
-        let reviewed = self.review(item)?;
+        let reviewed = self.reviewed(item)?;
         if self.settings().is_disabled {
             return Remembered::disabled(self, &reviewed, options);
         }
@@ -198,6 +197,16 @@ impl Agent {
             return self.remember_once(&reviewed, options, writer);
         }
         with_tries(|| self.remember_once(&reviewed, options, writer))
+    }
+
+    /// The review of an item that a caller gives.
+    fn reviewed(&self, item: NewItem) -> Result<Reviewed> {
+        self.check_given(&item)?;
+        let reviewed = self.review(item)?;
+        if reviewed.item.text.trim().is_empty() {
+            return Err(Error::invalid("there is no text to remember").with_code("no_text"));
+        }
+        Ok(reviewed)
     }
 
     /// Whether a caller may give this item, and the id is one that the quotas allow.
@@ -229,6 +238,7 @@ impl Agent {
         if item.id.is_none()
             && options.key.is_some()
             && let Some(object) = intake.present(&id)?
+            && !intake.is_of_outsider(&object)
         {
             if !self.says(&object, &item.text)? {
                 return Err(key_taken(&id));
@@ -240,6 +250,13 @@ impl Agent {
             intake.draft.expect(&id, options.expected);
         }
         if reviewed.verdict == Verdict::Quarantine {
+            // Nobody asks when it is released.
+            if options.expected.is_some() && intake.draft.digest(&id)? != options.expected {
+                return Err(
+                    Error::conflict(format!("'{id}' has another version than the one expected"))
+                        .with_ids(vec![id.to_string()]),
+                );
+            }
             if options.key.is_none() {
                 answer.id = intake.held_id(&item)?;
                 intake.check_replaced(&answer.id, &item)?;
@@ -252,17 +269,19 @@ impl Agent {
             return Ok(answer);
         }
         if item.id.is_none()
-            && item.supersedes.is_empty()
-            && let Some((id, digest, text)) = intake.said_by(&item)?
+            && let Some(said) = intake.said_by(&item)?
         {
-            answer.id = id.clone();
+            answer.id = Id::new(said.id())?;
             answer.duplicates.push(Alike {
-                id,
+                id: answer.id.clone(),
                 similarity: 1.0,
-                text,
+                text: said.content().unwrap_or_default().to_owned(),
             });
             self.memory().touch([&answer.id], intake.view().now());
-            return Ok(answer.at_rest(Status::Duplicate, digest));
+            return match intake.restate(&said, &item)? {
+                Staged::Unchanged => Ok(answer.at_rest(Status::Duplicate, said.digest())),
+                _ => answer.commit(intake, Status::Merged),
+            };
         }
         intake.check_superseded(&id, &item)?;
         let near = if options.is_quick {
@@ -288,11 +307,6 @@ impl Agent {
                     }
                 }
                 OnDuplicate::Supersede if intake.is_replaceable(&other) && other.id() != id.as_str() => {
-                    // What was not for everybody does not come to be so by being said anew.
-                    let before = Item::from(other.clone()).sensitivity();
-                    if before > Sensitivity::None {
-                        item.sensitivity.get_or_insert(before);
-                    }
                     item.supersedes.push(Id::new(other.id())?);
                 }
                 _ => {}
@@ -351,16 +365,18 @@ impl Remembered {
     }
 
     /// Stages and commits the object; `status` if its id is new or a merged one.
-    fn store(mut self, mut intake: Intake<'_>, object: NewObject, status: Status) -> Result<Self> {
-        use crate::engine::Staged;
-
-        let id = object.id.clone();
-        self.status = match (intake.draft.put(object)?, status) {
+    fn store(self, mut intake: Intake<'_>, object: NewObject, status: Status) -> Result<Self> {
+        let status = match (intake.draft.put_said(object)?, status) {
             (Staged::Unchanged, _) => Status::Unchanged,
             (Staged::Updated, Status::Created) => Status::Updated,
             (_, status) => status,
         };
-        self.digest = intake.draft.digest(&id)?;
+        self.commit(intake, status)
+    }
+
+    fn commit(mut self, intake: Intake<'_>, status: Status) -> Result<Self> {
+        self.status = status;
+        self.digest = intake.draft.digest(&self.id)?;
         let Committed { commit, .. } = intake.commit()?;
         self.commit = commit;
         Ok(self)

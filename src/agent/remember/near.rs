@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::intake::Intake;
+use super::intake::{Intake, owner_of};
 use super::known_texts::unless_erased;
 use super::{Agent, Alike};
 use crate::agent::item::{Item, NewItem, Sensitivity, citations_value, texts};
@@ -80,7 +80,10 @@ impl Agent {
                 recall::Verdict::Conflict(_) => near.conflicts.push(alike),
                 recall::Verdict::Same | recall::Verdict::Duplicate => {
                     near.duplicates.push(alike);
-                    if one.verdict == recall::Verdict::Same && near.surest.is_none() {
+                    // What belongs to a session is nobody's to change (RMB-3), and what a tool said stands for nobody who is
+                    // trusted.
+                    let is_free = owner_of(&object).is_none() && !intake.is_of_outsider(&object);
+                    if one.verdict == recall::Verdict::Same && near.surest.is_none() && is_free {
                         near.surest = Some(object);
                     }
                 }
@@ -128,24 +131,10 @@ impl Agent {
         for name in [attribute::LEVEL, attribute::ORIGINAL, attribute::WRITTEN] {
             drop(attributes.remove(name));
         }
-        let stricter = before.sensitivity().max(item.sensitivity.unwrap_or_default());
-        for (name, value) in [
-            (attribute::TAGS, texts(&reviewed.item.tags)),
-            (
-                attribute::CITATIONS,
-                citations_value(reviewed.item.citations.clone()),
-            ),
-            (attribute::FLAGS, texts(&flags)),
-            (attribute::PINNED, item.is_pinned.then_some(Value::Bool(true))),
-            (
-                attribute::SENSITIVITY,
-                (stricter > Sensitivity::None).then(|| stricter.name().into()),
-            ),
-        ] {
-            if let Some(value) = value {
-                drop(attributes.insert(name, value));
-            }
+        if let Some(flags) = texts(&flags) {
+            drop(attributes.insert(attribute::FLAGS, flags));
         }
+        unite(&mut merged, &before, item);
         merged.content = Some(reviewed.item.text.clone());
         merged.derived_from = vec![object.digest()];
         merged.derived_from.extend(full.map(|full| full.digest()));
@@ -186,6 +175,28 @@ fn joined(old: &str, new: &str) -> String {
         new.to_owned()
     } else {
         format!("{old}\n{new}")
+    }
+}
+
+/// Gives an object what an item asks of it besides its text: tags, citations, a pin, and to be as sensitive as the stricter of
+/// the two.
+pub(super) fn unite(object: &mut NewObject, before: &Item, item: &NewItem) {
+    let (mut tags, mut citations) = (before.tags(), before.citations());
+    add_new(&mut tags, &item.tags);
+    add_new(&mut citations, &item.citations);
+    let stricter = before.sensitivity().max(item.sensitivity.unwrap_or_default());
+    for (name, value) in [
+        (attribute::TAGS, texts(&tags)),
+        (attribute::CITATIONS, citations_value(citations)),
+        (attribute::PINNED, item.is_pinned.then_some(Value::Bool(true))),
+        (
+            attribute::SENSITIVITY,
+            (stricter > Sensitivity::None).then(|| stricter.name().into()),
+        ),
+    ] {
+        if let Some(value) = value {
+            drop(object.attributes.insert(name, value));
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+mod outsiders;
+mod restated;
 mod room;
 
 use super::*;

@@ -6,7 +6,7 @@
 //! # Invariants
 //! - SMW-2: a summary is trusted at most as the least trusted entry that it is made of.
 
-use super::entries::arrival_of;
+use super::entries::{arrival_of, arrivals_before};
 use super::lineage::{check_reach, root_session, session_id, session_of};
 use super::summaries::{Bucket, EntryTime, Granularity, Watermarks, due_buckets};
 use crate::agent::item::Item;
@@ -96,7 +96,9 @@ pub(super) fn read_tree(
             match child.kind() {
                 kind::SESSION => waiting.push(id),
                 kind::ENTRY => tree.entries.push(entry_part(view, id, child)?),
-                kind::SUMMARY => tree.summaries.extend(summary_part(id, &Item::from(child))),
+                kind::SUMMARY => tree
+                    .summaries
+                    .extend(summary_part(view, &root, id, &Item::from(child))),
                 _ => {}
             }
         }
@@ -121,12 +123,20 @@ fn entry_part(view: &View, id: Id, object: Object) -> Result<Part> {
     })
 }
 
-fn summary_part(id: Id, item: &Item) -> Option<(Bucket, u64, Id)> {
+/// A summary as the verb writes it, which has its name and has seen nothing that is yet to come; whatever else says to be one
+/// hides nothing.
+fn summary_part(view: &View, root: &str, id: Id, item: &Item) -> Option<(Bucket, u64, Id)> {
     let stated = |name| item.object().attribute(name);
     let granularity = Granularity::from_name(stated(attribute::GRANULARITY)?.as_text()?)?;
     let watermark = u64::try_from(stated(attribute::WATERMARK)?.as_integer()?).ok()?;
     let bucket = Bucket::of(granularity, item.object().event_time()?.as_micros());
-    Some((bucket, watermark, id))
+    let has_its_name = summary_id(root, bucket).is_ok_and(|own| own == id);
+    (has_its_name && watermark < arrivals_before(view)).then_some((bucket, watermark, id))
+}
+
+/// The id of a summary.
+pub(super) fn summary_id(root: &str, bucket: Bucket) -> Result<Id> {
+    Id::new(&format!("{}/{root}/{bucket}", kind::SUMMARY))
 }
 
 /// The summaries of days, as parts of weeks and months.

@@ -49,6 +49,8 @@ pub struct EndPrompt {
     pub entries: u64,
     /// Whether everything that went into the session is trusted.
     pub is_trusted: bool,
+    /// Whether the session has its episode already.
+    pub has_episode: bool,
 }
 
 /// What became of a fact.
@@ -93,6 +95,20 @@ pub struct Ended {
     pub commit: CommitInfo,
 }
 
+impl Ended {
+    /// A session of which nothing was taken, and why.
+    pub(crate) fn without(reason: String, commit: CommitInfo) -> Self {
+        Self {
+            reason: Some(reason),
+            episode: None,
+            facts: Vec::new(),
+            skipped: Vec::new(),
+            held: None,
+            commit,
+        }
+    }
+}
+
 impl Agent {
     /// Returns what to ask a model at the end of a session. With `is_enabled` the host says for this session whether facts
     /// are extracted, else the settings do.
@@ -129,6 +145,7 @@ impl Agent {
             turns: transcript.turns,
             entries: transcript.entries,
             is_trusted: transcript.is_trusted,
+            has_episode: view.contains(&episode_id(session)?)?,
         })
     }
 
@@ -153,14 +170,7 @@ impl Agent {
             Err(reason) => {
                 let view = self.memory().view();
                 read_transcript(&view, reach, session)?;
-                return Ok(Ended {
-                    reason: Some(reason.to_string()),
-                    episode: None,
-                    facts: Vec::new(),
-                    skipped: Vec::new(),
-                    held: None,
-                    commit: view.commit(),
-                });
+                return Ok(Ended::without(reason.to_string(), view.commit()));
             }
         };
         with_tries(|| {
@@ -225,7 +235,7 @@ impl Agent {
         transcript: &Transcript,
         summary: Option<String>,
     ) -> Result<Option<Id>> {
-        let id = Id::new(&format!("{}/{session}", kind::EPISODE))?;
+        let id = episode_id(session)?;
         if staging
             .draft
             .get(&id)?
@@ -233,7 +243,8 @@ impl Agent {
         {
             return Err(
                 Error::invalid(format!("the id '{id}' belongs to something that is no episode"))
-                    .with_code("id_taken"),
+                    .with_code("id_taken")
+                    .with_hint(format!("`remove {id}` takes it away, and undo brings it back")),
             );
         }
         // SND-1.
@@ -406,6 +417,10 @@ impl Agent {
     }
 }
 
+fn episode_id(session: &str) -> Result<Id> {
+    Id::new(&format!("{}/{session}", kind::EPISODE))
+}
+
 /// Where a fact belongs: what is about the person to every project, the rest to that of the session.
 fn scope_of(about: FactScope, session: &Scope) -> Scope {
     match about {
@@ -414,7 +429,7 @@ fn scope_of(about: FactScope, session: &Scope) -> Scope {
     }
 }
 
-/// The facts that are stored about the person or the environment.
+/// The facts that are stored about the person or the environment; what somebody untrusted said is none.
 fn present_facts(view: &View, about: FactScope, session: &Scope) -> Result<Vec<Item>> {
     let found = view.query(&Query {
         kind: Some(known_kind(kind::FACT)),
@@ -422,5 +437,10 @@ fn present_facts(view: &View, about: FactScope, session: &Scope) -> Result<Vec<I
         attributes: vec![(attribute::SUBJECT.to_owned(), Value::from(about.name()))],
         ..Query::default()
     })?;
-    found.map(|object| object.map(Item::from)).collect()
+    let trusted = found.filter(|object| {
+        object
+            .as_ref()
+            .map_or(true, |object| object.origin().is_trusted())
+    });
+    trusted.map(|object| object.map(Item::from)).collect()
 }

@@ -20,7 +20,8 @@ use crate::agent::item::{Item, NewItem, known_kind};
 use crate::agent::scope::Reach;
 use crate::agent::staging::{Fate, Staging, with_tries};
 use crate::agent::vocabulary::{attribute, kind, op};
-use crate::engine::{CommitInfo, Query, View, Writer};
+use crate::digest::{keyed, to_hex};
+use crate::engine::{CommitInfo, Draft, Query, View, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, NewObject, Object, Origin, Position, Scope, Time, Value};
 use crate::scan::Verdict;
@@ -146,7 +147,10 @@ impl Agent {
         for (place, entry) in append.entries.iter().enumerate() {
             let arrival = seq.saturating_mul(BATCH_MAX).saturating_add(place as u64);
             let key = format!("{arrival:016x}");
-            let id = Id::new(&format!("{}/{}/{key}", kind::ENTRY, append.session))?;
+            let id = self.free_id(
+                &staging.draft,
+                &format!("{}/{}/{key}", kind::ENTRY, append.session),
+            )?;
             let position = Position::new(&key)?;
             // The same place in the same commit was somebody else's: made anew on the next head.
             staging.draft.expect(&id, None);
@@ -182,6 +186,16 @@ impl Agent {
         answer.held = done.held;
         answer.commit = done.committed.commit;
         Ok(answer)
+    }
+
+    /// The id of a new entry. Its number can be foretold, so somebody else may have taken it: then with a part that cannot.
+    fn free_id(&self, draft: &Draft, text: &str) -> Result<Id> {
+        let id = Id::new(text)?;
+        if draft.digest(&id)?.is_none() {
+            return Ok(id);
+        }
+        let secret = to_hex(&keyed(self.names_key(), text.as_bytes())[..8]);
+        Id::new(&format!("{text}-{secret}"))
     }
 
     /// Returns the entries of a session in their order (SAE-1).
@@ -335,6 +349,11 @@ pub(super) fn arrival_of(item: &Item) -> u64 {
     position
         .and_then(|key| u64::from_str_radix(key, 16).ok())
         .unwrap_or(0)
+}
+
+/// Above the arrival of every entry that the state of `view` may have.
+pub(super) fn arrivals_before(view: &View) -> u64 {
+    (view.commit().commit.seq + 1).saturating_mul(BATCH_MAX)
 }
 
 /// SAE-2: what the words of a role are trusted at most; `None` is whoever has another name, who is taken for a tool that brings

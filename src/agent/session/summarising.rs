@@ -13,7 +13,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
-use super::due::{DueSummary, days_of, due_of, read_tree};
+use super::due::{DueSummary, days_of, due_of, read_tree, summary_id};
 use super::lineage::session_id;
 use super::summaries::{Bucket, Granularity, SummaryText, around, chronological};
 use crate::agent::Agent;
@@ -154,7 +154,7 @@ impl Agent {
         due: &DueSummary,
         text: Option<String>,
     ) -> Result<SummaryWritten> {
-        let id = Id::new(&format!("{}/{root}/{}", kind::SUMMARY, due.bucket))?;
+        let id = summary_id(root, due.bucket)?;
         if staging
             .draft
             .get(&id)?

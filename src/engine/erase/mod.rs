@@ -26,6 +26,7 @@ use crate::trie::{Shape, Trie};
 use super::commit::{Note, Tip};
 use super::gc::Cut;
 use super::memory::{Inner, Memory};
+use super::standing::check_trusted;
 use super::view::CommitInfo;
 use super::writer::Writer;
 use super::writing::Writing;
@@ -118,7 +119,8 @@ impl Memory {
     /// # Errors
     /// `NotFound` if there is nothing of that name, or it was erased before. `InvalidInput`, naming the ids concerned: an
     /// id has children; a version is current and its id was not given; others share a content, or name the id as the
-    /// parent of an earlier version, without `everywhere`; a prefix fits several digests. Else as [`Self::commit`].
+    /// parent of an earlier version, without `everywhere`; a prefix fits several digests. `Denied` (code `less_trusted`): the
+    /// writer is of an untrusted class. Else as [`Self::commit`].
     ///
     /// # Durability
     /// After a crash all of it is done, or nothing.
@@ -126,6 +128,8 @@ impl Memory {
         let inner = &self.inner;
         inner.check_writable()?;
         writer.check()?;
+        // INVARIANT STN-2.
+        check_trusted(writer.trust, "erase")?;
         let alone = CompactionLock::take(&*inner.disk, inner.options.wait)?;
         let mut writing = inner.writing.lock();
         inner.begin(&mut writing)?;
@@ -184,6 +188,13 @@ impl Memory {
     }
 }
 
+/// An error of what is written before an erasure begins, whatever became of that.
+fn not_begun(error: Error) -> Error {
+    error
+        .with_code("io")
+        .with_hint("nothing was erased: make room, then erase again")
+}
+
 impl Inner {
     /// Writes the log anew without what is gone, with the commit that says so.
     fn erase(
@@ -196,7 +207,8 @@ impl Inner {
         let store = self.store();
         let head = store.head()?;
         // One batch that holds nothing: the new log has room for the commit under the numbers of the old one.
-        self.write_references(writing, BatchBuilder::new(), &head)?;
+        self.write_references(writing, BatchBuilder::new(), &head)
+            .map_err(not_begun)?;
         let mut tip = Tip::of(&store, &head, writing)?;
         let (mut batch, trie) = self.unlink(&gone, &tip)?;
         let root = trie.root(store.suite, Shape::State, &*store)?;

@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::gc::{HOUR, live, on_disk, options, tight, told};
 use super::{content, id, note, put};
 use crate::digest::to_hex;
-use crate::engine::{Containment, ErasedKind, Erasing, Memory, Revision, VerifyDepth, View, Writer};
+use crate::engine::{
+    Containment, Durability, ErasedKind, Erasing, Memory, Revision, VerifyDepth, View, Writer,
+};
 use crate::object::{NewObject, Value};
 use crate::testing::random::SplitMix64;
-use crate::testing::sim_disk::{CrashImage, SimDisk};
+use crate::testing::sim_disk::{CrashImage, Fault, SimDisk};
 use crate::{ErrorKind, Result};
 
 fn of(targets: &[&str]) -> Erasing {
@@ -646,4 +648,50 @@ fn an_id_that_looks_like_the_start_of_a_digest_is_an_id() {
     };
     let report = memory.erase(&erasing, &Writer::new()).unwrap();
     assert_eq!(report.unlinked, [id("a"), id("derived")]);
+}
+
+/// What an erasure or a commit that failed says of itself is so: done, or not.
+#[test]
+fn a_call_that_failed_says_rightly_whether_it_is_done() {
+    let mut said_done = 0;
+    for durability in [
+        Durability::Sync,
+        Durability::Interval(std::time::Duration::from_secs(3_600)),
+    ] {
+        for erases in [true, false] {
+            for call in 0..40 {
+                let disk = SimDisk::new(call);
+                disk.relax();
+                let memory = on_disk(&disk, options(1).durability(durability), true).unwrap();
+                put(&memory, "a", &format!("{} a", secret(1)));
+                memory.sync().unwrap();
+                put(&memory, "b", "not synced, where that is not asked for");
+                let work = |memory: &Memory| {
+                    if erases {
+                        memory.erase(&of(&["a"]), &Writer::new()).map(drop)
+                    } else {
+                        memory.put(note("c", "new"), Writer::new()).map(drop)
+                    }
+                };
+                disk.fail_at(disk.calls() + call, Fault::Full);
+                let Err(error) = work(&memory) else { continue };
+                drop(memory);
+                let memory = on_disk(&disk, options(1), false).unwrap();
+                let is_done = if erases {
+                    memory.view().get(&id("a")).unwrap().is_none()
+                } else {
+                    memory.view().contains(&id("c")).unwrap()
+                };
+                let hint = error.hint().unwrap_or_default();
+                if hint.contains("is done") {
+                    assert!(is_done, "{call}: {error} ({hint})");
+                    said_done += 1;
+                } else if error.code() != "outcome_unknown" {
+                    assert!(!is_done, "{call}: {error} ({hint})");
+                    work(&memory).unwrap();
+                }
+            }
+        }
+    }
+    assert!(said_done > 0);
 }

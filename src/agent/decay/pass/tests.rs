@@ -89,7 +89,7 @@ fn a_shortened_item_comes_back_whole_and_use_keeps_it() {
     // To bring it back was to use it.
     let moves = agent.tick(None).unwrap().moves;
     assert_eq!(moves.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(), ["b"]);
-    agent.unforget_last(&Writer::new(), false).unwrap();
+    agent.unforget_last(&Reach::All, &Writer::new(), false).unwrap();
     assert_eq!(level(&agent, "b"), None);
 }
 

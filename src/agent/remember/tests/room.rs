@@ -205,9 +205,14 @@ fn a_scope_has_room_for_items_and_no_verb_brings_more() {
         scope: Some(Scope::default()),
         place: crate::agent::Place::default(),
     };
+    for name in ["x", "y"] {
+        agent
+            .remember(named(name, name), &RememberOptions::default(), &tool())
+            .unwrap();
+    }
     let taken = agent.take_foreign(&foreign, &user()).unwrap();
     assert_eq!((taken.created, taken.refused), (0, 1), "{taken:?}");
-    agent.memory().remove(&id("a"), false, user()).unwrap();
+    agent.memory().remove(&id("x"), false, user()).unwrap();
     assert_eq!(agent.take_foreign(&foreign, &user()).unwrap().created, 1);
     assert_eq!(say("c").unwrap_err().code(), "over_limit");
 }

@@ -184,3 +184,55 @@ fn what_a_session_has_seen_is_not_forgotten_with_its_child() {
     append(agent, "five", None, talk());
     assert!(is_trusted(agent, "five"));
 }
+
+#[test]
+fn ids_that_somebody_took_before_do_not_stop_a_session() {
+    let test = memory();
+    let agent = &test.agent;
+    append(agent, "s1", None, vec![said("user", "one")]);
+    let outside = Writer::new().trust(Origin::ToolExternal);
+    let seq = agent.memory().view().commit().commit.seq;
+    let mut draft = agent.memory().draft(outside);
+    for ahead in 1..20 {
+        let key = (seq + ahead) << 20;
+        let id = Id::new(&format!("entry/s1/{key:016x}")).unwrap();
+        let kind = crate::object::Kind::new("fact").unwrap();
+        draft.put(crate::object::NewObject::new(id, kind)).unwrap();
+    }
+    drop(agent.memory().commit(draft, "put").unwrap());
+    for text in ["two", "three"] {
+        append(agent, "s1", None, vec![said("user", text), said("user", "more")]);
+    }
+    assert_eq!(texts(agent, "s1"), ["one", "two", "more", "three", "more"]);
+}
+
+#[test]
+fn what_a_page_said_is_no_fact_that_was_learned() {
+    let test = memory();
+    let agent = &test.agent;
+    let outside = Writer::new().trust(Origin::ToolExternal);
+    let mut draft = agent.memory().draft(outside);
+    for (number, text) in [
+        "Ada drinks green tea every morning",
+        "junk",
+        "junk too",
+        "more",
+        "most",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut item = crate::agent::NewItem::new(text);
+        item.session = Some("s1".to_owned());
+        item.source = Some("session end".to_owned());
+        item.subject = Some("user".to_owned());
+        let id = Id::new(&format!("forged/{number}")).unwrap();
+        draft.put(item.into_object(id).unwrap()).unwrap();
+    }
+    drop(agent.memory().commit(draft, "put").unwrap());
+    append(agent, "s1", None, talk());
+    let ended = agent
+        .end_session(&Reach::All, "s1", Some(REPLY), Some(true), &Writer::new())
+        .unwrap();
+    assert_eq!(fates(&ended), ["stored", "stored"]);
+}

@@ -1,6 +1,7 @@
 //! That trust only falls, what a person may do about it, and what waits for a person.
 
 mod lineage;
+mod outsiders;
 
 use super::*;
 use crate::agent::{Agent, Reach, Settings};

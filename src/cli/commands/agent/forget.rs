@@ -67,7 +67,7 @@ pub(super) fn forget(context: &mut Context, verb: &Forget) -> Done {
 pub(super) fn unforget(context: &mut Context, verb: &Unforget) -> Done {
     let agent = opened(context, verb.dry_run)?;
     let back = if verb.last {
-        agent.unforget_last(&context.writer(), verb.dry_run)?
+        agent.unforget_last(&context.reach(&verb.scopes)?, &context.writer(), verb.dry_run)?
     } else {
         agent.unforget(&ids_of(&verb.ids)?, &context.writer(), verb.dry_run)?
     };

@@ -174,14 +174,18 @@ fn tell_blocks(context: &mut Context, agent: &Agent, taken: &TakenBlocks) -> Res
         for id in &taken.pruned {
             context.output.line(format_args!("removed {id}"))?;
         }
-        let (created, updated, unchanged) = (
+        let mut told = format!(
+            "{} created, {} updated, {} unchanged",
             count(Taken::Created),
             count(Taken::Updated),
-            count(Taken::Unchanged),
+            count(Taken::Unchanged)
         );
-        context.output.line(format_args!(
-            "{created} created, {updated} updated, {unchanged} unchanged"
-        ))?;
+        for what in [Taken::Stale, Taken::Conflict, Taken::Quarantined, Taken::Refused] {
+            if count(what) > 0 {
+                told.push_str(&format!(", {} {}", count(what), what.name()));
+            }
+        }
+        context.output.line(told)?;
     }
     if count(Taken::Conflict) > 0 {
         context.output.note(
@@ -253,7 +257,7 @@ fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done 
     }
     agent.clone().close()?;
     let taken_in = taken.created + taken.updated + taken.unchanged + taken.quarantined;
-    if taken_in == 0 && taken.refused > 0 {
+    if taken_in == 0 && !taken.findings.is_empty() {
         return Err(nothing_taken().into());
     }
     Ok(DONE)

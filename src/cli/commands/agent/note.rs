@@ -10,9 +10,9 @@ use crate::agent::{Agent, Item};
 use crate::cli::commands::input::content_from_input;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done};
-use crate::cli::human::counted;
+use crate::cli::human::{Table, coloured, counted, gist, plain};
 use crate::cli::json::with_commit;
-use crate::cli::output::printable;
+use crate::cli::output::{Meaning, printable};
 use crate::cli::verbs::{Note, NoteDelete, NoteList, NoteRead, NoteSearch, NoteVerb, NoteWrite};
 use crate::engine::View;
 use crate::error::{Error, Result};
@@ -102,20 +102,22 @@ fn list(context: &mut Context, verb: &NoteList) -> Done {
     let scope = scope(context, verb.scope.as_deref())?;
     let session = verb.own.then(|| context.lane());
     let notes = agent.notes(&view, &scope, session.as_deref())?;
+    let mut table = Table::new(&["id", "session", "trust", "text"]);
     for note in &notes {
         if context.output.is_json() {
             context.output.document(&document(note))?;
         } else {
-            let owner = note.owner.as_deref().unwrap_or_default();
-            let first = note.item.text().lines().next().unwrap_or_default().to_owned();
-            context
-                .output
-                .line(format_args!("{}  {owner}  {first}", note.item.object().id()))?;
+            let object = note.item.object();
+            let cells = vec![
+                coloured(Meaning::Name, object.id()),
+                plain(note.owner.as_deref().unwrap_or_default()),
+                plain(object.origin().name()),
+                plain(gist(object)),
+            ];
+            table.row(&mut context.output, cells)?;
         }
     }
-    if notes.is_empty() {
-        context.output.nothing_found();
-    }
+    table.finish(&mut context.output)?;
     Ok(DONE)
 }
 
@@ -140,6 +142,7 @@ fn search(context: &mut Context, verb: &NoteSearch) -> Done {
     let (agent, view) = open(context)?;
     let scope = scope(context, verb.scope.as_deref())?;
     let found = agent.search_notes(&view, &verb.query, &scope, &context.lane(), verb.limit)?;
+    let mut table = Table::new(&["score", "id", "trust", "text"]);
     for hit in &found {
         if context.output.is_json() {
             let mut document = document(&hit.note);
@@ -151,15 +154,17 @@ fn search(context: &mut Context, verb: &NoteSearch) -> Done {
             document["own"] = hit.is_own.into();
             context.output.document(&document)?;
         } else {
-            let id = hit.note.item.object().id();
-            context
-                .output
-                .line(format_args!("{:.3}  {id}  {}", hit.score, hit.snippet))?;
+            let object = hit.note.item.object();
+            let cells = vec![
+                plain(format!("{:.3}", hit.score)),
+                coloured(Meaning::Name, object.id()),
+                plain(object.origin().name()),
+                plain(&hit.snippet),
+            ];
+            table.row(&mut context.output, cells)?;
         }
     }
-    if found.is_empty() {
-        context.output.nothing_found();
-    }
+    table.finish(&mut context.output)?;
     Ok(DONE)
 }
 

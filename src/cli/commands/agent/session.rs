@@ -18,8 +18,9 @@ use crate::agent::{Agent, Reach};
 use crate::cli::commands::input::{Lines, at_line, input_error, open_input};
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::counted;
+use crate::cli::human::{Table, coloured, plain};
 use crate::cli::json::with_commit;
+use crate::cli::output::Meaning;
 use crate::cli::time;
 use crate::cli::verbs::{
     Session, SessionAppend, SessionEnd, SessionList, SessionSummaries, SessionSummarise, SessionVerb,
@@ -239,6 +240,12 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
         (None, [program, arguments @ ..]) => {
             // A model is not asked for what would not be taken.
             match &prompt.gate {
+                // Nor does anything else take the place of what it said before.
+                Some(gate) if prompt.has_episode => {
+                    let ended = Ended::without(gate.to_string(), agent.memory().view().commit());
+                    tell_ended(context, &agent, &session, &ended)?;
+                    return Ok(DONE);
+                }
                 Some(_) => None,
                 None => Some(command::reply(
                     program,
@@ -366,9 +373,16 @@ fn summaries(context: &mut Context, verb: &SessionSummaries) -> Done {
                 "time": object.event_time().map(|time| time.to_string()),
             }))?;
         } else {
-            context
-                .output
-                .line(format_args!("{}\n{}\n", summary.bucket, summary.item.text()))?;
+            let mark = if object.origin().is_trusted() {
+                ""
+            } else {
+                ", not trusted"
+            };
+            context.output.line(format_args!(
+                "{}{mark}\n{}\n",
+                summary.bucket,
+                summary.item.text()
+            ))?;
         }
     }
     if found.is_empty() {
@@ -467,13 +481,12 @@ fn list(context: &mut Context, verb: &SessionList) -> Done {
         kind: Some(Kind::new(crate::agent::vocabulary::kind::SESSION)?),
         ..Query::default()
     })?;
-    let mut is_empty = true;
+    let mut table = Table::new(&["session", "scope", "objects"]);
     for object in sessions {
         let object = object?;
         let Some(session) = session_of(&object).filter(|_| reach.has(object.scope())) else {
             continue;
         };
-        is_empty = false;
         let id = crate::object::Id::new(object.id())?;
         let objects = view.child_count(&id)?;
         if context.output.is_json() {
@@ -489,16 +502,15 @@ fn list(context: &mut Context, verb: &SessionList) -> Done {
                 "updated": time(updated),
             }))?;
         } else {
-            context.output.line(format_args!(
-                "{session}  {}  {}",
-                object.scope(),
-                counted(objects, "object")
-            ))?;
+            let cells = vec![
+                coloured(Meaning::Name, session),
+                plain(object.scope()),
+                plain(objects.to_string()),
+            ];
+            table.row(&mut context.output, cells)?;
         }
     }
-    if is_empty {
-        context.output.nothing_found();
-    }
+    table.finish(&mut context.output)?;
     Ok(DONE)
 }
 

@@ -48,11 +48,13 @@ pub(crate) struct Forget {
 #[derive(Args, Debug)]
 pub(crate) struct Unforget {
     /// Items that were forgotten or shortened
-    #[arg(value_name = "ID", required_unless_present = "last")]
+    #[arg(value_name = "ID", required_unless_present = "last", conflicts_with_all = ["scopes", "all_scopes"])]
     pub(crate) ids: Vec<String>,
-    /// All that was forgotten or shortened last
+    /// All that was forgotten or shortened last in the scopes at work here
     #[arg(long, conflicts_with = "ids")]
     pub(crate) last: bool,
+    #[command(flatten)]
+    pub(crate) scopes: ScopeOptions,
     /// Say what would come back, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -1,0 +1,117 @@
+//! That a staged change is checked on the state that its commit makes, and by what trusted people pinned.
+
+use super::*;
+
+fn stage(agent: &Agent, name: &str, text: &str, writer: &Writer) {
+    drop(
+        agent
+            .stage(name, lines(text), &TrustRules::default(), writer)
+            .unwrap(),
+    );
+}
+
+fn commit(agent: &Agent, name: &str, policy: &str) -> Vec<String> {
+    let checks = Checks::new(Policy::parse(policy).unwrap());
+    let checked = agent.check_staged(name, &checks, &Writer::new()).unwrap();
+    match agent.commit_staged(name, &checks, &Writer::new()).unwrap() {
+        Guarded::Kept { report, .. } => {
+            assert!(report.is_passed() && checked.is_passed());
+            Vec::new()
+        }
+        Guarded::Refused { report, .. } => {
+            let of = |report: &Report| report.failed().map(|one| one.check.clone()).collect::<Vec<_>>();
+            assert_eq!(of(&checked), of(&report), "check says what commit does");
+            of(&report)
+        }
+    }
+}
+
+fn line(name: &str, text: &str) -> String {
+    format!(r#"{{"id":"{name}","kind":"fact","content":"{text}"}}"#)
+}
+
+/// INVARIANT GRD-5.
+#[test]
+fn changes_that_were_staged_side_by_side_count_together() {
+    let agent = agent();
+    for name in ["q1", "q2", "q3"] {
+        stage(&agent, name, &line(name, name), &Writer::new());
+    }
+    let two = "[quota]\nitems_max = 2";
+    assert!(commit(&agent, "q1", two).is_empty());
+    assert!(commit(&agent, "q2", two).is_empty());
+    assert_eq!(commit(&agent, "q3", two), ["quota"]);
+    assert_eq!(agent.memory().view().len(), 2);
+}
+
+/// INVARIANT GRD-5.
+#[test]
+fn what_was_pinned_since_it_was_staged_counts() {
+    let agent = agent();
+    stage(
+        &agent,
+        "c1",
+        &line("c", "The office is not in Oslo"),
+        &Writer::new(),
+    );
+    stage(
+        &agent,
+        "z",
+        r#"{"id":"z/2","kind":"fact","content":"x","attributes":{"supersedes":["z/1"]}}"#,
+        &Writer::new(),
+    );
+    put(&agent, pinned("o", "The office is in Oslo"));
+    put(&agent, pinned("z/1", "the first"));
+    assert_eq!(commit(&agent, "c1", ""), ["contradictions"]);
+    assert_eq!(commit(&agent, "z", ""), ["pinned"]);
+    assert!(!agent.memory().view().contains(&id("z/2")).unwrap());
+}
+
+/// INVARIANT GRD-5.
+#[test]
+fn who_commits_while_others_do_is_checked_again() {
+    let agent = agent();
+    stage(&agent, "q1", &line("q1", "q1"), &Writer::new());
+    let busy = std::cell::Cell::new(1);
+    // Somebody else commits while it is checked, twice; the third time it is alone.
+    let checks = Checks::default().and("busy", |draft| {
+        if busy.get() < 3 {
+            put(&agent, object(&format!("other/{}", busy.get()), "fact", "x"));
+            busy.set(busy.get() + 1);
+            return Ok(());
+        }
+        let seen = draft.base().len();
+        (seen == 2).then_some(()).ok_or_else(|| format!("{seen} objects"))
+    });
+    let done = agent.commit_staged("q1", &checks, &Writer::new()).unwrap();
+    assert!(matches!(done, Guarded::Kept { .. }), "{done:?}");
+    assert_eq!(agent.memory().view().len(), 3);
+}
+
+#[test]
+fn the_pin_of_a_page_binds_nobody_who_is_trusted() {
+    let agent = agent();
+    let page = Writer::new().trust(Origin::ToolExternal);
+    let pin = pinned("page", "The office is not in Oslo");
+    drop(agent.memory().put(pin, page.clone()).unwrap());
+    let says = || putting(object("mine", "fact", "The office is in Oslo"));
+    assert!(failed(&agent, "", Writer::new(), says()).is_empty());
+    let other = putting(object("other", "fact", "The office is in Oslo"));
+    assert_eq!(failed(&agent, "", page, other), ["contradictions"]);
+}
+
+#[test]
+fn a_page_drops_only_what_it_staged() {
+    let agent = agent();
+    let page = Writer::new().trust(Origin::ToolExternal);
+    put(&agent, object("a", "fact", "x"));
+    stage(&agent, "mine", &line("mine", "x"), &Writer::new());
+    stage(&agent, "takes", r#"{"remove":"a"}"#, &Writer::new());
+    stage(&agent, "its", &line("its", "x"), &page);
+    for name in ["mine", "takes"] {
+        assert_eq!(agent.drop_staged(name, &page).unwrap_err().code(), "less_trusted");
+    }
+    agent.drop_staged("its", &page).unwrap();
+    agent.drop_staged("mine", &Writer::new()).unwrap();
+    assert_eq!(agent.staged().len(), 1);
+}

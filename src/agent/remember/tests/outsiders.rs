@@ -1,0 +1,92 @@
+//! What somebody untrusted wrote before, and that it stands in nobody's way.
+
+use super::room::small;
+use super::*;
+
+fn origin(agent: &Agent, name: &str) -> Origin {
+    let object = agent.memory().view().get(&id(name)).unwrap().unwrap();
+    object.origin()
+}
+
+#[test]
+fn who_says_what_a_tool_said_under_an_id_is_believed() {
+    let agent = agent();
+    let plain = RememberOptions::default();
+    let same = || named("sq", "the same text");
+    agent.remember(same(), &plain, &tool()).unwrap();
+    let said = agent.remember(same(), &plain, &user()).unwrap();
+    assert_eq!(
+        (said.status, origin(&agent, "sq")),
+        (Status::Updated, Origin::DirectUser)
+    );
+    // Nobody who is trusted as much says more by saying it again; and a tool takes nothing back.
+    let again = agent.remember(same(), &plain, &user()).unwrap();
+    assert_eq!(again.status, Status::Unchanged);
+    assert!(agent.remember(same(), &plain, &tool()).is_err());
+    assert_eq!(origin(&agent, "sq"), Origin::DirectUser);
+    // What is made from something untrusted stays so, whoever says it.
+    let mut made = named("made", "from a page");
+    agent.remember(named("page", "a page"), &plain, &tool()).unwrap();
+    let page = agent.memory().view().get(&id("page")).unwrap().unwrap();
+    made.derived_from = vec![page.digest()];
+    agent.remember(made.clone(), &plain, &tool()).unwrap();
+    agent.remember(made, &plain, &user()).unwrap();
+    assert_eq!(origin(&agent, "made"), Origin::ToolExternal);
+    // In a batch, too.
+    agent.remember(named("b", "in a batch"), &plain, &tool()).unwrap();
+    let stored = lines(&agent, r#"{"id":"b","text":"in a batch"}"#);
+    assert_eq!((stored.stored, stored.unchanged), (1, 0));
+    assert_eq!(origin(&agent, "b"), Origin::DirectUser);
+}
+
+#[test]
+fn a_key_that_a_tool_used_is_free_for_who_is_trusted() {
+    let agent = agent();
+    let keyed = RememberOptions {
+        key: Some("kk".to_owned()),
+        ..RememberOptions::default()
+    };
+    for text in ["the same text", "another text"] {
+        let by_tool = agent.remember(NewItem::new("the same text"), &keyed, &tool());
+        let said = agent.remember(NewItem::new(text), &keyed, &user()).unwrap();
+        assert_eq!(said.status, Status::Updated, "{by_tool:?}");
+        assert_eq!(origin(&agent, said.id.as_str()), Origin::DirectUser);
+        agent.memory().remove(&said.id, false, user()).unwrap();
+    }
+}
+
+/// INVARIANT ROO-3.
+#[test]
+fn what_is_not_trusted_takes_no_room_from_what_is() {
+    let agent = small(2);
+    let quick = RememberOptions::default();
+    let mut old = named("old", "gone");
+    old.expires = Some(Time::from_micros(1));
+    agent.remember(old, &quick, &user()).unwrap();
+    for name in ["t1", "t2"] {
+        agent.remember(named(name, name), &quick, &tool()).unwrap();
+    }
+    let full = agent.remember(named("t3", "t3"), &quick, &tool()).unwrap_err();
+    assert_eq!(full.code(), "over_limit");
+    assert!(full.message().contains("not trusted"), "{full}");
+    assert!(
+        agent.memory().view().contains(&id("old")).unwrap(),
+        "nothing of the person's went"
+    );
+    for name in ["a", "b"] {
+        agent.remember(named(name, name), &quick, &user()).unwrap();
+    }
+    assert!(!agent.memory().view().contains(&id("old")).unwrap());
+    let full = agent.remember(named("c", "c"), &quick, &user()).unwrap_err();
+    assert_eq!(full.code(), "over_limit");
+    // Who is believed from now on needs room among those who are.
+    let raised = agent.remember(named("t1", "t1"), &quick, &user()).unwrap_err();
+    assert_eq!(raised.code(), "over_limit");
+    // Superseding a tool's item gives a tool's place.
+    let mut over = named("d", "d");
+    over.supersedes = vec![id("t1")];
+    assert_eq!(
+        agent.remember(over, &quick, &user()).unwrap_err().code(),
+        "over_limit"
+    );
+}
