@@ -293,7 +293,10 @@ pub(crate) fn in_our_words(error: &clap::Error, arguments: &[OsString]) -> Optio
 
 /// The refusal of a text that begins with a dash, such as an item of a list; what it says is not repeated.
 fn dashed(error: &clap::Error) -> Option<Failure> {
-    match error.get(ContextKind::InvalidArg) {
+    let unknown = (error.kind() == clap::error::ErrorKind::UnknownArgument)
+        .then(|| error.get(ContextKind::InvalidArg))
+        .flatten();
+    match unknown {
         Some(ContextValue::String(text)) if text.starts_with('-') && text.contains(char::is_whitespace) => {
             Some(Failure::usage(
                 "a text that begins with a dash is taken for an option",

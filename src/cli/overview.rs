@@ -120,8 +120,7 @@ const OPTIONS: [(&str, &str); 8] = [
     ),
     (
         "--settings FILE",
-        "limits and verdicts of the verbs of an agent [else TREERING_SETTINGS, treering.toml beside the store]; \
-         TREERING_DISABLE=1 switches them off",
+        "for an agent's verbs [else TREERING_SETTINGS]; TREERING_DISABLE=1: none",
     ),
 ];
 

@@ -68,6 +68,20 @@ fn a_refusal_is_short_and_says_what_to_write() {
 }
 
 #[test]
+fn a_text_that_begins_with_a_dash_is_told_how_to_be_given_and_not_repeated() {
+    let folder = Folder::with_store();
+    let key = "-----BEGIN RSA PRIVATE KEY-----\nMIIE";
+    for said in ["- buy milk", key] {
+        for verb in [&["remember"][..], &["note", "write"], &["session", "append"]] {
+            let refused = folder.refused(2, &[verb, &[said, "--session", "s"]].concat());
+            assert!(text(&refused["hint"]).contains("say -- before it"), "{refused}");
+            assert!(!refused.to_string().contains("MIIE"), "{refused}");
+        }
+    }
+    folder.json(&["remember", "--", "- buy milk"]);
+}
+
+#[test]
 fn an_option_may_be_given_again_and_the_last_counts() {
     let folder = Folder::with_store();
     folder.put("a", "x");
