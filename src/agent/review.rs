@@ -314,6 +314,9 @@ fn add_texts<'a>(name: &str, value: &'a mut Value, fields: &mut Vec<(String, &'a
     }
 }
 
+/// Items that one may supersede: each is asked about whenever one of them is found.
+const SUPERSEDES_MAX: usize = 64;
+
 /// Refuses what is over a quota of single items; those of a whole scope are counted where it is stored.
 fn check_quotas(item: &NewItem, quotas: &Quotas) -> Result<()> {
     let chars = |text: &str| text.chars().count();
@@ -329,6 +332,12 @@ fn check_quotas(item: &NewItem, quotas: &Quotas) -> Result<()> {
             quotas.tag_chars_max,
         ),
         ("the item", "citations", citations.len(), quotas.citations_max),
+        (
+            "the item",
+            "superseded items",
+            item.supersedes.len(),
+            SUPERSEDES_MAX,
+        ),
         (
             "the file of a citation",
             "characters",

@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Object, Time};
 
 /// Items that are followed from one to the next, to see a circle.
-const STEPS_MAX: usize = 64;
+const STEPS_MAX: usize = 32;
 
 /// Whether `new`, which names `old` among what it supersedes, takes its place in the state of `view`.
 ///

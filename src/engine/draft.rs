@@ -7,7 +7,7 @@
 //! - DRA-1: what is staged for an id differs from the base state; staging it back to the base unstages it.
 //! - DRA-2: a version whose origin vouched for a staged one is kept by the commit, also if it was replaced since.
 //! - ORI-1: what is staged is never more trusted than its writer, nor than any version that it is derived from. Whatever is
-//!   merged, summarised, imported or brought back only lowers.
+//!   merged, summarised, imported or brought back only lowers. ORI-2 to ORI-4 are the exceptions.
 //! - ORI-2: one call alone is not bound to the lineage, `put_promoted`, and one verb alone makes it: a person's promotion.
 //! - ORI-3: a version with the same text keeps its origin where a writer who is no less trusted says what is not the text.
 //! - ORI-4: a version that differs by what a verb notes of its own accord keeps its origin, `put_noted`.

@@ -139,6 +139,11 @@ pub(super) fn stage_session(
     if standing.scope.is_some_and(|scope| *scope != own) {
         return Err(other_scope(session, own.as_str()));
     }
+    // Nobody untrusted says beforehand who else reads what is trusted.
+    let is_foreign = !known.origin().is_trusted() && draft.writer().trust.is_trusted();
+    if standing.scope.is_none() && own != *standing.usual && is_foreign {
+        return Err(other_scope(session, own.as_str()));
+    }
     match (standing.parent, parent_session(Some(&known))) {
         (Some(wanted), Some(had)) if wanted != had => Err(Error::invalid(format!(
             "the session '{session}' was started from '{had}', not from '{wanted}'"

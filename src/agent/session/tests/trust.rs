@@ -236,3 +236,63 @@ fn what_a_page_said_is_no_fact_that_was_learned() {
         .unwrap();
     assert_eq!(fates(&ended), ["stored", "stored"]);
 }
+
+#[test]
+fn nobody_untrusted_opens_a_session_for_others_to_read() {
+    let test = memory();
+    let agent = &test.agent;
+    let outside = Writer::new().trust(Origin::ToolExternal);
+    let opened = to("s1", vec![said("browser", "x")], |append| {
+        append.scope = Some(Scope::default());
+    });
+    drop(agent.append(&opened, &outside).unwrap());
+    let mine = |scope: Option<Scope>| {
+        to("s1", vec![said("user", "the plan of the project")], |append| {
+            append.scope = scope;
+            append.reach = Reach::Scopes(vec![tea(), Scope::default()]);
+        })
+    };
+    let refused = agent.append(&mine(None), &Writer::new()).unwrap_err();
+    assert_eq!(refused.code(), "other_scope");
+    // Who says that scope means it.
+    drop(
+        agent
+            .append(&mine(Some(Scope::default())), &Writer::new())
+            .unwrap(),
+    );
+}
+
+#[test]
+fn a_forged_summary_hides_no_days() {
+    let test = memory();
+    let agent = &test.agent;
+    append(agent, "s1", None, vec![said("user", "We planned the tea party.")]);
+    test.clock.add(40 * DAY);
+    append(agent, "s2", None, vec![said("user", "later")]);
+    let due = |agent: &Agent| {
+        let view = agent.memory().view();
+        let due = agent.due_summaries(&view, &Reach::All, "s1").unwrap();
+        due.iter().map(|one| one.bucket.to_string()).collect::<Vec<_>>()
+    };
+    let before = due(agent);
+    assert!(!before.is_empty());
+    let day = agent.memory().view().commit().commit.time.as_micros() - 40 * DAY;
+    for (name, watermark) in [("fake", 1_i64), (before[0].as_str(), i64::MAX)] {
+        let kind = crate::object::Kind::new("summary").unwrap();
+        let id = Id::new(&format!("summary/s1/{name}")).unwrap();
+        let mut forged = crate::object::NewObject::new(id, kind);
+        forged.parent = Some(session_id("s1").unwrap());
+        forged.scope = tea();
+        forged.event_time = Some(Time::from_micros(day));
+        forged.content = Some("f".to_owned());
+        drop(forged.attributes.insert("granularity", "day"));
+        drop(
+            forged
+                .attributes
+                .insert("watermark", crate::object::Value::Integer(watermark)),
+        );
+        let outside = Writer::new().trust(Origin::ToolExternal);
+        drop(agent.memory().put(forged, outside).unwrap());
+        assert_eq!(due(agent), before, "{name}");
+    }
+}
