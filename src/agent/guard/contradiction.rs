@@ -79,10 +79,10 @@ fn is_kept(old: &Object, new: Option<&Object>) -> Result<bool> {
 fn touched(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Result<Vec<String>> {
     let mut ids = Vec::new();
     for one in &turn.changes {
-        if let Some(old) = pinned.get(one.id.as_str()) {
-            if !is_kept(old.object(), one.new.as_ref())? {
-                ids.push(one.id.to_string());
-            }
+        if let Some(old) = pinned.get(one.id.as_str())
+            && !is_kept(old.object(), one.new.as_ref())?
+        {
+            ids.push(one.id.to_string());
         }
         let new = one.new.clone().map(Item::from);
         let superseded = new.map(|new| new.supersedes()).unwrap_or_default();

@@ -58,6 +58,11 @@ fn counts(object: &Object) -> bool {
     takes_room(object.kind(), object.parent().is_some())
 }
 
+/// Where an object is counted (ROO-3).
+fn place(object: &Object) -> (&str, bool) {
+    (object.scope(), object.origin().is_trusted())
+}
+
 /// How many items a scope holds, and how long a text is.
 pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits, report: &mut Report) -> Result<()> {
     let quotas = agent.settings().quotas;
@@ -77,10 +82,6 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits, report
         let why = format!("texts of more than {chars_max} characters");
         report.fail("quota", why, long, "shorten them, or split each into several");
         return Ok(());
-    }
-    // ROO-3
-    fn place(object: &Object) -> (&str, bool) {
-        (object.scope(), object.origin().is_trusted())
     }
     let mut gained: BTreeMap<(&str, bool), (usize, usize)> = BTreeMap::new();
     for one in &turn.changes {

@@ -202,8 +202,7 @@ fn pinned_items_stay_and_are_not_contradicted() {
     assert_eq!(failed(&agent, "", writer(), remove), ["pinned"]);
     let rewrite = pinned("rule", "The build uses nightly");
     assert_eq!(failed(&agent, "", writer(), putting(rewrite)), ["pinned"]);
-    type Change = fn(&mut NewObject);
-    let changes: [Change; 5] = [
+    let changes: [fn(&mut NewObject); 5] = [
         |object| object.expires = Some(crate::object::Time::from_micros(1)),
         |object| object.scope = crate::object::Scope::new("project:other").unwrap(),
         |object| object.kind = Kind::new("note").unwrap(),

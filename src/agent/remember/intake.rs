@@ -223,7 +223,9 @@ impl<'a> Intake<'a> {
             return Ok(());
         }
         let mut strictest = Sensitivity::None;
-        for old in item.supersedes.iter().chain([id]) {
+        // An id that was made is new.
+        let own = item.id.is_some().then_some(id);
+        for old in item.supersedes.iter().chain(own) {
             let before = self.present(old)?.map(|object| Item::from(object).sensitivity());
             strictest = strictest.max(before.unwrap_or_default());
         }

@@ -656,7 +656,7 @@ fn a_call_that_failed_says_rightly_whether_it_is_done() {
     let mut said_done = 0;
     for durability in [
         Durability::Sync,
-        Durability::Interval(std::time::Duration::from_secs(3_600)),
+        Durability::Interval(std::time::Duration::from_hours(1)),
     ] {
         for erases in [true, false] {
             for call in 0..40 {

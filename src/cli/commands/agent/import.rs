@@ -174,18 +174,18 @@ fn tell_blocks(context: &mut Context, agent: &Agent, taken: &TakenBlocks) -> Res
         for id in &taken.pruned {
             context.output.line(format_args!("removed {id}"))?;
         }
-        let mut told = format!(
+        let told = format!(
             "{} created, {} updated, {} unchanged",
             count(Taken::Created),
             count(Taken::Updated),
             count(Taken::Unchanged)
         );
-        for what in [Taken::Stale, Taken::Conflict, Taken::Quarantined, Taken::Refused] {
-            if count(what) > 0 {
-                told.push_str(&format!(", {} {}", count(what), what.name()));
-            }
-        }
-        context.output.line(told)?;
+        let others = [Taken::Stale, Taken::Conflict, Taken::Quarantined, Taken::Refused];
+        let others = others.into_iter().filter(|what| count(*what) > 0);
+        let others: String = others
+            .map(|what| format!(", {} {}", count(what), what.name()))
+            .collect();
+        context.output.line(told + &others)?;
     }
     if count(Taken::Conflict) > 0 {
         context.output.note(

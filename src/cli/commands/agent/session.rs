@@ -18,7 +18,7 @@ use crate::agent::{Agent, Reach};
 use crate::cli::commands::input::{Lines, at_line, input_error, open_input};
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::{Table, coloured, plain};
+use crate::cli::human::{Table, coloured, counted, plain};
 use crate::cli::json::with_commit;
 use crate::cli::output::Meaning;
 use crate::cli::time;
@@ -103,9 +103,24 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
     let agent = context.agent_to_write()?;
     let mut sums = Sums::default();
     loop {
-        request.entries = batch(&mut lines, verb.batch, entry_of)?;
         // The first one is made even of nothing, so that there is an answer.
-        let appended = agent.append(&request, &writer)?;
+        let appended = batch(&mut lines, verb.batch, entry_of).and_then(|entries| {
+            request.entries = entries;
+            agent.append(&request, &writer)
+        });
+        let appended = match appended {
+            Ok(appended) => appended,
+            Err(error) => {
+                if sums.seen > 0 {
+                    let told = format!(
+                        "kept the batches before it: {}",
+                        counted(sums.seen as u64, "line")
+                    );
+                    context.output.note("kept", told);
+                }
+                return Err(error.into());
+            }
+        };
         sums.add(&appended);
         if (request.entries.len() as u64) < verb.batch {
             tell_appended(context, &agent, &request.session, &sums, &appended)?;
