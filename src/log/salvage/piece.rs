@@ -22,9 +22,9 @@ pub struct Piece {
     /// Which log its segment is of: the numbers of batches count among those of one chain only, because a rewrite numbers
     /// them anew. Segments are of one chain if one manifest lists them, or if the header of one names the other.
     pub chain: u64,
-    /// Its records, in order. Their places count for [`Wreck::read`] only.
+    /// Its records, in order. Their places count for [`Wreck::read`](super::Wreck::read) only.
     pub records: Vec<Record>,
-    /// Where its records are of a kind that this version may ignore, for [`Wreck::read_ignorable`].
+    /// Where its records are of a kind that this version may ignore, for [`Wreck::read_ignorable`](super::Wreck::read_ignorable).
     pub ignorable: Vec<Locator>,
 }
 
