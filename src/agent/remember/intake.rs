@@ -172,27 +172,28 @@ impl<'a> Intake<'a> {
     /// supersedes them.
     pub(super) fn said_by(&mut self, item: &NewItem) -> Result<Option<Object>> {
         let (scope, kind) = (item.scope.as_str(), item.kind.as_str());
-        let found = match self.texts.get(&fingerprint(scope, kind, &item.text)) {
+        let takes_all = |object: &Object| {
+            let superseded = Item::from(object.clone()).supersedes();
+            let mut asked = item.supersedes.iter();
+            asked.all(|old| superseded.iter().any(|id| id == old.as_str()))
+        };
+        let staged = match self.texts.get(&fingerprint(scope, kind, &item.text)) {
             Some(id) => self.present(id)?.filter(|object| {
                 object.scope() == scope
                     && object.kind() == kind
                     && collapsed(object.content().unwrap_or_default()) == collapsed(&item.text)
+                    && takes_all(object)
             }),
             None => None,
         };
-        let found = match found {
-            Some(found) => Some(found),
-            None => self.agent.with_known_texts(self.view(), |known| {
-                known.find((scope, kind, &item.text), |object| self.stands_for_writer(object))
-            })?,
-        };
-        let takes_all = |object: &Object| {
-            let superseded = Item::from(object.clone()).supersedes();
-            item.supersedes
-                .iter()
-                .all(|old| superseded.iter().any(|id| id == old.as_str()))
-        };
-        Ok(found.filter(takes_all))
+        if staged.is_some() {
+            return Ok(staged);
+        }
+        self.agent.with_known_texts(self.view(), |known| {
+            known.find((scope, kind, &item.text), |object| {
+                self.stands_for_writer(object) && takes_all(object)
+            })
+        })
     }
 
     /// Stages what an item asks of the one that says the same already: to last longer, to be pinned, to be more sensitive, to have
