@@ -126,11 +126,15 @@ struct Candidate {
     changed: Time,
 }
 
-impl Candidate {
-    fn turn(&self) -> impl Ord + use<> {
-        let time = self.made.max(self.changed);
-        (self.rank, Reverse(time), self.object.id().to_owned())
-    }
+/// An item of a section that waits for its turn, until it is known what supersedes it: without its text, since there may be
+/// very many.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Waiting {
+    rank: u32,
+    newest: Reverse<Time>,
+    id: String,
+    made: Time,
+    changed: Time,
 }
 
 /// A candidate as the renderer takes it.
@@ -200,6 +204,7 @@ impl Agent {
             limit: HITS_MAX,
             // Most of them may have no room: only what is shown counts as used.
             touch: false,
+            include_superseded: false,
             with_untrusted: request.with_untrusted,
             ..RecallQuery::new(query, request.reach.clone())
         };
@@ -306,7 +311,7 @@ fn each_item(view: &View, reach: &Reach, visit: &mut dyn FnMut(Object) -> Result
 /// What stands in the state, while it is gone through.
 #[derive(Default)]
 struct Standing {
-    sections: HashMap<Section, Vec<Candidate>>,
+    sections: HashMap<Section, Vec<Waiting>>,
     /// What names an id among what it supersedes.
     superseded: HashMap<String, Vec<Object>>,
     withheld: Withheld,
@@ -354,46 +359,52 @@ impl Standing {
         let stamps = view.stamps(&Id::new(item.object().id())?)?;
         let unknown = item.object().event_time().unwrap_or(Time::from_micros(0));
         let (created, changed) = stamps.unwrap_or((unknown, unknown));
-        let held = self.sections.entry(section).or_default();
-        held.push(Candidate {
-            made: item.time(created),
-            changed: if changed > created {
-                changed
-            } else {
-                item.time(created)
-            },
-            object: item.into_object(),
-            section,
+        let made = item.time(created);
+        let changed = if changed > created { changed } else { made };
+        self.sections.entry(section).or_default().push(Waiting {
             rank,
+            newest: Reverse(made.max(changed)),
+            id: item.object().id().to_owned(),
+            made,
+            changed,
         });
-        if held.len() >= 2 * CANDIDATES_MAX {
-            held.sort_by_cached_key(Candidate::turn);
-            self.withheld.beside += held.len() - CANDIDATES_MAX;
-            held.truncate(CANDIDATES_MAX);
-        }
         Ok(())
     }
 
+    /// The first of each section that stand (MKE-2).
     fn finish(mut self, view: &View) -> Result<(Vec<Candidate>, Withheld)> {
         let mut all = Vec::new();
-        for candidates in self.sections.into_values() {
-            let mut held = Vec::with_capacity(candidates.len());
-            for one in candidates {
-                // MKE-2
-                let mut by = self.superseded.get(one.object.id()).into_iter().flatten();
-                let taken = by.find_map(|new| match takes_place(view, new, &one.object) {
+        for (section, mut waiting) in std::mem::take(&mut self.sections) {
+            waiting.sort_unstable();
+            let mut left = CANDIDATES_MAX;
+            for one in waiting {
+                let object = if left > 0 {
+                    view.get(&Id::new(&one.id)?)?
+                } else {
+                    None
+                };
+                let Some(object) = object else {
+                    self.withheld.beside += 1;
+                    continue;
+                };
+                let mut by = self.superseded.get(&one.id).into_iter().flatten();
+                let taken = by.find_map(|new| match takes_place(view, new, &object) {
                     Ok(false) => None,
                     taken => Some(taken),
                 });
-                match taken.transpose()? {
-                    Some(_) => self.withheld.superseded += 1,
-                    None => held.push(one),
+                if taken.transpose()?.is_some() {
+                    self.withheld.superseded += 1;
+                    continue;
                 }
+                left -= 1;
+                all.push(Candidate {
+                    object,
+                    section,
+                    rank: one.rank,
+                    made: one.made,
+                    changed: one.changed,
+                });
             }
-            held.sort_by_cached_key(Candidate::turn);
-            self.withheld.beside += held.len().saturating_sub(CANDIDATES_MAX);
-            held.truncate(CANDIDATES_MAX);
-            all.append(&mut held);
         }
         Ok((all, self.withheld))
     }

@@ -251,3 +251,38 @@ fn a_past_state_has_its_own_envelope_and_the_same_one_each_time() {
     assert_eq!(agent.envelope(&past, &request()).unwrap().text, before);
     assert_eq!(ids(&made(&agent, &request())), ["first", "second"]);
 }
+
+/// INVARIANT MKE-2.
+#[test]
+fn a_long_chain_of_restatements_takes_no_places() {
+    let agent = agent();
+    let mut draft = agent.memory().draft(Writer::new());
+    for number in 0..3 {
+        let item = NewItem::new(format!("the older harbor {number} is deep"));
+        let id = Id::new(&format!("old/{number}")).unwrap();
+        draft.put(item.into_object(id).unwrap()).unwrap();
+    }
+    drop(agent.memory().commit(draft, "put").unwrap());
+    for part in 0..7 {
+        let mut draft = agent.memory().draft(Writer::new());
+        for number in part * 100..(part + 1) * 100 {
+            let mut item = NewItem::new(format!("the harbor is {number} deep"));
+            if number > 0 {
+                item.supersedes = vec![Id::new(&format!("m/{:04}", number - 1)).unwrap()];
+            }
+            let id = Id::new(&format!("m/{number:04}")).unwrap();
+            draft.put(item.into_object(id).unwrap()).unwrap();
+        }
+        drop(agent.memory().commit(draft, "put").unwrap());
+    }
+    for query in [None, Some("harbor deep".to_owned())] {
+        let request = EnvelopeRequest {
+            query,
+            ..EnvelopeRequest::new(Reach::All)
+        };
+        let answer = agent.envelope(&agent.memory().view(), &request).unwrap();
+        let mut shown: Vec<&str> = answer.shown.iter().map(|one| one.id.as_str()).collect();
+        shown.sort_unstable();
+        assert_eq!(shown, ["m/0699", "old/0", "old/1", "old/2"]);
+    }
+}
