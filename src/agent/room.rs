@@ -64,7 +64,7 @@ impl Rooms {
     }
 
     /// Makes room for an object that is about to be staged with this origin, and takes the place of so many others that are trusted
-    /// or not as it is. One that is there and has not expired has its room.
+    /// or not as it is. One that is there (`present`) and has not expired has its room.
     ///
     /// # Errors
     /// `InvalidInput` (code `over_limit`): there is none.
@@ -72,7 +72,7 @@ impl Rooms {
         &mut self,
         agent: &Agent,
         draft: &mut Draft,
-        object: &NewObject,
+        (object, present): (&NewObject, Option<&Object>),
         origin: Origin,
         gives_way: usize,
     ) -> Result<()> {
@@ -81,7 +81,7 @@ impl Rooms {
             return Ok(());
         }
         let now = draft.base().now();
-        let has_room = unless_erased(draft.get(&object.id))?.is_some_and(|old| counts_in(&old, &kept, now));
+        let has_room = present.is_some_and(|old| counts_in(old, &kept, now));
         let most = usize::try_from(draft.base().len()).unwrap_or(usize::MAX);
         if has_room || most.saturating_add(self.entered) < self.items_max {
             if let Some(left) = self.left.get_mut(&kept) {

@@ -9,6 +9,7 @@
 
 use super::agent::Agent;
 use super::item::NewItem;
+use super::remember::unless_erased;
 use super::room::Rooms;
 use crate::engine::{Committed, Draft, Memory, Staged, Writer};
 use crate::error::{Error, ErrorKind, Result};
@@ -95,7 +96,9 @@ impl Staging {
             Verdict::Allow | Verdict::Flag => {
                 // INVARIANT ROO-2.
                 let origin = self.draft.origin_at_most(&object, class)?;
-                self.rooms.enter(agent, &mut self.draft, &object, origin, 0)?;
+                let present = unless_erased(self.draft.get(&object.id))?;
+                self.rooms
+                    .enter(agent, &mut self.draft, (&object, present.as_ref()), origin, 0)?;
                 Fate::Staged(self.draft.put_at_most(object, class)?)
             }
         };

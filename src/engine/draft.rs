@@ -286,14 +286,13 @@ impl Draft {
     }
 
     /// Stages what the writer says, as [`Self::put`] does, also where somebody untrusted said the very same before: then it
-    /// is a version with the origin of who says it now.
+    /// is a version with the origin of who says it now. `present` is the origin of what the id has.
     ///
     /// # Errors
     /// As [`Self::put`].
     #[cfg(feature = "agent")]
-    pub(crate) fn put_said(&mut self, object: NewObject) -> Result<Staged> {
+    pub(crate) fn put_said(&mut self, object: NewObject, present: Option<Origin>) -> Result<Staged> {
         let origin = self.origin(&object, self.writer.trust)?;
-        let present = self.get(&object.id)?.map(|present| present.origin());
         if !origin.is_trusted() || present.is_none_or(Origin::is_trusted) {
             return self.put_with(object, origin);
         }

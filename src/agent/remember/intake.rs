@@ -103,10 +103,10 @@ impl<'a> Intake<'a> {
         self.draft.writer().trust.is_trusted() && !object.origin().is_trusted()
     }
 
-    /// Refuses to replace what is another scope's, or more trusted than the writer (RMB-2).
-    pub(super) fn check_replaced(&self, id: &Id, item: &NewItem) -> Result<()> {
+    /// The object that an item would replace; refuses what is another scope's, or more trusted than the writer (RMB-2).
+    pub(super) fn check_replaced(&self, id: &Id, item: &NewItem) -> Result<Option<Object>> {
         let Some(object) = self.present(id)? else {
-            return Ok(());
+            return Ok(None);
         };
         if object.scope() != item.scope.as_str() {
             let error = Error::conflict(format!("'{id}' is an item of another scope"));
@@ -123,7 +123,8 @@ impl<'a> Intake<'a> {
                 .with_ids(vec![id.to_string()])
                 .with_hint("`note write --replace` and `session append` write what a session has; else choose another id"));
         }
-        self.check_trust(&object, "replace")
+        self.check_trust(&object, "replace")?;
+        Ok(Some(object))
     }
 
     /// Refuses to supersede what is not there, the item itself, or what is more trusted than the writer (RMB-2).
@@ -170,14 +171,14 @@ impl<'a> Intake<'a> {
 
     /// The item that says this already, in what is staged and in the state. One that supersedes others is said only by what
     /// supersedes them.
-    pub(super) fn said_by(&mut self, item: &NewItem) -> Result<Option<Object>> {
+    pub(super) fn said_by(&self, item: &NewItem, print: u64) -> Result<Option<Object>> {
         let (scope, kind) = (item.scope.as_str(), item.kind.as_str());
         let takes_all = |object: &Object| {
             let superseded = Item::from(object.clone()).supersedes();
             let mut asked = item.supersedes.iter();
             asked.all(|old| superseded.iter().any(|id| id == old.as_str()))
         };
-        let staged = match self.texts.get(&fingerprint(scope, kind, &item.text)) {
+        let staged = match self.texts.get(&print) {
             Some(id) => self.present(id)?.filter(|object| {
                 object.scope() == scope
                     && object.kind() == kind
@@ -190,7 +191,7 @@ impl<'a> Intake<'a> {
             return Ok(staged);
         }
         self.agent.with_known_texts(self.view(), |known| {
-            known.find((scope, kind, &item.text), |object| {
+            known.find(print, (scope, kind, &item.text), |object| {
                 self.stands_for_writer(object) && takes_all(object)
             })
         })
@@ -219,16 +220,14 @@ impl<'a> Intake<'a> {
 
     /// Gives an item the sensitivity of what it replaces or supersedes, unless it says its own: what was not for everybody does not come
     /// to be so by being said anew.
-    pub(super) fn inherit_sensitivity(&self, id: &Id, item: &mut NewItem) -> Result<()> {
+    fn inherit_sensitivity(&self, item: &mut NewItem, present: Option<&Object>) -> Result<()> {
         if item.sensitivity.is_some() {
             return Ok(());
         }
-        let mut strictest = Sensitivity::None;
-        // An id that was made is new.
-        let own = item.id.is_some().then_some(id);
-        for old in item.supersedes.iter().chain(own) {
-            let before = self.present(old)?.map(|object| Item::from(object).sensitivity());
-            strictest = strictest.max(before.unwrap_or_default());
+        let of = |object: &Object| Item::from(object.clone()).sensitivity();
+        let mut strictest = present.map(of).unwrap_or_default();
+        for old in &item.supersedes {
+            strictest = strictest.max(self.present(old)?.as_ref().map(of).unwrap_or_default());
         }
         item.sensitivity = Some(strictest).filter(|one| *one > Sensitivity::None);
         Ok(())
@@ -240,16 +239,21 @@ impl<'a> Intake<'a> {
         self.is_trusted_enough(object) && staged.is_ok_and(|digest| digest == Some(object.digest()))
     }
 
-    /// Makes the object, if its scope has room for it.
-    pub(super) fn admit(&mut self, id: Id, mut item: NewItem) -> Result<NewObject> {
-        self.inherit_sensitivity(&id, &mut item)?;
+    /// Makes the object, if its scope has room for it; `present` is what its id has.
+    pub(super) fn admit(&mut self, id: Id, mut item: NewItem, present: Option<&Object>) -> Result<NewObject> {
+        self.inherit_sensitivity(&mut item, present)?;
         let old = self.first_to_supersede(&item)?;
         let object = item.into_object(id)?;
         let origin = self.draft.origin_at_most(&object, self.draft.writer().trust)?;
         let is_alike = |(id, old): (Id, Origin)| (old.is_trusted() == origin.is_trusted()).then_some(id);
         let give_way: BTreeSet<Id> = old.into_iter().filter_map(is_alike).collect();
-        self.rooms
-            .enter(self.agent, &mut self.draft, &object, origin, give_way.len())?;
+        self.rooms.enter(
+            self.agent,
+            &mut self.draft,
+            (&object, present),
+            origin,
+            give_way.len(),
+        )?;
         self.gave_way.extend(give_way);
         Ok(object)
     }
@@ -279,11 +283,16 @@ impl<'a> Intake<'a> {
         Ok(first)
     }
 
-    /// Stages an item.
-    pub(super) fn put(&mut self, id: Id, item: NewItem) -> Result<Staged> {
-        let print = fingerprint(item.scope.as_str(), item.kind.as_str(), &item.text);
-        let object = self.admit(id.clone(), item)?;
-        let staged = self.draft.put_said(object)?;
+    /// Stages an item; `present` is what its id has, and `print` what its text is known by.
+    pub(super) fn put(
+        &mut self,
+        id: Id,
+        item: NewItem,
+        present: Option<&Object>,
+        print: u64,
+    ) -> Result<Staged> {
+        let object = self.admit(id.clone(), item, present)?;
+        let staged = self.draft.put_said(object, present.map(Object::origin))?;
         if staged != Staged::Unchanged {
             self.ids.push(id.clone());
         }
@@ -316,6 +325,11 @@ impl<'a> Intake<'a> {
         }
         Ok(committed)
     }
+}
+
+/// What the text of an item is known by.
+pub(super) fn print_of(item: &NewItem) -> u64 {
+    fingerprint(item.scope.as_str(), item.kind.as_str(), &item.text)
 }
 
 /// The session that an object belongs to: as a note of it, as what is below it, or as the session itself.

@@ -183,16 +183,17 @@ impl KnownTexts {
         Ok(Room { live, expired })
     }
 
-    /// An item of this scope and kind that says the same, has not expired, is not superseded, and is taken by `accept`.
+    /// An item of this scope and kind that says the same text, which is known by `print`, has not expired, is not superseded, and
+    /// is taken by `accept`.
     ///
     /// # Errors
     /// `Corrupt` or `Io`: it cannot be read.
     pub(super) fn find(
         &self,
+        print: u64,
         (scope, kind, text): (&str, &str, &str),
         accept: impl Fn(&Object) -> bool,
     ) -> Result<Option<Object>> {
-        let print = fingerprint(scope, kind, text);
         let now = self.view.now();
         for &(_, key) in self.texts.range((print, [0; 16])..=(print, [0xff; 16])) {
             let Some(object) = unless_erased(self.view.object_at(&key))? else {

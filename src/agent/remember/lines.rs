@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use super::intake::Intake;
+use super::intake::{Intake, print_of};
 use super::line;
 use crate::agent::agent::Agent;
 use crate::agent::item::{NewItem, known_kind};
@@ -285,9 +285,12 @@ impl<'a> Batch<'a> {
         let Reviewed { item, verdict, .. } = &reviewed;
         let (is_named, is_held) = (item.id.is_some(), *verdict == Verdict::Quarantine);
         let id = self.intake.id_of(item, None)?;
-        if is_named {
-            self.intake.check_replaced(&id, item)?;
-        }
+        let present = if is_named {
+            self.intake.check_replaced(&id, item)?
+        } else {
+            // An id that was made is new.
+            None
+        };
         if is_held {
             let id = self.intake.held_id(item)?;
             self.intake.check_replaced(&id, item)?;
@@ -300,13 +303,19 @@ impl<'a> Batch<'a> {
             return Ok(Done::Held);
         }
         self.intake.check_superseded(&id, item)?;
-        if !is_named && let Some(said) = self.intake.said_by(item)? {
+        let print = print_of(item);
+        if !is_named && let Some(said) = self.intake.said_by(item, print)? {
             return Ok(match self.intake.restate(&said, item)? {
                 Staged::Unchanged => Done::Said,
                 restated => Done::Staged(restated),
             });
         }
-        Ok(Done::Staged(self.intake.put(id, reviewed.item)?))
+        Ok(Done::Staged(self.intake.put(
+            id,
+            reviewed.item,
+            present.as_ref(),
+            print,
+        )?))
     }
 
     /// Commits what is staged, and keeps what is held back.

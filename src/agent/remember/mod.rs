@@ -38,7 +38,7 @@ use crate::engine::{CommitInfo, Committed, Staged, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, NewObject, Scope};
 use crate::scan::{Category, Verdict};
-use intake::Intake;
+use intake::{Intake, print_of};
 use near::Near;
 
 /// What to do with an item that surely says what another of its scope and kind says. Less sure ones are reported only.
@@ -245,7 +245,7 @@ impl Agent {
             }
             return Ok(answer.at_rest(Status::Unchanged, object.digest()));
         }
-        intake.check_replaced(&id, &item)?;
+        let present = intake.check_replaced(&id, &item)?;
         if options.expected.is_some() {
             intake.draft.expect(&id, options.expected);
         }
@@ -269,7 +269,7 @@ impl Agent {
             return Ok(answer);
         }
         if item.id.is_none()
-            && let Some(said) = intake.said_by(&item)?
+            && let Some(said) = intake.said_by(&item, print_of(&item))?
         {
             answer.id = Id::new(said.id())?;
             answer.duplicates.push(Alike {
@@ -317,7 +317,7 @@ impl Agent {
         } else {
             Status::Superseded
         };
-        let object = intake.admit(id, item)?;
+        let object = intake.admit(id, item, present.as_ref())?;
         answer.store(intake, object, status)
     }
 }
@@ -366,7 +366,8 @@ impl Remembered {
 
     /// Stages and commits the object; `status` if its id is new or a merged one.
     fn store(self, mut intake: Intake<'_>, object: NewObject, status: Status) -> Result<Self> {
-        let status = match (intake.draft.put_said(object)?, status) {
+        let present = intake.present(&object.id)?.map(|present| present.origin());
+        let status = match (intake.draft.put_said(object, present)?, status) {
             (Staged::Unchanged, _) => Status::Unchanged,
             (Staged::Updated, Status::Created) => Status::Updated,
             (_, status) => status,
