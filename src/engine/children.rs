@@ -83,8 +83,10 @@ impl Inner {
             if newer.changed.len() > CHANGES_MAX {
                 return Ok(None);
             }
-            if let Some(new) = &change.new {
-                newer.children.add(Family::Children, &state.load(new)?)?;
+            if let Some(new) = &change.new
+                && let Some(object) = self.or_passed_over(new.key, state.load(new))?
+            {
+                newer.children.add(Family::Children, &object)?;
             }
         }
         let newer = Arc::new(newer);
@@ -115,7 +117,9 @@ impl Children<'_> {
             let Some(entry) = state.entry_at(&key)? else {
                 continue;
             };
-            let object = state.load(&entry)?;
+            let Some(object) = inner.or_passed_over(key, state.load(&entry))? else {
+                continue;
+            };
             if object.parent() == Some(id.as_str()) {
                 found.extend(index::keys_of(Family::Children, &object)?);
             }

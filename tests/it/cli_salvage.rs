@@ -390,5 +390,15 @@ fn what_stood_below_an_object_that_is_lost_is_exported_from_the_salvaged_store()
         assert_eq!(ran.code, 0, "{form}: {}", ran.err);
         let written = fs::read_to_string(folder.path(file)).unwrap();
         assert!(written.contains("what stands below"), "{form}: {written}");
+        assert!(
+            ran.err.contains("not there") && ran.err.contains("1 parent"),
+            "{form}: {}",
+            ran.err
+        );
     }
+    folder.json(&["put", "--jsonl", "saved.jsonl", "--store", "anew"]);
+    assert_eq!(
+        folder.json(&["get", "top/below", "--store", "anew"])["parent"],
+        Value::Null
+    );
 }

@@ -83,6 +83,13 @@ fn tell_left_out(context: &mut Context, view: &View) -> Result<()> {
         );
         context.output.note("erased", told);
     }
+    if left_out.parents > 0 {
+        let told = format!(
+            "not there, so that what stands below is written without: {}",
+            counted(left_out.parents, "parent")
+        );
+        context.output.note("orphans", told);
+    }
     Ok(())
 }
 
@@ -139,6 +146,15 @@ fn check_options(verb: &Export) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The line of a version; without a parent that is not there, or nobody could read it back.
+fn line_of(version: &ingest::Version) -> Result<serde_json::Value> {
+    let mut line = lines::stored_object_to_json(&version.object, version.past)?;
+    if let Some(fields) = line.as_object_mut().filter(|_| version.is_orphan) {
+        drop(fields.shift_remove("parent"));
+    }
+    Ok(line)
+}
+
 fn export_lines(
     context: &mut Context,
     memory: &Memory,
@@ -148,7 +164,7 @@ fn export_lines(
 ) -> Done {
     let Some(path) = path else {
         ingest::for_each_version::<Failure>(memory, view, &mut |version| {
-            let line = lines::stored_object_to_json(&version.object, version.past)?;
+            let line = line_of(&version)?;
             context.output.document(&line)
         })?;
         context.tell_unreadable(memory);
@@ -157,7 +173,7 @@ fn export_lines(
     refuse_existing(path, force)?;
     write_file(path, |out| {
         ingest::for_each_version::<Stopped>(memory, view, &mut |version| {
-            let line = lines::stored_object_to_json(&version.object, version.past)?;
+            let line = line_of(&version)?;
             Ok(writeln!(out, "{line}")?)
         })
     })?;

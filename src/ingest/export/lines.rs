@@ -29,6 +29,8 @@ pub struct Version {
     pub object: Object,
     /// Whether it is for history only: an earlier one, which the state does not hold, or one whose turn comes later.
     pub past: bool,
+    /// Whether the parent that it names is not there, erased, lost or damaged: elsewhere it can be stored without it only.
+    pub is_orphan: bool,
 }
 
 /// Hands every object of `view` to `write`, and the earlier versions that they are derived from. The order is the same
@@ -65,6 +67,7 @@ pub fn for_each_version<E: From<Error>>(
         write,
         states: derived.then(HashMap::new),
         objects: 0,
+        orphans: BTreeSet::new(),
     };
     out.put_below(roots)?;
     if out.objects < readable {
@@ -72,6 +75,7 @@ pub fn for_each_version<E: From<Error>>(
         for parent in missing_parents(view)? {
             below_missing.extend(view.children(&parent, None)?);
         }
+        out.orphans = below_missing.iter().map(Id::to_string).collect();
         out.put_below(below_missing)?;
     }
     if out.objects == readable {
@@ -89,6 +93,8 @@ pub struct LeftOut {
     pub objects: u64,
     /// Contents of objects that are written without.
     pub contents: u64,
+    /// Parents that objects name and that are not there: these are written without.
+    pub parents: u64,
 }
 
 /// How much of a state an export leaves out because it was erased or lost. Reads every object.
@@ -97,11 +103,18 @@ pub struct LeftOut {
 /// `Corrupt` or `Io` if an object cannot be read.
 pub fn left_out(view: &View) -> Result<LeftOut, Error> {
     let mut left_out = LeftOut::default();
+    let mut parents = BTreeSet::new();
     for object in view.objects() {
         let object = object?;
+        if let Some(parent) = object.parent().map(Id::new).transpose()?
+            && !view.contains(&parent)?
+        {
+            parents.insert(parent);
+        }
         left_out.objects += u64::from(object.is_placeholder());
         left_out.contents += u64::from(!object.is_placeholder() && object.erased_by().is_some());
     }
+    left_out.parents = parents.len() as u64;
     Ok(left_out)
 }
 
@@ -148,6 +161,8 @@ struct Out<'a, E> {
     /// Nothing where nothing is derived: then each object comes when its turn does.
     states: Option<HashMap<ObjectDigest, State>>,
     objects: u64,
+    /// Those whose parent is not there.
+    orphans: BTreeSet<String>,
 }
 
 impl<E: From<Error>> Out<'_, E> {
@@ -157,7 +172,12 @@ impl<E: From<Error>> Out<'_, E> {
             states.insert(object.digest(), state);
         }
         self.objects += u64::from(!past);
-        (self.write)(Version { object, past })
+        let is_orphan = !past && self.orphans.contains(object.id());
+        (self.write)(Version {
+            object,
+            past,
+            is_orphan,
+        })
     }
 
     /// Writes objects in order, each with all that is below it.
@@ -165,7 +185,11 @@ impl<E: From<Error>> Out<'_, E> {
         // From the last sibling to the first, so that the first is at the end.
         waiting.sort_unstable_by(|one, two| two.cmp(one));
         while let Some(id) = waiting.pop() {
-            let object = self.view.get(&id)?.ok_or_else(not_there)?;
+            let object = match self.view.get(&id) {
+                // Passed over where all objects were counted, by a handle of a damaged store.
+                Err(error) if error.is_corruption() => continue,
+                found => found?.ok_or_else(not_there)?,
+            };
             self.put_in_turn(object)?;
             waiting.extend(self.view.children(&id, None)?.into_iter().rev());
         }
