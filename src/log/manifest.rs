@@ -281,3 +281,120 @@ impl Manifest {
 fn follows(entry: &SegmentEntry, next: u64, may_skip: &mut bool) -> bool {
     entry.first_batch == next || entry.first_batch > next && std::mem::take(may_skip)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sealed(id: u64, first_batch: u64, last_batch: u64) -> SegmentEntry {
+        SegmentEntry {
+            id,
+            first_batch,
+            length: 8_192,
+            last_batch,
+            last_digest: [7; 32],
+        }
+    }
+
+    fn is_read(generation: u64, epoch: u32, sealed: Vec<SegmentEntry>, active: SegmentEntry) -> bool {
+        let manifest = Manifest::new([1; 16], generation, epoch, sealed, active);
+        let read = Manifest::decode(&manifest.encode());
+        assert!(
+            read.as_ref()
+                .map_or(true, |read| read.encode() == manifest.encode())
+        );
+        read.is_ok()
+    }
+
+    /// INVARIANT MAN-1: each bound holds on both of its sides.
+    #[test]
+    fn a_manifest_is_read_up_to_its_bounds_and_not_beyond() {
+        let active = SegmentEntry::active;
+        let three = || vec![sealed(1, 1, 4), sealed(2, 5, 5)];
+        assert!(is_read(2, 1, three(), active(3, 6)));
+        // Generations, rewrites and numbers.
+        assert!(is_read(NUMBER_MAX, 1, three(), active(3, 6)));
+        assert!(!is_read(NUMBER_MAX + 1, 1, three(), active(3, 6)));
+        assert!(is_read(NUMBER_MAX, u32::MAX / 2, three(), active(3, 6)));
+        assert!(!is_read(NUMBER_MAX, u32::MAX / 2 + 1, three(), active(3, 6)));
+        assert!(
+            !is_read(1, 1, three(), active(3, 6)),
+            "each rewrite is a generation"
+        );
+        let far = |last| vec![sealed(1, 1, last)];
+        assert!(is_read(2, 0, far(NUMBER_MAX - 1), active(2, NUMBER_MAX)));
+        assert!(!is_read(2, 0, far(NUMBER_MAX), active(2, NUMBER_MAX + 1)));
+        // Segments: their numbers, and none twice.
+        for (id, is_whole) in [
+            (0, false),
+            (1, false),
+            (2, false),
+            (u64::from(u32::MAX), true),
+            (1 << 32, false),
+        ] {
+            assert_eq!(is_read(2, 0, three(), active(id, 6)), is_whole, "{id}");
+        }
+        // What follows on what: only behind a rewrite, and only once, may batches be missing, behind the first.
+        for (epoch, first, is_whole) in [(0, 6, true), (0, 7, false), (1, 7, true), (1, 5, false)] {
+            assert_eq!(
+                is_read(3, epoch, vec![sealed(1, 1, 5)], active(2, first)),
+                is_whole,
+                "{epoch} {first}"
+            );
+        }
+        assert!(is_read(
+            3,
+            1,
+            vec![sealed(1, 1, 4), sealed(2, 9, 9)],
+            active(3, 10)
+        ));
+        assert!(!is_read(
+            3,
+            1,
+            vec![sealed(1, 1, 4), sealed(2, 9, 9)],
+            active(3, 11)
+        ));
+        assert!(
+            !is_read(3, 1, vec![sealed(1, 2, 4)], active(2, 5)),
+            "the first begins with batch 1"
+        );
+        assert!(
+            !is_read(3, 0, vec![sealed(1, 1, 0)], active(2, 1)),
+            "a sealed one has a batch"
+        );
+        // Lengths.
+        let long = |length| {
+            vec![SegmentEntry {
+                length,
+                ..sealed(1, 1, 4)
+            }]
+        };
+        let most = SEGMENT_BYTES_LIMIT / 16 * 16;
+        for (length, is_whole) in [
+            (SEGMENT_HEADER_BYTES as u64, false),
+            (SEGMENT_HEADER_BYTES as u64 + 16, true),
+            (SEGMENT_HEADER_BYTES as u64 + 8, false),
+            (most, true),
+            (SEGMENT_BYTES_LIMIT + 16, false),
+        ] {
+            assert_eq!(is_read(2, 0, long(length), active(2, 5)), is_whole, "{length}");
+        }
+        // The active one says nothing of its end.
+        for wrong in [
+            SegmentEntry {
+                length: 16,
+                ..active(3, 6)
+            },
+            SegmentEntry {
+                last_batch: 6,
+                ..active(3, 6)
+            },
+            SegmentEntry {
+                last_digest: [1; 32],
+                ..active(3, 6)
+            },
+        ] {
+            assert!(!is_read(2, 0, three(), wrong));
+        }
+    }
+}
