@@ -270,7 +270,7 @@ impl Log {
         let highest = on_disk
             .filter(|id| *id < u64::from(u32::MAX))
             .fold(self.manifest.highest_id(), u64::max);
-        if highest.saturating_add(count) > u64::from(u32::MAX) {
+        if highest.saturating_add(count) >= u64::from(u32::MAX) {
             return Err(Error::invalid("the log has used up its segment numbers"));
         }
         Ok(highest + 1)

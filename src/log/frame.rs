@@ -294,3 +294,40 @@ pub(super) fn finish_frame(
     header[28..32].copy_from_slice(&crc32c::crc32c_append(seed, body).to_le_bytes());
     Some((header[4], header[5], length))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_that_breaks_a_limit_is_none_and_one_of_an_unknown_kind_is_of_the_future() {
+        let seed = FrameSeed::new(&[1; 16], &[2; 16]);
+        let mut bytes = Vec::new();
+        put_frame(&mut bytes, 1, 0, b"body");
+        let refusal = |change: fn(&mut [u8])| {
+            let mut header: [u8; 32] = bytes[..32].try_into().unwrap();
+            change(&mut header);
+            let checksum = crc32c::crc32c_append(seed.at(64), &header[..24]);
+            header[24..28].copy_from_slice(&checksum.to_le_bytes());
+            FrameHeader::parse(&header, seed, 64).err()
+        };
+        assert!(refusal(|_| {}).is_none());
+        let breaks_a_limit: [fn(&mut [u8]); 3] = [
+            |header| header[4] = 0,
+            |header| header[11] = 0xff,
+            |header| (header[4], header[11]) = (0, 0xff),
+        ];
+        for change in breaks_a_limit {
+            assert!(matches!(refusal(change), Some(FrameError::Invalid(_))));
+        }
+        let of_the_future: [fn(&mut [u8]); 4] = [
+            |header| header[4] = 99,
+            |header| header[5] |= 0x80,
+            |header| header[7] = 1,
+            |header| header[12] ^= 1,
+        ];
+        for change in of_the_future {
+            assert!(matches!(refusal(change), Some(FrameError::Unsupported(_))));
+        }
+    }
+}

@@ -5,6 +5,7 @@ mod damage;
 mod epoch;
 mod layout;
 mod live;
+mod reads;
 mod rewrite;
 mod runs;
 mod salvage;

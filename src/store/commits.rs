@@ -165,3 +165,26 @@ impl Line {
         self.kept.push(entry);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_total_counts_every_id_once() {
+        let mut counts = ChangeCounts::default();
+        for (old, new) in [
+            (false, true),
+            (true, true),
+            (true, false),
+            (true, false),
+            (true, false),
+        ] {
+            counts.add(old, new);
+        }
+        assert_eq!(
+            (counts.added, counts.changed, counts.removed, counts.total()),
+            (1, 1, 3, 5)
+        );
+    }
+}

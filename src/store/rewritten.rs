@@ -193,3 +193,26 @@ pub(super) fn decode_gap(record: &Record) -> Result<(Gap, Vec<CommitDigest>), De
         digests.iter().copied().map(CommitDigest::from_bytes).collect(),
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_is_a_run_of_whole_digests_with_numbers_that_can_be_counted() {
+        let digest = CommitDigest::from_bytes([7; DIGEST_LEN]);
+        let body = encode_gap(5, &[digest, digest]);
+        let (first, digests) = gap_digests(&body).unwrap();
+        assert_eq!((first, digests), (5, &[[7; DIGEST_LEN]; 2][..]));
+        for wrong in [
+            &[][..],
+            &body[..7],
+            &body[..8],
+            &body[..body.len() - 1],
+            &[&body[..], &[0]].concat(),
+            &encode_gap(u64::MAX - 1, &[digest, digest]),
+        ] {
+            assert!(gap_digests(wrong).is_err(), "{} bytes", wrong.len());
+        }
+    }
+}

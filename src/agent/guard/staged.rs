@@ -150,7 +150,7 @@ impl Agent {
         }
         draft.snapshot_before(true);
         let committed = self.memory().commit(draft, op::GUARD)?;
-        self.drop_staged(name, writer)?;
+        self.delete_staged(name, &self.admitted(writer.clone())?)?;
         Ok(Guarded::Kept {
             value: (),
             committed: Box::new(committed),
@@ -177,8 +177,12 @@ impl Agent {
                 }
             }
         }
-        let dropped = self.memory().delete_draft(&format!("{CLASS}{name}"), &writer);
-        dropped.map_err(|error| not_staged(name, error))
+        self.delete_staged(name, &writer)
+    }
+
+    fn delete_staged(&self, name: &str, writer: &Writer) -> Result<()> {
+        let deleted = self.memory().delete_draft(&format!("{CLASS}{name}"), writer);
+        deleted.map_err(|error| not_staged(name, error))
     }
 
     fn stage_line(&self, draft: &mut Draft, line: StagedLine) -> Result<()> {

@@ -291,3 +291,42 @@ fn a_store_without_its_small_files_still_shows_its_frames() {
             .any(|(name, _)| name == "log/00000001.seg")
     );
 }
+
+#[test]
+fn segments_say_which_batches_the_manifest_has_them_for() {
+    let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
+    let options = LogOptions {
+        segment_bytes_min: 8192,
+        segment_bytes_max: 8192,
+        ..LogOptions::default()
+    };
+    let body = [1; 1500];
+    let first = batch(&[&body]);
+    let mut log = Log::create(Arc::clone(&disk), HashAlgorithm::Blake3, first, mark(1), options).unwrap();
+    let lock = log.lock(Duration::ZERO).unwrap();
+    log.prepare(&lock, &mut |_| Ok(())).unwrap();
+    for number in 2..=6 {
+        let group = vec![(batch(&[&body]), mark(number))];
+        log.append(&lock, group, Durability::Synced).unwrap();
+    }
+    let segments = Inspection::new(Arc::clone(&disk)).segments().unwrap();
+    let told: Vec<_> = segments
+        .iter()
+        .map(|found| {
+            (
+                found.id,
+                found.first_batch,
+                found.last_batch,
+                found.sealed_bytes.is_some(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (1, Some(1), Some(2), true),
+            (2, Some(3), Some(4), true),
+            (3, Some(5), None, false)
+        ]
+    );
+}

@@ -481,6 +481,9 @@ fn locators_that_name_no_record_are_refused() {
             .is_corruption()
     );
     assert!(reader.read(Locator::from_u64(u64::MAX)).is_err());
+    // Nobody wrote that there is a segment 99.
+    let unknown = reader.read(Locator::from_u64(99 << 32 | 256)).unwrap_err();
+    assert!(!unknown.is_corruption(), "{unknown:?}");
 }
 
 /// Changes a byte of the body of the first frame of segment 1 and makes both its checksums right again.

@@ -467,3 +467,55 @@ fn a_segment_that_was_listed_while_the_folder_was_read_is_no_damage() {
     reader.catch_up(&mut |_| Ok(())).unwrap();
     assert!(reader.unlisted_checked);
 }
+
+#[test]
+fn only_the_seal_before_a_position_is_read_unless_reading_is_degraded() {
+    let disk = store();
+    let positions: Vec<Position> = walk(&disk).into_iter().map(|(_, position)| position).collect();
+    let newest = *positions.last().unwrap();
+    let of_active: Vec<_> = positions
+        .iter()
+        .filter(|one| one.segment == newest.segment)
+        .collect();
+    assert!(of_active.len() > 3);
+    // A byte of the first batch of the active segment.
+    disk.overwrite(&segment_name(newest.segment), |bytes| bytes[4096 + 40] ^= 1);
+    let start = |degraded: bool| {
+        let options = LogOptions { degraded, ..SMALL };
+        Log::open(shared(&disk), Mode::ReadOnly, options)
+            .unwrap()
+            .start_at(&newest)
+    };
+    start(false).unwrap();
+    assert!(start(true).unwrap_err().is_corruption());
+}
+
+#[test]
+fn an_end_that_is_gone_is_told_by_its_place_and_is_no_damage_of_the_log() {
+    let disk = store();
+    let (_, newest) = *walk(&disk).last().unwrap();
+    let (_, before) = walk(&disk)[BATCHES - 2];
+    assert_eq!(before.segment, newest.segment);
+    disk.remove_file("live");
+    let check = |cut: u64| {
+        let disk = disk.copy();
+        disk.overwrite(&segment_name(newest.segment), |bytes| {
+            let end = bytes.len();
+            bytes.truncate(cut as usize);
+            bytes.resize(end, 0);
+        });
+        let mut damaged = Vec::new();
+        let places = Arc::new(move |_: &Log| Ok(vec![newest]));
+        let summary = Log::check(shared(&disk), SMALL, Some(places), &mut |item| {
+            if let CheckItem::Finding(finding) = item {
+                damaged.extend((finding.severity == Severity::Damage).then_some(finding.message));
+            }
+            Ok(std::ops::ControlFlow::Continue(()))
+        });
+        (summary.unwrap().batches, damaged.len())
+    };
+    assert_eq!(check(newest.offset), (BATCHES as u64, 0));
+    assert_eq!(check(before.offset), (BATCHES as u64 - 1, 0));
+    // What is left of it shows that it was there.
+    assert_eq!(check(before.offset + 40), (BATCHES as u64 - 1, 1));
+}

@@ -122,3 +122,19 @@ fn a_reader_that_follows_goes_on_behind_it_too() {
         expected(11)
     );
 }
+
+#[test]
+fn a_large_batch_behind_a_mark_that_went_back_hides_no_seal() {
+    let disk = SimDisk::new(2);
+    let mut log = create(&shared(&disk), LogOptions::default());
+    let mark = disk.files()["live"].clone();
+    // Larger than what is looked at first, twice.
+    for text in ["l".repeat(6000), "m".repeat(6000), "n".repeat(100)] {
+        append(&mut log, &[&text]).unwrap();
+    }
+    disk.put_file("live", mark);
+    let (texts, tail) = read_all(&shared(&disk), Mode::ReadOnly, LogOptions::default()).unwrap();
+    let lengths: Vec<usize> = texts.iter().map(String::len).collect();
+    assert_eq!(lengths, [7, 6000, 6000, 100]);
+    assert!(!tail.proven);
+}

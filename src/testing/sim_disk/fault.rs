@@ -27,7 +27,7 @@ pub enum Fault {
 pub enum ReadFault {
     /// The device failed (EIO).
     Device,
-    /// Half of the bytes asked for, and no error.
+    /// Half of the bytes asked for, and no error; nothing where no bytes are asked for.
     Short,
 }
 

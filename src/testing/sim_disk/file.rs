@@ -43,13 +43,9 @@ impl SimFile {
 impl DiskFile for SimFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let mut state = self.state.lock();
-        state.check_alive()?;
-        state.reads += 1;
-        let read = state.reads;
-        let wanted = match state.faults.of_read(read) {
-            Some(ReadFault::Device) => return Err(io::Error::other("simulated device error")),
+        let wanted = match state.count_read()? {
             Some(ReadFault::Short) => buffer.len().div_ceil(2),
-            None => buffer.len(),
+            _ => buffer.len(),
         };
         let content = &state.inodes[self.inode].current;
         let start = usize::try_from(offset).unwrap_or(usize::MAX).min(content.len());
@@ -111,14 +107,14 @@ impl DiskFile for SimFile {
     }
 
     fn length(&self) -> io::Result<u64> {
-        let state = self.state.lock();
-        state.check_alive()?;
+        let mut state = self.state.lock();
+        state.count_read()?;
         Ok(state.inodes[self.inode].current.len() as u64)
     }
 
     fn map(&self, length: u64) -> io::Result<Option<Arc<dyn Buffer>>> {
-        let state = self.state.lock();
-        state.check_alive()?;
+        let mut state = self.state.lock();
+        state.count_read()?;
         let content = Arc::clone(&state.inodes[self.inode].current);
         let length = length as usize;
         if content.len() < length {

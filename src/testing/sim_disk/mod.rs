@@ -91,6 +91,15 @@ impl SimDisk {
         }
     }
 
+    fn file(&self, inode: usize, name: &str, access: Access) -> Arc<dyn DiskFile> {
+        Arc::new(SimFile {
+            state: Arc::clone(&self.state),
+            inode,
+            name: name.to_owned(),
+            access,
+        })
+    }
+
     /// Lets several writes wait for one sync, as relaxed durability does (SIM-2 is not asserted).
     pub fn relax(&self) {
         self.state.lock().relaxed = true;
@@ -101,7 +110,7 @@ impl SimDisk {
         self.state.lock().calls
     }
 
-    /// Calls that read bytes so far.
+    /// Calls so far that read: bytes, a length, the names in a folder, or that opened or mapped a file.
     pub fn reads(&self) -> u64 {
         self.state.lock().reads
     }
@@ -257,14 +266,9 @@ impl SimDisk {
 
 impl Disk for SimDisk {
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn DiskFile>> {
-        let inode = self.state.lock().find(name)?;
-        let name = name.to_owned();
-        Ok(Arc::new(SimFile {
-            state: Arc::clone(&self.state),
-            inode,
-            name,
-            access,
-        }))
+        let mut state = self.state.lock();
+        state.count_read()?;
+        Ok(self.file(state.find(name)?, name, access))
     }
 
     fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
@@ -276,7 +280,8 @@ impl Disk for SimDisk {
         let inode = state.inodes.len() - 1;
         state.change_name(NameChange::Set(name.to_owned(), inode))?;
         tell(state);
-        self.open(name, Access::ReadWrite)
+        self.state.lock().check_alive()?;
+        Ok(self.file(inode, name, Access::ReadWrite))
     }
 
     fn create_dir(&self, _name: &str) -> io::Result<()> {
@@ -310,8 +315,8 @@ impl Disk for SimDisk {
     }
 
     fn list(&self, folder: &str) -> io::Result<Vec<String>> {
-        let state = self.state.lock();
-        state.check_alive()?;
+        let mut state = self.state.lock();
+        state.count_read()?;
         let inside = state.names.keys().filter(|name| folder_of(name) == folder);
         Ok(inside
             .map(|name| name.rsplit('/').next().unwrap_or(name).to_owned())

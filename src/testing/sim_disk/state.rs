@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
-use super::fault::{Faults, Outcome};
+use super::fault::{Faults, Outcome, ReadFault};
 use super::{CrashImage, Observer};
 use crate::disk::folder_of;
 use crate::testing::random::SplitMix64;
@@ -250,6 +250,16 @@ impl State {
             return Ok(Outcome::Crashed);
         }
         Ok(self.faults.of_call(self.calls, needs_space, name))
+    }
+
+    /// Counts a call that reads; returns how it falls short.
+    pub(super) fn count_read(&mut self) -> io::Result<Option<ReadFault>> {
+        self.check_alive()?;
+        self.reads += 1;
+        match self.faults.of_read(self.reads) {
+            Some(ReadFault::Device) => Err(io::Error::other("simulated device error")),
+            other => Ok(other),
+        }
     }
 
     pub(super) fn change_name(&mut self, change: NameChange) -> io::Result<()> {

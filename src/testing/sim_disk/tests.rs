@@ -123,10 +123,22 @@ fn reads_fail_or_fall_short_where_they_were_told_to() {
     let disk = with_file("a", b"0123456789");
     let file = disk.open("a", Access::Read).unwrap();
     let mut buffer = [0; 10];
-    disk.fail_read_at(1, ReadFault::Short);
+    let next = || disk.reads() + 1;
+    disk.fail_read_at(next(), ReadFault::Short);
     assert_eq!(file.read_at(0, &mut buffer).unwrap(), 5);
-    disk.fail_read_at(2, ReadFault::Device);
-    file.read_at(0, &mut buffer).unwrap_err();
+    for fault in [ReadFault::Device, ReadFault::Short] {
+        let fails = fault == ReadFault::Device;
+        disk.fail_read_at(next(), fault);
+        assert_eq!(file.read_at(0, &mut buffer).is_err(), fails);
+        disk.fail_read_at(next(), fault);
+        assert_eq!(disk.open("a", Access::Read).is_err(), fails);
+        disk.fail_read_at(next(), fault);
+        assert_eq!(file.length().is_err(), fails);
+        disk.fail_read_at(next(), fault);
+        assert_eq!(file.map(10).is_err(), fails);
+        disk.fail_read_at(next(), fault);
+        assert_eq!(disk.list("").is_err(), fails);
+    }
     assert_eq!(file.read_at(0, &mut buffer).unwrap(), 10);
 }
 

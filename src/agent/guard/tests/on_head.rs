@@ -115,3 +115,14 @@ fn a_page_drops_only_what_it_staged() {
     agent.drop_staged("mine", &Writer::new()).unwrap();
     assert_eq!(agent.staged().len(), 1);
 }
+
+#[test]
+fn a_page_that_commits_what_a_person_staged_leaves_nothing_staged() {
+    let agent = agent();
+    let page = Writer::new().trust(Origin::ToolExternal);
+    stage(&agent, "mine", &line("mine", "x"), &Writer::new());
+    let done = agent.commit_staged("mine", &Checks::default(), &page).unwrap();
+    assert!(matches!(done, Guarded::Kept { .. }), "{done:?}");
+    assert!(agent.staged().is_empty());
+    assert!(agent.memory().view().contains(&id("mine")).unwrap());
+}

@@ -84,7 +84,7 @@ fn tell(output: &mut Output, done: &Decayed, is_dry: bool) -> Result<(), Failure
     if !done.commits.is_empty() {
         output.note(
             "undo",
-            "bring back what one commit took with: treering unforget --last",
+            "bring back what one commit took with: treering unforget --last --all-scopes",
         );
     }
     Ok(())

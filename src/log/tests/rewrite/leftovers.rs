@@ -1,6 +1,7 @@
 //! What a rewrite that was cut off leaves behind, and who removes it; old and new files in each other's place.
 
 use super::*;
+use crate::log::leftovers::Unlisted;
 use crate::testing::sim_disk::Fault;
 
 #[test]
@@ -264,4 +265,55 @@ fn old_and_new_files_in_each_others_place_are_damage() {
         refused.is_corruption() && refused.message().contains("manifest"),
         "{refused}"
     );
+}
+
+#[test]
+fn a_leftover_that_cannot_be_removed_is_said() {
+    let disk = SimDisk::new(31);
+    create(&shared(&disk), SMALL);
+    disk.put_file("log/00000077.seg.tmp", vec![7; 5000]);
+    disk.put_file("log/rewrite-3.tmp", vec![7; 5000]);
+    let mut failed = 0;
+    for call in 1.. {
+        let copy = disk.copy();
+        copy.fail_at(copy.calls() + call, Fault::Device);
+        let mut log = Log::open(shared(&copy), Mode::ReadWrite, SMALL).unwrap();
+        let appended = append(&mut log, &["batch 2"]);
+        let has_failed = copy.has_failed();
+        if !copy.heal() {
+            break;
+        }
+        assert_eq!(appended.is_err(), has_failed, "call {call}");
+        failed += u64::from(has_failed);
+        let mut log = Log::open(shared(&copy), Mode::ReadWrite, SMALL).unwrap();
+        append(&mut log, &["on"]).unwrap();
+        assert!(segments(&copy).iter().all(|name| name.ends_with(".seg")), "call {call}");
+    }
+    assert!(failed > 4, "{failed}");
+}
+
+#[test]
+fn a_segment_that_is_gone_when_it_is_looked_at_was_left() {
+    let (disk, log) = store();
+    let newest = log.newest_batch();
+    assert!(log.unlisted(999, newest).unwrap() == Unlisted::Left);
+    disk.put_file("log/00000999.seg", vec![7; 5000]);
+    assert!(log.unlisted(999, newest).unwrap() == Unlisted::Foreign);
+}
+
+#[test]
+fn the_highest_number_that_a_name_can_have_stops_no_writer() {
+    let (disk, mut log) = store();
+    let name = format!("log/{:08}.seg", u32::MAX);
+    disk.put_file(&name, vec![7; 5000]);
+    let segments = log.size().0;
+    while log.size().0 <= segments + 1 {
+        append(&mut log, &["more"]).unwrap();
+    }
+    // One below it is counted on, and then there is none left.
+    disk.put_file(&format!("log/{:08}.seg", u32::MAX - 1), vec![7; 5000]);
+    let before = texts(&disk).len();
+    let refused = (0..100).find_map(|_| append(&mut log, &["more"]).err()).unwrap();
+    assert!(refused.message().contains("segment numbers"), "{refused:?}");
+    assert!(texts(&disk).len() >= before);
 }

@@ -136,21 +136,28 @@ fn reading_back_that_fails_or_falls_short_is_no_success() {
     let (disk, fixtures, answers) = prepared();
     let before = names(&disk);
     for fault in [ReadFault::Device, ReadFault::Short] {
+        let mut unsaid = Vec::new();
         for read in 1.. {
             let disk = disk.copy();
-            let read = disk.reads() + read;
-            disk.fail_read_at(read, fault);
+            disk.fail_read_at(disk.reads() + read, fault);
             let written = fixtures[2].write(&disk, &NoSource);
             if !disk.heal() {
                 break;
             }
-            // A short read is no error: the rest is asked for.
-            assert_eq!(written.is_err(), fault == ReadFault::Device, "read {read}");
-            if written.is_err() {
-                assert_eq!(names(&disk), before);
+            match written {
+                Ok(_) => unsaid.push(read),
+                Err(_) => assert_eq!(names(&disk), before, "read {read}"),
             }
             assert_usable(&disk, &answers, "after reading back");
         }
+        let reads = *unsaid.last().unwrap();
+        match fault {
+            // Looking whether the folder is there, mapping a file that can be read without, looking which older ones may go.
+            ReadFault::Device => assert_eq!(unsaid, [1, reads - 2, reads]),
+            // It is no error: the rest is asked for.
+            ReadFault::Short => assert_eq!(unsaid.len() as u64, reads),
+        }
+        assert!(reads > 5, "{reads}");
     }
 }
 

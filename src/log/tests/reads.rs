@@ -1,0 +1,196 @@
+//! Calls that read and fail, or fall short: an error of the device, and never damage, an end or an empty store.
+
+use super::*;
+use crate::testing::sim_disk::{ReadFault, SimDisk};
+
+fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
+    Arc::new(disk.clone())
+}
+
+const BATCHES: u64 = 70;
+
+/// A store of several segments with what a crash left beside them, and the place behind its newest batch.
+fn store() -> (SimDisk, Position) {
+    let disk = SimDisk::new(11);
+    let mut log = create(&shared(&disk), SMALL);
+    while log.newest_batch() < BATCHES {
+        let next = log.newest_batch() + 1;
+        append(&mut log, &[&format!("batch {next}")]).unwrap();
+    }
+    assert!(log.size().0 > 2);
+    disk.put_file("log/00000077.seg.tmp", vec![7; 5000]);
+    disk.put_file("log/rewrite-3.tmp", vec![7; 5000]);
+    (disk, log.position())
+}
+
+/// Lets each reading call of `work` fail once, and then fall short. Returns at how many it failed.
+fn fail_everywhere<T>(disk: &SimDisk, work: impl Fn(&SimDisk) -> Result<T>) -> u64
+where
+    T: PartialEq + std::fmt::Debug,
+{
+    let right = work(&disk.copy()).unwrap();
+    let mut failed = 0;
+    for fault in [ReadFault::Device, ReadFault::Short] {
+        for read in 1.. {
+            let copy = disk.copy();
+            copy.fail_read_at(copy.reads() + read, fault);
+            let done = work(&copy);
+            if !copy.heal() {
+                break;
+            }
+            match done {
+                Ok(found) => assert_eq!(found, right, "{fault:?} at read {read}"),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Io, "{fault:?} at read {read}: {error:?}");
+                    assert_eq!(fault, ReadFault::Device, "read {read}: {error:?}");
+                    failed += 1;
+                }
+            }
+        }
+    }
+    failed
+}
+
+#[test]
+fn opening_and_reading_on() {
+    let (disk, newest) = store();
+    for map in [true, false] {
+        let options = LogOptions { map, ..SMALL };
+        let failed = fail_everywhere(&disk, |disk| {
+            let mut log = Log::open(shared(disk), Mode::ReadOnly, options)?;
+            let mut texts = Vec::new();
+            log.catch_up(&mut |batch| {
+                texts.push(text_of(&batch));
+                Ok(())
+            })?;
+            Ok(texts)
+        });
+        assert!(failed > 8, "{failed}");
+    }
+    let failed = fail_everywhere(&disk, |disk| {
+        let mut log = Log::open(shared(disk), Mode::ReadOnly, SMALL)?;
+        log.start_at(&newest)?;
+        log.catch_up(&mut |_| Ok(()))?;
+        Ok((log.position(), log.holds(&newest)?))
+    });
+    assert!(failed > 12, "{failed}");
+}
+
+#[test]
+fn writing_on() {
+    let (disk, _) = store();
+    let failed = fail_everywhere(&disk, |disk| {
+        let mut log = Log::open(shared(disk), Mode::ReadWrite, SMALL)?;
+        append(&mut log, &["more"])?;
+        let (texts, _) = read_all(&shared(disk), Mode::ReadOnly, SMALL)?;
+        let left = disk.files().into_keys().filter(|name| name.ends_with(".tmp"));
+        Ok((texts, left.count()))
+    });
+    assert!(failed > 8, "{failed}");
+}
+
+#[test]
+fn checking_and_salvaging() {
+    let (disk, _) = store();
+    let failed = fail_everywhere(&disk, |disk| {
+        let mut found = Vec::new();
+        let summary = Log::check(shared(disk), SMALL, None, &mut |item| {
+            if let CheckItem::Finding(finding) = item {
+                found.push(finding.message);
+            }
+            Ok(std::ops::ControlFlow::Continue(()))
+        })?;
+        Ok((summary.batches, summary.segments, summary.bytes, found))
+    });
+    assert!(failed > 8, "{failed}");
+    let failed = fail_everywhere(&disk, |disk| {
+        let wreck = Wreck::open(shared(disk))?;
+        let mut count = 0;
+        let found = wreck.pieces(&[], &mut |piece, _| {
+            count += piece.records.len();
+            Ok(())
+        })?;
+        Ok((count, found.len()))
+    });
+    assert!(failed > 5, "{failed}");
+}
+
+#[test]
+fn creating_what_is_there_or_half_made() {
+    let (disk, _) = store();
+    let half = SimDisk::new(1);
+    create(&shared(&half), SMALL);
+    half.remove_file("format");
+    let make = |disk: &SimDisk| {
+        let made = Log::create(
+            shared(disk),
+            HashAlgorithm::Blake3,
+            batch("batch 1"),
+            mark(1),
+            SMALL,
+        );
+        match made {
+            Err(error) if error.code() == "store_exists" => Ok(false),
+            other => other.map(|_| true),
+        }
+    };
+    assert!(fail_everywhere(&disk, make) > 0);
+    assert!(fail_everywhere(&half, make) > 2);
+    // Nor is a store that cannot be read taken for none.
+    let open = |disk: &SimDisk| match Log::open(shared(disk), Mode::ReadOnly, SMALL) {
+        Err(error) if error.code() == "no_store" => Ok("none"),
+        other => other.map(|_| "one"),
+    };
+    assert!(fail_everywhere(&half, open) > 2);
+}
+
+#[test]
+fn what_was_checked_is_counted() {
+    let (disk, _) = store();
+    let log = Log::open(shared(&disk), Mode::ReadOnly, SMALL).unwrap();
+    let summary = Log::check(shared(&disk), SMALL, None, &mut |_| {
+        Ok(std::ops::ControlFlow::Continue(()))
+    })
+    .unwrap();
+    let listed = log.manifest.entries().map(|entry| segment_name(entry.id));
+    let bytes: usize = listed.map(|name| disk.files()[&name].len()).sum();
+    assert_eq!((summary.batches, summary.damages), (BATCHES, 0));
+    // The rest of the active segment is zeros, of which no more are read than tell that nothing follows.
+    assert!(summary.bytes <= bytes as u64, "{} of {bytes}", summary.bytes);
+    let (_, used) = log_size(&disk);
+    assert!(summary.bytes >= used, "{} of {used}", summary.bytes);
+}
+
+fn log_size(disk: &SimDisk) -> (usize, u64) {
+    let mut log = Log::open(shared(disk), Mode::ReadOnly, SMALL).unwrap();
+    log.catch_up(&mut |_| Ok(())).unwrap();
+    log.size()
+}
+
+#[test]
+fn what_was_just_written_or_is_mapped_is_not_read_from_its_file() {
+    for map in [true, false] {
+        let disk = SimDisk::new(3);
+        let mut log = create(&shared(&disk), LogOptions { map, ..SMALL });
+        let mut written = append(&mut log, &["batch 2", "batch 3"]).unwrap();
+        let read = |log: &Log, batches: &[Batch]| {
+            let before = disk.reads();
+            for record in batches.iter().flat_map(|batch| &batch.records) {
+                assert_eq!(&log.reader().read(record.locator).unwrap(), record);
+            }
+            disk.reads() - before
+        };
+        assert_eq!(read(&log, &written), 0, "map: {map}");
+        if !map {
+            continue;
+        }
+        // What is sealed is mapped when it is first read.
+        while log.size().0 < 3 {
+            written.extend(append(&mut log, &["more"]).unwrap());
+        }
+        let mut other = Log::open(shared(&disk), Mode::ReadOnly, SMALL).unwrap();
+        other.catch_up(&mut |_| Ok(())).unwrap();
+        read(&other, &written);
+        assert_eq!(read(&other, &written), 0);
+    }
+}
