@@ -151,6 +151,25 @@ fn undo_walks_back_commit_by_commit_and_a_new_one_empties_redo() -> Result<()> {
 }
 
 #[test]
+fn what_was_undone_comes_back_one_by_one() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    let writer = Writer::new();
+    let texts = ["1", "2", "3", "4"];
+    for text in texts {
+        put(&memory, "a", text);
+    }
+    for _ in 1..texts.len() {
+        memory.undo(&writer)?;
+    }
+    for text in &texts[1..] {
+        memory.redo(&writer)?;
+        assert_eq!(content(&memory.view(), "a").as_deref(), Some(*text));
+    }
+    assert_eq!(memory.redo(&writer).unwrap_err().code(), "nothing_to_redo");
+    Ok(())
+}
+
+#[test]
 fn the_tree_of_parents_holds() -> Result<()> {
     // TRE-1 and TRE-2.
     let memory = Memory::in_memory()?;

@@ -212,7 +212,7 @@ fn damage_is_said_and_reading_goes_on_behind_it() {
         .map(|found| found.unwrap())
         .collect();
     assert!(
-        matches!(&found[2], Found::Gap { offset, trouble: Some(_), .. } if *offset == third),
+        matches!(&found[2], Found::Gap { offset, bytes: 48, trouble: Some(_) } if *offset == third),
         "{:?}",
         found[2]
     );

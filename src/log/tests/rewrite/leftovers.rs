@@ -287,7 +287,10 @@ fn a_leftover_that_cannot_be_removed_is_said() {
         failed += u64::from(has_failed);
         let mut log = Log::open(shared(&copy), Mode::ReadWrite, SMALL).unwrap();
         append(&mut log, &["on"]).unwrap();
-        assert!(segments(&copy).iter().all(|name| name.ends_with(".seg")), "call {call}");
+        assert!(
+            segments(&copy).iter().all(|name| name.ends_with(".seg")),
+            "call {call}"
+        );
     }
     assert!(failed > 4, "{failed}");
 }
