@@ -18,7 +18,7 @@ use super::batch::{BatchBuilder, Continue, HeadMark, encode_group};
 use super::catch_up::FIRST_OFFSET;
 use super::format_file::{FORMAT, FORMAT_NAME, Format};
 use super::live::{LIVE_NAME, Live};
-use super::manifest::{MANIFEST_NAME, MANIFEST_SEGMENTS_MAX, Manifest, SegmentEnd, SegmentEntry};
+use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest, SegmentEnd, SegmentEntry};
 use super::reader::SegmentFile;
 use super::segment::{LOG_FOLDER, SegmentHeader, next_segment_bytes, parse_segment_name, segment_name};
 use super::{LOCK_NAME, Log, LogOptions, Mode, damage, read_format, read_small};
@@ -152,7 +152,7 @@ fn leftovers(disk: &dyn Disk) -> Result<Vec<String>> {
         )
     };
     let mut names = Vec::new();
-    if let Some(bytes) = read_small(disk, MANIFEST_NAME, 64 * MANIFEST_SEGMENTS_MAX)? {
+    if let Some(bytes) = read_small(disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)? {
         let manifest = Manifest::decode(&bytes).map_err(|_| lost())?;
         if manifest.generation != 1 || !manifest.sealed().is_empty() {
             return Err(lost());

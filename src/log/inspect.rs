@@ -25,7 +25,7 @@ use super::catch_up::FIRST_OFFSET;
 use super::format_file::{FORMAT_BYTES, FORMAT_NAME, Format};
 use super::frame::{FRAME_ALIGNMENT, RecordKind};
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
-use super::manifest::{MANIFEST_NAME, MANIFEST_SEGMENTS_MAX, Manifest};
+use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
 use super::recover::NextWriter;
 use super::segment::{LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name, segment_name};
 use super::{DurablePlaces, Log, LogOptions, Mode};
@@ -205,7 +205,7 @@ impl Inspection {
                 let told = "it is no whole mark: the log is read without it".to_owned();
                 (with_checksum(bytes, LIVE_PARTS), trouble.then_some(told))
             }),
-            StoreFile::Manifest => self.checked_layout(MANIFEST_NAME, 64 * MANIFEST_SEGMENTS_MAX, |bytes| {
+            StoreFile::Manifest => self.checked_layout(MANIFEST_NAME, MANIFEST_BYTES_MAX, |bytes| {
                 let trouble = Manifest::decode(bytes).err();
                 (manifest_parts(bytes), trouble.map(|error| error.to_string()))
             }),
@@ -242,7 +242,7 @@ impl Inspection {
     /// `Io` if the folder or the manifest cannot be read; a damaged manifest lists nothing.
     pub fn segments(&self) -> Result<Vec<SegmentState>> {
         let manifest = self
-            .small(MANIFEST_NAME, 64 * MANIFEST_SEGMENTS_MAX)?
+            .small(MANIFEST_NAME, MANIFEST_BYTES_MAX)?
             .and_then(|bytes| Manifest::decode(&bytes).ok());
         let mut segments = Vec::new();
         let listed = manifest.iter().flat_map(Manifest::entries);

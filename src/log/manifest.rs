@@ -20,14 +20,17 @@ use crate::codec::{DecodeError, Reader};
 
 /// Name of the file.
 pub(super) const MANIFEST_NAME: &str = "manifest";
-/// Segments in a manifest at the most; bounds what is read of a damaged one.
-pub(super) const MANIFEST_SEGMENTS_MAX: usize = 1 << 20;
+/// Bytes of a manifest at the most; bounds what is read of a damaged one.
+pub(super) const MANIFEST_BYTES_MAX: usize = HEADER_BYTES + SEGMENTS_MAX * ENTRY_BYTES + CHECKSUM_BYTES;
+
+const SEGMENTS_MAX: usize = 1 << 20;
 
 const MAGIC: &[u8; 8] = b"TRmanif1";
 /// Generations and batches at the most.
 const NUMBER_MAX: u64 = u64::MAX / 2;
 const HEADER_BYTES: usize = 40;
 const ENTRY_BYTES: usize = 64;
+const CHECKSUM_BYTES: usize = 4;
 
 /// Where a sealed segment ends, or, all zero, that there is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -165,7 +168,7 @@ impl Manifest {
 
     pub(super) fn encode(&self) -> Vec<u8> {
         let count = self.sealed.len() + 1;
-        let mut bytes = Vec::with_capacity(HEADER_BYTES + count * ENTRY_BYTES + 4);
+        let mut bytes = Vec::with_capacity(HEADER_BYTES + count * ENTRY_BYTES + CHECKSUM_BYTES);
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&self.instance);
         bytes.extend_from_slice(&self.generation.to_le_bytes());
@@ -182,7 +185,7 @@ impl Manifest {
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let split = bytes.len().saturating_sub(4);
+        let split = bytes.len().saturating_sub(CHECKSUM_BYTES);
         let (covered, stored) = bytes.split_at_checked(split).unwrap_or_default();
         if covered.len() < HEADER_BYTES || crc32c::crc32c(covered).to_le_bytes() != *stored {
             return Err(DecodeError::Invalid("its checksum does not match"));

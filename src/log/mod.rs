@@ -76,7 +76,7 @@ use crate::digest::{CommitDigest, HashSuite};
 use crate::disk::{Access, Disk, LockGuard, is_of_other_kind, lock_within, read_full};
 use crate::error::{Error, ErrorKind, Result};
 use live::{LIVE_NAME, Live};
-use manifest::{MANIFEST_NAME, MANIFEST_SEGMENTS_MAX, Manifest};
+use manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
 use reader::{SegmentFile, Segments};
 
 /// What is said of a segment that another store or another segment has written.
@@ -362,7 +362,7 @@ fn read_format(disk: &dyn Disk, mode: Mode) -> Result<Option<Format>> {
 }
 
 fn read_manifest(disk: &dyn Disk, format: &Format) -> Result<Manifest> {
-    let bytes = read_small(disk, MANIFEST_NAME, 64 * MANIFEST_SEGMENTS_MAX)?
+    let bytes = read_small(disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)?
         .ok_or_else(|| damage(MANIFEST_NAME, 0, "it is missing"))?;
     let manifest = Manifest::decode(&bytes).map_err(|error| damage(MANIFEST_NAME, 0, &error.to_string()))?;
     if manifest.instance != format.instance {

@@ -125,3 +125,26 @@ fn what_ends_is_not_listed_and_says_when() {
     assert_eq!(folder.run(&["expire", "nobody", "--in", "2d"]).code, 1);
     assert_eq!(folder.run(&["expire", "a"]).code, 2);
 }
+
+#[test]
+fn what_another_project_forgot_comes_back_only_where_it_is_meant() {
+    let folder = Folder::with_store();
+    remember(&folder, "a", "green tea", &[]);
+    remember(&folder, "c", "a secret", &["--scope", "project:other"]);
+    let way_back = |id: &str| {
+        let told = folder.run(&["forget", id]);
+        let line = told
+            .err
+            .lines()
+            .find(|line| line.starts_with("bring it back"))
+            .unwrap();
+        line.split_once(": treering ").unwrap().1.to_owned()
+    };
+    let near = way_back("a");
+    let far = way_back("c");
+    for (way, id) in [(near, "a"), (far, "c")] {
+        let words: Vec<&str> = way.split(' ').collect();
+        assert_eq!(ids(&folder.json(&words)["restored"]), [id], "{way}");
+    }
+    folder.refused(1, &["unforget", "--last", "--all-scopes"]);
+}

@@ -23,7 +23,7 @@ use super::check::{Finding, Severity, unproven_tail};
 use super::format_file::FORMAT_NAME;
 use super::frame::{FRAME_HEADER_BYTES, FrameHeader, RecordKind};
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
-use super::manifest::{MANIFEST_NAME, MANIFEST_SEGMENTS_MAX, Manifest};
+use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
 use super::position::Position;
 use super::runs::Runs;
 use super::scan::Window;
@@ -70,7 +70,7 @@ impl Wreck {
             Err(error) if error.is_corruption() => None,
             Err(error) => return Err(error),
         };
-        let manifest = read_small(&*disk, MANIFEST_NAME, 64 * MANIFEST_SEGMENTS_MAX)?;
+        let manifest = read_small(&*disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)?;
         let manifest = manifest.and_then(|bytes| Manifest::decode(&bytes).ok());
         let manifest =
             manifest.filter(|manifest| format.is_none_or(|format| format.instance == manifest.instance));

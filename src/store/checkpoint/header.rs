@@ -274,3 +274,26 @@ fn take_sections(reader: &mut Reader<'_>, length: u64) -> Result<[Extent; Sectio
     }
     Ok(extents)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_in_the_file_of_one_number_and_epoch() {
+        let log = |epoch| LogId {
+            instance: [7; 16],
+            hash: HashAlgorithm::Blake3,
+            epoch,
+        };
+        let mut places = std::collections::HashSet::new();
+        for (epoch, number) in [(0, 1), (0, 2), (1, 1), (1, 2), (2, 1)] {
+            for offset in [0, 64, (1 << OFFSET_BITS) - 1] {
+                let place = node_place(log(epoch), number, offset).unwrap();
+                assert_eq!(place >> 63, 0, "the highest bit is left for others");
+                assert!(places.insert(place), "{epoch} {number} {offset}");
+            }
+            node_place(log(epoch), number, 1 << OFFSET_BITS).unwrap_err();
+        }
+    }
+}
