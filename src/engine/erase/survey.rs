@@ -130,8 +130,8 @@ impl Survey<'_> {
 
     /// Finds what the targets name, and with `derived` what comes from it.
     fn find_targets(&mut self) -> Result<()> {
-        let mut targets = Targets::of(self.erasing)?;
         let suite = self.store().suite;
+        let mut targets = Targets::of(self.erasing, suite)?;
         let mut lineage: Vec<Version> = Vec::new();
         let mut found: HashMap<Digest, Version> = HashMap::new();
         let mut texts: HashMap<Digest, ErasedRecord> = HashMap::new();
@@ -155,7 +155,7 @@ impl Survey<'_> {
                 }
                 RecordKind::Erased => {
                     if let Ok(erased) = Erased::decode(&record.body) {
-                        targets.note_erased(&erased.digest, erased.by);
+                        targets.note_erased(&erased);
                     }
                 }
                 _ => {}

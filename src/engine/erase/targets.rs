@@ -8,8 +8,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::digest::{CommitDigest, DIGEST_LEN};
+use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath};
 use crate::error::{Error, Result};
+use crate::store::Erased;
 
 use super::super::revision::digest_range;
 use super::Erasing;
@@ -24,7 +25,7 @@ pub(super) struct Target {
     pub(super) text: String,
     pub(super) is_id: bool,
     pub(super) digests: BTreeSet<Digest>,
-    /// The commit that erased what had that digest.
+    /// The commit that erased what had that digest or, if it is an id, a version of that.
     pub(super) erased_by: Option<CommitDigest>,
 }
 
@@ -32,6 +33,7 @@ pub(super) struct Target {
 pub(super) struct Targets {
     all: Vec<Target>,
     by_text: HashMap<String, usize>,
+    by_key: HashMap<KeyPath, usize>,
     /// By how many digits were given and the lowest digest that starts with them.
     by_digits: HashMap<(usize, Digest), usize>,
     /// The numbers of digits that were given.
@@ -41,28 +43,30 @@ pub(super) struct Targets {
 impl Targets {
     /// # Errors
     /// `InvalidInput`: there is none.
-    pub(super) fn of(erasing: &Erasing) -> Result<Self> {
+    pub(super) fn of(erasing: &Erasing, suite: HashSuite) -> Result<Self> {
         if erasing.targets.is_empty() {
             return Err(Error::invalid("nothing to erase was named"));
         }
         let mut targets = Self {
             all: Vec::new(),
             by_text: HashMap::new(),
+            by_key: HashMap::new(),
             by_digits: HashMap::new(),
             lengths: BTreeSet::new(),
         };
         for text in &erasing.targets {
-            targets.add(text);
+            targets.add(text, suite);
         }
         Ok(targets)
     }
 
-    fn add(&mut self, text: &str) {
+    fn add(&mut self, text: &str, suite: HashSuite) {
         if self.by_text.contains_key(text) {
             return;
         }
         let number = self.all.len();
         self.by_text.insert(text.to_owned(), number);
+        self.by_key.insert(suite.key_path(text), number);
         self.all.push(Target {
             text: text.to_owned(),
             is_id: false,
@@ -94,10 +98,11 @@ impl Targets {
         is_wanted
     }
 
-    /// Notes that what had this digest was erased by `by`.
-    pub(super) fn note_erased(&mut self, digest: &Digest, by: CommitDigest) {
-        for number in self.fitting(digest) {
-            self.all[number].erased_by = Some(by);
+    /// Notes the mark of an erasure. An id of which versions are left is one all the same.
+    pub(super) fn note_erased(&mut self, erased: &Erased) {
+        let of_id = erased.key.and_then(|key| self.by_key.get(&key).copied());
+        for number in self.fitting(&erased.digest).into_iter().chain(of_id) {
+            self.all[number].erased_by = Some(erased.by);
         }
     }
 
@@ -126,15 +131,15 @@ fn start_of(digest: &Digest, digits: usize) -> Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest::to_hex;
+    use crate::digest::{HashAlgorithm, to_hex};
 
     fn targets(texts: &[&str]) -> Targets {
         let targets = texts.iter().map(|text| (*text).to_owned()).collect();
-        Targets::of(&Erasing {
+        let erasing = Erasing {
             targets,
             ..Erasing::default()
-        })
-        .unwrap()
+        };
+        Targets::of(&erasing, HashSuite::new(HashAlgorithm::Blake3)).unwrap()
     }
 
     /// INVARIANT TGT-1: the index finds what a look at each target finds.
