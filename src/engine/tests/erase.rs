@@ -264,7 +264,10 @@ fn an_erased_version_says_who_erased_it_and_the_state_goes_on() -> Result<()> {
     assert_eq!(memory.stats()?.erased, 2);
     let again = memory.erase(&of(&["a"]), &Writer::new()).unwrap_err();
     assert_eq!((again.kind(), again.code()), (ErrorKind::NotFound, "erased"));
-    assert!(again.hint().is_some_and(|hint| hint.starts_with("by ")), "{again:?}");
+    assert!(
+        again.hint().is_some_and(|hint| hint.starts_with("by ")),
+        "{again:?}"
+    );
     // The same may be written again: it is what was put that counts.
     put(&memory, "a", "three");
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("three"));

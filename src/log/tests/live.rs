@@ -138,3 +138,36 @@ fn a_large_batch_behind_a_mark_that_went_back_hides_no_seal() {
     assert_eq!(lengths, [7, 6000, 6000, 100]);
     assert!(!tail.proven);
 }
+
+#[test]
+fn a_mark_in_an_earlier_segment_hides_no_batch_behind_the_newest_rotation() {
+    let disk = SimDisk::new(2);
+    let mut log = create(&shared(&disk), SMALL);
+    let mut marks = vec![disk.files()["live"].clone()];
+    // Until one batch alone stands in the newest segment.
+    while log.size().0 < 3 {
+        append(&mut log, &[&format!("batch {}", marks.len() + 1)]).unwrap();
+        marks.push(disk.files()["live"].clone());
+    }
+    let count = marks.len();
+    for (index, mark) in marks.into_iter().enumerate() {
+        let behind = count - 1 - index;
+        let disk = disk.copy();
+        disk.put_file("live", mark);
+        let (texts, tail) = read_all(&shared(&disk), Mode::ReadOnly, SMALL).unwrap();
+        let seen = if behind == 1 { count - 1 } else { count };
+        assert_eq!(texts, expected(seen), "{behind} batches behind the mark");
+        assert_eq!(tail.proven, behind < 2, "{behind} batches behind the mark");
+    }
+}
+
+#[test]
+fn who_has_read_up_to_the_mark_knows_it_and_who_is_ahead_of_it_too() {
+    let (disk, marks) = store(6, LogOptions::default());
+    let mut log = Log::open(shared(&disk), Mode::ReadOnly, LogOptions::default()).unwrap();
+    let mut is_proven = || log.catch_up(&mut |_| Ok(())).unwrap().proven;
+    assert!(is_proven());
+    assert!(is_proven(), "nothing is new");
+    disk.put_file("live", marks[2].clone());
+    assert!(!is_proven());
+}
