@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::disk;
-use crate::testing::sim_disk::SimDisk;
+use crate::testing::sim_disk::{ReadFault, SimDisk};
 use batch::{Continue, encode_group};
 use manifest::{Manifest, SegmentEntry};
 use segment::SegmentHeader;
@@ -518,4 +518,41 @@ fn an_end_that_is_gone_is_told_by_its_place_and_is_no_damage_of_the_log() {
     assert_eq!(check(before.offset), (BATCHES as u64 - 1, 0));
     // What is left of it shows that it was there.
     assert_eq!(check(before.offset + 40), (BATCHES as u64 - 1, 1));
+}
+
+#[test]
+fn a_segment_that_is_missing_before_a_position_is_passed_over_by_degraded_reading_alone() {
+    let disk = store();
+    let (_, newest) = *walk(&disk).last().unwrap();
+    disk.remove_file("log/00000002.seg");
+    let start = |disk: &SimDisk, degraded: bool| {
+        let options = LogOptions { degraded, ..SMALL };
+        let mut log = Log::open(shared(disk), Mode::ReadOnly, options)?;
+        log.start_at(&newest)?;
+        Ok::<_, Error>(log.passed_over().len())
+    };
+    let refused = start(&disk, false).unwrap_err();
+    assert!(
+        refused.is_corruption() && refused.message().contains("00000002"),
+        "{refused:?}"
+    );
+    assert_eq!(start(&disk, true).unwrap(), 1);
+    // A device that fails is no missing segment.
+    let mut failed = 0;
+    for read in 1.. {
+        let copy = disk.copy();
+        copy.fail_read_at(copy.reads() + read, ReadFault::Device);
+        let started = start(&copy, true);
+        if !copy.heal() {
+            break;
+        }
+        match started {
+            Ok(passed_over) => assert_eq!(passed_over, 1, "read {read}"),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Io, "read {read}: {error:?}");
+                failed += 1;
+            }
+        }
+    }
+    assert!(failed > 5, "{failed}");
 }
