@@ -343,8 +343,15 @@ impl Inner {
     }
 
     /// Puts a new log in the place of the old one, and reads and covers it, which others need not wait for.
+    ///
+    /// # Errors
+    /// What fails once the new log is there says that the change is done.
     pub(super) fn publish(&self, writing: &mut Writing, rewritten: Rewritten) -> Result<()> {
         writing.publish(rewritten)?;
+        self.take_up(writing).map_err(done_anyway)
+    }
+
+    fn take_up(&self, writing: &mut Writing) -> Result<()> {
         // They are of the log before, and know digests of what is gone.
         store::remove_checkpoints(&*self.disk)?;
         writing.release(self.options.exclusive);
@@ -396,4 +403,11 @@ impl Inner {
         }
         store.mark_behind(&mut live, &newer, cut.position.batch)
     }
+}
+
+/// The error of what follows a log that has taken the place of the old one.
+pub(super) fn done_anyway(error: Error) -> Error {
+    error
+        .with_code("outcome_unknown")
+        .with_hint("the change is done: do not do it again; open the store again to go on")
 }

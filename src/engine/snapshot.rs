@@ -12,6 +12,7 @@ use crate::object::{Reference, ReferenceClass, ReferenceName, Time, check_snapsh
 use crate::store::{ChangeCounts, CommitEntry, Store};
 
 use super::commit::{Ready, Tip};
+use super::gc::done_anyway;
 use super::memory::{Inner, Memory};
 use super::standing::check_trusted;
 use super::writer::Writer;
@@ -65,15 +66,19 @@ impl Inner {
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 
-    fn snapshot_info(&self, store: &Store, reference: &Reference) -> Option<SnapshotInfo> {
-        let target = store.by_digest(reference.commit?).ok().flatten()?;
+    /// `None` if what it names is no commit of this history.
+    fn snapshot_info(&self, store: &Store, reference: &Reference) -> Result<Option<SnapshotInfo>> {
+        let target = reference.commit.map(|commit| store.by_digest(commit));
+        let Some(target) = target.transpose()?.flatten() else {
+            return Ok(None);
+        };
         let index = reference.lane.as_ref().and_then(|lane| {
             store
                 .references()
                 .ring(lane)
                 .position(|other| other.reference.name == reference.name)
         });
-        Some(SnapshotInfo {
+        Ok(Some(SnapshotInfo {
             name: reference.name.rest().to_owned(),
             index,
             lane: reference.lane.clone(),
@@ -84,7 +89,7 @@ impl Inner {
             actor: reference.actor.clone(),
             session: reference.session.clone(),
             reason: self.reason(reference.reason),
-        })
+        }))
     }
 
     /// A reference as `writer` makes it now.
@@ -155,7 +160,8 @@ impl Inner {
         // Still under the writer's mutex: nobody of this process can have dropped it from the ring.
         let store = self.store();
         let taken = store.references().get(&name).map(|entry| entry.reference.clone());
-        let info = taken.and_then(|reference| self.snapshot_info(&store, &reference));
+        let info = taken.map(|reference| self.snapshot_info(&store, &reference));
+        let info = info.transpose().map_err(done_anyway)?.flatten();
         info.ok_or_else(|| Error::internal("the snapshot just taken is not there"))
     }
 
@@ -174,17 +180,16 @@ impl Inner {
     }
 
     fn drop_snapshot(&self, writing: &mut Writing, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
-        let full = ReferenceName::of(ReferenceClass::Snapshots, name).ok();
-        let found = full.and_then(|full| {
-            let store = self.store();
-            let reference = store.references().get(&full)?.reference.clone();
-            let info = self.snapshot_info(&store, &reference)?;
-            Some((full, info))
-        });
-        let (full, info) = found.ok_or_else(|| {
+        let none = || {
             Error::not_found(format!("there is no snapshot named '{name}'"))
                 .with_hint("`snapshots` lists them")
-        })?;
+        };
+        let full = ReferenceName::of(ReferenceClass::Snapshots, name).map_err(|_| none())?;
+        let store = self.store();
+        let reference = store.references().get(&full).map(|entry| entry.reference.clone());
+        let info = self
+            .snapshot_info(&store, &reference.ok_or_else(none)?)?
+            .ok_or_else(none)?;
         self.drop_reference(writing, full, writer)?;
         Ok(info)
     }
@@ -228,14 +233,21 @@ impl Memory {
         inner.write(|writing| inner.drop_snapshot(writing, name, writer))
     }
 
-    /// All snapshots, newest first: named ones and those of every lane's ring.
-    pub fn snapshots(&self) -> Vec<SnapshotInfo> {
+    /// All snapshots, newest first: named ones and those of every lane's ring. A memory that is opened as degraded leaves out
+    /// those whose commit is damaged.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if what one of them names cannot be read.
+    pub fn snapshots(&self) -> Result<Vec<SnapshotInfo>> {
         let store = self.inner.store();
         let references = newest_references(&store).into_iter();
-        references
-            .filter(|reference| reference.name.class() == ReferenceClass::Snapshots)
-            .filter_map(|reference| self.inner.snapshot_info(&store, &reference))
-            .collect()
+        let snapshots = references.filter(|reference| reference.name.class() == ReferenceClass::Snapshots);
+        let infos = snapshots.map(|reference| self.inner.snapshot_info(&store, &reference));
+        let passes = |info: &Result<_>| {
+            let error = info.as_ref().err();
+            !(self.inner.options.degraded && error.is_some_and(Error::is_corruption))
+        };
+        infos.filter(passes).filter_map(Result::transpose).collect()
     }
 
     /// All references of every class, newest first.

@@ -129,7 +129,7 @@ impl Memory {
             thinned: gaps.iter().map(|gap| gap.count).sum(),
             gaps: gaps.len() as u64,
             erased: self.erased_len(),
-            snapshots: self.snapshots().len() as u64,
+            snapshots: self.snapshots()?.len() as u64,
             segments: segments as u64,
             log_bytes,
             disk_bytes: bytes_in(""),

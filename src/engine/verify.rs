@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::digest::HashSuite;
 use crate::disk::{Access, Disk, FileDisk};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::log::{self, Batch, CheckItem, Log, LogOptions, Mode, RecordKind, Severity, segment_name};
 use crate::store::{self, CommitEntry, LogId, Store};
 use crate::threads::beside;
@@ -231,6 +231,15 @@ impl VerifyReport {
                 self.thinned = store.gaps().iter().map(|gap| gap.count).sum();
             }
             Err(error) if error.code() == "interrupted" => return Err(error),
+            // Nothing was found out about the store.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::Io | ErrorKind::Busy | ErrorKind::Conflict
+                ) =>
+            {
+                return Err(error);
+            }
             // The files' damage stops the rebuild too; once said is enough.
             Err(error) if self.damage.is_empty() || !error.is_corruption() => {
                 self.damage.push(of_error(disk, &error));

@@ -285,6 +285,10 @@ impl Log {
     ) -> Result<()> {
         let generation = self.manifest.generation + 1;
         let manifest = Manifest::new(self.format.instance, generation, epoch, sealed, active);
+        if manifest.is_over_limit() {
+            return Err(Error::invalid("the log has as many segments as it may have")
+                .with_hint("`treering gc` merges many small segments into few"));
+        }
         disk::replace(&*self.disk, MANIFEST_NAME, &manifest.encode())
             .map_err(|error| Error::io(format!("cannot replace {MANIFEST_NAME}"), error))?;
         self.named_generation = manifest.generation;
@@ -349,6 +353,16 @@ pub(super) fn maybe_done(error: Error) -> Error {
     error
         .with_code("outcome_unknown")
         .with_hint("it may be done or not: open the store again and look before you do it again")
+}
+
+/// The error of what has to be written before the log is written anew: it says nothing of that, which did not begin.
+pub(crate) fn not_rewritten(error: Error) -> Error {
+    if error.code() != "outcome_unknown" {
+        return error;
+    }
+    error
+        .with_code("io")
+        .with_hint("nothing was erased or collected: make room, then do it again")
 }
 
 /// The error of `live` that could not be written behind a sync: what was written is there for good.

@@ -10,6 +10,7 @@
 //! - CHK-1: every byte of the store is either covered by a checksum or digest that is checked here, or must be zero, or
 //!   lies behind the end of a segment, where it is reported and harmless.
 
+use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ use super::scan::{Chain, Stop, Window};
 use super::segment::{LOG_FOLDER, parse_segment_name, segment_name};
 use super::{Log, LogOptions, Mode};
 use crate::disk::{Access, Disk, is_of_other_kind};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// What is said of every torn tail.
 pub const TORN_TAIL: &str = "bytes behind the last batch, left by";
@@ -246,7 +247,12 @@ impl Log {
     fn is_segment(&self, name: &str) -> Result<bool> {
         let segment = match self.disk.open(name, Access::Read) {
             Ok(file) => SegmentFile::with_file(file, false, name),
-            Err(_) => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => {
+                return Ok(false);
+            }
+            // It may be one.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(true),
+            Err(error) => return Err(Error::io(format!("cannot open {name}"), error)),
         };
         match segment {
             Err(error) if !error.is_corruption() => Err(error),

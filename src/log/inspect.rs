@@ -29,7 +29,7 @@ use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
 use super::recover::NextWriter;
 use super::segment::{LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name, segment_name};
 use super::{DurablePlaces, Log, LogOptions, Mode};
-use crate::disk::{Access, Disk, DiskFile, read_full};
+use crate::disk::{Access, Disk, DiskFile, is_of_other_kind, read_full};
 use crate::error::{Error, Result};
 pub use frames::{Found, Frame, Frames};
 use parts::{FORMAT_PARTS, LIVE_PARTS, SEGMENT_PARTS, manifest_parts, with_checksum};
@@ -143,7 +143,7 @@ impl Inspection {
     /// The files of the store with their lengths, by name.
     ///
     /// # Errors
-    /// `Io` if a folder cannot be listed.
+    /// `Io` if the folder of the store cannot be listed; what cannot be listed or opened in it is left out.
     pub fn files(&self) -> Result<Vec<(String, u64)>> {
         let listed = self.disk.list("");
         let names = listed.map_err(|error| Error::io("listing the files of the store", error))?;
@@ -260,7 +260,10 @@ impl Inspection {
                 ..self.unlisted(segment_name(entry.id), entry.id)?
             });
         }
-        let names = self.disk.list(LOG_FOLDER).unwrap_or_default();
+        let names = match self.disk.list(LOG_FOLDER) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => Vec::new(),
+            other => other.map_err(|error| Error::io("cannot list the log", error))?,
+        };
         for name in names {
             if let Some((id, unfinished)) = parse_segment_name(&name)
                 && (unfinished || !segments.iter().any(|known| known.id == id))

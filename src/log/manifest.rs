@@ -23,6 +23,7 @@ pub(super) const MANIFEST_NAME: &str = "manifest";
 /// Bytes of a manifest at the most; bounds what is read of a damaged one.
 pub(super) const MANIFEST_BYTES_MAX: usize = HEADER_BYTES + SEGMENTS_MAX * ENTRY_BYTES + CHECKSUM_BYTES;
 
+/// Segments of a log at the most.
 const SEGMENTS_MAX: usize = 1 << 20;
 
 const MAGIC: &[u8; 8] = b"TRmanif1";
@@ -166,6 +167,11 @@ impl Manifest {
         self.entries().map(|entry| entry.id).fold(0, u64::max)
     }
 
+    /// Whether it lists more segments than are read back.
+    pub(super) fn is_over_limit(&self) -> bool {
+        self.sealed.len() >= SEGMENTS_MAX
+    }
+
     pub(super) fn encode(&self) -> Vec<u8> {
         let count = self.sealed.len() + 1;
         let mut bytes = Vec::with_capacity(HEADER_BYTES + count * ENTRY_BYTES + CHECKSUM_BYTES);
@@ -307,6 +313,18 @@ mod tests {
                 .map_or(true, |read| read.encode() == manifest.encode())
         );
         read.is_ok()
+    }
+
+    #[test]
+    fn as_many_segments_are_read_as_may_be_written() {
+        let of = |count: u64| {
+            let sealed = (1..count).map(|id| sealed(id, id, id)).collect();
+            Manifest::new([1; 16], count, 0, sealed, SegmentEntry::active(count, count))
+        };
+        let most = of(SEGMENTS_MAX as u64);
+        assert!(!most.is_over_limit());
+        assert_eq!(most.encode().len(), MANIFEST_BYTES_MAX);
+        assert!(of(SEGMENTS_MAX as u64 + 1).is_over_limit());
     }
 
     /// INVARIANT MAN-1: each bound holds on both of its sides.

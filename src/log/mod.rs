@@ -55,6 +55,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 pub use append::Durability;
+pub(crate) use append::not_rewritten;
 pub use batch::{Batch, BatchBuilder, HeadMark, Ignorable, Locator, Record};
 pub use check::{CheckItem, CheckSummary, Finding, NO_FILE, OTHER_NAME, Severity, TORN_TAIL, unproven_tail};
 pub use epoch::REWRITTEN;

@@ -11,7 +11,7 @@
 //! Before the manifest, the new segments are files that nothing lists; after it, the old ones are. Either are removed by
 //! the next writer.
 
-use super::append::{done_untold, maybe_done, new_nonce};
+use super::append::{done_untold, maybe_done, new_nonce, not_rewritten};
 use super::batch::Locator;
 use super::catch_up::FIRST_OFFSET;
 use super::manifest::{SegmentEnd, SegmentEntry};
@@ -68,7 +68,7 @@ impl Log {
 
     fn publish_files(&mut self, lock: &WriteLock, mut rewritten: Rewritten) -> Result<Published> {
         lock.check_file()?;
-        self.sync_group()?;
+        self.sync_group().map_err(not_rewritten)?;
         let replaced = &rewritten.plan.replaced;
         let files = &rewritten.files.list;
         let first = self.new_numbers(files.len() as u64 + 1)?;
@@ -94,7 +94,7 @@ impl Log {
         let active = SegmentEntry::active(header.id, self.cursor.batch + 1);
         self.publish_manifest(self.manifest.epoch + 1, entries, active)
             .map_err(maybe_done)?;
-        self.enter_new(header.id)?;
+        self.enter_new(header.id).map_err(done_untold)?;
         let head = rewritten.moved_to;
         let head = head.unwrap_or_else(|| self.head_mark(live.as_ref(), None));
         self.mark_durable(head).map_err(done_untold)?;

@@ -21,7 +21,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::append::{check_current, new_nonce};
+use super::append::{check_current, new_nonce, not_rewritten};
 use super::batch::{BatchBuilder, Continue, HeadMark, encode_group};
 use super::catch_up::FIRST_OFFSET;
 use super::frame::FrameSeed;
@@ -130,7 +130,8 @@ impl Log {
                 log.rotate(lock, 0, 0)?;
             }
             Ok(())
-        })?;
+        })
+        .map_err(not_rewritten)?;
         Ok(Rewrite {
             plan: Plan {
                 epoch: self.manifest.epoch,

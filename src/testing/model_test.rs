@@ -400,7 +400,7 @@ impl StateMachineTest for Engine {
             model.commits.len()
         );
         // A snapshot names what it named, whatever happened since.
-        let snapshots = engine.memory.snapshots();
+        let snapshots = engine.memory.snapshots().unwrap();
         let named: BTreeMap<_, _> = snapshots
             .iter()
             .filter(|one| one.lane.is_none())

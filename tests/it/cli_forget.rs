@@ -127,24 +127,24 @@ fn what_ends_is_not_listed_and_says_when() {
 }
 
 #[test]
-fn what_another_project_forgot_comes_back_only_where_it_is_meant() {
+fn what_one_forget_took_comes_back_as_it_says_and_else_only_where_it_is_meant() {
     let folder = Folder::with_store();
     remember(&folder, "a", "green tea", &[]);
+    remember(&folder, "b", "of a session", &["--scope", "session:s1"]);
     remember(&folder, "c", "a secret", &["--scope", "project:other"]);
-    let way_back = |id: &str| {
-        let told = folder.run(&["forget", id]);
+    for id in ["a", "b", "c"] {
+        let told = folder.run(&["forget", id, "--session", "s1"]);
         let line = told
             .err
             .lines()
             .find(|line| line.starts_with("bring it back"))
             .unwrap();
-        line.split_once(": treering ").unwrap().1.to_owned()
-    };
-    let near = way_back("a");
-    let far = way_back("c");
-    for (way, id) in [(near, "a"), (far, "c")] {
-        let words: Vec<&str> = way.split(' ').collect();
-        assert_eq!(ids(&folder.json(&words)["restored"]), [id], "{way}");
+        let words: Vec<&str> = line.split_once(": treering ").unwrap().1.split(' ').collect();
+        assert_eq!(ids(&folder.json(&words)["restored"]), [id], "{line}");
     }
-    folder.refused(1, &["unforget", "--last", "--all-scopes"]);
+    folder.json(&["forget", "a"]);
+    folder.json(&["forget", "c"]);
+    assert_eq!(ids(&folder.json(&["unforget", "--last"])["restored"]), ["a"]);
+    folder.refused(1, &["unforget", "--last"]);
+    folder.json(&["unforget", "--last", "--all-scopes"]);
 }

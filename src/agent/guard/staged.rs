@@ -150,7 +150,12 @@ impl Agent {
         }
         draft.snapshot_before(true);
         let committed = self.memory().commit(draft, op::GUARD)?;
-        self.delete_staged(name, &self.admitted(writer.clone())?)?;
+        let writer = self.admitted(writer.clone()).map_err(still_staged)?;
+        match self.delete_staged(name, &writer) {
+            // Somebody else has dropped it.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            other => other.map_err(still_staged)?,
+        }
         Ok(Guarded::Kept {
             value: (),
             committed: Box::new(committed),
@@ -231,6 +236,13 @@ impl Agent {
             .open_draft(&format!("{CLASS}{name}"), self.admitted(writer)?);
         opened.map_err(|error| not_staged(name, error))
     }
+}
+
+/// The error of what follows the commit.
+fn still_staged(error: Error) -> Error {
+    error.with_code("outcome_unknown").with_hint(
+        "the change is committed: do not do it again; `guard drop` takes what is still staged away",
+    )
 }
 
 fn not_staged(name: &str, error: Error) -> Error {

@@ -74,7 +74,7 @@ fn a_good_turn_is_kept_with_a_snapshot_before() {
     );
     let commit = agent.memory().view().commit().commit;
     assert_eq!(commit.op.as_str(), "guard");
-    assert_eq!(agent.memory().snapshots()[0].seq, 0);
+    assert_eq!(agent.memory().snapshots().unwrap()[0].seq, 0);
 }
 
 #[test]

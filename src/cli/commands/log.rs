@@ -145,7 +145,7 @@ fn target_of(memory: &Memory, commit: &Commit) -> Result<Option<u64>> {
 /// The snapshots of each commit, as they are typed in this lane; those of other rings with the name of theirs.
 fn snapshot_names(memory: &Memory, lane: &str) -> HashMap<u64, Vec<String>> {
     let mut names: HashMap<u64, Vec<String>> = HashMap::new();
-    for info in memory.snapshots() {
+    for info in memory.snapshots()? {
         let other = info
             .lane
             .as_deref()

@@ -114,7 +114,7 @@ fn draw(context: &Context, memory: &Memory, view: &View, verb: &Export, what: Pi
 /// The state of the newest snapshot with another root than `view` has, else of the commit before, else `view`.
 fn newest_snapshot_before(memory: &Memory, view: &View) -> Result<View> {
     let commit = view.commit().commit;
-    let snapshots = memory.snapshots();
+    let snapshots = memory.snapshots()?;
     let snapshot = snapshots
         .iter()
         .find(|snapshot| snapshot.seq < commit.seq && snapshot.root != commit.root);

@@ -67,7 +67,7 @@ pub(super) fn snapshots(context: &mut Context, verb: &Snapshots) -> Done {
     let newest = context.view(&memory)?.commit().commit.seq;
     let now = memory.view().now();
     let mut table = Table::new(&["snapshot", "lane", "seq", "root", "taken", "reason"]);
-    let found = memory.snapshots().into_iter().filter(|info| info.seq <= newest);
+    let found = memory.snapshots()?.into_iter().filter(|info| info.seq <= newest);
     for info in found.take(verb.limit.unwrap_or(usize::MAX)) {
         if context.output.is_json() {
             context.output.document(&json::snapshot(&info))?;

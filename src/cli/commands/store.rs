@@ -101,7 +101,7 @@ pub(super) fn stats(context: &mut Context, verb: &Stats) -> Done {
     };
     let seq = view.commit().commit.seq;
     let commits = seq + 1;
-    let snapshots = memory.snapshots().iter().filter(|info| info.seq <= seq).count();
+    let snapshots = memory.snapshots()?.iter().filter(|info| info.seq <= seq).count();
     let hash = memory.hash().name();
     if context.output.is_json() {
         let document = stats_document(&memory, &view, stats.as_ref(), space.as_ref());
@@ -173,7 +173,7 @@ fn stats_document(
     space: Option<&Space>,
 ) -> Value {
     let seq = view.commit().commit.seq;
-    let snapshots = memory.snapshots().iter().filter(|info| info.seq <= seq).count();
+    let snapshots = memory.snapshots()?.iter().filter(|info| info.seq <= seq).count();
     let mut document = json!({
         "objects": view.len(),
         "history": stats.map(|stats| stats.history),

@@ -80,7 +80,7 @@ impl Completion {
         let Some((memory, _)) = &self.known else {
             return Vec::new();
         };
-        let snapshots = memory.snapshots();
+        let snapshots = memory.snapshots().unwrap_or_default();
         let mut found: Vec<String> = ["@", "@-1"].map(str::to_owned).into();
         found.extend(
             snapshots

@@ -197,7 +197,7 @@ fn lanes(shell: &mut Shell<'_>, _: &Arguments) -> Done {
             }),
         }
     }
-    for snapshot in memory.snapshots() {
+    for snapshot in memory.snapshots()? {
         let lane = lanes
             .iter_mut()
             .find(|lane| Some(&lane.name) == snapshot.lane.as_ref());

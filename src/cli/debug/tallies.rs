@@ -87,7 +87,7 @@ pub(super) fn inspect(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
     }
     let newest = newest(&view, arguments.limit_or(10)?, wanted)?;
     let seq = view.commit().commit.seq;
-    let snapshots = memory.snapshots().iter().filter(|info| info.seq <= seq).count();
+    let snapshots = memory.snapshots()?.iter().filter(|info| info.seq <= seq).count();
     let output = &mut shell.context.output;
     if output.is_json() {
         let recent: Result<Vec<_>> = newest

@@ -23,7 +23,7 @@ pub(in crate::cli) fn history(memory: &Memory, view: &View, most: usize) -> Resu
     );
     let mut picture = Picture::new("history", title);
     let mut names: BTreeMap<_, Vec<String>> = BTreeMap::new();
-    for snapshot in memory.snapshots() {
+    for snapshot in memory.snapshots()? {
         let name = match (&snapshot.lane, snapshot.index) {
             (Some(lane), Some(index)) => format!("snap:{index} of {lane}"),
             _ => snapshot.name,

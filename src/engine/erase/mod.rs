@@ -18,13 +18,13 @@ pub(crate) const LOST: &str = "lost";
 
 use crate::digest::{CommitDigest, DIGEST_LEN, ObjectDigest};
 use crate::error::{Error, Result};
-use crate::log::{BatchBuilder, CompactionLock, HeadMark, RecordKind};
+use crate::log::{BatchBuilder, CompactionLock, HeadMark, RecordKind, not_rewritten};
 use crate::object::{Id, Op};
 use crate::store::{self, Erasure, Live, Plan, Store, erased_error};
 use crate::trie::{Shape, Trie};
 
 use super::commit::{Note, Tip};
-use super::gc::Cut;
+use super::gc::{Cut, done_anyway};
 use super::memory::{Inner, Memory};
 use super::standing::check_trusted;
 use super::view::CommitInfo;
@@ -188,13 +188,6 @@ impl Memory {
     }
 }
 
-/// An error of what is written before an erasure begins, whatever became of that.
-fn not_begun(error: Error) -> Error {
-    error
-        .with_code("io")
-        .with_hint("nothing was erased: make room, then erase again")
-}
-
 impl Inner {
     /// Writes the log anew without what is gone, with the commit that says so.
     fn erase(
@@ -208,7 +201,7 @@ impl Inner {
         let head = store.head()?;
         // One batch that holds nothing: the new log has room for the commit under the numbers of the old one.
         self.write_references(writing, BatchBuilder::new(), &head)
-            .map_err(not_begun)?;
+            .map_err(not_rewritten)?;
         let mut tip = Tip::of(&store, &head, writing)?;
         let (mut batch, trie) = self.unlink(&gone, &tip)?;
         let root = trie.root(store.suite, Shape::State, &*store)?;
@@ -229,7 +222,7 @@ impl Inner {
         self.forget_derived(&left, &store)?;
         // INVARIANT ERA-1: the commit comes with the log that does without what it erased.
         self.publish(writing, rewritten)?;
-        Ok(gone.into_report(Some(self.committed(mark)?)))
+        Ok(gone.into_report(Some(self.committed(mark).map_err(done_anyway)?)))
     }
 
     fn unlink(&self, gone: &Gone, tip: &Tip) -> Result<(BatchBuilder, Trie)> {

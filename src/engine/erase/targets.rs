@@ -98,11 +98,15 @@ impl Targets {
         is_wanted
     }
 
-    /// Notes the mark of an erasure. An id of which versions are left is one all the same.
+    /// Notes the mark of an erasure. It matters for an id only if no version of that is left, and says who erased one of them:
+    /// rather than that one was lost.
     pub(super) fn note_erased(&mut self, erased: &Erased) {
         let of_id = erased.key.and_then(|key| self.by_key.get(&key).copied());
         for number in self.fitting(&erased.digest).into_iter().chain(of_id) {
-            self.all[number].erased_by = Some(erased.by);
+            let known = &mut self.all[number].erased_by;
+            if known.is_none() || !erased.is_lost() {
+                *known = Some(erased.by);
+            }
         }
     }
 

@@ -169,7 +169,7 @@ fn what_is_kept_is_exact_and_what_is_thinned_is_in_the_chain() -> Result<()> {
                 told(&memory.view()),
                 "a view that is held stays readable"
             );
-            for snapshot in memory.snapshots() {
+            for snapshot in memory.snapshots()? {
                 assert!(left.contains(&snapshot.commit), "RET-1: {}", snapshot.name);
             }
             for reference in memory

@@ -42,7 +42,7 @@ fn what_recovery_moved_after_it_was_read_is_not_collected() -> Result<()> {
 fn a_read_that_fails_after_a_rewrite_is_tried_again() -> Result<()> {
     // WRI-3.
     let mut failed = 0;
-    for read in 1..200 {
+    for read in 1.. {
         let disk = SimDisk::new(1);
         let memory = open(&disk, true)?;
         put(&memory, "a", "first");
@@ -70,7 +70,7 @@ fn a_read_that_fails_after_a_rewrite_is_tried_again() -> Result<()> {
 fn a_rewrite_that_fails_half_way_leaves_a_handle_that_reads() -> Result<()> {
     // WRI-3.
     let mut failed = 0;
-    for call in 1..200 {
+    for call in 1.. {
         let disk = SimDisk::new(1);
         let memory = open(&disk, true)?;
         put(&memory, "a", "first");
@@ -94,7 +94,7 @@ fn a_rewrite_that_fails_half_way_leaves_a_handle_that_reads() -> Result<()> {
 fn a_read_that_fails_after_another_handles_rewrite_is_tried_again() -> Result<()> {
     // WRI-3.
     let (mut failed, mut again) = (0, 0);
-    for read in 1..200 {
+    for read in 1.. {
         let disk = SimDisk::new(1);
         let memory = open(&disk, true)?;
         put(&memory, "a", "first");
@@ -107,18 +107,19 @@ fn a_read_that_fails_after_another_handles_rewrite_is_tried_again() -> Result<()
             break;
         }
         failed += u64::from(refused);
+        let mut handles = vec![memory, open(&disk, false)?];
         if refused {
             // What failed may have been for a write: then this handle is done with.
-            match memory.put(note("c", "fourth"), Writer::new()) {
-                Ok(_) => again += 1,
-                Err(error) => {
-                    assert_eq!(error.kind(), ErrorKind::Poisoned, "read {read}: {error:?}");
-                    put(&open(&disk, false)?, "c", "fourth");
-                    continue;
-                }
+            if let Err(error) = handles[0].put(note("c", "fourth"), Writer::new()) {
+                assert_eq!(error.kind(), ErrorKind::Poisoned, "read {read}: {error:?}");
+                handles.remove(0);
+                put(&handles[0], "c", "fourth");
+            } else {
+                again += 1;
             }
         }
-        for memory in [memory, open(&disk, false)?] {
+        for memory in handles {
+            drop(memory.refresh()?);
             for (id, text) in [("a", "third"), ("b", "second"), ("c", "fourth")] {
                 let found = content(&memory.view(), id);
                 assert_eq!(found.as_deref(), Some(text), "read {read}: {id}");

@@ -181,7 +181,7 @@ fn each_lane_keeps_its_own_newest_twenty_snapshots() -> Result<()> {
     }
     memory.snapshot(None, &by("two"))?;
     let of = |lane: &str| {
-        let snapshots = memory.snapshots().into_iter();
+        let snapshots = memory.snapshots().unwrap().into_iter();
         let mine = snapshots.filter(|snapshot| snapshot.lane.as_deref() == Some(lane));
         mine.map(|snapshot| (snapshot.index, snapshot.seq))
             .collect::<Vec<_>>()

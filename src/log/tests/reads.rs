@@ -20,6 +20,7 @@ fn store() -> (SimDisk, Position) {
     assert!(log.size().0 > 2);
     disk.put_file("log/00000077.seg.tmp", vec![7; 5000]);
     disk.put_file("log/rewrite-3.tmp", vec![7; 5000]);
+    disk.put_file("log/00000001.seg.bak", disk.files()["log/00000001.seg"].clone());
     (disk, log.position())
 }
 

@@ -189,15 +189,20 @@ pub(crate) fn open_newest(
     Ok((None, findings))
 }
 
-/// Behind which batches a log was durable when its checkpoints were made, as far as their headers can be read.
+/// Behind which batches a log was durable when its checkpoints were made, as far as their headers are whole.
 ///
 /// # Errors
-/// `Io` if the folder cannot be listed.
+/// `Io` if the folder cannot be listed or a header not be read: what it says may be what tells damage from a torn tail.
 pub(crate) fn positions(disk: &dyn Disk, log: LogId) -> Result<Vec<Position>> {
-    let files = list(disk)?.into_iter().filter(|file| file.is_finished);
-    let ends = files.filter_map(|file| reader::end_of(disk, &file.name).ok());
-    let of_log = ends.filter(|(found, _)| *found == log);
-    Ok(of_log.map(|(_, position)| position).collect())
+    let mut positions = Vec::new();
+    for file in list(disk)?.into_iter().filter(|file| file.is_finished) {
+        match reader::end_of(disk, &file.name) {
+            Ok((found, position)) if found == log => positions.push(position),
+            Err(error) if error.kind() == ErrorKind::Io => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(positions)
 }
 
 /// Opens every checkpoint of a store that can be opened, of whatever epoch, the newest first: their states and the digests

@@ -11,7 +11,7 @@ use super::header::{Header, LogId, Section};
 use super::rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Gap, Row, Rows, StateRow, prefix_of};
 use crate::codec::Reader;
 use crate::digest::{DIGEST_LEN, HashSuite, KeyPath};
-use crate::disk::{Access, Disk, DiskFile, read_full};
+use crate::disk::{Access, Disk, DiskFile, is_of_other_kind, read_full};
 use crate::error::{Error, Result};
 use crate::log::Position;
 use crate::object::HistoryTree;
@@ -250,7 +250,7 @@ impl Checkpoint {
 /// Reads and checks the header.
 fn open_head(disk: &dyn Disk, name: &str) -> Result<(Arc<dyn DiskFile>, Header)> {
     let file = disk.open(name, Access::Read).map_err(|error| {
-        if error.kind() == std::io::ErrorKind::NotFound {
+        if error.kind() == std::io::ErrorKind::NotFound || is_of_other_kind(&error) {
             return Error::not_found(format!("there is no {name}")).with_source(error);
         }
         Error::io(format!("cannot open {name}"), error)

@@ -39,7 +39,6 @@ pub(super) fn forget(context: &mut Context, verb: &Forget) -> Done {
         what.reach = Some(context.reach(&verb.scopes)?);
     }
     let forgot = agent.forget(&what, &context.writer(), verb.dry_run)?;
-    let at_work = context.place().usual_reach()?;
     let output = &mut context.output;
     if output.is_json() {
         output.document(&json!({
@@ -55,12 +54,9 @@ pub(super) fn forget(context: &mut Context, verb: &Forget) -> Done {
         let said = if verb.dry_run { "would forget" } else { "forgot" };
         tell(output, &agent, said, &forgot.items, forgot.commit.as_ref())?;
         if forgot.commit.is_some() {
-            let is_near = forgot.items.iter().all(|item| at_work.has(item.object().scope()));
-            let where_else = if is_near { "" } else { " --all-scopes" };
-            output.note(
-                "undo",
-                format!("bring it back with: treering unforget --last{where_else}"),
-            );
+            // Whatever scopes it was in: where somebody works may have been said by an option.
+            let way_back = "bring it back with: treering unforget --last --all-scopes";
+            output.note("undo", way_back);
         }
     }
     tell_left(output, &forgot.pinned, "pinned: forget it by its id");
