@@ -97,8 +97,9 @@ impl Failure {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::ClosedPipe
         } else {
-            let hint = "only the answer is lost: what the verb did is done, and treering log shows it";
-            Self::Error(Error::io("writing the output", error).with_hint(hint))
+            let hint = "only the answer is lost or cut off: what the verb changes is done, and treering log shows it";
+            let error = Error::io("writing the output", error).with_code("answer_lost");
+            Self::Error(error.with_hint(hint))
         }
     }
 

@@ -38,7 +38,12 @@ pub(crate) fn span(text: &str) -> Result<Duration> {
             return Ok(Duration::from_hours(24 * days * u64::from(count)));
         }
     }
-    duration(text).map_err(|error| error.with_hint("write 12h, 30d, 8w, 2y, 0 or forever"))
+    let hint = "write 12h, 30d, 8w, 2y, 0 or forever";
+    // Seconds are no unit that anybody means here.
+    if text.parse::<f64>().is_ok_and(|count| count != 0.0) {
+        return Err(Error::invalid(format!("'{text}' has no unit")).with_hint(hint));
+    }
+    duration(text).map_err(|error| error.with_hint(hint))
 }
 
 /// Reads a moment: an RFC 3339 time, a date (its first moment in UTC), or how long before `now`: `90s`, `2h`, `3d`.
@@ -118,7 +123,7 @@ mod tests {
         assert_eq!(span("1y").unwrap(), Duration::from_hours(8_760));
         assert_eq!(span("0").unwrap(), Duration::ZERO);
         assert_eq!(span("forever").unwrap(), Duration::MAX);
-        for bad in ["", "never", "-1d", "99999999999d", "d"] {
+        for bad in ["", "never", "-1d", "99999999999d", "d", "30", "0.5"] {
             assert!(span(bad).is_err(), "{bad}");
         }
     }

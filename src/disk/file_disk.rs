@@ -113,12 +113,24 @@ impl FileDisk {
             .map_err(doing)
     }
 
-    /// Removes a folder with all that is in it, if it is there.
+    /// Removes a folder with all that is in it, if it is there; the file `last` after everything else in it.
     ///
     /// # Errors
     /// `Io`.
-    pub fn remove_folder(path: &Path) -> Result<()> {
-        match std::fs::remove_dir_all(path) {
+    pub fn remove_folder(path: &Path, last: &str) -> Result<()> {
+        let removing = || {
+            for entry in std::fs::read_dir(path)? {
+                let entry = entry?;
+                if entry.file_type()?.is_dir() {
+                    std::fs::remove_dir_all(entry.path())?;
+                } else if entry.file_name() != last {
+                    std::fs::remove_file(entry.path())?;
+                }
+            }
+            File::open(path)?.sync_all()?;
+            std::fs::remove_dir_all(path)
+        };
+        match removing() {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(Error::io(format!("cannot remove {}", path.display()), error))
             }

@@ -106,14 +106,26 @@ impl Memory {
         let disk: Arc<dyn Disk> = Arc::new(disk);
         match examine_disk(&disk, options, &mut problems) {
             // Whom a file of another user locks out is told why.
-            Err(error) if problems.iter().any(|problem| problem.remedy == Remedy::Owner) => {
+            Err(error)
+                if error.code() != "no_store"
+                    && problems.iter().any(|problem| problem.remedy == Remedy::Owner) =>
+            {
                 problems.push(of_error("unreadable", &error, Remedy::Nothing));
             }
             other => other?,
         }
+        if problems.iter().any(is_of_no_format) {
+            // It may be a folder of anything: nothing in it is to be given away or closed.
+            problems.retain(|problem| !matches!(problem.remedy, Remedy::Mode | Remedy::Owner));
+        }
         problems.sort_by_key(|problem| problem.severity);
         Ok(problems)
     }
+}
+
+/// Whether the file is damaged that says that this is a store.
+fn is_of_no_format(problem: &Problem) -> bool {
+    problem.severity == ProblemSeverity::Damage && problem.file.as_deref() == Some("format")
 }
 
 pub(super) fn examine_disk(
@@ -139,7 +151,7 @@ pub(super) fn examine_disk(
         problems.push(of_finding(found, ProblemSeverity::Damage, "damaged", remedy));
     }
     for found in &report.derived {
-        problems.push(of_derived(found));
+        problems.push(of_derived(found, report.damage.is_empty()));
     }
     if report.ok {
         look_inside(Arc::clone(disk), options, problems)?;
@@ -147,10 +159,13 @@ pub(super) fn examine_disk(
     Ok(())
 }
 
-/// What costs nothing, with what it means.
-fn of_derived(found: &Finding) -> Problem {
+/// What costs nothing where all else is whole, with what it means.
+fn of_derived(found: &Finding, is_whole: bool) -> Problem {
     let notice = ProblemSeverity::Notice;
-    let (severity, code, remedy, what_it_means) = if found.what == log::OTHER_NAME {
+    let (severity, code, remedy, what_it_means) = if !is_whole && found.file.starts_with("log/") {
+        let means = "but the store is damaged: keep it, salvage reads it too";
+        (ProblemSeverity::Warning, "left_over", Remedy::Nothing, means)
+    } else if found.what == log::OTHER_NAME {
         let means = "keep it until nothing is missing";
         (ProblemSeverity::Warning, "left_over", Remedy::Nothing, means)
     } else if found.kind == FindingKind::Unproven {

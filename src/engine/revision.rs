@@ -202,7 +202,12 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
             .with_hint("`snapshots` lists them; --session or --actor choose the lane")
         }
         Revision::Name(name) => {
-            error(format!("there is no snapshot named '{name}'")).with_hint("`snapshots` lists them")
+            let hint = if name.starts_with(|first: char| first.is_ascii_digit()) {
+                "`snapshots` lists them; a time is written in full, as 2026-11-23T12:00:00Z"
+            } else {
+                "`snapshots` lists them"
+            };
+            error(format!("there is no snapshot named '{name}'")).with_hint(hint)
         }
         Revision::Time(_) => error("no commit is that old".to_owned()).with_hint("`log` lists the commits"),
         Revision::Prefix(prefix) => {

@@ -119,7 +119,7 @@ impl Memory {
         let written = write(&wreck, &(Arc::clone(&disk) as Arc<dyn Disk>), options)
             .and_then(|report| give_name(&disk, &unfinished, to).map(|()| report));
         if written.is_err() {
-            drop(FileDisk::remove_folder(&unfinished));
+            drop(FileDisk::remove_folder(&unfinished, MARK));
         }
         drop(mark);
         written
@@ -165,7 +165,7 @@ fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
             // Its salvage finished meanwhile, and the lock made the mark anew in a store that has its name.
             drop(disk.remove(MARK));
         }
-        FileDisk::remove_folder(path)?;
+        FileDisk::remove_folder(path, MARK)?;
         drop(held);
     }
     let disk = FileDisk::create(path)?;

@@ -310,18 +310,22 @@ impl Inner {
                 });
             }
         };
-        let tail = log.catch_up(&mut |batch| {
+        let read = log.catch_up(&mut |batch| {
             done += super::verify::body_bytes(&batch);
             tell(done);
             visit(&batch)
-        })?;
+        });
+        let tail = match read {
+            // What a batch builds on is damaged, such as a version that it brings back: what is before it is served.
+            Err(error) if self.options.degraded && error.is_corruption() => {
+                self.stop_at(&error);
+                return Ok(done);
+            }
+            other => other?,
+        };
         tell(total);
         match &tail.damage {
-            Some(damage) => {
-                if self.damage.set(damage.to_string()).is_ok() {
-                    self.warn(format!("reading stopped at damage: {damage}"));
-                }
-            }
+            Some(damage) => self.stop_at(damage),
             // By a checkpoint, all was known that the log says, and not all of it can be read.
             None => {
                 for damage in log.passed_over() {
@@ -333,6 +337,13 @@ impl Inner {
             self.warn(log::unproven_tail(tail.torn_bytes));
         }
         Ok(done)
+    }
+
+    /// Notes the damage at which reading stopped.
+    fn stop_at(&self, damage: &Error) {
+        if self.damage.set(damage.to_string()).is_ok() {
+            self.warn(format!("reading stopped at damage: {damage}"));
+        }
     }
 
     /// Why there is no commit at all: whoever reads past damage is told of the damage.

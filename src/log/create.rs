@@ -17,7 +17,7 @@ use std::time::Duration;
 use super::batch::{BatchBuilder, Continue, HeadMark, encode_group};
 use super::catch_up::FIRST_OFFSET;
 use super::format_file::{FORMAT, FORMAT_NAME, Format};
-use super::live::{LIVE_NAME, Live};
+use super::live::{LIVE_BYTES, LIVE_NAME, Live};
 use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest, SegmentEnd, SegmentEntry};
 use super::reader::SegmentFile;
 use super::segment::{LOG_FOLDER, SegmentHeader, next_segment_bytes, parse_segment_name, segment_name};
@@ -51,7 +51,9 @@ impl Log {
         let lock = lock_within(&*disk, LOCK_NAME, CREATE_WAIT)?;
         refuse_existing(&*disk)?;
         let creating = |error| Error::io(format!("cannot create a store in {}", disk.describe()), error);
-        disk.create_dir(LOG_FOLDER).map_err(creating)?;
+        disk.create_dir(LOG_FOLDER)
+            .and_then(|()| disk.sync_dir(""))
+            .map_err(creating)?;
         clear_unfinished(&*disk)?;
         write_store(&*disk, hash, first, head, &options)?;
         drop(lock);
@@ -148,9 +150,16 @@ fn leftovers(disk: &dyn Disk) -> Result<Vec<String>> {
         damage(
             FORMAT_NAME,
             0,
-            "it is missing, and the log holds more than an unfinished creation leaves",
+            "it is missing, and there is more here than an unfinished creation leaves",
         )
     };
+    let live = read_small(disk, LIVE_NAME, LIVE_BYTES + 1)?;
+    if live
+        .and_then(|bytes| Live::decode(&bytes))
+        .is_some_and(|live| live.batch > 1)
+    {
+        return Err(lost());
+    }
     let mut names = Vec::new();
     if let Some(bytes) = read_small(disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)? {
         let manifest = Manifest::decode(&bytes).map_err(|_| lost())?;
@@ -176,6 +185,11 @@ fn leftovers(disk: &dyn Disk) -> Result<Vec<String>> {
             None => {}
         }
     }
+    // It is written behind the segment that it lists.
+    let has_first = names.iter().any(|name| *name == segment_name(FIRST_SEGMENT));
+    if names.first().is_some_and(|name| name == MANIFEST_NAME) && !has_first {
+        return Err(lost());
+    }
     Ok(names)
 }
 
@@ -196,8 +210,12 @@ fn is_beyond_first(disk: &dyn Disk, name: &str) -> Result<bool> {
 
 fn clear_unfinished(disk: &dyn Disk) -> Result<()> {
     for name in leftovers(disk)? {
-        disk.remove(&name)
-            .map_err(|error| Error::io(format!("cannot remove {name}"), error))?;
+        let removing = |error| Error::io(format!("cannot remove {name}"), error);
+        disk.remove(&name).map_err(removing)?;
+        if name == MANIFEST_NAME {
+            // It is never alone (CRE-2).
+            disk.sync_dir("").map_err(removing)?;
+        }
     }
     Ok(())
 }

@@ -189,4 +189,30 @@ fn an_answer_that_cannot_be_written_does_not_ask_for_the_work_again() {
         "{ran:?}"
     );
     assert_eq!(folder.seq(), 2);
+    let ran = shell(&folder, "treering redo --json > /dev/full");
+    assert!(ran.err.contains("\"code\":\"answer_lost\""), "{ran:?}");
+    assert_eq!((ran.code, folder.seq()), (6, 3));
+}
+
+#[test]
+fn of_a_folder_that_may_be_anything_doctor_gives_nothing_away() {
+    let folder = Folder::new();
+    folder.write("q/format", "a list");
+    folder.write("q/src/main.rs", "fn main() {}");
+    fs::set_permissions(folder.path("q"), fs::Permissions::from_mode(0o755)).unwrap();
+    // Only root can give a file to somebody else; without it the first half is tested all the same.
+    drop(std::os::unix::fs::chown(
+        folder.path("q/src/main.rs"),
+        Some(65534),
+        None,
+    ));
+    let told = folder.run(&["doctor", "--store", "q"]);
+    assert_eq!(told.code, 5, "{told:?}");
+    assert!(
+        !told.out.contains("chmod") && !told.out.contains("chown"),
+        "{told:?}"
+    );
+    fs::remove_file(folder.path("q/format")).unwrap();
+    let told = folder.run(&["doctor", "--store", "q"]);
+    assert_eq!((told.code, told.out.as_str()), (1, ""), "{told:?}");
 }

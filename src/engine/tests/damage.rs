@@ -342,3 +342,37 @@ fn an_object_is_served_degraded_also_where_the_commit_is_lost_that_wrote_it() {
         );
     }
 }
+
+#[test]
+fn what_a_commit_behind_the_checkpoint_brings_back_may_be_damaged() {
+    let disk = SimDisk::new(1);
+    let options = Options::new().segment_bytes_max(64 << 10);
+    let memory = Memory::on_disk(Arc::new(disk.clone()), options, true, None).unwrap();
+    let text = |number: usize| format!("text {number}! ").repeat(200);
+    for number in 0..60 {
+        put(&memory, &format!("o/{number}"), &text(number));
+    }
+    super::covering::cover(&memory);
+    put(&memory, "o/5", "changed");
+    put(&memory, "o/5", &text(5));
+    put(&memory, "later", "new");
+    drop(memory);
+    assert!(
+        disk.files().contains_key("log/00000002.seg"),
+        "the first one is sealed"
+    );
+    disk.overwrite(SEGMENT, |bytes| {
+        let at = bytes.windows(3).position(|found| found == b"o/5").unwrap();
+        bytes[at] ^= 1;
+    });
+    let refused = open(&disk, Options::new().read_only(true)).err().unwrap();
+    assert!(refused.is_corruption(), "{refused:?}");
+    let memory = open(&disk, Options::new().degraded(true)).unwrap();
+    assert!(memory.damage().is_some());
+    assert_eq!(readable(&memory).1, 60);
+    assert_eq!(super::content(&memory.view(), "o/5").as_deref(), Some("changed"));
+    // Looking again changes nothing.
+    let head = memory.view().commit().digest;
+    memory.refresh().unwrap();
+    assert_eq!(memory.view().commit().digest, head);
+}

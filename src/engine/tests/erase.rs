@@ -706,7 +706,10 @@ fn fail_and_say(durability: Durability, erases: bool, fault: Option<Fault>, call
     let hint = error.hint().unwrap_or_default();
     let is_said = hint.contains("is done");
     if is_said {
-        assert!(is_done, "{durability:?} {erases} {fault:?} at {call}: {error} ({hint})");
+        assert!(
+            is_done,
+            "{durability:?} {erases} {fault:?} at {call}: {error} ({hint})"
+        );
     } else if error.code() != "outcome_unknown" {
         assert!(!is_done, "{fault:?} at {call}: {error} ({hint})");
         work(&memory).unwrap();

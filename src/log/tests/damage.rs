@@ -544,3 +544,48 @@ fn a_record_that_is_damaged_after_it_was_scanned_is_not_handed_out() {
         "{refused}"
     );
 }
+
+#[test]
+fn what_is_left_of_a_store_is_never_taken_for_an_unfinished_creation() {
+    let disk = SimDisk::new(1);
+    let mut log = create(&shared(&disk), SMALL);
+    let first = disk.copy();
+    append(&mut log, &["batch 2"]).unwrap();
+    let without = |disk: &SimDisk, lost: &[&str]| {
+        let disk = disk.copy();
+        for name in lost {
+            disk.remove_file(name);
+        }
+        disk
+    };
+    let segment = "log/00000001.seg";
+    for lost in [
+        &["format", segment][..],
+        &["format", segment, "live"],
+        &["format", segment, "manifest"],
+        &["format", "manifest", "live"],
+    ] {
+        assert_corrupt(&without(&disk, lost), &format!("without {lost:?}"));
+        let left = without(&disk, lost);
+        let before = left.files();
+        let made = Log::create(
+            shared(&left),
+            HashAlgorithm::Blake3,
+            batch("batch 1"),
+            mark(1),
+            SMALL,
+        );
+        assert!(made.err().unwrap().is_corruption(), "CRE-2: without {lost:?}");
+        assert!(left.files() == before, "CRE-2: without {lost:?}");
+    }
+    // A creation that was cut off leaves these.
+    for lost in [
+        &["format"][..],
+        &["format", "live"],
+        &["format", "live", "manifest"],
+    ] {
+        let left = without(&first, lost);
+        create(&shared(&left), SMALL);
+        assert_eq!(read(&left).unwrap(), expected(1));
+    }
+}
