@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::disk::{Access, Disk, FileDisk, is_of_other_kind, lock_holder};
 use crate::error::{Error, ErrorKind, Result};
-use crate::log;
+use crate::{log, store};
 
 use super::memory::Memory;
 use super::options::Options;
@@ -168,6 +168,9 @@ fn of_derived(found: &Finding, is_whole: bool) -> Problem {
     } else if found.what == log::OTHER_NAME {
         let means = "keep it until nothing is missing";
         (ProblemSeverity::Warning, "left_over", Remedy::Nothing, means)
+    } else if found.what == store::OF_LATER_LOG {
+        let means = "what was committed since that copy is gone from it: look for the newer files, or save what is left";
+        (ProblemSeverity::Warning, "log_older", Remedy::Salvage, means)
     } else if found.kind == FindingKind::Unproven {
         let means = "what was acknowledged last may be lost: compare the head with what you know of it";
         (ProblemSeverity::Warning, "torn_tail", Remedy::Nothing, means)

@@ -83,6 +83,9 @@ impl FindingKind {
 
     /// Looks at the file that a finding is about.
     fn of(disk: &dyn Disk, found: &log::Finding) -> Self {
+        if found.message == store::OF_LATER_LOG {
+            return Self::Older;
+        }
         if found.severity == Severity::Unsure {
             return Self::Unproven;
         }
@@ -310,7 +313,11 @@ fn check_derived(disk: &Arc<dyn Disk>, options: &Options, report: &mut VerifyRep
         Err(error) => return Err(error),
     };
     let mut step = |_| options.check_stop();
-    for found in store::check_checkpoints(&**disk, known, &mut step)? {
+    let found = store::check_checkpoints(&**disk, known, &mut step)?;
+    let is_later = |found: &log::Finding| found.message == store::OF_LATER_LOG;
+    // It may have been rewritten since the checkpoints were listed.
+    let is_current = !found.iter().any(is_later) || LogId::of(&open()?) == known;
+    for found in found.into_iter().filter(|found| is_current || !is_later(found)) {
         report.derived.push(Finding::of(&**disk, found));
     }
     report

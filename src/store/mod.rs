@@ -40,7 +40,7 @@ pub(crate) use base::Reread;
 use catalog::Catalog;
 use checkpoint::Checkpoint;
 pub(crate) use checkpoint::{
-    LogId, check as check_checkpoints, open_newest, positions as checkpoint_positions,
+    LogId, OF_LATER_LOG, check as check_checkpoints, open_newest, positions as checkpoint_positions,
     remove_all as remove_checkpoints, standings as checkpoint_standings,
 };
 pub use commits::ChangeCounts;

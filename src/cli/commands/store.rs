@@ -333,7 +333,7 @@ fn tell_report(
     }
     for finding in &report.derived {
         let label = match finding.kind {
-            FindingKind::Unproven => "unsure",
+            FindingKind::Unproven | FindingKind::Older => "unsure",
             _ => "harmless",
         };
         tell_finding(output, Meaning::Changed, label, finding)?;

@@ -376,3 +376,38 @@ fn what_a_commit_behind_the_checkpoint_brings_back_may_be_damaged() {
     memory.refresh().unwrap();
     assert_eq!(memory.view().commit().digest, head);
 }
+
+#[test]
+fn an_older_copy_of_the_log_beside_a_later_checkpoint_is_told() {
+    let disk = SimDisk::new(1);
+    let memory = Memory::on_disk(Arc::new(disk.clone()), Options::new(), true, None).unwrap();
+    put(&memory, "a", "one");
+    let older = disk.files();
+    put(&memory, "a", "two");
+    memory.gc(&Retention::everything(), None).unwrap();
+    super::covering::cover(&memory);
+    drop(memory);
+    let told = |disk: &SimDisk| {
+        let disk: Arc<dyn Disk> = Arc::new(disk.clone());
+        let report = verify::examine(&disk, &Options::new(), verify::VerifyDepth::Full, None).unwrap();
+        assert!(report.ok, "{:?}", report.damage);
+        let kinds = report
+            .derived
+            .iter()
+            .map(|found| (found.kind.name(), found.file.clone()));
+        kinds.collect::<Vec<_>>()
+    };
+    assert_eq!(told(&disk), []);
+    for name in disk.files().into_keys().filter(|name| name.starts_with("log/")) {
+        disk.remove_file(&name);
+    }
+    for (name, content) in older {
+        disk.put_file(&name, content);
+    }
+    let newest = disk
+        .files()
+        .into_keys()
+        .find(|name| name.starts_with("checkpoint/"))
+        .unwrap();
+    assert_eq!(told(&disk), [("older", newest)]);
+}

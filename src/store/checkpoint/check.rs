@@ -18,6 +18,10 @@ use crate::trie::check_stored;
 /// What is said of a file without its final name.
 pub(super) const UNFINISHED: &str = "an unfinished checkpoint, left by a crash or still being written";
 
+/// What is said of a file that knows of a rewrite which the log has not seen: that is published first.
+pub(crate) const OF_LATER_LOG: &str =
+    "it was made from this log at a later time: an older copy of the log was put back";
+
 /// Verifies every checkpoint of a store, and names what is left over.
 ///
 /// # Errors
@@ -51,13 +55,12 @@ pub(super) fn other_log(checkpoint: &Checkpoint, log: LogId) -> Option<Finding> 
     let found = checkpoint.log();
     let (severity, message) = if found == log {
         return None;
-    } else if (found.instance, found.hash) == (log.instance, log.hash) {
-        (
-            Severity::Harmless,
-            "it was made before or after the log was rewritten",
-        )
-    } else {
+    } else if (found.instance, found.hash) != (log.instance, log.hash) {
         (Severity::Derived, "it was made from another log")
+    } else if found.epoch > log.epoch {
+        (Severity::Unsure, OF_LATER_LOG)
+    } else {
+        (Severity::Harmless, "it was made before the log was rewritten")
     };
     Some(Finding::new(severity, checkpoint.name(), 0, message))
 }

@@ -33,7 +33,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::log::{Finding, Position, Severity};
 use crate::trie::NODE_DAMAGED;
 
-pub(crate) use check::check;
+pub(crate) use check::{OF_LATER_LOG, check};
 pub(crate) use header::LogId;
 pub(crate) use reader::Checkpoint;
 pub(crate) use rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Gap, Rows, StateRow, prefix_of};

@@ -293,7 +293,7 @@ fn checkpoints_of_another_log_are_passed_over() {
     let newer = fixture.log;
     for (log, number, severity) in [
         (newer, Some(2), None),
-        (log_id(), Some(1), Some(Severity::Harmless)),
+        (log_id(), Some(1), Some(Severity::Unsure)),
         (LogId { epoch: 9, ..newer }, None, Some(Severity::Harmless)),
         (
             LogId {
