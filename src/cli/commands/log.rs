@@ -46,7 +46,7 @@ pub(super) fn log(context: &mut Context, verb: &Log) -> Done {
     let newest = context.view(&memory)?.commit().commit.seq;
     let now = memory.view().now();
     let mut table = Table::new(&LOG_HEADINGS);
-    let names = snapshot_names(&memory, &context.lane());
+    let names = snapshot_names(&memory, &context.lane())?;
     let wanted = Wanted::new(context, verb, now)?;
     let commits = memory
         .commits()
@@ -143,7 +143,7 @@ fn target_of(memory: &Memory, commit: &Commit) -> Result<Option<u64>> {
 }
 
 /// The snapshots of each commit, as they are typed in this lane; those of other rings with the name of theirs.
-fn snapshot_names(memory: &Memory, lane: &str) -> HashMap<u64, Vec<String>> {
+fn snapshot_names(memory: &Memory, lane: &str) -> Result<HashMap<u64, Vec<String>>> {
     let mut names: HashMap<u64, Vec<String>> = HashMap::new();
     for info in memory.snapshots()? {
         let other = info
@@ -156,7 +156,7 @@ fn snapshot_names(memory: &Memory, lane: &str) -> HashMap<u64, Vec<String>> {
         };
         names.entry(info.seq).or_default().push(name);
     }
-    names
+    Ok(names)
 }
 
 /// What of the log is asked for.

@@ -104,7 +104,7 @@ pub(super) fn stats(context: &mut Context, verb: &Stats) -> Done {
     let snapshots = memory.snapshots()?.iter().filter(|info| info.seq <= seq).count();
     let hash = memory.hash().name();
     if context.output.is_json() {
-        let document = stats_document(&memory, &view, stats.as_ref(), space.as_ref());
+        let document = stats_document(&memory, &view, stats.as_ref(), space.as_ref())?;
         context.output.document(&document)?;
         return Ok(DONE);
     }
@@ -171,7 +171,7 @@ fn stats_document(
     view: &View,
     stats: Option<&crate::engine::Stats>,
     space: Option<&Space>,
-) -> Value {
+) -> Result<Value> {
     let seq = view.commit().commit.seq;
     let snapshots = memory.snapshots()?.iter().filter(|info| info.seq <= seq).count();
     let mut document = json!({
@@ -203,7 +203,7 @@ fn stats_document(
             .map(|kind| json!({ "kind": kind.kind, "records": kind.records, "bytes": kind.bytes }))
             .collect();
     }
-    document
+    Ok(document)
 }
 
 /// What takes the space of the log, and what would give it back.
