@@ -348,3 +348,26 @@ fn a_manifest_with_numbers_that_cannot_be_counted_on_is_refused() {
     };
     assert!(!of(9, 1, last, u64::MAX));
 }
+
+#[test]
+fn of_two_stores_in_one_folder_without_a_format_file_that_of_most_bytes_is_saved() {
+    let of = |seed: u64, batches: usize| {
+        let disk = crate::testing::sim_disk::SimDisk::new(seed);
+        let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+        let mut log = create(&shared, SMALL);
+        for number in 2..=batches {
+            append(&mut log, &[&format!("batch {number}")]).unwrap();
+        }
+        disk
+    };
+    // Whichever of two random instances is the larger.
+    for seed in 2..10 {
+        let (large, small) = (of(1, 90), of(seed, 2));
+        for name in ["format", "manifest", "live"] {
+            large.remove_file(name);
+        }
+        large.put_file("log/00000099.seg", small.files()["log/00000001.seg"].clone());
+        let (texts, ..) = pieces(&(Arc::new(large) as Arc<dyn Disk>));
+        assert_eq!(texts, expected(90), "seed {seed}");
+    }
+}

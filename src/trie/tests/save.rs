@@ -144,3 +144,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_node_is_shared_while_it_has_two_owners() {
+    let trie = trie_of(Random::new(61).entries(50));
+    let is_shared = || trie.top.as_ref().unwrap().is_shared();
+    assert!(!is_shared());
+    let other = trie.clone();
+    assert!(is_shared());
+    drop(other);
+    assert!(!is_shared());
+}

@@ -326,3 +326,16 @@ fn the_highest_number_that_a_name_can_have_stops_no_writer() {
     assert!(refused.message().contains("segment numbers"), "{refused:?}");
     assert_eq!(texts(&disk).len(), before + appended);
 }
+
+/// INVARIANT RWR-4 is of the process that rewrites.
+#[test]
+fn a_forked_child_that_drops_a_rewrite_takes_no_file_of_its_parent() {
+    let (disk, mut log) = store();
+    let mut rewrite = begin(&mut log).unwrap();
+    fill(&log, &mut rewrite).unwrap();
+    let written = segments(&disk);
+    assert!(written.contains(&"log/rewrite-1.tmp".to_owned()));
+    disk.set_process(2);
+    drop(rewrite);
+    assert_eq!(segments(&disk), written);
+}
