@@ -310,14 +310,15 @@ impl Inner {
                 });
             }
         };
+        let mut is_refused = false;
         let read = log.catch_up(&mut |batch| {
             done += super::verify::body_bytes(&batch);
             tell(done);
-            visit(&batch)
+            visit(&batch).inspect_err(|_| is_refused = true)
         });
         let tail = match read {
             // What a batch builds on is damaged, such as a version that it brings back: what is before it is served.
-            Err(error) if self.options.degraded && error.is_corruption() => {
+            Err(error) if is_refused && self.options.degraded && error.is_corruption() => {
                 self.stop_at(&error);
                 return Ok(done);
             }

@@ -421,7 +421,7 @@ fn a_full_device_is_an_output_error_and_a_closed_pipe_is_none() {
             out: String::new(),
             err: String::from_utf8(output.stderr).unwrap(),
         };
-        assert_eq!(ran.refusal(6)["code"], "io");
+        assert_eq!(ran.refusal(6)["code"], "answer_lost");
     } else {
         println!("skipped: there is no /dev/full here");
     }

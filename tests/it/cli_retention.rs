@@ -95,7 +95,10 @@ fn erase_asks_first_and_leaves_nothing() {
     );
     assert_eq!(folder.json(&["stats"])["erased"], 2);
     let again = folder.refused(1, &["erase", "a", "--yes"]);
-    assert_eq!(again["code"], "not_found");
+    assert_eq!(
+        (&again["code"], again["hint"].as_str()),
+        (&"erased".into(), Some(hint))
+    );
 
     folder.put("b", "later");
     folder.json(&[&["gc", "--yes"], &THIN[..]].concat());
