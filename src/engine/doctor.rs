@@ -20,6 +20,9 @@ use super::verify::{Finding, FindingKind, VerifyDepth, examine};
 /// Free bytes below which a store may soon not be able to grow: room for a segment and a checkpoint.
 const LOW_BYTES: u64 = 256 << 20;
 
+/// Of what stands in the place of the lock of rewrites.
+const NO_COMPACTION_LOCK: &str = "it is no file, so neither gc nor erase can rewrite the log: remove it";
+
 /// How much a problem matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -239,16 +242,21 @@ pub(super) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
 }
 
 fn look_at_lock(disk: &FileDisk, problems: &mut Vec<Problem>) {
-    if disk
-        .open("lock", Access::Read)
-        .is_err_and(|error| is_of_other_kind(&error))
-    {
-        let mut problem = plain(ProblemSeverity::Warning, "no_lock", log::NO_FILE, Remedy::Remove);
-        problem.file = Some("lock".to_owned());
-        problems.push(problem);
+    for (name, what) in [
+        (log::LOCK_NAME, log::NO_FILE),
+        (log::COMPACTION_LOCK_NAME, NO_COMPACTION_LOCK),
+    ] {
+        if disk
+            .open(name, Access::Read)
+            .is_err_and(|error| is_of_other_kind(&error))
+        {
+            let mut problem = plain(ProblemSeverity::Warning, "no_lock", what, Remedy::Remove);
+            problem.file = Some(name.to_owned());
+            problems.push(problem);
+        }
     }
-    if disk.is_locked("lock") {
-        let holder = lock_holder(disk, "lock");
+    if disk.is_locked(log::LOCK_NAME) {
+        let holder = lock_holder(disk, log::LOCK_NAME);
         let holder = holder.unwrap_or_else(|| "another process".to_owned());
         let what = format!("{holder} is writing; it lets go when it is done, or ends");
         problems.push(plain(ProblemSeverity::Notice, "locked", &what, Remedy::Wait));

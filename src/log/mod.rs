@@ -69,6 +69,7 @@ pub use position::{DurablePlaces, Position};
 pub use publish::Published;
 pub use reader::{LogReader, Peeked};
 pub use recover::NextWriter;
+pub(crate) use rewrite::COMPACTION_LOCK_NAME;
 pub use rewrite::{CompactionLock, NewPlace, Rewrite, Rewritten};
 pub use salvage::{Piece, Wreck};
 pub use segment::segment_name;
@@ -84,7 +85,7 @@ use reader::{SegmentFile, Segments};
 pub const FOREIGN: &str = "it belongs to another store or another place in the log";
 
 /// Name of the lock file.
-const LOCK_NAME: &str = "lock";
+pub(crate) const LOCK_NAME: &str = "lock";
 
 /// What a log is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -35,7 +35,7 @@ use crate::disk::{Access, Disk, DiskFile, LockGuard, lock_within, read_full};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Name of the lock file that keeps two rewrites apart.
-pub(super) const COMPACTION_LOCK_NAME: &str = "compact.lock";
+pub(crate) const COMPACTION_LOCK_NAME: &str = "compact.lock";
 
 /// Bytes that are collected before they are written.
 const BUFFER_BYTES: usize = 1 << 20;

@@ -169,6 +169,15 @@ fn doctor_names_what_is_no_damage() {
         refused["hint"].as_str().unwrap().starts_with("remove lock"),
         "{refused}"
     );
+    fs::remove_dir(folder.store().join("lock")).unwrap();
+    fs::create_dir(folder.store().join("compact.lock")).unwrap();
+    let told = folder.run(&["doctor"]);
+    assert!(
+        told.out
+            .contains("compact.lock: it is no file, so neither gc nor erase"),
+        "{told:?}"
+    );
+    folder.refused(6, &["erase", "late", "--yes"]);
 }
 
 #[test]
