@@ -417,16 +417,15 @@ fn a_checkpoint_whose_end_was_written_again_elsewhere_is_passed_over() -> Result
 #[test]
 fn who_only_looked_makes_no_checkpoint() -> Result<()> {
     let disk = SimDisk::new(5);
-    let memory = on_disk(&disk, options(HOUR), true)?;
+    // It is open to the end: a process that is killed closes nothing.
+    let killed = on_disk(&disk, options(HOUR), true)?;
     for number in 0..4 {
         put(
-            &memory,
+            &killed,
             &format!("o/{number}"),
             &format!("{number}").repeat(100 << 10),
         );
     }
-    // A process that is killed closes nothing.
-    std::mem::forget(memory);
     let looking = on_disk(&disk, options(HOUR), false)?;
     looking.touch([&id("o/1")], looking.view().now());
     looking.close()?;
@@ -436,5 +435,6 @@ fn who_only_looked_makes_no_checkpoint() -> Result<()> {
     put(&writing, "o/4", "x");
     writing.close()?;
     assert_eq!(checkpoints(&disk).len(), 1);
+    drop(killed);
     Ok(())
 }
