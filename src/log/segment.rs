@@ -89,6 +89,11 @@ impl SegmentHeader {
         Ok(header)
     }
 
+    /// Whether no segment comes before it: the first of a store, or of a rewrite.
+    pub(super) fn begins_log(&self) -> bool {
+        self.previous == SegmentEnd::default()
+    }
+
     pub(super) fn seed(&self) -> FrameSeed {
         FrameSeed::new(&self.instance, &self.nonce)
     }

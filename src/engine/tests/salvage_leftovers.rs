@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::gc::{HOUR, on_disk, options, tight};
+use super::gc::{HOUR, kept, on_disk, options, tight};
 use super::salvage::{check, rescue, truth, used, versions};
 use super::{id, put};
 use crate::engine::{Erasing, Retention, Writer};
-use crate::testing::sim_disk::SimDisk;
+use crate::testing::sim_disk::{CrashImage, SimDisk};
 
 fn of(target: &str) -> Erasing {
     Erasing {
@@ -167,4 +167,57 @@ fn what_was_thinned_does_not_come_back_from_a_segment_that_a_rewrite_left() {
     );
     check(&saved, &report, &truth, "thinned");
     assert!(report.is_whole(), "{report:?}");
+}
+
+#[test]
+fn a_rewrite_that_was_cut_off_did_away_with_nothing() {
+    let origin = SimDisk::new(1);
+    // One clock for all, so that what is thinned lies behind it.
+    let options = options(HOUR);
+    let memory = on_disk(&origin, options.clone(), true).unwrap();
+    for number in 0..60 {
+        put(&memory, "a", &format!("text {number}"));
+    }
+    put(&memory, "gone", "until it is erased");
+    drop(memory);
+    origin.reboot();
+    let rewrite = |disk: &SimDisk, erases| {
+        let memory = on_disk(disk, options.clone(), false).unwrap();
+        if erases {
+            memory.erase(&of("gone"), &Writer::new()).is_ok()
+        } else {
+            let done = memory.gc(&tight(), None);
+            done.is_ok_and(|done| done.thinned > 20)
+        }
+    };
+    for erases in [false, true] {
+        let (mut beside, mut unsure) = (0, 0);
+        for call in origin.copy().calls() + 1.. {
+            let disk = origin.copy();
+            disk.crash_at(call);
+            if rewrite(&disk, erases) {
+                break;
+            }
+            for image in [CrashImage::Killed, CrashImage::Nothing, CrashImage::Everything] {
+                let what = format!("erases {erases}, call {call}, {image:?}");
+                let disk = disk.crash_image(image);
+                let memory = on_disk(&disk.copy(), options.clone(), false).unwrap();
+                let (before, truth) = (kept(&memory), truth(&memory));
+                let (saved, report) = rescue(&disk).unwrap();
+                // SAL-2.
+                assert!(report.is_whole() && kept(&saved) == before, "{what}: {report:?}");
+                check(&saved, &report, &truth, &what);
+                beside += usize::from(report.derived.iter().any(|found| found.what.contains("cut off")));
+                // Nothing else tells whether a rewrite counted.
+                disk.remove_file("manifest");
+                let (saved, report) = rescue(&disk).unwrap();
+                assert!(
+                    kept(&saved) == before || !report.unsure.is_empty(),
+                    "{what}: {report:?}"
+                );
+                unsure += usize::from(!report.unsure.is_empty());
+            }
+        }
+        assert!(beside > 5 && unsure > beside, "{beside} beside, {unsure} unsure");
+    }
 }

@@ -210,6 +210,7 @@ pub(super) fn use_manifest(files: &mut Vec<WreckFile>, manifest: &Manifest, foun
     let highest = manifest.highest_id();
     let listed: HashMap<u64, &SegmentEntry> = manifest.entries().map(|entry| (entry.id, entry)).collect();
     files.retain(|file| listed.contains_key(&file.id) || file.id > highest);
+    leave_out_unpublished(files, manifest, found);
     let mut present = HashSet::new();
     for file in files.iter_mut() {
         if let Some(entry) = listed.get(&file.id)
@@ -233,6 +234,43 @@ pub(super) fn use_manifest(files: &mut Vec<WreckFile>, manifest: &Manifest, foun
     }
     // The manifest may be older than the segments.
     use_headers(files);
+}
+
+/// Leaves out what a rewrite wrote that was cut off before the manifest listed it (SAL-2). It begins a log anew, beside all of what it
+/// would have replaced; where some of that is missing, the manifest may be the one that is too old.
+fn leave_out_unpublished(files: &mut Vec<WreckFile>, manifest: &Manifest, found: &mut Vec<Finding>) {
+    let present: HashSet<u64> = files
+        .iter()
+        .filter(|file| !file.is_blank)
+        .map(|file| file.id)
+        .collect();
+    if !manifest.sealed().iter().all(|entry| present.contains(&entry.id)) {
+        return;
+    }
+    let highest = manifest.highest_id();
+    let mut unpublished = HashSet::new();
+    for file in files.iter().filter(|file| file.id > highest) {
+        let begins = |header: SegmentHeader| header.begins_log() || unpublished.contains(&header.previous.id);
+        if file.header.is_some_and(begins) {
+            unpublished.insert(file.id);
+            let what =
+                "a rewrite wrote it that was cut off before it counted; what it would have replaced was read";
+            found.push(Finding::new(Severity::Derived, &file.name, 0, what));
+        }
+    }
+    files.retain(|file| !unpublished.contains(&file.id));
+}
+
+/// Says that the log is there twice, which only the manifest tells apart: as it was, and as a rewrite made it.
+pub(super) fn tell_rewritten_twice(files: &[WreckFile], found: &mut Vec<Finding>) {
+    let begins = |file: &&WreckFile| file.header.is_some_and(|header| header.begins_log());
+    let mut beginnings: Vec<&WreckFile> = files.iter().filter(begins).collect();
+    beginnings.dedup_by_key(|file| file.id);
+    if let [.., _, newest] = beginnings.as_slice() {
+        let what = "a gc or an erase wrote the log anew from here on, and only the manifest tells whether that had happened: \
+                    it was taken to have";
+        found.push(Finding::new(Severity::Unsure, &newest.name, 0, what));
+    }
 }
 
 /// A segment says where the one before it was sealed, and so that both are of one chain.

@@ -9,7 +9,8 @@
 //!
 //! # Invariants
 //! - SAL-1: nothing is written, and nothing is handed out whose checksums do not match.
-//! - SAL-2: what a rewrite did away with is not brought back where the manifest says so.
+//! - SAL-2: where the manifest says so, what a rewrite did away with is not brought back, and a rewrite that was cut off did
+//!   away with nothing.
 //! - SAL-3: memory taken is bounded by what a file holds (RUN-2), whatever its length says.
 
 mod files;
@@ -32,7 +33,10 @@ use crate::bytes::Bytes;
 use crate::digest::{CommitDigest, HashAlgorithm, HashSuite};
 use crate::disk::Disk;
 use crate::error::{Error, Result};
-use files::{NO_SEGMENT, WreckFile, leave_out, list_files, most_common_instance, use_headers, use_manifest};
+use files::{
+    NO_SEGMENT, WreckFile, leave_out, list_files, most_common_instance, tell_rewritten_twice, use_headers,
+    use_manifest,
+};
 pub use piece::Piece;
 use piece::{batch_here, before, broken_piece, whole_piece};
 
@@ -113,6 +117,7 @@ impl Wreck {
             use_manifest(&mut files, manifest, &mut found);
         } else {
             use_headers(&mut files);
+            tell_rewritten_twice(&files, &mut found);
         }
         let live = read_small(&*disk, LIVE_NAME, LIVE_BYTES + 1)?;
         let live = live.and_then(|bytes| Live::decode(&bytes));
