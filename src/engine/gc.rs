@@ -348,7 +348,11 @@ impl Inner {
     /// What fails once the new log is there says that the change is done.
     pub(super) fn publish(&self, writing: &mut Writing, rewritten: Rewritten) -> Result<()> {
         writing.publish(rewritten)?;
-        self.take_up(writing).map_err(done_anyway)
+        self.take_up(writing).map_err(|error| {
+            // Memory may still hold places in the log before: a checkpoint must not be made of them.
+            writing.log.poison();
+            done_anyway(error)
+        })
     }
 
     fn take_up(&self, writing: &mut Writing) -> Result<()> {

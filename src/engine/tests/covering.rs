@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::gc::{HOUR, kept, live, on_disk, options, tight, told};
 use super::{id, note, put};
 use crate::Result;
-use crate::engine::{Memory, VerifyDepth, Writer};
+use crate::engine::{Erasing, Memory, VerifyDepth, Writer};
 use crate::testing::random::SplitMix64;
-use crate::testing::sim_disk::{CrashImage, SimDisk};
+use crate::testing::sim_disk::{CrashImage, Fault, ReadFault, SimDisk};
 
 pub(super) fn cover(memory: &Memory) {
     let mut writing = memory.inner.writing.lock();
@@ -436,5 +436,59 @@ fn who_only_looked_makes_no_checkpoint() -> Result<()> {
     writing.close()?;
     assert_eq!(checkpoints(&disk).len(), 1);
     drop(killed);
+    Ok(())
+}
+
+#[test]
+fn what_failed_behind_a_rewrite_makes_no_checkpoint_of_the_log_before() -> Result<()> {
+    let origin = SimDisk::new(5);
+    let memory = on_disk(&origin, options(HOUR), true)?;
+    for number in 0..9 {
+        put(
+            &memory,
+            &format!("o/{number}"),
+            &format!("{number}").repeat(50 << 10),
+        );
+    }
+    drop(memory);
+    origin.reboot();
+    // So that one is due as soon as the store is closed.
+    for name in checkpoints(&origin) {
+        origin.remove_file(&name);
+    }
+    let erasing = Erasing {
+        targets: vec!["o/5".to_owned()],
+        ..Erasing::default()
+    };
+    let mut failed = 0;
+    for (erases, reads) in [(true, false), (true, true), (false, false), (false, true)] {
+        for call in 1.. {
+            let disk = origin.copy();
+            let memory = on_disk(&disk, options(HOUR), false)?;
+            if reads {
+                disk.fail_read_at(disk.reads() + call, ReadFault::Device);
+            } else {
+                disk.fail_at(disk.calls() + call, Fault::Device);
+            }
+            let worked = if erases {
+                memory.erase(&erasing, &Writer::new()).map(drop)
+            } else {
+                memory.gc(&tight(), None).map(drop)
+            };
+            if !disk.heal() {
+                break;
+            }
+            failed += u64::from(worked.is_err());
+            memory.close().unwrap_or_default();
+            let what = format!("erases {erases}, reads {reads}, call {call}");
+            let memory = on_disk(&disk, options(HOUR), false).expect(&what);
+            for number in (0..9).filter(|number| *number != 5) {
+                let found = memory.view().get(&id(&format!("o/{number}"))).expect(&what);
+                assert!(found.is_some(), "{what}");
+            }
+            assert!(memory.verify(VerifyDepth::Full).expect(&what).ok, "{what}");
+        }
+    }
+    assert!(failed > 40, "{failed}");
     Ok(())
 }
