@@ -127,6 +127,13 @@ impl Error {
             .with_hint(format!("the change is done: do not do it again; {rest}"))
     }
 
+    /// What is still to come of a change that is done in spite of this error; nothing if it may not be done.
+    #[cfg(feature = "cli")]
+    pub(crate) fn rest_of_change(&self) -> Option<&'static str> {
+        // Another code says that it is now the error of something else, which the change only preceded.
+        self.0.behind.filter(|_| self.0.code == OUTCOME_UNKNOWN)
+    }
+
     /// Adds the ids of the objects that the error is about.
     #[must_use]
     pub fn with_ids(mut self, ids: Vec<String>) -> Self {
