@@ -13,6 +13,9 @@ use std::io::ErrorKind as Kind;
 /// The crate's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// The code of what may be done in spite of the error, or is done.
+pub(crate) const OUTCOME_UNKNOWN: &str = "outcome_unknown";
+
 /// What the caller has to do about an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -48,6 +51,7 @@ struct Inner {
     message: String,
     hint: Option<String>,
     ids: Vec<String>,
+    behind: Option<&'static str>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -60,6 +64,7 @@ impl Error {
             message: message.into(),
             hint: None,
             ids: Vec::new(),
+            behind: None,
             source: None,
         }))
     }
@@ -114,6 +119,21 @@ impl Error {
         self
     }
 
+    /// Says that the change itself is done, for what failed behind it; `rest` says what is still to come of it.
+    #[must_use]
+    pub(crate) fn behind_change(mut self, rest: &'static str) -> Self {
+        self.0.behind = Some(rest);
+        self.with_code(OUTCOME_UNKNOWN)
+            .with_hint(format!("the change is done: do not do it again; {rest}"))
+    }
+
+    /// What is still to come of a change that is done in spite of this error; nothing if it may not be done.
+    #[cfg(feature = "cli")]
+    pub(crate) fn rest_of_change(&self) -> Option<&'static str> {
+        // Another code says that it is now the error of something else, which the change only preceded.
+        self.0.behind.filter(|_| self.0.code == OUTCOME_UNKNOWN)
+    }
+
     /// Adds the ids of the objects that the error is about.
     #[must_use]
     pub fn with_ids(mut self, ids: Vec<String>) -> Self {
@@ -153,6 +173,7 @@ impl Error {
             message: self.0.message.clone(),
             hint: self.0.hint.clone(),
             ids: self.0.ids.clone(),
+            behind: self.0.behind,
             source: None,
         }))
     }

@@ -125,7 +125,14 @@ impl Staging {
     /// Commits what is staged, and keeps what is held back.
     pub(super) fn commit(self, memory: &Memory, op: &str) -> Result<Done> {
         let committed = memory.commit(self.draft, op)?;
-        let held = memory.quarantine(&self.held, &self.reasons.join("; "))?;
+        let held = memory.quarantine(&self.held, &self.reasons.join("; "));
+        let held = held.map_err(|error| {
+            if committed.changed {
+                error.behind_change("what the scan held back may not be kept")
+            } else {
+                error
+            }
+        })?;
         Ok(Done { committed, held })
     }
 }

@@ -411,7 +411,5 @@ impl Inner {
 
 /// The error of what follows a log that has taken the place of the old one.
 pub(super) fn done_anyway(error: Error) -> Error {
-    error
-        .with_code("outcome_unknown")
-        .with_hint("the change is done: do not do it again; open the store again to go on")
+    error.behind_change("open the store again to go on")
 }

@@ -13,6 +13,7 @@ use crate::store::{ChangeCounts, CommitEntry, Store};
 use crate::trie::Entry;
 
 use super::commit::Committed;
+use super::gc::done_anyway;
 use super::memory::{Inner, Memory};
 use super::view::{CommitInfo, View};
 
@@ -349,10 +350,11 @@ impl Memory {
     /// How much of what a draft was to change its commit left out, because others did the same meanwhile.
     ///
     /// # Errors
-    /// As [`Self::commit_counts`].
+    /// As [`Self::commit_counts`]; the commit is done all the same, and the error says so.
     pub fn done_by_others(&self, drafted: ChangeCounts, committed: &Committed) -> Result<ChangeCounts> {
         let own = if committed.changed {
-            self.commit_counts(&committed.commit)?
+            let counts = self.commit_counts(&committed.commit);
+            counts.map_err(done_anyway)?
         } else {
             ChangeCounts::default()
         };

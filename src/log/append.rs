@@ -20,7 +20,7 @@ use super::segment::{SEGMENT_BYTES_LIMIT, SegmentHeader, create_segment};
 use super::{Log, WriteLock};
 use crate::digest::CommitDigest;
 use crate::disk::{self, Access, LockGuard};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, OUTCOME_UNKNOWN, Result};
 
 /// When an appended group becomes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -344,20 +344,13 @@ pub(super) fn check_current(guard: &dyn LockGuard) -> Result<()> {
 /// The error of a sync that failed: the bytes are written, and may be found whole by the next writer, or not.
 fn outcome_unknown(name: &str, error: io::Error) -> Error {
     Error::io(format!("cannot sync {name}"), error)
-        .with_code("outcome_unknown")
+        .with_code(OUTCOME_UNKNOWN)
         .with_hint("it may be done or not: the next write settles it, so look at `treering log` after one before you do it again")
-}
-
-/// The error of a file that could not be given its new name, or whose name could not be made durable.
-pub(super) fn maybe_done(error: Error) -> Error {
-    error
-        .with_code("outcome_unknown")
-        .with_hint("it may be done or not: open the store again and look before you do it again")
 }
 
 /// The error of what has to be written before the log is written anew: it says nothing of that, which did not begin.
 pub(crate) fn not_rewritten(error: Error) -> Error {
-    if error.code() != "outcome_unknown" {
+    if error.code() != OUTCOME_UNKNOWN {
         return error;
     }
     error
@@ -366,8 +359,6 @@ pub(crate) fn not_rewritten(error: Error) -> Error {
 }
 
 /// The error of `live` that could not be written behind a sync: what was written is there for good.
-pub(super) fn done_untold(error: Error) -> Error {
-    error.with_code("outcome_unknown").with_hint(format!(
-        "the change is done: do not do it again; others see it with the next write. Make room, or remove {LIVE_NAME} if it is no file"
-    ))
+fn done_untold(error: Error) -> Error {
+    error.behind_change("others see it with the next write. Make room, or remove live if it is no file")
 }

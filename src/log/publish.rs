@@ -11,7 +11,7 @@
 //! Before the manifest, the new segments are files that nothing lists; after it, the old ones are. Either are removed by
 //! the next writer.
 
-use super::append::{done_untold, maybe_done, new_nonce, not_rewritten};
+use super::append::{new_nonce, not_rewritten};
 use super::batch::Locator;
 use super::catch_up::FIRST_OFFSET;
 use super::manifest::{SegmentEnd, SegmentEntry};
@@ -20,7 +20,7 @@ use super::rewrite::{NewFile, NewPlace, Rewritten, not_as_written};
 use super::segment::{SegmentHeader, create_segment, segment_name};
 use super::{Log, WriteLock};
 use crate::disk::Access;
-use crate::error::{Error, Result};
+use crate::error::{Error, OUTCOME_UNKNOWN, Result};
 
 /// A rewrite that has become the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,17 +94,14 @@ impl Log {
         let active = SegmentEntry::active(header.id, self.cursor.batch + 1);
         self.publish_manifest(self.manifest.epoch + 1, entries, active)
             .map_err(maybe_done)?;
-        self.enter_new(header.id).map_err(done_untold)?;
+        self.enter_new(header.id).map_err(old_files_left)?;
         let head = rewritten.moved_to;
         let head = head.unwrap_or_else(|| self.head_mark(live.as_ref(), None));
-        self.mark_durable(head).map_err(done_untold)?;
+        self.mark_durable(head).map_err(old_files_left)?;
         // INVARIANT PUB-2: only now.
         self.remove_leftovers(Some(&rewritten.plan.alone))
             .and_then(|()| self.reopen())
-            .map_err(|error| {
-                let told = "the change is done, and old files are left: the next write removes them";
-                error.with_code("outcome_unknown").with_hint(told)
-            })?;
+            .map_err(old_files_left)?;
         self.leftovers_removed = true;
         Ok(Published { segments })
     }
@@ -137,4 +134,19 @@ impl Log {
             last_digest: new.last_digest,
         })
     }
+}
+
+/// What there is until the old segments are removed, and may hold what was erased.
+const LEFT: &str = "old files are left: the next write removes them";
+
+/// The error of what failed once the new manifest is durable and before the old segments are gone.
+fn old_files_left(error: Error) -> Error {
+    error.behind_change(LEFT)
+}
+
+/// The error of a manifest that could not be given its name, or whose name could not be made durable.
+fn maybe_done(error: Error) -> Error {
+    error.with_code(OUTCOME_UNKNOWN).with_hint(format!(
+        "it may be done or not: open the store again and look before you do it again; if it is done, {LEFT}"
+    ))
 }

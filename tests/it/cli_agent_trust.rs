@@ -288,7 +288,8 @@ fn a_transcript_that_breaks_off_says_what_was_kept() {
     );
     assert_eq!(broken.code, 1, "{broken:?}");
     let told: Value = serde_json::from_str(&broken.err).unwrap();
-    assert_eq!(told["notes"][0], "kept the batches before it: 2 lines", "{told}");
+    let kept = "kept the batches before it: 2 lines, up to seq 1; send the lines from 3 on again";
+    assert_eq!(told["notes"][0], kept, "{told}");
     assert!(text(&told["error"]["message"]).starts_with("line 4"), "{told}");
     assert_eq!(folder.stream(&["list", "--kind", "entry"]).len(), 2);
 }

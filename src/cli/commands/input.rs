@@ -81,6 +81,11 @@ impl<'a> Lines<'a> {
         }
     }
 
+    /// The number of the line that was read last.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// The next line, which has to be text.
     pub(super) fn next_line(&mut self) -> Result<Option<(u64, &str)>> {
         let Some((number, bytes)) = self.next_bytes()? else {
@@ -101,6 +106,7 @@ impl<'a> Lines<'a> {
                 .read_until(b'\n', &mut self.buffer)
                 .map_err(|error| Error::io(format_args!("reading line {}", self.number), error))?;
             if read == 0 {
+                self.number -= 1;
                 return Ok(None);
             }
             if read as u64 == LINE_BYTES_MAX && !self.buffer.ends_with(b"\n") {

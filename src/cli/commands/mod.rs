@@ -21,6 +21,7 @@ mod reference;
 mod restore;
 mod retention;
 mod salvage;
+mod sent;
 mod snapshots;
 mod store;
 

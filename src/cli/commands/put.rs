@@ -18,6 +18,7 @@ use serde_json::json;
 use super::flags::Flags;
 use super::input::{Lines, at_line, content_from_input, open_input};
 use super::objects::attribute;
+use super::sent::SentLines;
 use super::store::head_line;
 use super::undo_command;
 use crate::cli::context::Context;
@@ -153,18 +154,9 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
         flags: Some(Flags::new(context)),
         ..Sums::default()
     };
-    let put = put_batches(&memory, &writer, first, &mut reader, size, &mut sums);
-    let left = put.inspect_err(|_| {
-        if let Some(info) = &sums.last {
-            let kept = sums.created + sums.updated + sums.unchanged;
-            let note = format!(
-                "kept the batches before it: {}, up to seq {}",
-                counted(kept, "line"),
-                info.commit.seq
-            );
-            context.output.note("kept", note);
-        }
-    })?;
+    let mut sent = SentLines::new();
+    let put = put_batches(&memory, &writer, first, &mut reader, size, (&mut sums, &mut sent));
+    let left = put.map_err(|error| sent.failed(context, error))?;
     if let [(number, _), ..] = left[..] {
         let what = counted(left.len() as u64, "earlier version");
         let note = format!("not kept: {what}, from line {number} on, for nothing was written after it");
@@ -215,11 +207,14 @@ fn put_batches(
     first: Batch,
     reader: &mut Lines<'_>,
     size: u64,
-    sums: &mut Sums,
+    (sums, sent): (&mut Sums, &mut SentLines),
 ) -> Result<Vec<Line>> {
     let mut batch = first;
     loop {
+        sent.begin(batch.lines.len(), reader.number(), batch.is_last);
         let left = batch.write(memory, writer, sums)?;
+        let seq = sums.last.as_ref().map(|info| info.commit.seq);
+        sent.end(seq, left.iter().map(|(number, _)| *number));
         let waiting = left.len();
         batch = Batch::read(reader, size, left)?;
         if batch.lines.len() == waiting {
@@ -235,6 +230,8 @@ type Line = (u64, ObjectLine);
 #[derive(Clone, Default)]
 struct Batch {
     lines: Vec<Line>,
+    /// Whether the input ended with it.
+    is_last: bool,
 }
 
 impl Batch {
@@ -243,9 +240,10 @@ impl Batch {
     fn read(reader: &mut Lines<'_>, size: u64, waiting: Vec<Line>) -> Result<Self> {
         let most = usize::try_from(size).unwrap_or(usize::MAX);
         let mut past = waiting.len();
-        let mut read = waiting;
+        let (mut read, mut is_last) = (waiting, false);
         while read.len() < most || read.last().is_some_and(|(_, line)| line.past) {
             let Some((number, text)) = reader.next_line()? else {
+                is_last = true;
                 break;
             };
             let line = lines::parse(text).and_then(|json| lines::object_from_json(&json));
@@ -259,7 +257,7 @@ impl Batch {
             }
             read.push((number, line));
         }
-        Ok(Self { lines: read })
+        Ok(Self { lines: read, is_last })
     }
 
     /// Stages and commits; a refusal names the line that states the object. Answers the earlier versions that history

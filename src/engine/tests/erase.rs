@@ -695,6 +695,7 @@ fn fail_and_say(durability: Durability, erases: bool, fault: Option<Fault>, call
     let Err(error) = worked else {
         return is_met.then_some(false);
     };
+    let is_left = !leaks(&disk).is_empty();
     let memory = on_disk(&disk, options(1), false).unwrap();
     // The next write settles what was written and not told of.
     put(&memory, "next", "write");
@@ -704,7 +705,15 @@ fn fail_and_say(durability: Durability, erases: bool, fault: Option<Fault>, call
         memory.view().contains(&id("c")).unwrap()
     };
     let hint = error.hint().unwrap_or_default();
-    let is_said = hint.contains("is done");
+    let is_said = hint.starts_with("the change is done");
+    if erases && is_done {
+        assert_eq!(leaks(&disk), BTreeSet::new(), "{fault:?} at {call}");
+        let is_left_said = hint.contains("old files are left: the next write removes them");
+        assert!(
+            is_left_said || !is_left,
+            "{fault:?} at {call}: a secret is left: {error} ({hint})"
+        );
+    }
     if is_said {
         assert!(
             is_done,

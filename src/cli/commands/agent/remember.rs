@@ -15,6 +15,7 @@ use crate::agent::{
 };
 use crate::cli::commands::input::{Lines, content_from_input, open_input};
 use crate::cli::commands::put::tell_undo;
+use crate::cli::commands::sent::SentLines;
 use crate::cli::commands::store::head_line;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
@@ -247,13 +248,15 @@ fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
     let writer = context.writer();
     let mut input = open_input(file)?;
     let agent = context.agent_to_create(|_| Ok(()))?;
-    let mut reader = Lines::of(&mut *input);
+    let (mut reader, mut sent) = (Lines::of(&mut *input), SentLines::new());
     let lines = std::iter::from_fn(|| {
         let read = reader.next_bytes();
+        sent.follow(verb.batch, &read);
         read.map(|line| line.map(|(number, bytes)| (number, bytes.to_vec())))
             .transpose()
     });
-    let answer = agent.remember_lines(lines, &options, &writer)?;
+    let answer = agent.remember_lines(lines, &options, &writer);
+    let answer = answer.map_err(|error| sent.failed(context, error))?;
     if context.output.is_json() {
         context.output.document(&lines_document(&answer))?;
     } else {

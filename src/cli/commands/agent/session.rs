@@ -16,9 +16,10 @@ use crate::agent::session::{
 };
 use crate::agent::{Agent, Reach};
 use crate::cli::commands::input::{Lines, at_line, input_error, open_input};
+use crate::cli::commands::sent::SentLines;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::{Table, coloured, counted, plain};
+use crate::cli::human::{Table, coloured, plain};
 use crate::cli::json::with_commit;
 use crate::cli::output::Meaning;
 use crate::cli::time;
@@ -101,26 +102,17 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
     let mut input = open_input(&file)?;
     let mut lines = Lines::of(&mut *input);
     let agent = context.agent_to_write()?;
-    let mut sums = Sums::default();
+    let (mut sums, mut sent) = (Sums::default(), SentLines::new());
     loop {
         // The first one is made even of nothing, so that there is an answer.
         let appended = batch(&mut lines, verb.batch, entry_of).and_then(|entries| {
+            let is_last = (entries.len() as u64) < verb.batch;
+            sent.begin(entries.len(), lines.number(), is_last);
             request.entries = entries;
             agent.append(&request, &writer)
         });
-        let appended = match appended {
-            Ok(appended) => appended,
-            Err(error) => {
-                if sums.seen > 0 {
-                    let told = format!(
-                        "kept the batches before it: {}",
-                        counted(sums.seen as u64, "line")
-                    );
-                    context.output.note("kept", told);
-                }
-                return Err(error.into());
-            }
-        };
+        let appended = appended.map_err(|error| sent.failed(context, error))?;
+        sent.end(Some(appended.commit.commit.seq), std::iter::empty());
         sums.add(&appended);
         if (request.entries.len() as u64) < verb.batch {
             tell_appended(context, &agent, &request.session, &sums, &appended)?;
