@@ -264,8 +264,18 @@ fn is_open_to_others(mode: u32) -> bool {
     !mode.is_multiple_of(0o100)
 }
 
-fn not_regular() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
+/// Refuses what a store would not have made: reading a pipe never ends.
+fn check_regular(file: &File) -> io::Result<()> {
+    let kind = file.metadata()?.file_type();
+    if kind.is_file() {
+        return Ok(());
+    }
+    let refused = if kind.is_dir() {
+        io::ErrorKind::IsADirectory
+    } else {
+        io::ErrorKind::InvalidInput
+    };
+    Err(io::Error::new(refused, "not a regular file"))
 }
 
 impl Disk for FileDisk {
@@ -275,9 +285,7 @@ impl Disk for FileDisk {
             Access::ReadWrite => OFlags::RDWR,
         };
         let file = self.open_with(name, flags)?;
-        if !file.metadata()?.is_file() {
-            return Err(not_regular());
-        }
+        check_regular(&file)?;
         Ok(Arc::new(OpenFile(file)))
     }
 
@@ -350,9 +358,7 @@ impl Disk for FileDisk {
 
     fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn LockGuard>>> {
         let file = self.open_with(name, OFlags::RDWR | OFlags::CREATE)?;
-        if !file.metadata()?.is_file() {
-            return Err(not_regular());
-        }
+        check_regular(&file)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),

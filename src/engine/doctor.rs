@@ -62,6 +62,8 @@ pub enum Remedy {
     Owner,
     /// What stands in the place of a file is removed.
     Remove,
+    /// What a link leads to is put in the place of the link.
+    PutBack,
     /// A newer version of the program.
     Upgrade,
     /// Nothing of the store can be had: a backup, or an export.
@@ -145,8 +147,11 @@ pub(super) fn examine_disk(
     };
     for found in &report.damage {
         // Without the folder of the log there is nothing to salvage from.
-        let is_all_gone = found.kind == FindingKind::Missing && found.file == "log";
-        let remedy = if is_all_gone {
+        let is_no_folder = found.kind == FindingKind::Missing || found.what == log::NO_FOLDER;
+        let remedy = if found.what == log::LINKED {
+            // Salvage reads no more through a link than others do.
+            Remedy::PutBack
+        } else if is_no_folder && found.file == "log" {
             Remedy::Backup
         } else {
             Remedy::Salvage

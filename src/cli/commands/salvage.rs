@@ -197,6 +197,12 @@ fn command(problem: &Problem, path: &Path) -> Option<String> {
         Remedy::Gc => Some(format!("treering gc --store {store}")),
         Remedy::Mode => Some(format!("chmod -R go= {store}")),
         Remedy::Owner => Some(format!("chown -R {} {store}", path.metadata().ok()?.uid())),
+        Remedy::PutBack => {
+            let link = path.join(name);
+            let moved = link.canonicalize().ok()?;
+            let (link, moved) = (quoted(&link), quoted(&moved));
+            Some(format!("rm {link} && mv {moved} {link}"))
+        }
         Remedy::Remove => Some(format!("rm -r {}", file(name))),
         Remedy::Upgrade => Some("cargo install treering".to_owned()),
         _ => None,
