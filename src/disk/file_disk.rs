@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(target_os = "linux")]
 use rustix::fs::ResolveFlags;
-use rustix::fs::{AtFlags, Mode, OFlags, RawDir, RenameFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, RenameFlags, Stat};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -154,6 +154,19 @@ impl FileDisk {
 
     pub(super) fn not_owned_by(&self, owner: u32) -> Vec<String> {
         self.entries(|_, stat| stat.st_uid != owner)
+    }
+
+    /// What in the folder is no file, and in the folders in it no file either, by name; the folders of a store are `folders`.
+    pub fn not_files(&self, folders: &[&str]) -> Vec<String> {
+        self.entries(|name, stat| {
+            let kind = FileType::from_raw_mode(stat.st_mode);
+            let wanted = if folders.contains(&name) {
+                FileType::Directory
+            } else {
+                FileType::RegularFile
+            };
+            kind != wanted
+        })
     }
 
     /// The files and folders in the folder, and in the folders in it, that are `wanted`.

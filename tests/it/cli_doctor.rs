@@ -69,6 +69,72 @@ fn creation_takes_nothing_over_that_no_creation_left() {
 }
 
 #[test]
+fn what_is_in_the_way_of_a_file_is_named_with_what_removes_it() {
+    let verb = ["erase", "o/1", "--yes"];
+    for name in [
+        "derived/uses-new",
+        "checkpoint/00000009.ckpt",
+        "checkpoint/00000009.ckpt.tmp",
+        "manifest.tmp",
+        "log/rewrite-1.tmp",
+        "log/00000002.seg.tmp",
+    ] {
+        let folder = store();
+        let place = folder.store().join(name);
+        fs::create_dir_all(&place).unwrap();
+        fs::write(place.join("inner"), "somebody's").unwrap();
+        // A checkpoint is told of by the doctor alone, and the number of a segment is passed over.
+        if !name.starts_with("checkpoint/") && !name.ends_with(".seg.tmp") {
+            let refused = folder.refused(6, &verb);
+            let hint = format!("remove {name}, which is no file");
+            assert!(text(&refused["hint"]).starts_with(&hint), "{name}: {refused}");
+        }
+        let problems = told(&folder, name);
+        assert_eq!(problems.len(), 1, "{name}: {problems:?}");
+        assert_eq!(
+            (&problems[0]["severity"], &problems[0]["code"]),
+            (&"warning".into(), &"in_the_way".into()),
+            "{problems:?}"
+        );
+        obey(&problems[0]["command"]);
+        let ran = folder.run(&verb);
+        assert_eq!(ran.code, 0, "{name}: {ran:?}");
+        assert!(told(&folder, name).is_empty());
+    }
+    // The folders of what is derived are the store's own, too.
+    let folder = store();
+    folder.write(".treering/checkpoint", "");
+    symlink("elsewhere", folder.store().join("derived")).unwrap();
+    for name in ["checkpoint", "derived"] {
+        obey(&told(&folder, name)[0]["command"]);
+        assert!(folder.store().join(name).symlink_metadata().is_err());
+    }
+}
+
+#[test]
+fn nothing_is_to_be_removed_that_may_be_memory_or_is_not_the_stores() {
+    let folder = store();
+    for other in [
+        "log/lost+found",
+        "log/rewrite.tmp",
+        "other",
+        "checkpoint/notes.ckpt",
+    ] {
+        fs::create_dir_all(folder.store().join(other)).unwrap();
+    }
+    let removes = |folder: &Folder| folder.run(&["doctor"]).out.contains("rm ");
+    assert!(!removes(&folder));
+    fs::create_dir(folder.store().join("log/rewrite-1.tmp")).unwrap();
+    assert!(removes(&folder));
+    // What a damaged store has may all be needed.
+    for name in ["manifest", SEGMENT, "format"] {
+        fs::remove_file(folder.store().join(name)).unwrap();
+        fs::create_dir(folder.store().join(name)).unwrap();
+        assert!(!removes(&folder), "{name}");
+    }
+}
+
+#[test]
 fn a_link_in_the_place_of_a_file_is_told_and_undone() {
     for name in ["log", SEGMENT, "manifest", "format"] {
         let folder = store();
