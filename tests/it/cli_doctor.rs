@@ -204,3 +204,18 @@ fn a_folder_in_the_place_of_a_file_is_damage_like_any_other() {
     assert!(text(&refused["hint"]).contains("a backup"), "{refused}");
     assert_eq!(told(&folder, "log")[0]["command"], Value::Null);
 }
+
+#[test]
+fn a_store_whose_name_begins_with_a_dash_is_no_option_of_the_command() {
+    let folder = store();
+    fs::rename(folder.store(), folder.path("-rf")).unwrap();
+    fs::create_dir(folder.path("-rf/compact.lock")).unwrap();
+    let found = folder.json(&["doctor", "--store=-rf"]);
+    assert_eq!(found["problems"][0]["command"], "rm -r ./-rf/compact.lock");
+    fs::remove_file(folder.path("-rf").join(SEGMENT)).unwrap();
+    let found = folder.run(&["doctor", "--store=-rf", "--json"]).documents();
+    assert_eq!(
+        found[0]["problems"][0]["command"],
+        "treering salvage ./-rf ./-rf-salvaged"
+    );
+}

@@ -189,6 +189,12 @@ fn tell_problem(context: &mut Context, problem: &Problem) -> Result<(), Failure>
 
 /// The command that mends a problem; `None` where nothing has to be done, or no command can do it.
 fn command(problem: &Problem, path: &Path) -> Option<String> {
+    // Without a folder before it, a name that begins with a dash would be an option.
+    let path = &if path.as_os_str().as_encoded_bytes().starts_with(b"-") {
+        Path::new(".").join(path)
+    } else {
+        path.to_owned()
+    };
     let store = quoted(path);
     let file = |name: &str| quoted(&path.join(name));
     let name = problem.file.as_deref().unwrap_or(".");
