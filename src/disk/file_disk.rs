@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(target_os = "linux")]
 use rustix::fs::ResolveFlags;
-use rustix::fs::{AtFlags, Mode, OFlags, RawDir, RenameFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, RenameFlags, Stat};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -156,6 +156,19 @@ impl FileDisk {
         self.entries(|_, stat| stat.st_uid != owner)
     }
 
+    /// What in the folder is no file, and in the folders in it no file either, by name; the folders of a store are `folders`.
+    pub fn not_files(&self, folders: &[&str]) -> Vec<String> {
+        self.entries(|name, stat| {
+            let kind = FileType::from_raw_mode(stat.st_mode);
+            let wanted = if folders.contains(&name) {
+                FileType::Directory
+            } else {
+                FileType::RegularFile
+            };
+            kind != wanted
+        })
+    }
+
     /// The files and folders in the folder, and in the folders in it, that are `wanted`.
     fn entries(&self, wanted: impl Fn(&str, &Stat) -> bool) -> Vec<String> {
         let mut found = Vec::new();
@@ -264,8 +277,18 @@ fn is_open_to_others(mode: u32) -> bool {
     !mode.is_multiple_of(0o100)
 }
 
-fn not_regular() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
+/// Refuses what a store would not have made: reading a pipe never ends.
+fn check_regular(file: &File) -> io::Result<()> {
+    let kind = file.metadata()?.file_type();
+    if kind.is_file() {
+        return Ok(());
+    }
+    let refused = if kind.is_dir() {
+        io::ErrorKind::IsADirectory
+    } else {
+        io::ErrorKind::InvalidInput
+    };
+    Err(io::Error::new(refused, "not a regular file"))
 }
 
 impl Disk for FileDisk {
@@ -275,9 +298,7 @@ impl Disk for FileDisk {
             Access::ReadWrite => OFlags::RDWR,
         };
         let file = self.open_with(name, flags)?;
-        if !file.metadata()?.is_file() {
-            return Err(not_regular());
-        }
+        check_regular(&file)?;
         Ok(Arc::new(OpenFile(file)))
     }
 
@@ -350,9 +371,7 @@ impl Disk for FileDisk {
 
     fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn LockGuard>>> {
         let file = self.open_with(name, OFlags::RDWR | OFlags::CREATE)?;
-        if !file.metadata()?.is_file() {
-            return Err(not_regular());
-        }
+        check_regular(&file)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),

@@ -50,15 +50,8 @@ pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dy
             Ok(Some(guard)) => return Ok(guard),
             Ok(None) => {}
             Err(error) => {
-                let is_other = super::is_of_other_kind(&error);
                 let failed = Error::io(format!("cannot lock {}", disk.describe()), error);
-                return Err(if is_other {
-                    failed.with_hint(format!(
-                        "remove {name}, which is no file: nothing is lost with it"
-                    ))
-                } else {
-                    failed
-                });
+                return Err(super::with_what_stands_at(disk, name, failed));
             }
         }
         let waited = started.elapsed();

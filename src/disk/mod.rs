@@ -31,6 +31,7 @@ pub use lock::{LockGuard, lock_holder, lock_within};
 pub use mem_disk::MemDisk;
 
 use crate::bytes::Buffer;
+use crate::error::Error;
 
 /// What a file is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,9 +156,45 @@ pub fn read_full(file: &dyn DiskFile, offset: u64, buffer: &mut [u8]) -> io::Res
 /// file, a file or a link in the place of a folder.
 pub fn is_of_other_kind(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory};
-    // What a link is refused with.
-    let is_link = error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
-    is_link || matches!(error.kind(), InvalidInput | IsADirectory | NotADirectory)
+    is_link(error) || matches!(error.kind(), InvalidInput | IsADirectory | NotADirectory)
+}
+
+/// What a link is refused with.
+fn is_link(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}
+
+/// What stands where a file should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtherKind {
+    /// A symbolic link, wherever it leads.
+    Link,
+    /// A folder.
+    Folder,
+    /// A pipe, a socket or a device.
+    Special,
+}
+
+/// What stands under a name, if it is no file.
+pub fn other_kind_at(disk: &dyn Disk, name: &str) -> Option<OtherKind> {
+    let error = disk.open(name, Access::Read).err()?;
+    if is_link(&error) {
+        return Some(OtherKind::Link);
+    }
+    match error.kind() {
+        io::ErrorKind::IsADirectory => Some(OtherKind::Folder),
+        _ => is_of_other_kind(&error).then_some(OtherKind::Special),
+    }
+}
+
+/// Says of a failure to write or remove `name` what to do, where that is because something else stands there.
+pub(crate) fn with_what_stands_at(disk: &dyn Disk, name: &str, failed: Error) -> Error {
+    if other_kind_at(disk, name).is_none() {
+        return failed;
+    }
+    failed.with_hint(format!(
+        "remove {name}, which is no file: nothing is lost with it"
+    ))
 }
 
 /// Bytes written at a time when a file is filled with zeros.

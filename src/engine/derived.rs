@@ -34,7 +34,7 @@ use super::verify::{Finding, FindingKind};
 use super::view::View;
 
 /// The folder of derived files.
-const FOLDER: &str = "derived";
+pub(super) const FOLDER: &str = "derived";
 const MAGIC: &[u8; 8] = b"TRderiv1";
 /// The version of the layout. A file of another one is not read.
 const VERSION: u32 = 1;
@@ -150,7 +150,10 @@ impl Inner {
                 .map_err(writing)?,
             _ => {}
         }
-        disk::replace(&*self.disk, &path, &encode(&self.instance, name, bytes)).map_err(writing)
+        disk::replace(&*self.disk, &path, &encode(&self.instance, name, bytes)).map_err(|error| {
+            let unfinished = disk::unfinished_name(&path);
+            disk::with_what_stands_at(&*self.disk, &unfinished, writing(error))
+        })
     }
 
     /// Removes every derived file but the stamps of use, which are written as one, without those of objects that `left` does
@@ -162,10 +165,10 @@ impl Inner {
             other => other.map_err(removing)?,
         };
         let stamps = self.stamps.lock().merged(self, left, store)?;
-        for name in &names {
-            if name != USES {
-                self.disk.remove(&format!("{FOLDER}/{name}")).map_err(removing)?;
-            }
+        for name in names.iter().filter(|name| *name != USES) {
+            let path = format!("{FOLDER}/{name}");
+            let removed = self.disk.remove(&path).map_err(removing);
+            removed.map_err(|failed| disk::with_what_stands_at(&*self.disk, &path, failed))?;
         }
         if !names.is_empty() {
             self.disk.sync_dir(FOLDER).map_err(removing)?;

@@ -23,6 +23,15 @@ const LOW_BYTES: u64 = 256 << 20;
 /// Of what stands in the place of the lock of rewrites.
 const NO_COMPACTION_LOCK: &str = "it is no file, so neither gc nor erase can rewrite the log: remove it";
 
+/// The folders of a store.
+const FOLDERS: [&str; 3] = ["log", "checkpoint", "derived"];
+
+/// What in the folder of a store is only there until it has another name, or made of the log.
+const MADE_ANEW: [&str; 4] = ["manifest.tmp", "live.tmp", "checkpoint", "derived"];
+
+/// Of what stands in the place of such a file or folder.
+const IN_THE_WAY: &str = "it is not of the kind that the store makes under this name, so gc, erase or a commit may fail: remove it";
+
 /// How much a problem matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -62,6 +71,8 @@ pub enum Remedy {
     Owner,
     /// What stands in the place of a file is removed.
     Remove,
+    /// What a link leads to is put in the place of the link.
+    PutBack,
     /// A newer version of the program.
     Upgrade,
     /// Nothing of the store can be had: a backup, or an export.
@@ -106,8 +117,9 @@ impl Memory {
         let mut problems = Vec::new();
         look_at_folder(&disk, &mut problems);
         look_at_lock(&disk, &mut problems);
-        let disk: Arc<dyn Disk> = Arc::new(disk);
-        match examine_disk(&disk, options, &mut problems) {
+        let disk = Arc::new(disk);
+        let seam: Arc<dyn Disk> = disk.clone();
+        match examine_disk(&seam, options, &mut problems) {
             // Whom a file of another user locks out is told why.
             Err(error)
                 if error.code() != "no_store"
@@ -117,6 +129,7 @@ impl Memory {
             }
             other => other?,
         }
+        look_for_strays(&disk, &mut problems);
         if problems.iter().any(is_of_no_format) {
             // It may be a folder of anything: nothing in it is to be given away or closed.
             problems.retain(|problem| !matches!(problem.remedy, Remedy::Mode | Remedy::Owner));
@@ -145,8 +158,11 @@ pub(super) fn examine_disk(
     };
     for found in &report.damage {
         // Without the folder of the log there is nothing to salvage from.
-        let is_all_gone = found.kind == FindingKind::Missing && found.file == "log";
-        let remedy = if is_all_gone {
+        let is_no_folder = found.kind == FindingKind::Missing || found.what == log::NO_FOLDER;
+        let remedy = if found.what == log::LINKED {
+            // Salvage reads no more through a link than others do.
+            Remedy::PutBack
+        } else if is_no_folder && found.file == "log" {
             Remedy::Backup
         } else {
             Remedy::Salvage
@@ -260,6 +276,39 @@ fn look_at_lock(disk: &FileDisk, problems: &mut Vec<Problem>) {
         let holder = holder.unwrap_or_else(|| "another process".to_owned());
         let what = format!("{holder} is writing; it lets go when it is done, or ends");
         problems.push(plain(ProblemSeverity::Notice, "locked", &what, Remedy::Wait));
+    }
+}
+
+/// Looks for folders and other things in the place of files that the store makes anew, or of its folders of such files.
+fn look_for_strays(disk: &FileDisk, problems: &mut Vec<Problem>) {
+    let is_damaged =
+        |problem: &Problem| problem.severity == ProblemSeverity::Damage || problem.remedy == Remedy::Salvage;
+    // What is lost may be in any of them.
+    if problems.iter().any(is_damaged) {
+        return;
+    }
+    let mut strays = disk.not_files(&FOLDERS);
+    strays.retain(|name| is_made_anew(name));
+    for name in strays {
+        // Said already, as of a file that heals by itself.
+        problems
+            .retain(|problem| problem.remedy != Remedy::Nothing || problem.file.as_deref() != Some(&name));
+        let mut problem = plain(ProblemSeverity::Warning, "in_the_way", IN_THE_WAY, Remedy::Remove);
+        problem.file = Some(name);
+        problems.push(problem);
+    }
+}
+
+/// Whether what has this name holds nothing that the log does not have.
+fn is_made_anew(name: &str) -> bool {
+    match name.split_once('/') {
+        None => MADE_ANEW.contains(&name),
+        Some(("log", file)) => log::is_unfinished_name(file),
+        Some(("checkpoint", file)) => {
+            let number = file.strip_suffix(".tmp").unwrap_or(file).strip_suffix(".ckpt");
+            number.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+        }
+        Some((folder, _)) => folder == super::derived::FOLDER,
     }
 }
 

@@ -45,7 +45,7 @@ pub enum FindingKind {
     Cut,
     /// The log is an older one than was there before.
     Older,
-    /// The file is another store's, or has another file's name.
+    /// The file is another store's, or has another file's name, or is no file.
     Foreign,
     /// Whether it was ever whole cannot be told.
     Unproven,
@@ -58,10 +58,11 @@ impl Finding {
             (found.file, found.offset, found.message) = (file.to_owned(), offset, what.to_owned());
         }
         let kind = FindingKind::of(disk, &found);
+        // In what is no file there is no place.
+        let is_file = kind != FindingKind::Missing && found.file != "log" && !is_no_file(&found);
         Self {
             kind,
-            // In what is not there, and in a folder, there is no place.
-            offset: Some(found.offset).filter(|_| kind != FindingKind::Missing && found.file != "log"),
+            offset: Some(found.offset).filter(|_| is_file),
             file: found.file,
             what: found.message,
         }
@@ -89,6 +90,9 @@ impl FindingKind {
         if found.severity == Severity::Unsure {
             return Self::Unproven;
         }
+        if is_no_file(found) {
+            return Self::Foreign;
+        }
         let length = match disk.open(&found.file, Access::Read) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Self::Missing,
             Err(_) => None,
@@ -102,6 +106,11 @@ impl FindingKind {
             Self::Corrupt
         }
     }
+}
+
+/// Whether something of another kind stands in the place of a file, or of the log.
+fn is_no_file(found: &log::Finding) -> bool {
+    [log::LINKED, log::IS_FOLDER, log::NOT_REGULAR, log::NO_FOLDER].contains(&found.message.as_str())
 }
 
 /// Something that is not as it should be.
@@ -289,10 +298,11 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Options, tell: &dyn Fn(u64)) -> R
         Ok(files) => report.bytes = files.bytes,
         Err(error) if error.is_corruption() => {
             let found = of_error(&**disk, &error);
-            // That its files are missing follows from that of the folder.
+            // That its files are missing follows from that of the folder, which each of them may have told.
+            let within = format!("{}/", found.file);
             report
                 .damage
-                .retain(|other| !other.file.starts_with(&format!("{}/", found.file)));
+                .retain(|other| *other != found && !other.file.starts_with(&within));
             report.damage.push(found);
         }
         Err(error) => return Err(error),

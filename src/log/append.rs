@@ -191,15 +191,8 @@ impl Log {
             seq: head.seq,
         };
         let writing = |error: io::Error| {
-            let is_other = disk::is_of_other_kind(&error);
             let failed = Error::io(format!("cannot write {LIVE_NAME}"), error);
-            if is_other {
-                failed.with_hint(format!(
-                    "remove {LIVE_NAME}, which is no file: nothing is lost with it"
-                ))
-            } else {
-                failed
-            }
+            disk::with_what_stands_at(&*self.disk, LIVE_NAME, failed)
         };
         let file = match self.disk.open(LIVE_NAME, Access::ReadWrite) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.disk.create(LIVE_NAME),
@@ -289,8 +282,10 @@ impl Log {
             return Err(Error::invalid("the log has as many segments as it may have")
                 .with_hint("`treering gc` merges many small segments into few"));
         }
-        disk::replace(&*self.disk, MANIFEST_NAME, &manifest.encode())
-            .map_err(|error| Error::io(format!("cannot replace {MANIFEST_NAME}"), error))?;
+        disk::replace(&*self.disk, MANIFEST_NAME, &manifest.encode()).map_err(|error| {
+            let failed = Error::io(format!("cannot replace {MANIFEST_NAME}"), error);
+            disk::with_what_stands_at(&*self.disk, &disk::unfinished_name(MANIFEST_NAME), failed)
+        })?;
         self.named_generation = manifest.generation;
         self.keep_manifest(manifest);
         Ok(())

@@ -21,6 +21,7 @@ use super::scan::{Chain, Scanned, Stop, Window};
 use super::segment::{LOG_FOLDER, SEGMENT_HEADER_BYTES, parse_segment_name, segment_name};
 use super::{Log, Position, Tail, damage, unsupported};
 use crate::digest::{CommitDigest, Domain, HashSuite};
+use crate::disk::{self, Disk, OtherKind, is_of_other_kind};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Receives batches.
@@ -436,7 +437,10 @@ impl Log {
         if self.unlisted_checked {
             return Ok(());
         }
-        let names = self.disk.list(LOG_FOLDER).map_err(no_folder)?;
+        let names = self
+            .disk
+            .list(LOG_FOLDER)
+            .map_err(|error| no_folder(&*self.disk, error))?;
         for id in names
             .iter()
             .filter_map(|name| parse_segment_name(name))
@@ -499,15 +503,22 @@ pub(super) fn content_of(batch: &Batch, suite: HashSuite) -> [u8; 32] {
     hashing.finish()
 }
 
+/// What is said of a log that is none.
+pub const NO_FOLDER: &str = "it is no folder, so there are no segments";
+
 /// The code of an error that says that the whole log is gone: not even a degraded reader finds anything.
 pub(super) const NO_LOG: &str = "no_log";
 
 /// A store without its log folder has lost it: that is damage, and not a failing device.
-pub(super) fn no_folder(error: io::Error) -> Error {
-    if error.kind() == io::ErrorKind::NotFound {
-        return Error::corrupt("the folder of the log is missing")
-            .with_code(NO_LOG)
-            .with_hint("nothing can be had without it but from a backup of the store, or an export");
-    }
-    Error::io("cannot list the log", error)
+pub(super) fn no_folder(disk: &dyn Disk, error: io::Error) -> Error {
+    let lost = match error.kind() {
+        io::ErrorKind::NotFound => Error::corrupt("the folder of the log is missing"),
+        _ if is_of_other_kind(&error) => match disk::other_kind_at(disk, LOG_FOLDER) {
+            Some(OtherKind::Link) => return super::linked(LOG_FOLDER).with_code(NO_LOG),
+            _ => damage(LOG_FOLDER, 0, NO_FOLDER),
+        },
+        _ => return Error::io("cannot list the log", error),
+    };
+    lost.with_code(NO_LOG)
+        .with_hint("nothing can be had without it but from a backup of the store, or an export")
 }

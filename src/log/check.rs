@@ -202,7 +202,10 @@ impl Log {
 
     /// Looks for segments that the manifest does not list and for files that do not belong.
     fn check_folder(&self, newest: u64, report: &mut Report<'_>) -> Result<()> {
-        let names = self.disk.list(LOG_FOLDER).map_err(no_folder)?;
+        let names = self
+            .disk
+            .list(LOG_FOLDER)
+            .map_err(|error| no_folder(&*self.disk, error))?;
         // The numbers that a rewrite left out are none that are missing.
         let newest = newest.max(self.manifest.active().batch_before());
         for file in names {

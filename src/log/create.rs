@@ -15,15 +15,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::batch::{BatchBuilder, Continue, HeadMark, encode_group};
-use super::catch_up::FIRST_OFFSET;
+use super::catch_up::{FIRST_OFFSET, no_folder};
 use super::format_file::{FORMAT, FORMAT_NAME, Format};
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
 use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest, SegmentEnd, SegmentEntry};
 use super::reader::SegmentFile;
 use super::segment::{LOG_FOLDER, SegmentHeader, next_segment_bytes, parse_segment_name, segment_name};
-use super::{LOCK_NAME, Log, LogOptions, Mode, damage, read_format, read_small};
+use super::{LOCK_NAME, Log, LogOptions, Mode, damage, of_other_kind, read_format, read_small};
 use crate::digest::{HashAlgorithm, HashSuite};
-use crate::disk::{self, Access, Disk, lock_within};
+use crate::disk::{self, Access, Disk, is_of_other_kind, lock_within};
 use crate::error::{Error, Result};
 
 /// How long creating waits for somebody else who is creating the same store.
@@ -63,11 +63,9 @@ impl Log {
 
 fn refuse_existing(disk: &dyn Disk) -> Result<()> {
     // INVARIANT CRE-1. A format file of any kind means that something is here.
-    match disk.open(FORMAT_NAME, Access::Read) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(Error::io(format!("cannot open {FORMAT_NAME}"), error)),
-        Ok(_) => {
-            read_format(disk, Mode::ReadOnly)?;
+    match read_format(disk, Mode::ReadOnly)? {
+        None => of_other_kind(disk, FORMAT_NAME).map_or(Ok(()), Err),
+        Some(_) => {
             Err(Error::invalid(format!("{} already is a store", disk.describe())).with_code("store_exists"))
         }
     }
@@ -137,7 +135,7 @@ pub(super) fn no_store(disk: &dyn Disk) -> Error {
         Ok(_) => Error::not_found(format!("{} is not a store", disk.describe()))
             .with_code("no_store")
             .with_hint("create one with `treering init`"),
-        Err(error) => error,
+        Err(error) => of_other_kind(disk, FORMAT_NAME).unwrap_or(error),
     }
 }
 
@@ -146,61 +144,66 @@ pub(super) fn no_store(disk: &dyn Disk) -> Error {
 /// # Errors
 /// `Corrupt` if they hold more than that (CRE-2).
 fn leftovers(disk: &dyn Disk) -> Result<Vec<String>> {
-    let lost = || {
-        damage(
-            FORMAT_NAME,
-            0,
-            "it is missing, and there is more here than an unfinished creation leaves",
-        )
+    let more = |what: &str| {
+        let what = format!("it is missing, and there is {what}, which no unfinished creation leaves");
+        damage(FORMAT_NAME, 0, &what)
     };
     let live = read_small(disk, LIVE_NAME, LIVE_BYTES + 1)?;
     if live
         .and_then(|bytes| Live::decode(&bytes))
         .is_some_and(|live| live.batch > 1)
     {
-        return Err(lost());
+        return Err(more("a mark of later commits in live"));
     }
     let mut names = Vec::new();
     if let Some(bytes) = read_small(disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)? {
-        let manifest = Manifest::decode(&bytes).map_err(|_| lost())?;
-        if manifest.generation != 1 || !manifest.sealed().is_empty() {
-            return Err(lost());
-        }
+        let first = Manifest::decode(&bytes)
+            .ok()
+            .filter(|manifest| manifest.generation == 1 && manifest.sealed().is_empty());
+        first.ok_or_else(|| more("a manifest of more than the first segment"))?;
         names.push(MANIFEST_NAME.to_owned());
     }
     let listed = match disk.list(LOG_FOLDER) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        other => other.map_err(|error| Error::io("cannot list the log", error))?,
+        // Without a manifest it may be a folder of anything.
+        Err(error) if is_of_other_kind(&error) && names.is_empty() => Vec::new(),
+        other => other.map_err(|error| no_folder(disk, error))?,
     };
-    for (file, parsed) in listed.iter().map(|file| (file, parse_segment_name(file))) {
-        match parsed {
-            Some((FIRST_SEGMENT, unfinished)) => {
-                let name = format!("{LOG_FOLDER}/{file}");
-                if !unfinished && is_beyond_first(disk, &name)? {
-                    return Err(lost());
-                }
-                names.push(name);
-            }
-            Some(_) => return Err(lost()),
-            None => {}
+    for file in listed {
+        let name = format!("{LOG_FOLDER}/{file}");
+        // What is in the folder under any other name was put there, and salvage may read it.
+        let is_first = match parse_segment_name(&file) {
+            Some((FIRST_SEGMENT, unfinished)) => !is_beyond_first(disk, &name, unfinished)?,
+            _ => false,
+        };
+        if !is_first {
+            return Err(more(&name));
         }
+        names.push(name);
     }
     // It is written behind the segment that it lists.
     let has_first = names.iter().any(|name| *name == segment_name(FIRST_SEGMENT));
     if names.first().is_some_and(|name| name == MANIFEST_NAME) && !has_first {
-        return Err(lost());
+        return Err(more("a manifest without a segment"));
+    }
+    for name in [LIVE_NAME, MANIFEST_NAME, FORMAT_NAME] {
+        if !names.is_empty() && disk::other_kind_at(disk, name).is_some() {
+            return Err(more(&format!("no file under the name {name}")));
+        }
     }
     Ok(names)
 }
 
-/// Whether a first segment holds a batch after the first, or is not as it is created.
-fn is_beyond_first(disk: &dyn Disk, name: &str) -> Result<bool> {
-    let file = disk
-        .open(name, Access::Read)
-        .map_err(|error| Error::io(format!("cannot open {name}"), error))?;
+/// Whether a first segment holds a batch after the first, or is not as it is created. Of an unfinished one any part may
+/// be missing.
+fn is_beyond_first(disk: &dyn Disk, name: &str, unfinished: bool) -> Result<bool> {
+    let file = match disk.open(name, Access::Read) {
+        Err(error) if is_of_other_kind(&error) => return Ok(true),
+        other => other.map_err(|error| Error::io(format!("cannot open {name}"), error))?,
+    };
     let segment = match SegmentFile::with_file(file, false, name) {
         Ok(segment) => segment,
-        Err(error) if error.is_corruption() => return Ok(true),
+        Err(error) if error.is_corruption() => return Ok(!unfinished),
         Err(error) => return Err(error),
     };
     // Which hash the store has was in the format file; a seal is known by its checksum.

@@ -62,7 +62,10 @@ impl Log {
     /// # Durability
     /// When this returns, the names are gone for good.
     pub(super) fn remove_leftovers(&mut self, alone: Option<&CompactionLock>) -> Result<()> {
-        let names = self.disk.list(LOG_FOLDER).map_err(no_folder)?;
+        let names = self
+            .disk
+            .list(LOG_FOLDER)
+            .map_err(|error| no_folder(&*self.disk, error))?;
         // INVARIANT LEF-2: a rewrite begins under the writer's lock, so none can begin while this looks.
         let has_rewrite = alone.is_none() && names.iter().any(|name| is_rewrite_name(name));
         let guard = if has_rewrite {

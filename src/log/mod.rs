@@ -57,6 +57,7 @@ use std::time::Duration;
 pub use append::Durability;
 pub(crate) use append::not_rewritten;
 pub use batch::{Batch, BatchBuilder, HeadMark, Ignorable, Locator, Record};
+pub use catch_up::NO_FOLDER;
 pub use check::{CheckItem, CheckSummary, Finding, NO_FILE, OTHER_NAME, Severity, TORN_TAIL, unproven_tail};
 pub use epoch::REWRITTEN;
 pub use format_file::{FORMAT, Format};
@@ -72,10 +73,12 @@ pub use recover::NextWriter;
 pub(crate) use rewrite::COMPACTION_LOCK_NAME;
 pub use rewrite::{CompactionLock, NewPlace, Rewrite, Rewritten};
 pub use salvage::{Piece, Wreck};
-pub use segment::segment_name;
+pub use segment::{is_unfinished_name, segment_name};
 
 use crate::digest::{CommitDigest, HashSuite};
-use crate::disk::{Access, Disk, LockGuard, is_of_other_kind, lock_within, read_full};
+use crate::disk::{
+    Access, Disk, LockGuard, OtherKind, is_of_other_kind, lock_within, other_kind_at, read_full,
+};
 use crate::error::{Error, ErrorKind, Result};
 use live::{LIVE_NAME, Live};
 use manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
@@ -83,6 +86,13 @@ use reader::{SegmentFile, Segments};
 
 /// What is said of a segment that another store or another segment has written.
 pub const FOREIGN: &str = "it belongs to another store or another place in the log";
+
+/// What is said of a link in the place of a file or of the log.
+pub const LINKED: &str = "it is a symbolic link, and a store takes only what is in its own folder";
+/// What is said of a folder in the place of a file.
+pub const IS_FOLDER: &str = "it is a folder, where a regular file has to be";
+/// What is said of anything else there.
+pub const NOT_REGULAR: &str = "it is a pipe, a socket or a device, where a regular file has to be";
 
 /// Name of the lock file.
 pub(crate) const LOCK_NAME: &str = "lock";
@@ -364,13 +374,30 @@ fn read_format(disk: &dyn Disk, mode: Mode) -> Result<Option<Format>> {
 }
 
 fn read_manifest(disk: &dyn Disk, format: &Format) -> Result<Manifest> {
-    let bytes = read_small(disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)?
-        .ok_or_else(|| damage(MANIFEST_NAME, 0, "it is missing"))?;
+    let bytes = read_small(disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)?.ok_or_else(|| {
+        of_other_kind(disk, MANIFEST_NAME).unwrap_or_else(|| damage(MANIFEST_NAME, 0, "it is missing"))
+    })?;
     let manifest = Manifest::decode(&bytes).map_err(|error| damage(MANIFEST_NAME, 0, &error.to_string()))?;
     if manifest.instance != format.instance {
         return Err(damage(MANIFEST_NAME, 0, "it belongs to another store"));
     }
     Ok(manifest)
+}
+
+/// The damage that something else stands in the place of the file `name`.
+fn of_other_kind(disk: &dyn Disk, name: &str) -> Option<Error> {
+    Some(match other_kind_at(disk, name)? {
+        OtherKind::Link => linked(name),
+        OtherKind::Folder => damage(name, 0, IS_FOLDER),
+        OtherKind::Special => damage(name, 0, NOT_REGULAR),
+    })
+}
+
+/// The damage that a file, or the log, was moved away and a link put there: nothing of it is lost, and salvage has none of it.
+fn linked(name: &str) -> Error {
+    damage(name, 0, LINKED).with_hint(
+        "what it leads to has to be put in its place: `treering doctor` names the command that does it",
+    )
 }
 
 /// The first `limit` bytes of a file; `None` if there is none.

@@ -23,7 +23,7 @@ use super::scan::{Chain, Window};
 use super::segment::{LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentHeader, segment_name};
 use crate::bytes::Bytes;
 use crate::digest::HashSuite;
-use crate::disk::{Access, Disk, DiskFile, read_full, unfinished_name};
+use crate::disk::{Access, Disk, DiskFile, is_of_other_kind, read_full, unfinished_name};
 use crate::error::{Error, Result};
 use crate::threads::{ArcSwap, RwLock};
 
@@ -262,6 +262,19 @@ pub(super) struct SegmentFile {
     spans: RwLock<Vec<Span>>,
 }
 
+/// Why a listed segment cannot be opened: what is wrong with its folder is wrong with all of them.
+fn cannot_open(disk: &dyn Disk, name: &str, error: io::Error) -> Error {
+    let is_absent = |error: &io::Error| error.kind() == io::ErrorKind::NotFound || is_of_other_kind(error);
+    if !is_absent(&error) {
+        return Error::io(format!("cannot open {name}"), error);
+    }
+    match disk.list(LOG_FOLDER) {
+        Err(error) if is_absent(&error) => no_folder(disk, error),
+        _ => super::of_other_kind(disk, name)
+            .unwrap_or_else(|| super::damage(name, 0, "the manifest lists it and it is missing")),
+    }
+}
+
 impl SegmentFile {
     /// Opens a listed segment. Only one that a recovery listed and could not name any more has its unfinished name.
     pub(super) fn open(disk: &dyn Disk, id: u64, instance: [u8; 16]) -> Result<Self> {
@@ -272,13 +285,7 @@ impl SegmentFile {
             }
             other => (other, false),
         };
-        let file = file.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => match disk.list(LOG_FOLDER) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => no_folder(error),
-                _ => super::damage(&name, 0, "the manifest lists it and it is missing"),
-            },
-            _ => Error::io(format!("cannot open {name}"), error),
-        })?;
+        let file = file.map_err(|error| cannot_open(disk, &name, error))?;
         let segment = Self::with_file(file, unfinished, &name)?;
         if segment.header.instance != instance || segment.header.id != id {
             return Err(super::damage(&name, 0, super::FOREIGN));

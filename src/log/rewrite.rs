@@ -31,7 +31,7 @@ use super::segment::{LOG_FOLDER, SEGMENT_BYTES_LIMIT};
 use super::{Log, WriteLock};
 use crate::bytes::Bytes;
 use crate::digest::{CommitDigest, HashSuite};
-use crate::disk::{Access, Disk, DiskFile, LockGuard, lock_within, read_full};
+use crate::disk::{self, Access, Disk, DiskFile, LockGuard, lock_within, read_full};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Name of the lock file that keeps two rewrites apart.
@@ -327,10 +327,10 @@ impl NewFiles {
 
     fn add(&mut self) -> Result<()> {
         let name = rewrite_name(self.list.len() + 1);
-        let file = self
-            .disk
-            .create(&name)
-            .map_err(|error| Error::io(format!("cannot create {name}"), error))?;
+        let file = self.disk.create(&name).map_err(|error| {
+            let failed = Error::io(format!("cannot create {name}"), error);
+            disk::with_what_stands_at(&*self.disk, &name, failed)
+        })?;
         self.list.push(NewFile {
             name,
             file,

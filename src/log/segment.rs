@@ -15,6 +15,7 @@ use std::io;
 use super::LogOptions;
 use super::frame::FrameSeed;
 use super::manifest::SegmentEnd;
+use super::rewrite::is_rewrite_name;
 use crate::codec::{DecodeError, Reader};
 use crate::disk::{self, Disk};
 use crate::error::{Error, Result};
@@ -97,6 +98,11 @@ impl SegmentHeader {
     pub(super) fn seed(&self) -> FrameSeed {
         FrameSeed::new(&self.instance, &self.nonce)
     }
+}
+
+/// Whether a file of the log's folder is one that nothing lists before it has another name: of a segment, or of a rewrite.
+pub fn is_unfinished_name(name: &str) -> bool {
+    is_rewrite_name(name) || matches!(parse_segment_name(name), Some((_, true)))
 }
 
 /// The name of a segment's file, relative to the store.

@@ -7,6 +7,8 @@
 #[cfg(all(feature = "cli", feature = "agent"))]
 mod cli_agent_trust;
 #[cfg(feature = "cli")]
+mod cli_doctor;
+#[cfg(feature = "cli")]
 mod cli_errors;
 #[cfg(feature = "cli")]
 mod cli_files;

@@ -189,6 +189,12 @@ fn tell_problem(context: &mut Context, problem: &Problem) -> Result<(), Failure>
 
 /// The command that mends a problem; `None` where nothing has to be done, or no command can do it.
 fn command(problem: &Problem, path: &Path) -> Option<String> {
+    // Without a folder before it, a name that begins with a dash would be an option.
+    let path = &if path.as_os_str().as_encoded_bytes().starts_with(b"-") {
+        Path::new(".").join(path)
+    } else {
+        path.to_owned()
+    };
     let store = quoted(path);
     let file = |name: &str| quoted(&path.join(name));
     let name = problem.file.as_deref().unwrap_or(".");
@@ -197,6 +203,12 @@ fn command(problem: &Problem, path: &Path) -> Option<String> {
         Remedy::Gc => Some(format!("treering gc --store {store}")),
         Remedy::Mode => Some(format!("chmod -R go= {store}")),
         Remedy::Owner => Some(format!("chown -R {} {store}", path.metadata().ok()?.uid())),
+        Remedy::PutBack => {
+            let link = path.join(name);
+            let moved = link.canonicalize().ok()?;
+            let (link, moved) = (quoted(&link), quoted(&moved));
+            Some(format!("rm {link} && mv {moved} {link}"))
+        }
         Remedy::Remove => Some(format!("rm -r {}", file(name))),
         Remedy::Upgrade => Some("cargo install treering".to_owned()),
         _ => None,

@@ -1,0 +1,221 @@
+//! What stands in the place of a file of the store: nothing is written over what may be memory, and `doctor` names what to
+//! remove or to put back.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::program::{Folder, bytes_below, text};
+
+const SEGMENT: &str = "log/00000001.seg";
+
+fn store() -> Folder {
+    let folder = Folder::with_store();
+    for number in 0..3 {
+        folder.put(&format!("o/{number}"), "text");
+    }
+    folder
+}
+
+/// What `doctor` tells of one file: everything, and only that.
+fn told(folder: &Folder, file: &str) -> Vec<Value> {
+    let found = folder.run(&["doctor", "--json"]).documents();
+    let problems = found[0]["problems"].as_array().unwrap().iter();
+    problems
+        .filter(|problem| problem["file"] == file)
+        .cloned()
+        .collect()
+}
+
+/// Runs a command as a person would who has it from `doctor`.
+fn obey(command: &Value) {
+    let ran = Command::new("sh").args(["-c", &text(command)]).status();
+    assert!(ran.unwrap().success(), "{command}");
+}
+
+#[test]
+fn creation_takes_nothing_over_that_no_creation_left() {
+    let renamed: [(&str, &[&str]); 3] = [
+        ("log/00000001.seg.tmp", &[]),
+        ("log/00000001.seg.bak", &[]),
+        ("log/lost+found/#12", &["log/lost+found"]),
+    ];
+    for (name, folders) in renamed {
+        let folder = store();
+        let at = |name: &str| folder.store().join(name);
+        for made in folders {
+            fs::create_dir(at(made)).unwrap();
+        }
+        fs::rename(at(SEGMENT), at(name)).unwrap();
+        for gone in ["format", "manifest", "live"] {
+            fs::remove_file(at(gone)).unwrap();
+        }
+        let before = bytes_below(&folder.store());
+        let known = folder.refused(1, &["init"]);
+        assert!(text(&known["hint"]).starts_with("it is damaged"), "{known}");
+        for verb in [&["put", "new", "--kind", "n"][..], &["get", "o/1"]] {
+            let refused = folder.refused(5, verb);
+            assert!(text(&refused["hint"]).contains("treering salvage"), "{refused}");
+        }
+        let damage = &told(&folder, "format")[0];
+        assert!(
+            text(&damage["command"]).starts_with("treering salvage"),
+            "{damage}"
+        );
+        assert_eq!(bytes_below(&folder.store()), before, "{name}");
+    }
+}
+
+#[test]
+fn what_is_in_the_way_of_a_file_is_named_with_what_removes_it() {
+    let verb = ["erase", "o/1", "--yes"];
+    for name in [
+        "derived/uses-new",
+        "checkpoint/00000009.ckpt",
+        "checkpoint/00000009.ckpt.tmp",
+        "manifest.tmp",
+        "log/rewrite-1.tmp",
+        "log/00000002.seg.tmp",
+    ] {
+        let folder = store();
+        let place = folder.store().join(name);
+        fs::create_dir_all(&place).unwrap();
+        fs::write(place.join("inner"), "somebody's").unwrap();
+        // A checkpoint is told of by the doctor alone, and the number of a segment is passed over.
+        if !name.starts_with("checkpoint/") && !name.ends_with(".seg.tmp") {
+            let refused = folder.refused(6, &verb);
+            let hint = format!("remove {name}, which is no file");
+            assert!(text(&refused["hint"]).starts_with(&hint), "{name}: {refused}");
+        }
+        let problems = told(&folder, name);
+        assert_eq!(problems.len(), 1, "{name}: {problems:?}");
+        assert_eq!(
+            (&problems[0]["severity"], &problems[0]["code"]),
+            (&"warning".into(), &"in_the_way".into()),
+            "{problems:?}"
+        );
+        obey(&problems[0]["command"]);
+        let ran = folder.run(&verb);
+        assert_eq!(ran.code, 0, "{name}: {ran:?}");
+        assert!(told(&folder, name).is_empty());
+    }
+    // The folders of what is derived are the store's own, too.
+    let folder = store();
+    folder.write(".treering/checkpoint", "");
+    symlink("elsewhere", folder.store().join("derived")).unwrap();
+    for name in ["checkpoint", "derived"] {
+        obey(&told(&folder, name)[0]["command"]);
+        assert!(folder.store().join(name).symlink_metadata().is_err());
+    }
+}
+
+#[test]
+fn nothing_is_to_be_removed_that_may_be_memory_or_is_not_the_stores() {
+    let folder = store();
+    for other in [
+        "log/lost+found",
+        "log/rewrite.tmp",
+        "other",
+        "checkpoint/notes.ckpt",
+    ] {
+        fs::create_dir_all(folder.store().join(other)).unwrap();
+    }
+    let removes = |folder: &Folder| folder.run(&["doctor"]).out.contains("rm ");
+    assert!(!removes(&folder));
+    fs::create_dir(folder.store().join("log/rewrite-1.tmp")).unwrap();
+    assert!(removes(&folder));
+    // What a damaged store has may all be needed.
+    for name in ["manifest", SEGMENT, "format"] {
+        fs::remove_file(folder.store().join(name)).unwrap();
+        fs::create_dir(folder.store().join(name)).unwrap();
+        assert!(!removes(&folder), "{name}");
+    }
+}
+
+#[test]
+fn a_link_in_the_place_of_a_file_is_told_and_undone() {
+    for name in ["log", SEGMENT, "manifest", "format"] {
+        let folder = store();
+        let (place, elsewhere) = (folder.store().join(name), folder.path("else where"));
+        fs::rename(&place, &elsewhere).unwrap();
+        symlink(&elsewhere, &place).unwrap();
+        for verb in [&["get", "o/1"][..], &["put", "new", "--kind", "n"], &["gc"]] {
+            let refused = folder.refused(5, verb);
+            let said = text(&refused["message"]);
+            assert!(
+                said.starts_with(&format!("{name} ")) && said.contains("it is a symbolic link"),
+                "{refused}"
+            );
+            assert!(text(&refused["hint"]).contains("doctor"), "{refused}");
+        }
+        let verified = folder.run(&["verify", "--json"]).documents();
+        let damage = verified[0]["damage"].as_array().unwrap();
+        assert_eq!(damage.len(), 1, "{damage:?}");
+        assert_eq!(
+            (&damage[0]["kind"], &damage[0]["file"]),
+            (&"foreign".into(), &name.into())
+        );
+        let problems = told(&folder, name);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        obey(&problems[0]["command"]);
+        assert_eq!(folder.json(&["verify"])["ok"], true);
+        assert!(place.symlink_metadata().unwrap().file_type() == place.metadata().unwrap().file_type());
+    }
+}
+
+#[test]
+fn a_folder_in_the_place_of_a_file_is_damage_like_any_other() {
+    for name in [SEGMENT, "manifest", "format"] {
+        let folder = store();
+        let place = folder.store().join(name);
+        fs::remove_file(&place).unwrap();
+        fs::create_dir(&place).unwrap();
+        let refused = folder.refused(5, &["get", "o/1"]);
+        assert!(
+            text(&refused["message"]).contains("it is a folder, where a regular file"),
+            "{refused}"
+        );
+        assert!(text(&refused["hint"]).contains("treering salvage"), "{refused}");
+        let problems = told(&folder, name);
+        assert!(
+            text(&problems[0]["command"]).starts_with("treering salvage"),
+            "{problems:?}"
+        );
+    }
+    // Where nothing else is of a store, these are names like any other.
+    let folder = Folder::new();
+    for name in ["format", "manifest", "live"] {
+        fs::create_dir_all(folder.path("project").join(name)).unwrap();
+    }
+    folder.write("project/log", "text");
+    for verb in ["head", "doctor"] {
+        assert_eq!(
+            folder.refused(1, &[verb, "--store", "project"])["code"],
+            "no_store"
+        );
+    }
+    // Of a log that is no folder there is nothing to save.
+    let folder = store();
+    fs::remove_dir_all(folder.store().join("log")).unwrap();
+    folder.write(".treering/log", "text");
+    let refused = folder.refused(5, &["get", "o/1", "--degraded"]);
+    assert!(text(&refused["hint"]).contains("a backup"), "{refused}");
+    assert_eq!(told(&folder, "log")[0]["command"], Value::Null);
+}
+
+#[test]
+fn a_store_whose_name_begins_with_a_dash_is_no_option_of_the_command() {
+    let folder = store();
+    fs::rename(folder.store(), folder.path("-rf")).unwrap();
+    fs::create_dir(folder.path("-rf/compact.lock")).unwrap();
+    let found = folder.json(&["doctor", "--store=-rf"]);
+    assert_eq!(found["problems"][0]["command"], "rm -r ./-rf/compact.lock");
+    fs::remove_file(folder.path("-rf").join(SEGMENT)).unwrap();
+    let found = folder.run(&["doctor", "--store=-rf", "--json"]).documents();
+    assert_eq!(
+        found[0]["problems"][0]["command"],
+        "treering salvage ./-rf ./-rf-salvaged"
+    );
+}
