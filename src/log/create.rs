@@ -20,11 +20,13 @@ use super::format_file::{FORMAT, FORMAT_NAME, Format};
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
 use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest, SegmentEnd, SegmentEntry};
 use super::reader::SegmentFile;
-use super::segment::{LOG_FOLDER, SegmentHeader, next_segment_bytes, parse_segment_name, segment_name};
+use super::segment::{
+    LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentHeader, next_segment_bytes, parse_segment_name, segment_name,
+};
 use super::{LOCK_NAME, Log, LogOptions, Mode, damage, of_other_kind, read_format, read_small};
 use crate::digest::{HashAlgorithm, HashSuite};
 use crate::disk::{self, Access, Disk, is_of_other_kind, lock_within};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// How long creating waits for somebody else who is creating the same store.
 const CREATE_WAIT: Duration = Duration::from_secs(30);
@@ -132,17 +134,19 @@ fn write_store(
 /// The error for a folder without a format file: no store, or a damaged one.
 pub(super) fn no_store(disk: &dyn Disk) -> Error {
     match leftovers(disk) {
-        Ok(_) => Error::not_found(format!("{} is not a store", disk.describe()))
+        Err(error) if error.is_corruption() || error.kind() == ErrorKind::Io => {
+            of_other_kind(disk, FORMAT_NAME).unwrap_or(error)
+        }
+        _ => Error::not_found(format!("{} is not a store", disk.describe()))
             .with_code("no_store")
             .with_hint("create one with `treering init`"),
-        Err(error) => of_other_kind(disk, FORMAT_NAME).unwrap_or(error),
     }
 }
 
 /// The files that an unfinished creation left.
 ///
 /// # Errors
-/// `Corrupt` if they hold more than that (CRE-2).
+/// `Corrupt` if they hold more than that (CRE-2); `InvalidInput` if the folder of the log holds what is of no store at all.
 fn leftovers(disk: &dyn Disk) -> Result<Vec<String>> {
     let more = |what: &str| {
         let what = format!("it is missing, and there is {what}, which no unfinished creation leaves");
@@ -171,10 +175,12 @@ fn leftovers(disk: &dyn Disk) -> Result<Vec<String>> {
     };
     for file in listed {
         let name = format!("{LOG_FOLDER}/{file}");
-        // What is in the folder under any other name was put there, and salvage may read it.
         let is_first = match parse_segment_name(&file) {
             Some((FIRST_SEGMENT, unfinished)) => !is_beyond_first(disk, &name, unfinished)?,
-            _ => false,
+            Some(_) => false,
+            // What salvage would read under any name, somebody put there.
+            None if begins_as_segment(disk, &name)? => false,
+            None => return Err(foreign(disk, &name)),
         };
         if !is_first {
             return Err(more(&name));
@@ -192,6 +198,21 @@ fn leftovers(disk: &dyn Disk) -> Result<Vec<String>> {
         }
     }
     Ok(names)
+}
+
+/// A folder of something else may have a folder of that name in it.
+fn foreign(disk: &dyn Disk, name: &str) -> Error {
+    Error::invalid(format!(
+        "{} has {name} in it, which is of no store",
+        disk.describe()
+    ))
+    .with_code("exists")
+    .with_hint("name another folder, or move that away")
+}
+
+fn begins_as_segment(disk: &dyn Disk, name: &str) -> Result<bool> {
+    let start = read_small(disk, name, SEGMENT_HEADER_BYTES)?;
+    Ok(start.is_some_and(|start| SegmentHeader::decode(&start).is_ok()))
 }
 
 /// Whether a first segment holds a batch after the first, or is not as it is created. Of an unfinished one any part may

@@ -37,17 +37,9 @@ fn obey(command: &Value) {
 
 #[test]
 fn creation_takes_nothing_over_that_no_creation_left() {
-    let renamed: [(&str, &[&str]); 3] = [
-        ("log/00000001.seg.tmp", &[]),
-        ("log/00000001.seg.bak", &[]),
-        ("log/lost+found/#12", &["log/lost+found"]),
-    ];
-    for (name, folders) in renamed {
+    for name in ["log/00000001.seg.tmp", "log/00000001.seg.bak"] {
         let folder = store();
         let at = |name: &str| folder.store().join(name);
-        for made in folders {
-            fs::create_dir(at(made)).unwrap();
-        }
         fs::rename(at(SEGMENT), at(name)).unwrap();
         for gone in ["format", "manifest", "live"] {
             fs::remove_file(at(gone)).unwrap();
@@ -66,6 +58,18 @@ fn creation_takes_nothing_over_that_no_creation_left() {
         );
         assert_eq!(bytes_below(&folder.store()), before, "{name}");
     }
+    // A folder of something else that has one of that name is no damaged store, and becomes none.
+    let folder = Folder::new();
+    folder.write(".treering/log/lost+found/#12", "rescued");
+    let before = bytes_below(&folder.store());
+    assert_eq!(folder.refused(1, &["get", "o/1"])["code"], "no_store");
+    for verb in [&["put", "new", "--kind", "n"][..], &["init"]] {
+        let refused = folder.refused(1, verb);
+        assert_eq!(refused["code"], "exists", "{refused}");
+        assert!(text(&refused["message"]).contains("log/lost+found"), "{refused}");
+    }
+    let after = bytes_below(&folder.store());
+    assert!(before.iter().all(|file| after.contains(file)));
 }
 
 #[test]

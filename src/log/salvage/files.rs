@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::disk::{Access, Disk, DiskFile, is_of_other_kind, read_full};
 use crate::error::{Error, Result};
 use crate::log::batch::Locator;
-use crate::log::catch_up::FIRST_OFFSET;
+use crate::log::catch_up::{FIRST_OFFSET, no_folder};
 use crate::log::check::{Finding, Severity};
 use crate::log::frame::{FRAME_ALIGNMENT, FrameSeed, parse_frame};
 use crate::log::manifest::{Manifest, SegmentEntry};
@@ -76,7 +76,7 @@ pub(super) const NO_SEGMENT: &str = "it neither is named nor begins as a segment
 pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Vec<WreckFile>> {
     let names = match disk.list(LOG_FOLDER) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.map_err(|error| Error::io("cannot list the log", error))?,
+        other => other.map_err(|error| no_folder(disk, error))?,
     };
     let mut files: Vec<WreckFile> = Vec::new();
     // What a rewrite has not finished is in listed segments too.
