@@ -220,6 +220,8 @@ fn begins_as_segment(disk: &dyn Disk, name: &str) -> Result<bool> {
 fn is_beyond_first(disk: &dyn Disk, name: &str, unfinished: bool) -> Result<bool> {
     let file = match disk.open(name, Access::Read) {
         Err(error) if is_of_other_kind(&error) => return Ok(true),
+        // Somebody else who is creating the store has given it its name.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         other => other.map_err(|error| Error::io(format!("cannot open {name}"), error))?,
     };
     let segment = match SegmentFile::with_file(file, false, name) {
