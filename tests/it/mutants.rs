@@ -355,6 +355,7 @@ fn mutated(folder: &Path) {
         "docs",
         "fuzz",
         "benches",
+        "examples",
         "Cargo.toml",
         "Cargo.lock",
         "README.md",
