@@ -13,6 +13,7 @@ use crate::disk::{Access, Disk, FileDisk, is_of_other_kind, lock_holder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::{log, store};
 
+use super::derived;
 use super::memory::Memory;
 use super::options::Options;
 use super::verify::{Finding, FindingKind, VerifyDepth, examine};
@@ -24,10 +25,15 @@ const LOW_BYTES: u64 = 256 << 20;
 const NO_COMPACTION_LOCK: &str = "it is no file, so neither gc nor erase can rewrite the log: remove it";
 
 /// The folders of a store.
-const FOLDERS: [&str; 3] = ["log", "checkpoint", "derived"];
+const FOLDERS: [&str; 3] = [log::LOG_FOLDER, store::CHECKPOINT_FOLDER, derived::FOLDER];
 
 /// What in the folder of a store is only there until it has another name, or made of the log.
-const MADE_ANEW: [&str; 4] = ["manifest.tmp", "live.tmp", "checkpoint", "derived"];
+const MADE_ANEW: [&str; 4] = [
+    "manifest.tmp",
+    "live.tmp",
+    store::CHECKPOINT_FOLDER,
+    derived::FOLDER,
+];
 
 /// Of what stands in the place of such a file or folder.
 const IN_THE_WAY: &str = "it is not of the kind that the store makes under this name, so gc, erase or a commit may fail: remove it";
@@ -303,12 +309,8 @@ fn look_for_strays(disk: &FileDisk, problems: &mut Vec<Problem>) {
 fn is_made_anew(name: &str) -> bool {
     match name.split_once('/') {
         None => MADE_ANEW.contains(&name),
-        Some(("log", file)) => log::is_unfinished_name(file),
-        Some(("checkpoint", file)) => {
-            let number = file.strip_suffix(".tmp").unwrap_or(file).strip_suffix(".ckpt");
-            number.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
-        }
-        Some((folder, _)) => folder == super::derived::FOLDER,
+        Some((log::LOG_FOLDER, file)) => log::is_unfinished_name(file),
+        Some((folder, _)) => folder == derived::FOLDER || store::is_checkpoint_name(name),
     }
 }
 

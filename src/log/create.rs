@@ -134,7 +134,7 @@ fn write_store(
 /// The error for a folder without a format file: no store, or a damaged one.
 pub(super) fn no_store(disk: &dyn Disk) -> Error {
     match leftovers(disk) {
-        Err(error) if error.is_corruption() || error.kind() == ErrorKind::Io => {
+        Err(error) if error.kind() != ErrorKind::InvalidInput => {
             of_other_kind(disk, FORMAT_NAME).unwrap_or(error)
         }
         _ => Error::not_found(format!("{} is not a store", disk.describe()))

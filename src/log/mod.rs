@@ -73,6 +73,7 @@ pub use recover::NextWriter;
 pub(crate) use rewrite::COMPACTION_LOCK_NAME;
 pub use rewrite::{CompactionLock, NewPlace, Rewrite, Rewritten};
 pub use salvage::{Piece, Wreck};
+pub(crate) use segment::LOG_FOLDER;
 pub use segment::{is_unfinished_name, segment_name};
 
 use crate::digest::{CommitDigest, HashSuite};

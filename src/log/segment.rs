@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 /// Bytes before the first batch.
 pub(super) const SEGMENT_HEADER_BYTES: usize = 4096;
 /// The folder of the segments.
-pub(super) const LOG_FOLDER: &str = "log";
+pub(crate) const LOG_FOLDER: &str = "log";
 /// Bytes of a segment at the most: a locator counts 16-byte steps in 32 bits.
 pub(super) const SEGMENT_BYTES_LIMIT: u64 = 16 << 32;
 

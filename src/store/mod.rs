@@ -40,7 +40,8 @@ pub(crate) use base::Reread;
 use catalog::Catalog;
 use checkpoint::Checkpoint;
 pub(crate) use checkpoint::{
-    LogId, OF_LATER_LOG, check as check_checkpoints, open_newest, positions as checkpoint_positions,
+    FOLDER as CHECKPOINT_FOLDER, LogId, OF_LATER_LOG, check as check_checkpoints,
+    is_name as is_checkpoint_name, open_newest, positions as checkpoint_positions,
     remove_all as remove_checkpoints, standings as checkpoint_standings,
 };
 pub use commits::ChangeCounts;

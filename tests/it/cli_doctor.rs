@@ -161,12 +161,27 @@ fn a_link_in_the_place_of_a_file_is_told_and_undone() {
             (&damage[0]["kind"], &damage[0]["file"]),
             (&"foreign".into(), &name.into())
         );
+        if name == "log" {
+            let (from, to) = (folder.store(), folder.path("saved"));
+            let refused = folder.refused(5, &["salvage", from.to_str().unwrap(), to.to_str().unwrap()]);
+            assert!(text(&refused["message"]).contains("symbolic link"), "{refused}");
+        }
         let problems = told(&folder, name);
         assert_eq!(problems.len(), 1, "{problems:?}");
         obey(&problems[0]["command"]);
         assert_eq!(folder.json(&["verify"])["ok"], true);
         assert!(place.symlink_metadata().unwrap().file_type() == place.metadata().unwrap().file_type());
     }
+}
+
+#[test]
+fn what_a_link_leads_to_within_the_store_stays_where_it_is() {
+    let folder = store();
+    let place = folder.store().join("manifest");
+    fs::remove_file(&place).unwrap();
+    symlink(folder.store().join("format"), &place).unwrap();
+    let problems = told(&folder, "manifest");
+    assert_eq!(problems[0]["command"], Value::Null, "{problems:?}");
 }
 
 #[test]

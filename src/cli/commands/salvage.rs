@@ -206,6 +206,10 @@ fn command(problem: &Problem, path: &Path) -> Option<String> {
         Remedy::PutBack => {
             let link = path.join(name);
             let moved = link.canonicalize().ok()?;
+            // What is within the store is wanted where it is.
+            if moved.starts_with(path.canonicalize().ok()?) {
+                return None;
+            }
             let (link, moved) = (quoted(&link), quoted(&moved));
             Some(format!("rm {link} && mv {moved} {link}"))
         }

@@ -43,7 +43,7 @@ pub(crate) use writer::{Contents, Progress, Source, State, write};
 pub(crate) const DAMAGED: &str = NODE_DAMAGED;
 
 /// The folder of checkpoints.
-const FOLDER: &str = "checkpoint";
+pub(crate) const FOLDER: &str = "checkpoint";
 /// How many are kept.
 const KEPT: usize = 2;
 
@@ -76,6 +76,11 @@ fn file_number(name: &str) -> Option<u64> {
         .strip_suffix(".ckpt")?;
     let number = digits.parse().ok()?;
     (file_name(number) == name).then_some(number)
+}
+
+/// Whether a file, by its name relative to the store, is a checkpoint, finished or not.
+pub(crate) fn is_name(name: &str) -> bool {
+    file_number(name.strip_suffix(".tmp").unwrap_or(name)).is_some()
 }
 
 /// The checkpoints of a store, finished or not, the oldest first. Other files in the folder are left out.
