@@ -216,8 +216,9 @@ pub(super) fn write(wreck: &Wreck, disk: &Arc<dyn Disk>, options: &Options) -> R
         unsynced: 0,
     };
     let now = options.clock.now();
-    let saved = store::salvage(wreck, now, &mut |batch, head| target.put(batch, head), &mut step)?;
+    let mut saved = store::salvage(wreck, now, &mut |batch, head| target.put(batch, head), &mut step)?;
     target.finish()?;
+    saved.others.extend(wreck.written_meanwhile()?);
     // INVARIANT SLV-1.
     let verified = examine(disk, options, VerifyDepth::Full, None)?;
     match verified.damage.first() {

@@ -14,6 +14,7 @@ mod moved;
 mod named;
 mod placed;
 mod salvage;
+mod salvage_beside;
 mod salvage_leftovers;
 mod scan;
 mod staging;

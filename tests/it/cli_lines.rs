@@ -458,7 +458,7 @@ fn a_batch_that_failed_says_which_lines_are_in_and_which_to_send_again() {
         let has = |words: &str| told.iter().any(|said| said.contains(words));
         let words = match calls {
             "pwrite64" => {
-                "6 lines of the input are in: do not send them again; the rest is not: send the lines from 7"
+                "6 lines of the input are in: do not send them again; the rest, if there is more, is not: send the lines from 7"
             }
             _ => "3 lines of the input are in: do not send them again; those from 4 to 6 are in too, or none",
         };

@@ -96,8 +96,8 @@ impl SentLines {
         match error.rest_of_change() {
             Some(_) if self.has_ended => error,
             Some(rest) => error.with_hint(format!(
-                "{lines} of the input are in: do not send them again; the rest is not: send the lines from {from} on again; \
-                 {rest}"
+                "{lines} of the input are in: do not send them again; the rest, if there is more, is not: send the lines from {from} \
+                 on again; {rest}"
             )),
             None => {
                 if self.kept > 0 {

@@ -4,6 +4,7 @@
 //! L2. Part of salvage/.
 
 use std::collections::{HashMap, HashSet};
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 use crate::disk::{Access, Disk, DiskFile, is_of_other_kind, read_full};
@@ -75,7 +76,7 @@ pub(super) const NO_SEGMENT: &str = "it neither is named nor begins as a segment
 /// Opens every file of the folder that is a segment by its name or by its header.
 pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Vec<WreckFile>> {
     let names = match disk.list(LOG_FOLDER) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         other => other.map_err(|error| no_folder(disk, error))?,
     };
     let mut files: Vec<WreckFile> = Vec::new();
@@ -85,8 +86,8 @@ pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Ve
         let name = format!("{LOG_FOLDER}/{file}");
         let opening = |error| Error::io(format!("cannot open {name}"), error);
         let opened = match disk.open(&name, Access::Read) {
-            // A folder or a pipe in the place of a segment is none.
-            Err(error) if is_of_other_kind(&error) => continue,
+            // A folder or a pipe in the place of a segment is none; and somebody may just have collected one.
+            Err(error) if is_of_other_kind(&error) || error.kind() == ErrorKind::NotFound => continue,
             opened => opened.map_err(opening)?,
         };
         let mut file = WreckFile {

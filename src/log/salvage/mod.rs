@@ -43,6 +43,10 @@ use piece::{batch_here, before, broken_piece, whole_piece};
 /// Files that were not looked at, at the most, that an error names.
 const NAMED_MAX: usize = 5;
 
+/// What is said of a store that somebody wrote to while it was read.
+const WRITTEN_MEANWHILE: &str = "somebody wrote to the store while it was read: what was written may not be saved, and what was \
+                                 moved may be called lost; stop the writers and salvage again";
+
 /// What is left of a log.
 pub struct Wreck {
     disk: Arc<dyn Disk>,
@@ -50,6 +54,23 @@ pub struct Wreck {
     files: Vec<WreckFile>,
     live: Option<Live>,
     found: Vec<Finding>,
+    marks: Marks,
+}
+
+/// The bytes of what every writer and every rewrite of a store changes, as they were at first.
+#[derive(PartialEq, Eq)]
+struct Marks {
+    live: Option<Vec<u8>>,
+    manifest: Option<Vec<u8>>,
+}
+
+impl Marks {
+    fn read(disk: &dyn Disk) -> Result<Self> {
+        Ok(Self {
+            live: read_small(disk, LIVE_NAME, LIVE_BYTES + 1)?,
+            manifest: read_small(disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)?,
+        })
+    }
 }
 
 impl Wreck {
@@ -60,6 +81,7 @@ impl Wreck {
     /// so that not even its hash is known; `Io`.
     pub fn open(disk: Arc<dyn Disk>) -> Result<Self> {
         let mut found = Vec::new();
+        let marks = Marks::read(&*disk)?;
         let mut files = list_files(&*disk, &mut found)?;
         let common = most_common_instance(&files);
         let format = match read_format(&*disk, Mode::ReadOnly) {
@@ -74,8 +96,8 @@ impl Wreck {
             Err(error) if error.is_corruption() => None,
             Err(error) => return Err(error),
         };
-        let manifest = read_small(&*disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)?;
-        let manifest = manifest.and_then(|bytes| Manifest::decode(&bytes).ok());
+        let manifest = marks.manifest.as_ref();
+        let manifest = manifest.and_then(|bytes| Manifest::decode(bytes).ok());
         let manifest =
             manifest.filter(|manifest| format.is_none_or(|format| format.instance == manifest.instance));
         // One that lists nothing of what is there is of another time of the log: no help, and in the way.
@@ -119,8 +141,7 @@ impl Wreck {
             use_headers(&mut files);
             tell_rewritten_twice(&files, &mut found);
         }
-        let live = read_small(&*disk, LIVE_NAME, LIVE_BYTES + 1)?;
-        let live = live.and_then(|bytes| Live::decode(&bytes));
+        let live = marks.live.as_ref().and_then(|bytes| Live::decode(bytes));
         let live = live.filter(|live| instance.is_none_or(|instance| live.instance == instance));
         let mut wreck = Self {
             disk,
@@ -128,6 +149,7 @@ impl Wreck {
             files,
             live,
             found,
+            marks,
         };
         if format.is_none() {
             wreck.suite = HashSuite::new(wreck.find_hash()?);
@@ -177,6 +199,15 @@ impl Wreck {
             done += self.files.get(index).map_or(0, |file| file.length);
         }
         Ok(found)
+    }
+
+    /// What to say if somebody has written to the store since [`Wreck::open`].
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn written_meanwhile(&self) -> Result<Option<Finding>> {
+        let is_same = Marks::read(&*self.disk)? == self.marks;
+        Ok((!is_same).then(|| Finding::new(Severity::Unsure, LIVE_NAME, 0, WRITTEN_MEANWHILE)))
     }
 
     /// The record at a place that a [`Piece`] gave.
