@@ -16,6 +16,7 @@ mod placed;
 mod salvage;
 mod salvage_beside;
 mod salvage_leftovers;
+mod salvage_spare;
 mod scan;
 mod staging;
 

@@ -37,6 +37,8 @@ pub(super) struct WreckFile {
     pub(super) age: u64,
     /// As [`Piece::chain`].
     pub(super) chain: u64,
+    /// As [`Piece::spare`].
+    pub(super) spare: bool,
 }
 
 impl WreckFile {
@@ -101,6 +103,7 @@ pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Ve
             sealed: None,
             age: 0,
             chain: 0,
+            spare: false,
         };
         file.header = SegmentHeader::decode(&file.bytes(0, SEGMENT_HEADER_BYTES)?).ok();
         let Some(id) = file.header.map(|header| header.id).or(named) else {
@@ -206,12 +209,13 @@ pub(super) fn leave_out(
     });
 }
 
-/// Leaves out what a rewrite did away with (SAL-2), names what is missing and notes where segments were sealed.
+/// Leaves out what a rewrite did away with (SAL-2), sets aside what one wrote, names what is missing and notes where segments were
+/// sealed.
 pub(super) fn use_manifest(files: &mut Vec<WreckFile>, manifest: &Manifest, found: &mut Vec<Finding>) {
     let highest = manifest.highest_id();
     let listed: HashMap<u64, &SegmentEntry> = manifest.entries().map(|entry| (entry.id, entry)).collect();
     files.retain(|file| listed.contains_key(&file.id) || file.id > highest);
-    leave_out_unpublished(files, manifest, found);
+    set_rewrite_aside(files, manifest);
     let mut present = HashSet::new();
     for file in files.iter_mut() {
         if let Some(entry) = listed.get(&file.id)
@@ -237,9 +241,9 @@ pub(super) fn use_manifest(files: &mut Vec<WreckFile>, manifest: &Manifest, foun
     use_headers(files);
 }
 
-/// Leaves out what a rewrite wrote that was cut off before the manifest listed it (SAL-2). It begins a log anew, beside all of what it
-/// would have replaced; where some of that is missing, the manifest may be the one that is too old.
-fn leave_out_unpublished(files: &mut Vec<WreckFile>, manifest: &Manifest, found: &mut Vec<Finding>) {
+/// Sets aside what a rewrite wrote and the manifest does not list: it was cut off before that, or the manifest is too old (SAL-2).
+/// It begins a log anew, beside all of what it would have replaced; where some of that is missing, it is needed.
+fn set_rewrite_aside(files: &mut [WreckFile], manifest: &Manifest) {
     let present: HashSet<u64> = files
         .iter()
         .filter(|file| !file.is_blank)
@@ -249,17 +253,14 @@ fn leave_out_unpublished(files: &mut Vec<WreckFile>, manifest: &Manifest, found:
         return;
     }
     let highest = manifest.highest_id();
-    let mut unpublished = HashSet::new();
-    for file in files.iter().filter(|file| file.id > highest) {
-        let begins = |header: SegmentHeader| header.begins_log() || unpublished.contains(&header.previous.id);
-        if file.header.is_some_and(begins) {
-            unpublished.insert(file.id);
-            let what =
-                "a rewrite wrote it that was cut off before it counted; what it would have replaced was read";
-            found.push(Finding::new(Severity::Derived, &file.name, 0, what));
+    let mut aside = HashSet::new();
+    for file in files.iter_mut().filter(|file| file.id > highest) {
+        let follows = |header: SegmentHeader| header.begins_log() || aside.contains(&header.previous.id);
+        if file.header.is_some_and(follows) {
+            aside.insert(file.id);
+            file.spare = true;
         }
     }
-    files.retain(|file| !unpublished.contains(&file.id));
 }
 
 /// Says that the log is there twice, which only the manifest tells apart: as it was, and as a rewrite made it.

@@ -9,8 +9,8 @@
 //!
 //! # Invariants
 //! - SAL-1: nothing is written, and nothing is handed out whose checksums do not match.
-//! - SAL-2: where the manifest says so, what a rewrite did away with is not brought back, and a rewrite that was cut off did
-//!   away with nothing.
+//! - SAL-2: where the manifest says so, what a rewrite did away with is not brought back; what a rewrite wrote and the manifest
+//!   does not list is told apart, because it may not have counted, and left out never.
 //! - SAL-3: memory taken is bounded by what a file holds (RUN-2), whatever its length says.
 
 mod files;
@@ -143,6 +143,11 @@ impl Wreck {
         }
         let live = marks.live.as_ref().and_then(|bytes| Live::decode(bytes));
         let live = live.filter(|live| instance.is_none_or(|instance| live.instance == instance));
+        // Nobody notes a place in what does not count.
+        let is_noted = |file: &WreckFile| file.spare && live.is_some_and(|live| live.segment == file.id);
+        if files.iter().any(is_noted) {
+            files.iter_mut().for_each(|file| file.spare = false);
+        }
         let mut wreck = Self {
             disk,
             suite: HashSuite::new(format.map_or(HashAlgorithm::Blake3, |format| format.hash)),
@@ -175,6 +180,18 @@ impl Wreck {
     /// The head that the last writer noted, with its number.
     pub fn noted_head(&self) -> Option<(CommitDigest, u64)> {
         self.live.map(|live| (live.commit, live.seq))
+    }
+
+    /// The segments whose pieces are spare, with the names of their files.
+    pub fn spare_segments(&self) -> impl Iterator<Item = (u64, &str)> {
+        let spare = self.files.iter().filter(|file| file.spare);
+        spare.map(|file| (file.id, file.name.as_str()))
+    }
+
+    /// The number of the last batch of all that the manifest lists as sealed.
+    pub fn newest_sealed(&self) -> Option<u64> {
+        let listed = self.files.iter().filter(|file| !file.spare);
+        listed.filter_map(|file| Some(file.sealed?.1)).max()
     }
 
     /// Bytes of all segment files.

@@ -22,6 +22,9 @@ pub struct Piece {
     /// Which log its segment is of: the numbers of batches count among those of one chain only, because a rewrite numbers
     /// them anew. Segments are of one chain if one manifest lists them, or if the header of one names the other.
     pub chain: u64,
+    /// Whether a rewrite wrote it that nothing in the log shows to have counted: the manifest does not list its segment, and lists
+    /// another log, all of which is there.
+    pub spare: bool,
     /// Its records, in order. Their places count for [`Wreck::read`](super::Wreck::read) only.
     pub records: Vec<Record>,
     /// Where its records are of a kind that this version may ignore, for [`Wreck::read_ignorable`](super::Wreck::read_ignorable).
@@ -35,6 +38,7 @@ impl Piece {
             whole: false,
             age: file.age,
             chain: file.chain,
+            spare: file.spare,
             records: Vec::new(),
             ignorable: Vec::new(),
         }

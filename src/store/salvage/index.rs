@@ -31,10 +31,26 @@ pub(super) struct Place {
     chain: u64,
 }
 
+impl Place {
+    /// The same as older than all else: its number is of another log.
+    pub(super) fn of_spare(self) -> Self {
+        let (_, number) = self.written;
+        Self {
+            written: (0, number),
+            ..self
+        }
+    }
+
+    /// Whether the number of its batch is of the log that counts.
+    fn is_numbered(&self) -> bool {
+        self.written.0 > 0
+    }
+}
+
 /// The records of one batch that are whole.
 pub(super) struct PieceEntry {
     pub(super) number: u64,
-    whole: bool,
+    pub(super) whole: bool,
     age: u64,
     pub(super) commit: Option<CommitDigest>,
     pub(super) records: Vec<Locator>,
@@ -50,9 +66,9 @@ pub(super) struct Index {
     /// Contents and texts.
     pub(super) texts: HashMap<[u8; DIGEST_LEN], Place>,
     /// What was erased, with the commits that did it and the ages of the segments that say so.
-    erased: HashMap<[u8; DIGEST_LEN], Vec<(CommitDigest, u64)>>,
+    pub(super) erased: HashMap<[u8; DIGEST_LEN], Vec<(CommitDigest, u64)>>,
     /// The numbers of the batches that commits are in, by chain: a rewrite numbers them anew.
-    batches: HashMap<(u64, CommitDigest), u64>,
+    pub(super) batches: HashMap<(u64, CommitDigest), u64>,
     pub(super) commits: HashMap<CommitDigest, Commit>,
     /// Commits that were thinned, by number.
     pub(super) thinned: BTreeMap<u64, CommitDigest>,
@@ -66,18 +82,24 @@ impl Index {
         places: &[Position],
         step: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<Self> {
-        let mut index = Self::default();
+        let (mut index, mut spare) = (Self::default(), Self::default());
         let findings = wreck.pieces(places, &mut |piece, done| {
+            let index = if piece.spare { &mut spare } else { &mut index };
             index.add(&piece, wreck.suite());
             step(done)
         })?;
         index.findings = findings;
-        let order = |piece: &PieceEntry| (piece.number, piece.whole, piece.age);
-        index.pieces.sort_by_key(|piece| std::cmp::Reverse(order(piece)));
-        index.pieces.dedup_by_key(|piece| piece.number);
-        index.pieces.reverse();
+        index.sort_with_spare(spare, wreck, places);
         index.leave_out_erased();
         Ok(index)
+    }
+
+    /// Puts the pieces in order, the best of each number.
+    pub(super) fn sort(&mut self) {
+        let order = |piece: &PieceEntry| (piece.number, piece.whole, piece.age);
+        self.pieces.sort_by_key(|piece| std::cmp::Reverse(order(piece)));
+        self.pieces.dedup_by_key(|piece| piece.number);
+        self.pieces.reverse();
     }
 
     /// INVARIANT SVI-1.
@@ -128,19 +150,13 @@ impl Index {
         suite: HashSuite,
         commit: &mut Option<CommitDigest>,
     ) -> std::result::Result<(), DecodeError> {
-        let newest = |map: &mut HashMap<[u8; DIGEST_LEN], Place>, digest| {
-            let known = map.entry(digest).or_insert(place);
-            if known.written < place.written {
-                *known = place;
-            }
-        };
         match record.kind {
             RecordKind::Object => {
                 let object = Object::decode(record.body.clone(), suite)?;
-                newest(&mut self.objects, *object.digest().as_bytes());
+                Self::keep_newest(&mut self.objects, *object.digest().as_bytes(), place);
             }
             RecordKind::Content | RecordKind::Text => {
-                newest(&mut self.texts, text_digest(record, suite));
+                Self::keep_newest(&mut self.texts, text_digest(record, suite), place);
             }
             RecordKind::Commit => {
                 let decoded = Commit::decode(&record.body)?;
@@ -175,19 +191,30 @@ impl Index {
         Ok(())
     }
 
+    /// Keeps the place of what was written last.
+    pub(super) fn keep_newest(
+        known: &mut HashMap<[u8; DIGEST_LEN], Place>,
+        digest: [u8; DIGEST_LEN],
+        place: Place,
+    ) {
+        let known = known.entry(digest).or_insert(place);
+        if known.written < place.written {
+            *known = place;
+        }
+    }
+
     /// The commit that erased something, if any did.
     pub(super) fn erased_by(&self, digest: &[u8; DIGEST_LEN]) -> Option<CommitDigest> {
         self.erased.get(digest)?.last().map(|(by, _)| *by)
     }
 
-    /// When the commit was made whose batch holds the object, if that is known.
-    pub(super) fn written(&self, batch: u64) -> Option<i64> {
-        let index = self
-            .pieces
-            .binary_search_by_key(&batch, |piece| piece.number)
-            .ok()?;
-        let commit = self.pieces.get(index)?.commit?;
-        Some(self.commits.get(&commit)?.time.as_micros())
+    /// When the commit was made that wrote an object, if that is known.
+    pub(super) fn written(&self, object: &[u8; DIGEST_LEN]) -> Option<i64> {
+        let place = self.objects.get(object).filter(|place| place.is_numbered())?;
+        let (_, batch) = place.written;
+        let index = self.pieces.partition_point(|piece| piece.number < batch);
+        let piece = self.pieces.get(index).filter(|piece| piece.number == batch)?;
+        Some(self.commits.get(&piece.commit?)?.time.as_micros())
     }
 }
 

@@ -18,6 +18,7 @@ mod ending;
 mod guess;
 mod index;
 mod output;
+mod spare;
 mod state;
 
 use std::collections::{BTreeMap, HashSet};
@@ -335,7 +336,7 @@ impl Salvager<'_> {
                     let entry = entry?;
                     self.output
                         .need_version(entry.key, ObjectDigest::from_bytes(entry.digest))?;
-                    self.stated(&entry, time)?.encode(&mut bytes);
+                    self.stated(&entry, time).encode(&mut bytes);
                 }
                 RecordKind::Base
             }
@@ -345,7 +346,7 @@ impl Salvager<'_> {
                     let stated = if let Some(new) = change.new {
                         self.output
                             .need_version(new.key, ObjectDigest::from_bytes(new.digest))?;
-                        self.stated(&new, time)?
+                        self.stated(&new, time)
                     } else {
                         StatedEntry {
                             key: change.key,
@@ -363,17 +364,15 @@ impl Salvager<'_> {
         Ok(())
     }
 
-    fn stated(&self, entry: &Entry, time: Time) -> Result<StatedEntry> {
-        let place = self.index.objects.get(&entry.digest);
-        let batch = place.map(|place| self.wreck.read(place.locator)).transpose()?;
-        let written = batch.and_then(|record| self.index.written(record.batch));
-        Ok(StatedEntry {
+    fn stated(&self, entry: &Entry, time: Time) -> StatedEntry {
+        let written = self.index.written(&entry.digest);
+        StatedEntry {
             key: entry.key,
             digest: Some(ObjectDigest::from_bytes(entry.digest)),
             created: entry.created,
             updated: written
                 .unwrap_or(entry.created)
                 .clamp(entry.created, time.as_micros().max(entry.created)),
-        })
+        }
     }
 }
