@@ -126,14 +126,17 @@ impl Staging {
     pub(super) fn commit(self, memory: &Memory, op: &str) -> Result<Done> {
         let committed = memory.commit(self.draft, op)?;
         let held = memory.quarantine(&self.held, &self.reasons.join("; "));
-        let held = held.map_err(|error| {
-            if committed.changed {
-                error.behind_change("what the scan held back may not be kept")
-            } else {
-                error
-            }
-        })?;
+        let held = held.map_err(|error| not_held(&committed, error))?;
         Ok(Done { committed, held })
+    }
+}
+
+/// The error of what was to be held back once the rest was committed; if that is done, it says so.
+pub(super) fn not_held(committed: &Committed, error: Error) -> Error {
+    if committed.changed {
+        error.behind_change("what the scan held back may not be kept")
+    } else {
+        error
     }
 }
 

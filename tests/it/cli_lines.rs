@@ -1,10 +1,8 @@
 //! `put --jsonl` and `export`: streams of objects in and out.
 
-use std::process::Command;
-
 use serde_json::{Value, json};
 
-use crate::program::{Folder, Ran, check_fields, column};
+use crate::program::{Folder, check_fields, column};
 
 fn line(number: usize) -> String {
     format!("{{\"id\":\"o/{number}\",\"kind\":\"note\",\"content\":\"text {number}\"}}\n")
@@ -373,95 +371,4 @@ fn a_missing_file_is_not_found_and_makes_no_store() {
         "no_file"
     );
     assert!(!folder.path("home").exists());
-}
-
-/// The number behind these words.
-fn number_after(text: &str, words: &str) -> Option<usize> {
-    let digits = text.split_once(words)?.1;
-    let end = digits.find(|c: char| !c.is_ascii_digit());
-    digits[..end.unwrap_or(digits.len())].parse().ok()
-}
-
-/// Sends 12 lines in batches of 3 while one system call fails, and does with the rest as it is told. Answers what was told; `None` if
-/// nothing failed, or there is no strace.
-fn fail_and_send_rest(verb: &[&str], calls: &str, when: usize) -> Option<String> {
-    let folder = Folder::with_store();
-    let lines: Vec<String> = (1..=12)
-        .map(|number| match verb[0] {
-            "put" => line(number),
-            _ => format!("{{\"text\":\"The train to town number {number} leaves on platform {number}.\"}}\n"),
-        })
-        .collect();
-    folder.write("lines.jsonl", lines.concat());
-    let at = |file| [verb, &["--jsonl", file, "--batch", "3", "--json"]].concat();
-    let program = folder.command(&at("lines.jsonl"));
-    let mut traced = Command::new("strace");
-    traced
-        .args(["-f", "-o", "/dev/null", "-e", &format!("trace={calls}"), "-e"])
-        .arg(format!("inject={calls}:error=EIO:when={when}"))
-        .arg(program.get_program())
-        .args(program.get_args())
-        .current_dir(folder.path("."))
-        .env("HOME", folder.path("home"));
-    let ran = Ran::of(&traced.output().ok()?);
-    if ran.code != 6 {
-        return None;
-    }
-    let told: Value = serde_json::from_str(&ran.err).unwrap();
-    let said = format!("{} {}", told["error"]["hint"], told["notes"][0]);
-    folder.put("next", "what the next write settles is settled");
-    // A session is an object too, and no line.
-    let counts_all = verb[0] != "session";
-    let count = || {
-        let listed = folder.stream(&["list"]);
-        let is_sent = |object: &&Value| {
-            let id = object["id"].as_str().unwrap();
-            id != "next" && (counts_all || object["kind"] == "entry")
-        };
-        listed.iter().filter(is_sent).count()
-    };
-    let (stored, from) = (count(), number_after(&said, "send the lines from "));
-    let sent = match (number_after(&said, "those from "), from) {
-        (Some(first), Some(from)) => {
-            assert!(
-                [first - 1, from - 1].contains(&stored),
-                "{when}: {stored} stored: {said}"
-            );
-            stored
-        }
-        (None, Some(from)) => from - 1,
-        (_, None) => 0,
-    };
-    assert_eq!(stored, sent, "{verb:?}, call {when}: {said}");
-    let rest = lines[sent..].concat();
-    assert_eq!(folder.feed(&at("-"), rest).code, 0);
-    assert_eq!(count(), 12, "CLI-8, {verb:?}, call {when}: {said}");
-    Some(said)
-}
-
-#[test]
-fn a_batch_that_failed_says_which_lines_are_in_and_which_to_send_again() {
-    let session = &["session", "append", "--session", "s"][..];
-    for (verb, calls, most) in [
-        (&["put"][..], "pwrite64", 12),
-        (&["put"], "fdatasync", 8),
-        (session, "pwrite64", 12),
-        (&["remember"], "pwrite64", 12),
-    ] {
-        let told: Vec<String> = (1..=most)
-            .filter_map(|when| fail_and_send_rest(verb, calls, when))
-            .collect();
-        if told.is_empty() {
-            println!("skipped: there is no strace here, or it may not trace");
-            return;
-        }
-        let has = |words: &str| told.iter().any(|said| said.contains(words));
-        let words = match calls {
-            "pwrite64" => {
-                "6 lines of the input are in: do not send them again; the rest, if there is more, is not: send the lines from 7"
-            }
-            _ => "3 lines of the input are in: do not send them again; those from 4 to 6 are in too, or none",
-        };
-        assert!(has(words), "{verb:?}: {told:#?}");
-    }
 }

@@ -38,6 +38,8 @@ mod cli_retention;
 mod cli_salvage;
 #[cfg(feature = "cli")]
 mod cli_schema;
+#[cfg(all(feature = "cli", feature = "agent"))]
+mod cli_sent;
 #[cfg(feature = "cli")]
 mod cli_store;
 #[cfg(feature = "cli")]

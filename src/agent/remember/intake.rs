@@ -316,8 +316,8 @@ impl<'a> Intake<'a> {
         };
         let committed = memory.commit(self.draft, op::REMEMBER)?;
         let after = memory.view();
-        // Somebody else may have written meanwhile; then all that differs is read.
-        if follows && memory.counts(&base, &after)? == counts {
+        // Somebody else may have written meanwhile; then all that differs is read, as where the counts cannot be.
+        if follows && memory.counts(&base, &after).is_ok_and(|all| all == counts) {
             let mut known = self.agent.known_texts().lock();
             if let Some(known) = known.as_mut().filter(|known| is_base(known)) {
                 known.follow(memory, &objects, &after);

@@ -14,6 +14,7 @@ use crate::agent::agent::Agent;
 use crate::agent::item::{NewItem, known_kind};
 use crate::agent::review::Reviewed;
 use crate::agent::scope::Place;
+use crate::agent::staging::not_held;
 use crate::agent::vocabulary::kind;
 use crate::engine::{CommitInfo, Staged, Writer};
 use crate::error::{Error, ErrorKind, Result};
@@ -97,6 +98,22 @@ pub struct LinesRemembered {
     pub is_disabled: bool,
 }
 
+/// A batch of lines, for who follows it ([`Agent::follow_lines`]).
+#[cfg_attr(
+    not(feature = "cli"),
+    expect(dead_code, reason = "only the program tells of a batch")
+)]
+pub(crate) struct LinesBatch<'a> {
+    /// Those of its lines that were not stored.
+    pub(crate) refused: &'a [RefusedLine],
+    /// How many were stored with the attribute `flags`.
+    pub(crate) flagged: u64,
+    /// Under which name a person finds what was held back.
+    pub(crate) held: Option<&'a str>,
+    /// The commit that it is in; none while that is still to be made.
+    pub(crate) commit: Option<&'a CommitInfo>,
+}
+
 /// A line and its number.
 type Line = (u64, Vec<u8>);
 
@@ -122,6 +139,17 @@ impl Agent {
         options: &LinesOptions,
         writer: &Writer,
     ) -> Result<LinesRemembered> {
+        self.follow_lines(lines, options, writer, |_| ())
+    }
+
+    /// As [`Self::remember_lines`]; `told` hears of each batch before its commit is made, and again once it is in.
+    pub(crate) fn follow_lines(
+        &self,
+        lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
+        options: &LinesOptions,
+        writer: &Writer,
+        mut told: impl FnMut(&LinesBatch<'_>),
+    ) -> Result<LinesRemembered> {
         let mut answer = LinesRemembered {
             stored: 0,
             unchanged: 0,
@@ -138,12 +166,12 @@ impl Agent {
         }
         let mut lines = lines.into_iter();
         loop {
-            let mut batch = Batch::new(self, writer)?;
+            let mut batch = Batch::new(self, writer, &answer)?;
             let mut left = options.batch_lines.max(1);
             while left > 0 {
                 let read = read_some(&mut lines, left)?;
                 if read.is_empty() {
-                    batch.end(&mut answer)?;
+                    batch.end(&mut answer, &mut told)?;
                     return Ok(answer);
                 }
                 left -= read.len();
@@ -151,7 +179,7 @@ impl Agent {
                     batch.take(looked, &mut answer)?;
                 }
             }
-            batch.end(&mut answer)?;
+            batch.end(&mut answer, &mut told)?;
         }
     }
 
@@ -218,16 +246,21 @@ struct Batch<'a> {
     /// What the scan holds back, and the rules that it met.
     held: Vec<(Id, NewItem)>,
     rules: Vec<&'static str>,
+    /// How many lines were refused before it, and how many flagged.
+    refused_before: usize,
+    flagged_before: u64,
 }
 
 impl<'a> Batch<'a> {
-    fn new(agent: &'a Agent, writer: &'a Writer) -> Result<Self> {
+    fn new(agent: &'a Agent, writer: &'a Writer, before: &LinesRemembered) -> Result<Self> {
         Ok(Self {
             agent,
             writer,
             intake: Intake::new(agent, writer)?,
             held: Vec::new(),
             rules: Vec::new(),
+            refused_before: before.refused.len(),
+            flagged_before: before.flagged,
         })
     }
 
@@ -319,21 +352,44 @@ impl<'a> Batch<'a> {
     }
 
     /// Commits what is staged, and keeps what is held back.
-    fn end(self, answer: &mut LinesRemembered) -> Result<()> {
-        answer.commit = self.intake.commit()?.commit;
-        if self.held.is_empty() {
-            return Ok(());
+    fn end(self, answer: &mut LinesRemembered, told: &mut impl FnMut(&LinesBatch<'_>)) -> Result<()> {
+        let mut batch = LinesBatch {
+            refused: &answer.refused[self.refused_before..],
+            flagged: answer.flagged - self.flagged_before,
+            held: None,
+            commit: None,
+        };
+        told(&batch);
+        let committed = self.intake.commit()?;
+        answer.commit = committed.commit.clone();
+        let held = hold(self.agent, self.writer, self.held, &self.rules);
+        if committed.changed || held.is_ok() {
+            batch.held = held.as_ref().ok().and_then(Option::as_deref);
+            batch.commit = Some(&answer.commit);
+            told(&batch);
         }
-        let mut draft = self.agent.draft(self.writer)?;
-        for (id, item) in self.held {
-            draft.put(item.into_object(id)?)?;
-        }
-        let reason = format!("the scan found {}", self.rules.join(", "));
-        answer
-            .held
-            .extend(self.agent.memory().quarantine(&draft, &reason)?);
+        let held = held.map_err(|error| not_held(&committed, error))?;
+        answer.held.extend(held);
         Ok(())
     }
+}
+
+/// Keeps what is held back for a person, and answers under which name.
+fn hold(
+    agent: &Agent,
+    writer: &Writer,
+    items: Vec<(Id, NewItem)>,
+    rules: &[&'static str],
+) -> Result<Option<String>> {
+    if items.is_empty() {
+        return Ok(None);
+    }
+    let mut draft = agent.draft(writer)?;
+    for (id, item) in items {
+        draft.put(item.into_object(id)?)?;
+    }
+    let reason = format!("the scan found {}", rules.join(", "));
+    agent.memory().quarantine(&draft, &reason)
 }
 
 /// What became of a line.

@@ -103,6 +103,16 @@ impl Agent {
     /// `cycle`, `over_limit`). `Denied` (code `less_trusted`): a writer who is neither the person nor the host says who the
     /// person is, or puts a session of theirs below another; code `refused`: a name holds what no name may. As a commit.
     pub fn append(&self, append: &Append, writer: &Writer) -> Result<Appended> {
+        self.follow_append(append, writer, |_| ())
+    }
+
+    /// As [`Self::append`]; `told` hears before each try to commit what the answer will be.
+    pub(crate) fn follow_append(
+        &self,
+        append: &Append,
+        writer: &Writer,
+        mut told: impl FnMut(&Appended),
+    ) -> Result<Appended> {
         if append.entries.len() as u64 > BATCH_MAX {
             return Err(
                 Error::invalid(format!("{} entries are too many at once", append.entries.len()))
@@ -110,10 +120,15 @@ impl Agent {
                     .with_hint(format!("append at most {BATCH_MAX} in a call")),
             );
         }
-        with_tries(|| self.try_append(append, writer))
+        with_tries(|| self.try_append(append, writer, &mut told))
     }
 
-    fn try_append(&self, append: &Append, writer: &Writer) -> Result<Appended> {
+    fn try_append(
+        &self,
+        append: &Append,
+        writer: &Writer,
+        told: &mut impl FnMut(&Appended),
+    ) -> Result<Appended> {
         let mut staging = Staging::new(self, writer)?;
         if let Some(user) = &append.user {
             self.refuse_secret("the name of the person", user)?;
@@ -181,8 +196,16 @@ impl Agent {
             class = entry.map_or(class, |entry| Origin::least(class, entry.origin()));
         }
         note_on_line(&mut staging, session, answer.not_stored.len(), class)?;
+        told(&answer);
         let done = staging.commit(self.memory(), op::SESSION)?;
-        answer.root_session = root_session(&self.memory().view(), &append.session)?;
+        let root = root_session(&self.memory().view(), &append.session);
+        answer.root_session = root.map_err(|error| {
+            if done.committed.changed {
+                error.behind_change("open the store again to go on")
+            } else {
+                error
+            }
+        })?;
         answer.held = done.held;
         answer.commit = done.committed.commit;
         Ok(answer)

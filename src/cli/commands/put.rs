@@ -156,7 +156,7 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     };
     let mut sent = SentLines::new();
     let put = put_batches(&memory, &writer, first, &mut reader, size, (&mut sums, &mut sent));
-    let left = put.map_err(|error| sent.failed(context, error))?;
+    let left = put.map_err(|error| sent.failed(context, error, (file, &mut reader)))?;
     if let [(number, _), ..] = left[..] {
         let what = counted(left.len() as u64, "earlier version");
         let note = format!("not kept: {what}, from line {number} on, for nothing was written after it");

@@ -3,6 +3,7 @@
 //! # Layer
 //! L9, part of cli.
 
+use std::cell::RefCell;
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
@@ -10,12 +11,12 @@ use serde_json::{Value as Json, json};
 use super::DISABLED;
 use super::note::{scope, tell_held};
 use crate::agent::{
-    Agent, Alike, Citation, LinesOptions, LinesRemembered, NewItem, RememberOptions, Remembered, Sensitivity,
-    Status,
+    Agent, Alike, Citation, LinesOptions, LinesRemembered, NewItem, RefusedLine, RememberOptions, Remembered,
+    Sensitivity, Status,
 };
 use crate::cli::commands::input::{Lines, content_from_input, open_input};
 use crate::cli::commands::put::tell_undo;
-use crate::cli::commands::sent::SentLines;
+use crate::cli::commands::sent::{REFUSED_SHOWN, SentLines};
 use crate::cli::commands::store::head_line;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
@@ -31,8 +32,6 @@ use crate::recall::MERGE;
 
 /// Characters of another item that people are shown.
 const SHOWN_CHARS: usize = 300;
-/// Lines that people are told of that were not stored.
-const REFUSED_SHOWN: usize = 20;
 
 pub(super) fn remember(context: &mut Context, verb: Remember) -> Done {
     match &verb.jsonl {
@@ -248,15 +247,24 @@ fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
     let writer = context.writer();
     let mut input = open_input(file)?;
     let agent = context.agent_to_create(|_| Ok(()))?;
-    let (mut reader, mut sent) = (Lines::of(&mut *input), SentLines::new());
+    let (mut reader, sent) = (Lines::of(&mut *input), RefCell::new(SentLines::new()));
     let lines = std::iter::from_fn(|| {
         let read = reader.next_bytes();
-        sent.follow(verb.batch, &read);
+        sent.borrow_mut().follow(&read);
         read.map(|line| line.map(|(number, bytes)| (number, bytes.to_vec())))
             .transpose()
     });
-    let answer = agent.remember_lines(lines, &options, &writer);
-    let answer = answer.map_err(|error| sent.failed(context, error))?;
+    let answer = agent.follow_lines(lines, &options, &writer, |batch| {
+        let mut sent = sent.borrow_mut();
+        let Some(info) = batch.commit else {
+            let refused = batch.refused.iter();
+            return sent.stage(batch.flagged, refused.map(|one| (one.line, why(one))));
+        };
+        sent.hold(batch.held);
+        sent.end(Some(info.commit.seq), std::iter::empty());
+    });
+    let sent = sent.into_inner();
+    let answer = answer.map_err(|error| sent.failed(context, error, (file, &mut reader)))?;
     if context.output.is_json() {
         context.output.document(&lines_document(&answer))?;
     } else {
@@ -267,6 +275,11 @@ fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
     }
     agent.close()?;
     Ok(DONE)
+}
+
+/// Why a line was not stored.
+fn why(one: &RefusedLine) -> String {
+    format!("{}: {}", one.verdict, one.reason)
 }
 
 fn lines_document(answer: &LinesRemembered) -> Json {
@@ -306,9 +319,7 @@ fn tell_lines(context: &mut Context, memory: &Memory, answer: &LinesRemembered) 
     }
     for one in answer.refused.iter().take(REFUSED_SHOWN) {
         let label = format!("line {}", one.line);
-        context
-            .output
-            .labelled(Meaning::Bad, &label, &format!("{}: {}", one.verdict, one.reason))?;
+        context.output.labelled(Meaning::Bad, &label, &why(one))?;
     }
     let more = refused.saturating_sub(REFUSED_SHOWN as u64);
     if more > 0 {

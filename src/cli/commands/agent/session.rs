@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use super::command;
 use super::note::{scope, tell_held, text_or_input};
 use crate::agent::session::{
-    Append, Appended, Ended, FactFate, NewEntry, parent_session, root_session, session_of,
+    Append, Appended, Ended, FactFate, NewEntry, NotStored, parent_session, root_session, session_of,
 };
 use crate::agent::{Agent, Reach};
 use crate::cli::commands::input::{Lines, at_line, input_error, open_input};
@@ -108,10 +108,19 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
         let appended = batch(&mut lines, verb.batch, entry_of).and_then(|entries| {
             let is_last = (entries.len() as u64) < verb.batch;
             sent.begin(entries.len(), lines.number(), is_last);
-            request.entries = entries;
-            agent.append(&request, &writer)
+            let numbers: Vec<u64>;
+            (numbers, request.entries) = entries.into_iter().unzip();
+            agent.follow_append(&request, &writer, |staged| {
+                let refused = staged.not_stored.iter();
+                let line = |one: &NotStored| (numbers[one.place], why(one));
+                sent.stage(staged.flagged, refused.map(line));
+            })
         });
-        let appended = appended.map_err(|error| sent.failed(context, error))?;
+        let appended = match appended {
+            Ok(appended) => appended,
+            Err(error) => return Err(sent.failed(context, error, (&file, &mut lines)).into()),
+        };
+        sent.hold(appended.held.as_deref());
         sent.end(Some(appended.commit.commit.seq), std::iter::empty());
         sums.add(&appended);
         if (request.entries.len() as u64) < verb.batch {
@@ -121,6 +130,11 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
     }
     agent.clone().close()?;
     Ok(DONE)
+}
+
+/// Why an entry was not stored.
+fn why(one: &NotStored) -> String {
+    format!("{}: the scan found {}", one.verdict.name(), one.rules.join(", "))
 }
 
 /// What the batches of a call came to.
@@ -428,7 +442,8 @@ fn summarise(context: &mut Context, verb: &SessionSummarise) -> Done {
     let mut texts = HashMap::new();
     if let Some(file) = &verb.texts {
         let mut input = open_input(file)?;
-        texts.extend(batch(&mut Lines::of(&mut *input), u64::MAX, text_of_bucket)?);
+        let read = batch(&mut Lines::of(&mut *input), u64::MAX, text_of_bucket)?;
+        texts.extend(read.into_iter().map(|(_, text)| text));
     }
     let reach = reach(context, verb.scope.as_deref())?;
     let agent = context.agent_to_write()?;
@@ -521,15 +536,15 @@ fn list(context: &mut Context, verb: &SessionList) -> Done {
     Ok(DONE)
 }
 
-/// The next lines, at most `size` of them; a bad one is refused with its number.
-fn batch<T>(lines: &mut Lines<'_>, size: u64, read: impl Fn(&Json) -> Result<T>) -> Result<Vec<T>> {
+/// The next lines with their numbers, at most `size` of them; a bad one is refused with its number.
+fn batch<T>(lines: &mut Lines<'_>, size: u64, read: impl Fn(&Json) -> Result<T>) -> Result<Vec<(u64, T)>> {
     let mut batch = Vec::new();
     while (batch.len() as u64) < size {
         let Some((number, line)) = lines.next_line()? else {
             break;
         };
         let one = parse(line).and_then(|json| read(&json));
-        batch.push(one.map_err(|error| at_line(number, error))?);
+        batch.push((number, one.map_err(|error| at_line(number, error))?));
     }
     Ok(batch)
 }
