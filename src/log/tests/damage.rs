@@ -578,6 +578,21 @@ fn what_is_left_of_a_store_is_never_taken_for_an_unfinished_creation() {
         assert!(made.err().unwrap().is_corruption(), "CRE-2: without {lost:?}");
         assert!(left.files() == before, "CRE-2: without {lost:?}");
     }
+    // Nor is it nothing where others have put files beside it, in front of the segments and behind them.
+    for stray in ["log/.DS_Store", "log/#12", "log/00000001.old", "log/~"] {
+        for lost in [
+            &["format", "live"][..],
+            &["format", "live", "manifest"],
+            &["format", segment],
+        ] {
+            let left = without(&disk, lost);
+            left.put_file(stray, b"of somebody else".to_vec());
+            assert_corrupt(&left, &format!("{stray} and no {lost:?}"));
+        }
+        let left = without(&first, &["format", "live"]);
+        left.put_file(stray, b"of somebody else".to_vec());
+        assert_eq!(read(&left).unwrap_err().kind(), ErrorKind::NotFound, "{stray}");
+    }
     // A creation that was cut off leaves these.
     for lost in [
         &["format"][..],
