@@ -131,6 +131,8 @@ fn creation_writes_nothing_where_something_stands_in_its_way() {
 fn what_is_in_the_way_of_a_file_is_named_with_what_removes_it() {
     let verb = ["erase", "o/1", "--yes"];
     for name in [
+        "derived/uses",
+        "derived/uses.tmp",
         "derived/uses-new",
         "checkpoint/00000009.ckpt",
         "checkpoint/00000009.ckpt.tmp",
