@@ -129,6 +129,20 @@ impl Inner {
         }
     }
 
+    /// Removes the checkpoints that a rewrite which was cut off left, under the lock, so that the log is the newest one. They
+    /// know digests of what was erased, and nothing that the log needs.
+    pub(super) fn remove_outdated(&self, writing: &mut Writing) {
+        if writing.is_tidy {
+            return;
+        }
+        match store::remove_outdated_checkpoints(&*self.disk, LogId::of(&writing.log)) {
+            Ok(_) => writing.is_tidy = true,
+            Err(error) => self.warn(format!(
+                "checkpoints from before an erasure may be left, with digests of what is gone: {error}"
+            )),
+        }
+    }
+
     /// Lets all that was taken in come from the checkpoint that covers it, as if the store had been opened now. Views keep
     /// what they stand on.
     fn rest(&self, writing: &Writing) -> Result<()> {

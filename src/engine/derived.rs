@@ -151,8 +151,11 @@ impl Inner {
             _ => {}
         }
         disk::replace(&*self.disk, &path, &encode(&self.instance, name, bytes)).map_err(|error| {
-            let unfinished = disk::unfinished_name(&path);
-            disk::with_what_stands_at(&*self.disk, &unfinished, writing(error))
+            let names = [disk::unfinished_name(&path), path.clone()];
+            let failed = writing(error);
+            names.iter().fold(failed, |failed, name| {
+                disk::with_what_stands_at(&*self.disk, name, failed)
+            })
         })
     }
 

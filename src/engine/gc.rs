@@ -348,16 +348,15 @@ impl Inner {
     /// What fails once the new log is there says that the change is done.
     pub(super) fn publish(&self, writing: &mut Writing, rewritten: Rewritten) -> Result<()> {
         writing.publish(rewritten)?;
-        self.take_up(writing).map_err(|error| {
+        // They are of the log before, and know digests of what is gone.
+        let removed = store::remove_checkpoints(&*self.disk).map_err(checkpoints_left);
+        removed
+            .and_then(|_| self.take_up(writing).map_err(done_anyway))
             // Memory may still hold places in the log before: a checkpoint must not be made of them.
-            writing.log.poison();
-            done_anyway(error)
-        })
+            .inspect_err(|_| writing.log.poison())
     }
 
     fn take_up(&self, writing: &mut Writing) -> Result<()> {
-        // They are of the log before, and know digests of what is gone.
-        store::remove_checkpoints(&*self.disk)?;
         writing.release(self.options.exclusive);
         self.load(writing)?;
         // What others appended meanwhile is known to be durable once it was taken in under the lock (COV-1).
@@ -407,6 +406,11 @@ impl Inner {
         }
         store.mark_behind(&mut live, &newer, cut.position.batch)
     }
+}
+
+/// The error of checkpoints of the old log that could not be removed.
+fn checkpoints_left(error: Error) -> Error {
+    error.behind_change("old files are left: the next write removes them")
 }
 
 /// The error of what follows a log that has taken the place of the old one.

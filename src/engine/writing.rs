@@ -43,6 +43,8 @@ pub(super) struct Writing {
     pub(super) looked_at_bytes: u64,
     /// Whether the log was opened anew and not read to its end: then what was read before is of another log (WRI-3).
     is_behind: bool,
+    /// Whether no checkpoint is left of the log before it was rewritten, as far as is known.
+    pub(super) is_tidy: bool,
     /// Whether this handle wrote anything.
     has_written: bool,
 }
@@ -58,6 +60,7 @@ impl Writing {
             collect: false,
             looked_at_bytes: 0,
             is_behind: false,
+            is_tidy: false,
             has_written: false,
         }
     }
@@ -181,8 +184,9 @@ impl Inner {
             prepared = self.load(writing).and_then(|()| self.prepare(writing));
         }
         let prepared = prepared.and_then(|()| self.check_agreement(writing));
-        if prepared.is_err() {
-            writing.release(self.options.exclusive);
+        match &prepared {
+            Ok(()) => self.remove_outdated(writing),
+            Err(_) => writing.release(self.options.exclusive),
         }
         prepared
     }
@@ -261,6 +265,7 @@ impl Inner {
     pub(super) fn load(&self, writing: &mut Writing) -> Result<()> {
         let before = self.store().head().ok();
         writing.is_behind = true;
+        writing.is_tidy = false;
         let log = &mut writing.log;
         (writing.tail_bytes, writing.proven) = (0, false);
         let mut result = Err(Error::internal("the log was not read"));

@@ -17,7 +17,7 @@ use super::live::{LIVE_NAME, Live};
 use super::manifest::{MANIFEST_NAME, Manifest, SegmentEntry};
 use super::reader::SegmentFile;
 use super::segment::{SEGMENT_BYTES_LIMIT, SegmentHeader, create_segment};
-use super::{Log, WriteLock};
+use super::{Log, WriteLock, of_other_kind};
 use crate::digest::CommitDigest;
 use crate::disk::{self, Access, LockGuard};
 use crate::error::{Error, ErrorKind, OUTCOME_UNKNOWN, Result};
@@ -283,8 +283,11 @@ impl Log {
                 .with_hint("`treering gc` merges many small segments into few"));
         }
         disk::replace(&*self.disk, MANIFEST_NAME, &manifest.encode()).map_err(|error| {
-            let failed = Error::io(format!("cannot replace {MANIFEST_NAME}"), error);
-            disk::with_what_stands_at(&*self.disk, &disk::unfinished_name(MANIFEST_NAME), failed)
+            // The name itself is never to be removed: what stood there was needed.
+            of_other_kind(&*self.disk, MANIFEST_NAME).unwrap_or_else(|| {
+                let failed = Error::io(format!("cannot replace {MANIFEST_NAME}"), error);
+                disk::with_what_stands_at(&*self.disk, &disk::unfinished_name(MANIFEST_NAME), failed)
+            })
         })?;
         self.named_generation = manifest.generation;
         self.keep_manifest(manifest);

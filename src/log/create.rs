@@ -8,7 +8,8 @@
 //!
 //! # Invariants
 //! - CRE-1: an existing store is not touched.
-//! - CRE-2: files that hold more than an unfinished creation can have left are damage, and are not touched.
+//! - CRE-2: files that hold more than an unfinished creation can have left are damage, and are not touched, whatever else
+//!   is beside them.
 
 use std::io;
 use std::sync::Arc;
@@ -36,8 +37,8 @@ impl Log {
     /// Creates a store whose log holds one batch, and opens it for writing.
     ///
     /// # Errors
-    /// `InvalidInput` with the code `store_exists` if there is one already; `Corrupt` if there are files of a store
-    /// whose format file is missing; `Busy`; `Io`.
+    /// `InvalidInput` with the code `store_exists` if there is one already, and with `exists` if something of no store is in
+    /// the way; `Corrupt` if there are files of a store whose format file is missing; `Busy`; `Io`.
     ///
     /// # Durability
     /// When this returns, the store is durable. After a crash before that there is no store, or the whole one.
@@ -64,13 +65,28 @@ impl Log {
 }
 
 fn refuse_existing(disk: &dyn Disk) -> Result<()> {
-    // INVARIANT CRE-1. A format file of any kind means that something is here.
-    match read_format(disk, Mode::ReadOnly)? {
-        None => of_other_kind(disk, FORMAT_NAME).map_or(Ok(()), Err),
-        Some(_) => {
-            Err(Error::invalid(format!("{} already is a store", disk.describe())).with_code("store_exists"))
-        }
+    // INVARIANT CRE-1.
+    if read_format(disk, Mode::ReadOnly)?.is_some() {
+        return Err(
+            Error::invalid(format!("{} already is a store", disk.describe())).with_code("store_exists")
+        );
     }
+    // Before anything is written: what is cut off half way would look like a damaged store.
+    match in_the_way(disk) {
+        Some(name) => Err(damaged(disk).unwrap_or_else(|| foreign(disk, &name))),
+        None => Ok(()),
+    }
+}
+
+/// A name that creation needs, under which something of another kind stands.
+fn in_the_way(disk: &dyn Disk) -> Option<String> {
+    if disk.list(LOG_FOLDER).is_err_and(|error| is_of_other_kind(&error)) {
+        return Some(LOG_FOLDER.to_owned());
+    }
+    let names = [MANIFEST_NAME, LIVE_NAME, FORMAT_NAME];
+    let unfinished = names.map(disk::unfinished_name);
+    let mut all = names.map(str::to_owned).into_iter().chain(unfinished);
+    all.find(|name| disk::other_kind_at(disk, name).is_some())
 }
 
 /// Writes everything, the format file last.
@@ -133,14 +149,18 @@ fn write_store(
 
 /// The error for a folder without a format file: no store, or a damaged one.
 pub(super) fn no_store(disk: &dyn Disk) -> Error {
-    match leftovers(disk) {
-        Err(error) if error.kind() != ErrorKind::InvalidInput => {
-            of_other_kind(disk, FORMAT_NAME).unwrap_or(error)
-        }
-        _ => Error::not_found(format!("{} is not a store", disk.describe()))
+    damaged(disk).unwrap_or_else(|| {
+        Error::not_found(format!("{} is not a store", disk.describe()))
             .with_code("no_store")
-            .with_hint("create one with `treering init`"),
-    }
+            .with_hint("create one with `treering init`")
+    })
+}
+
+/// Why a folder without a format file is a damaged store, or cannot be told from one; `None` if it is no store.
+fn damaged(disk: &dyn Disk) -> Option<Error> {
+    let error = leftovers(disk).err()?;
+    let is_foreign = error.kind() == ErrorKind::InvalidInput;
+    (!is_foreign).then(|| of_other_kind(disk, FORMAT_NAME).unwrap_or(error))
 }
 
 /// The files that an unfinished creation left.
@@ -173,6 +193,7 @@ fn leftovers(disk: &dyn Disk) -> Result<Vec<String>> {
         Err(error) if is_of_other_kind(&error) && names.is_empty() => Vec::new(),
         other => other.map_err(|error| no_folder(disk, error))?,
     };
+    let mut stray = None;
     for file in listed {
         let name = format!("{LOG_FOLDER}/{file}");
         let is_first = match parse_segment_name(&file) {
@@ -180,7 +201,10 @@ fn leftovers(disk: &dyn Disk) -> Result<Vec<String>> {
             Some(_) => false,
             // What salvage would read under any name, somebody put there.
             None if begins_as_segment(disk, &name)? => false,
-            None => return Err(foreign(disk, &name)),
+            None => {
+                stray.get_or_insert(name);
+                continue;
+            }
         };
         if !is_first {
             return Err(more(&name));
@@ -197,7 +221,8 @@ fn leftovers(disk: &dyn Disk) -> Result<Vec<String>> {
             return Err(more(&format!("no file under the name {name}")));
         }
     }
-    Ok(names)
+    // INVARIANT CRE-2: only now, as a store may have been beside it.
+    stray.map_or(Ok(names), |name| Err(foreign(disk, &name)))
 }
 
 /// A folder of something else may have a folder of that name in it.

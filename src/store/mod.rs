@@ -42,7 +42,8 @@ use checkpoint::Checkpoint;
 pub(crate) use checkpoint::{
     FOLDER as CHECKPOINT_FOLDER, LogId, OF_LATER_LOG, check as check_checkpoints,
     is_name as is_checkpoint_name, open_newest, positions as checkpoint_positions,
-    remove_all as remove_checkpoints, standings as checkpoint_standings,
+    remove_all as remove_checkpoints, remove_outdated as remove_outdated_checkpoints,
+    standings as checkpoint_standings,
 };
 pub use commits::ChangeCounts;
 pub(crate) use commits::{CommitEntry, Gap, lane_of};

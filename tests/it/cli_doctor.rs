@@ -73,9 +73,66 @@ fn creation_takes_nothing_over_that_no_creation_left() {
 }
 
 #[test]
+fn what_somebody_put_beside_a_damaged_store_does_not_make_it_none() {
+    // One sorts before the segments, one behind them.
+    for stray in [".DS_Store", "notes"] {
+        let folder = store();
+        folder.write(&format!(".treering/log/{stray}"), "");
+        for gone in ["format", "manifest", "live"] {
+            fs::remove_file(folder.store().join(gone)).unwrap();
+        }
+        let verbs = [
+            &["get", "o/1"][..],
+            &["recall", "text"],
+            &["envelope"],
+            &["put", "new", "--kind", "n"],
+        ];
+        for verb in verbs {
+            let refused = folder.refused(5, verb);
+            assert!(text(&refused["hint"]).contains("treering salvage"), "{refused}");
+        }
+        let command = text(&told(&folder, "format")[0]["command"]);
+        assert!(command.starts_with("treering salvage"), "{command}");
+    }
+}
+
+#[test]
+fn creation_writes_nothing_where_something_stands_in_its_way() {
+    for name in [
+        "log",
+        "manifest",
+        "live",
+        "format",
+        "manifest.tmp",
+        "live.tmp",
+        "format.tmp",
+    ] {
+        let folder = Folder::new();
+        let place = folder.store().join(name);
+        if name == "log" {
+            folder.write(".treering/log", "text");
+        } else {
+            fs::create_dir_all(&place).unwrap();
+        }
+        for verb in [&["put", "new", "--kind", "n"][..], &["init"]] {
+            let refused = folder.refused(1, verb);
+            assert_eq!(refused["code"], "exists", "{refused}");
+            let said = text(&refused["message"]);
+            assert!(said.contains(&format!(" has {name} in it")), "{refused}");
+            assert_eq!(folder.refused(1, &["head"])["code"], "no_store", "{name}");
+        }
+        let names = fs::read_dir(folder.store()).unwrap();
+        let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, [name]);
+    }
+}
+
+#[test]
 fn what_is_in_the_way_of_a_file_is_named_with_what_removes_it() {
     let verb = ["erase", "o/1", "--yes"];
     for name in [
+        "derived/uses",
+        "derived/uses.tmp",
         "derived/uses-new",
         "checkpoint/00000009.ckpt",
         "checkpoint/00000009.ckpt.tmp",

@@ -255,7 +255,7 @@ const MUTANTS: [Mutant; 31] = [
         "a failed load is an empty store",
         "src/log/create.rs",
         [
-            "    match leftovers(disk) {",
+            "let error = leftovers(disk).err()?;",
             "leftovers(disk)",
             "Ok::<Vec<String>, Error>(Vec::new())",
         ],

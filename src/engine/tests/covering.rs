@@ -492,3 +492,36 @@ fn what_failed_behind_a_rewrite_makes_no_checkpoint_of_the_log_before() -> Resul
     assert!(failed > 40, "{failed}");
     Ok(())
 }
+
+#[test]
+fn an_erasure_removes_the_checkpoints_beside_what_is_none() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let memory = Memory::create(&store)?;
+    put(&memory, "a", "a secret");
+    cover(&memory);
+    // One stands before the checkpoint, the other behind it.
+    let place = |name: &str| store.join("checkpoint").join(name);
+    for name in ["00000000.ckpt", "00000009.ckpt.tmp"] {
+        std::fs::create_dir(place(name)).unwrap();
+    }
+    let erasing = Erasing {
+        targets: vec!["a".to_owned()],
+        ..Erasing::default()
+    };
+    let before = std::fs::read(place("00000001.ckpt")).unwrap();
+    memory.erase(&erasing, &Writer::new())?;
+    assert!(!place("00000001.ckpt").exists());
+    drop(memory);
+    // As a crash leaves it, which the next write ends; one that the log made since stays.
+    std::fs::write(place("00000001.ckpt"), &before).unwrap();
+    std::fs::write(place("00000002.ckpt.tmp"), &before).unwrap();
+    put(&Memory::open(&store)?, "b", "x");
+    assert!(!place("00000001.ckpt").exists() && !place("00000002.ckpt.tmp").exists());
+    let memory = Memory::open(&store)?;
+    cover(&memory);
+    std::fs::write(place("00000003.ckpt.tmp"), &before).unwrap();
+    put(&Memory::open(&store)?, "c", "x");
+    assert!(place("00000010.ckpt").exists() && place("00000003.ckpt.tmp").exists());
+    Ok(())
+}

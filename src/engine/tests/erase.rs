@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::covering::cover;
 use super::gc::{HOUR, live, on_disk, options, tight, told};
 use super::{content, id, note, put};
 use crate::digest::to_hex;
@@ -51,6 +52,14 @@ fn leaks(disk: &SimDisk) -> BTreeSet<String> {
         }
     }
     found
+}
+
+/// The checkpoints that know this digest.
+fn checkpoints_with(disk: &SimDisk, digest: &[u8]) -> Vec<String> {
+    let knows = |bytes: &[u8]| bytes.windows(digest.len()).any(|window| window == digest);
+    let files = disk.files().into_iter();
+    let found = files.filter(|(name, bytes)| name.starts_with("checkpoint/") && knows(bytes));
+    found.map(|(name, _)| name).collect()
 }
 
 /// Plants a secret in one of ten ways; returns what is to be named to erase it.
@@ -519,6 +528,8 @@ fn a_crash_at_any_call_leaves_all_of_an_erasure_or_nothing() -> Result<()> {
     }
     put(&memory, &secret(0), "x");
     let target = secret(0);
+    let digest = memory.view().get(&id("o/2"))?.unwrap().digest();
+    cover(&memory);
     drop(memory);
     origin.reboot();
     let whole = origin.copy();
@@ -565,6 +576,8 @@ fn a_crash_at_any_call_leaves_all_of_an_erasure_or_nothing() -> Result<()> {
                 .filter(|leak| !leak.contains("-0001"))
                 .collect();
             assert!(left.is_empty(), "call {call}, {image:?}: {left:?}");
+            let covering = checkpoints_with(&disk, digest.as_bytes());
+            assert!(covering.is_empty(), "call {call}, {image:?}: {covering:?}");
             assert!(memory.verify(VerifyDepth::Full)?.ok, "call {call}, {image:?}");
         }
     }
@@ -676,7 +689,10 @@ fn fail_and_say(durability: Durability, erases: bool, fault: Option<Fault>, call
     disk.relax();
     let memory = on_disk(&disk, options(1).durability(durability), true).unwrap();
     put(&memory, "a", &format!("{} a", secret(1)));
+    let digest = memory.view().get(&id("a")).unwrap().unwrap().digest();
     memory.sync().unwrap();
+    cover(&memory);
+    assert!(!checkpoints_with(&disk, digest.as_bytes()).is_empty());
     put(&memory, "b", "not synced, where that is not asked for");
     let work = |memory: &Memory| {
         if erases {
@@ -695,7 +711,7 @@ fn fail_and_say(durability: Durability, erases: bool, fault: Option<Fault>, call
     let Err(error) = worked else {
         return is_met.then_some(false);
     };
-    let is_left = !leaks(&disk).is_empty();
+    let is_left = !leaks(&disk).is_empty() || !checkpoints_with(&disk, digest.as_bytes()).is_empty();
     let memory = on_disk(&disk, options(1), false).unwrap();
     // The next write settles what was written and not told of.
     put(&memory, "next", "write");
@@ -708,6 +724,11 @@ fn fail_and_say(durability: Durability, erases: bool, fault: Option<Fault>, call
     let is_said = hint.starts_with("the change is done");
     if erases && is_done {
         assert_eq!(leaks(&disk), BTreeSet::new(), "{fault:?} at {call}");
+        assert_eq!(
+            checkpoints_with(&disk, digest.as_bytes()),
+            [""; 0],
+            "{fault:?} at {call}"
+        );
         let is_left_said = hint.contains("old files are left: the next write removes them");
         assert!(
             is_left_said || !is_left,

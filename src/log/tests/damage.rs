@@ -1,6 +1,7 @@
 //! Damaged, cut, swapped, foreign and missing files: refused or a whole prefix, never wrong and never empty.
 
 use super::*;
+use crate::disk::FileDisk;
 use crate::testing::sim_disk::SimDisk;
 
 /// A store of several small segments, and the number of its batches.
@@ -578,6 +579,21 @@ fn what_is_left_of_a_store_is_never_taken_for_an_unfinished_creation() {
         assert!(made.err().unwrap().is_corruption(), "CRE-2: without {lost:?}");
         assert!(left.files() == before, "CRE-2: without {lost:?}");
     }
+    // Nor is it nothing where others have put files beside it, in front of the segments and behind them.
+    for stray in ["log/.DS_Store", "log/#12", "log/00000001.old", "log/~"] {
+        for lost in [
+            &["format", "live"][..],
+            &["format", "live", "manifest"],
+            &["format", segment],
+        ] {
+            let left = without(&disk, lost);
+            left.put_file(stray, b"of somebody else".to_vec());
+            assert_corrupt(&left, &format!("{stray} and no {lost:?}"));
+        }
+        let left = without(&first, &["format", "live"]);
+        left.put_file(stray, b"of somebody else".to_vec());
+        assert_eq!(read(&left).unwrap_err().kind(), ErrorKind::NotFound, "{stray}");
+    }
     // A creation that was cut off leaves these.
     for lost in [
         &["format"][..],
@@ -588,4 +604,31 @@ fn what_is_left_of_a_store_is_never_taken_for_an_unfinished_creation() {
         create(&shared(&left), SMALL);
         assert_eq!(read(&left).unwrap(), expected(1));
     }
+}
+
+#[test]
+fn a_folder_that_took_the_place_of_the_manifest_is_told_by_who_replaces_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk: Arc<dyn Disk> = Arc::new(FileDisk::create(folder.path()).unwrap());
+    let mut log = create(&disk, SMALL);
+    let manifest = folder.path().join("manifest");
+    let lock = log.lock(NO_WAIT).unwrap();
+    log.prepare(&lock, &mut |_| Ok(())).unwrap();
+    std::fs::remove_file(&manifest).unwrap();
+    std::fs::create_dir(&manifest).unwrap();
+    let mut write = |number: u64| {
+        let group = vec![(batch(&format!("batch {number}")), mark(number))];
+        log.append(&lock, group, Durability::Synced).err()
+    };
+    // The first that does not fit into the segment needs it.
+    let refused = (2..200).find_map(&mut write).unwrap();
+    assert!(refused.is_corruption(), "{refused:?}");
+    assert!(
+        refused.message().starts_with("manifest is damaged") && refused.message().contains("it is a folder"),
+        "{refused}"
+    );
+    assert!(
+        refused.hint().unwrap().contains("treering salvage"),
+        "{refused:?}"
+    );
 }

@@ -229,23 +229,58 @@ pub(crate) fn open_any(
 /// Removes all checkpoints, and what is left of unfinished ones: how many files.
 ///
 /// # Errors
-/// `Io` if one cannot be removed.
+/// `Io` if one cannot be removed; the others are removed all the same.
 ///
 /// # Durability
 /// When this returns, they are gone for good.
 pub(crate) fn remove_all(disk: &dyn Disk) -> Result<usize> {
-    let files = list(disk)?;
-    let removing = |error| Error::io("cannot remove a checkpoint", error);
-    for file in &files {
+    remove_files(disk, &list(disk)?)
+}
+
+/// Removes what a rewrite of the log that was cut off left of checkpoints of the log before, and with them all that are
+/// not finished: how many files.
+///
+/// # Errors
+/// `Io` if one cannot be read or removed; the others are removed all the same.
+///
+/// # Durability
+/// As [`remove_all`].
+pub(crate) fn remove_outdated(disk: &dyn Disk, log: LogId) -> Result<usize> {
+    let mut failed = Ok(());
+    let mut is_outdated = |file: &CheckpointFile| match reader::end_of(disk, &file.name) {
+        Ok((found, _)) => (found.instance, found.hash) == (log.instance, log.hash) && found.epoch < log.epoch,
+        Err(error) => {
+            if error.kind() == ErrorKind::Io {
+                failed = Err(error);
+            }
+            false
+        }
+    };
+    let (finished, mut files): (Vec<_>, Vec<_>) = list(disk)?.into_iter().partition(|file| file.is_finished);
+    let outdated: Vec<_> = finished.into_iter().filter(&mut is_outdated).collect();
+    if outdated.is_empty() {
+        return failed.map(|()| 0);
+    }
+    // One that is not finished does not say of which log it is, and is not missed if somebody is writing it.
+    files.extend(outdated);
+    remove_files(disk, &files).and_then(|count| failed.map(|()| count))
+}
+
+fn remove_files(disk: &dyn Disk, files: &[CheckpointFile]) -> Result<usize> {
+    let (mut removed, mut failed) = (0, Ok(()));
+    for file in files {
         match disk.remove(&file.name) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            other => other.map_err(removing)?,
+            Ok(()) => removed += 1,
+            // A folder was made by no process of ours, and holds no checkpoint.
+            Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => {}
+            Err(error) => failed = Err(Error::io(format!("cannot remove {}", file.name), error)),
         }
     }
     if !files.is_empty() {
-        disk.sync_dir(FOLDER).map_err(removing)?;
+        let syncing = |error| Error::io(format!("cannot sync {FOLDER}"), error);
+        disk.sync_dir(FOLDER).map_err(syncing)?;
     }
-    Ok(files.len())
+    failed.map(|()| removed)
 }
 
 /// Removes what the checkpoint `newest` makes superfluous. What cannot be removed is left for the next one.
