@@ -228,7 +228,15 @@ impl FileDisk {
     }
 
     fn open_with(&self, name: &str, flags: OFlags) -> io::Result<File> {
-        with_more_descriptors(|| self.open_once(name, flags))
+        with_more_descriptors(|| self.open_once(name, flags)).map_err(|error| {
+            // A socket, or a device that no driver serves, cannot even be opened.
+            let special = [Errno::NXIO, Errno::NODEV].map(|errno| Some(errno.raw_os_error()));
+            if special.contains(&error.raw_os_error()) {
+                io::Error::new(io::ErrorKind::InvalidInput, NOT_REGULAR)
+            } else {
+                error
+            }
+        })
     }
 
     fn open_once(&self, name: &str, flags: OFlags) -> io::Result<File> {
@@ -277,6 +285,9 @@ fn is_open_to_others(mode: u32) -> bool {
     !mode.is_multiple_of(0o100)
 }
 
+/// What is said of what no store would have made.
+const NOT_REGULAR: &str = "not a regular file";
+
 /// Refuses what a store would not have made: reading a pipe never ends.
 fn check_regular(file: &File) -> io::Result<()> {
     let kind = file.metadata()?.file_type();
@@ -288,7 +299,7 @@ fn check_regular(file: &File) -> io::Result<()> {
     } else {
         io::ErrorKind::InvalidInput
     };
-    Err(io::Error::new(refused, "not a regular file"))
+    Err(io::Error::new(refused, NOT_REGULAR))
 }
 
 impl Disk for FileDisk {

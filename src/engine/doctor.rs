@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::{log, store};
 
 use super::derived;
+use super::links;
 use super::memory::Memory;
 use super::options::Options;
 use super::verify::{Finding, FindingKind, VerifyDepth, examine};
@@ -136,6 +137,12 @@ impl Memory {
             other => other?,
         }
         look_for_strays(&disk, &mut problems);
+        for problem in problems
+            .iter_mut()
+            .filter(|problem| problem.remedy == Remedy::PutBack)
+        {
+            links::follow(&disk, problem);
+        }
         if problems.iter().any(is_of_no_format) {
             // It may be a folder of anything: nothing in it is to be given away or closed.
             problems.retain(|problem| !matches!(problem.remedy, Remedy::Mode | Remedy::Owner));

@@ -32,6 +32,7 @@ mod history;
 mod index;
 mod inspect;
 mod kept_draft;
+mod links;
 mod memory;
 mod named;
 mod opening;

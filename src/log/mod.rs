@@ -396,9 +396,29 @@ fn of_other_kind(disk: &dyn Disk, name: &str) -> Option<Error> {
 
 /// The damage that a file, or the log, was moved away and a link put there: nothing of it is lost, and salvage has none of it.
 fn linked(name: &str) -> Error {
-    damage(name, 0, LINKED).with_hint(
-        "what it leads to has to be put in its place: `treering doctor` names the command that does it",
-    )
+    damage(name, 0, LINKED).with_hint("`treering doctor` says where it leads, and what to do")
+}
+
+/// Which store what stands at `place` is of, if it is what a store has under `name`: `format`, `manifest`, the folder of the
+/// log, or a segment.
+pub(crate) fn instance_of(disk: &dyn Disk, place: &str, name: &str) -> Option<[u8; 16]> {
+    let read = |limit| read_small(disk, place, limit).ok().flatten();
+    match name {
+        format_file::FORMAT_NAME => {
+            let bytes = read(format_file::FORMAT_BYTES + 1)?;
+            Some(Format::decode(&bytes, Mode::ReadOnly).ok()?.instance)
+        }
+        MANIFEST_NAME => Some(Manifest::decode(&read(MANIFEST_BYTES_MAX)?).ok()?.instance),
+        LOG_FOLDER => {
+            let names = disk.list(place).ok()?;
+            let mut segments = names.iter().map(|file| format!("{place}/{file}"));
+            segments.find_map(|segment| instance_of(disk, &segment, &segment))
+        }
+        _ => {
+            let header = read(segment::SEGMENT_HEADER_BYTES)?;
+            Some(segment::SegmentHeader::decode(&header).ok()?.instance)
+        }
+    }
 }
 
 /// The first `limit` bytes of a file; `None` if there is none.

@@ -1,8 +1,11 @@
 //! What stands in the place of a file of the store: nothing is written over what may be memory, and `doctor` names what to
 //! remove or to put back.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
 use std::process::Command;
 
 use serde_json::Value;
@@ -222,6 +225,10 @@ fn a_link_in_the_place_of_a_file_is_told_and_undone() {
             let (from, to) = (folder.store(), folder.path("saved"));
             let refused = folder.refused(5, &["salvage", from.to_str().unwrap(), to.to_str().unwrap()]);
             assert!(text(&refused["message"]).contains("symbolic link"), "{refused}");
+            assert!(
+                text(&refused["hint"]).starts_with("`treering doctor`"),
+                "{refused}"
+            );
         }
         let problems = told(&folder, name);
         assert_eq!(problems.len(), 1, "{problems:?}");
@@ -232,13 +239,94 @@ fn a_link_in_the_place_of_a_file_is_told_and_undone() {
 }
 
 #[test]
-fn what_a_link_leads_to_within_the_store_stays_where_it_is() {
+fn what_a_link_leads_to_is_moved_only_if_it_is_of_this_store_alone() {
+    let other = store();
     let folder = store();
-    let place = folder.store().join("manifest");
-    fs::remove_file(&place).unwrap();
-    symlink(folder.store().join("format"), &place).unwrap();
-    let problems = told(&folder, "manifest");
-    assert_eq!(problems[0]["command"], Value::Null, "{problems:?}");
+    let copy = folder.path("copy");
+    fs::create_dir(&copy).unwrap();
+    for name in ["format", "manifest"] {
+        fs::copy(folder.store().join(name), copy.join(name)).unwrap();
+    }
+    folder.write("notes", "of a person");
+    fs::create_dir(folder.path("Documents")).unwrap();
+    let not_text = folder
+        .path("x")
+        .with_file_name(OsStr::from_bytes(b"not \xff text"));
+    fs::copy(folder.store().join("manifest"), &not_text).unwrap();
+    for (name, target, said) in [
+        (
+            "manifest",
+            other.store().join("manifest"),
+            "not known to be of this store alone",
+        ),
+        ("log", other.store().join("log"), "not known"),
+        (SEGMENT, other.store().join(SEGMENT), "not known"),
+        ("format", other.store().join("format"), "not known"),
+        // Of a copy of this very store.
+        ("manifest", copy.join("manifest"), "not known"),
+        ("manifest", folder.path("notes"), "not known"),
+        ("log", folder.path("Documents"), "not known"),
+        ("manifest", not_text, "not known"),
+        (
+            "manifest",
+            folder.store().join("format"),
+            "of the store itself: remove the link",
+        ),
+        (
+            "log",
+            folder.path("gone"),
+            "which is not there: mount or find that",
+        ),
+    ] {
+        let (place, aside) = (folder.store().join(name), folder.path("aside"));
+        fs::rename(&place, &aside).unwrap();
+        symlink(&target, &place).unwrap();
+        let problems = told(&folder, name);
+        assert_eq!(problems.len(), 1, "{name} to {target:?}: {problems:?}");
+        assert_eq!(
+            problems[0]["command"],
+            Value::Null,
+            "LNK-1: {target:?}: {problems:?}"
+        );
+        assert!(
+            text(&problems[0]["what"]).contains(said),
+            "{target:?}: {problems:?}"
+        );
+        fs::remove_file(&place).unwrap();
+        fs::rename(&aside, &place).unwrap();
+    }
+    for folder in [folder, other] {
+        assert_eq!(folder.json(&["verify"])["ok"], true);
+    }
+}
+
+#[test]
+fn a_socket_in_the_place_of_a_file_is_told_like_a_pipe() {
+    for name in ["lock", "live", "manifest", "format", SEGMENT, "derived/x"] {
+        let folder = store();
+        // The path of a socket is short: it is made elsewhere and moved.
+        let place = folder.store().join(name);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        drop(fs::remove_file(&place));
+        let made = std::env::temp_dir().join(format!("treering-{}.sock", std::process::id()));
+        drop(fs::remove_file(&made));
+        drop(UnixListener::bind(&made).unwrap());
+        fs::rename(&made, &place).unwrap();
+        let problems = told(&folder, name);
+        assert_eq!(problems.len(), 1, "{name}: {problems:?}");
+        let command = text(&problems[0]["command"]);
+        if name.contains("seg") || ["manifest", "format"].contains(&name) {
+            assert!(text(&problems[0]["what"]).contains("a socket"), "{problems:?}");
+            assert!(command.starts_with("treering salvage"), "{problems:?}");
+            let (from, to) = (folder.store(), folder.path("saved"));
+            let ran = folder.run(&["salvage", from.to_str().unwrap(), to.to_str().unwrap()]);
+            assert_eq!(ran.code, if name == SEGMENT { 5 } else { 0 }, "{name}: {ran:?}");
+        } else {
+            assert!(command.starts_with("rm -r "), "{name}: {problems:?}");
+            obey(&problems[0]["command"]);
+            folder.put("new", "text");
+        }
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ use crate::cli::output::Meaning;
 use crate::cli::verbs::Salvage;
 use crate::engine::{Memory, Problem, ProblemSeverity, Remedy, SalvageReport};
 use crate::error::{Error, ErrorKind};
+use crate::log::LINKED;
 
 /// Exit code: not all could be saved, or the store is damaged.
 const DAMAGED: u8 = 5;
@@ -205,12 +206,7 @@ fn command(problem: &Problem, path: &Path) -> Option<String> {
         Remedy::Owner => Some(format!("chown -R {} {store}", path.metadata().ok()?.uid())),
         Remedy::PutBack => {
             let link = path.join(name);
-            let moved = link.canonicalize().ok()?;
-            // What is within the store is wanted where it is.
-            if moved.starts_with(path.canonicalize().ok()?) {
-                return None;
-            }
-            let (link, moved) = (quoted(&link), quoted(&moved));
+            let (link, moved) = (quoted(&link), quoted(&link.canonicalize().ok()?));
             Some(format!("rm {link} && mv {moved} {link}"))
         }
         Remedy::Remove => Some(format!("rm -r {}", file(name))),
@@ -237,7 +233,8 @@ fn of_no_store(error: Error, path: &Path) -> Error {
     if error.kind() == ErrorKind::NotFound {
         return explain(error.with_code("no_store"), path);
     }
-    if error.is_corruption() {
+    // What a link leads to is not lost.
+    if error.is_corruption() && !error.message().contains(LINKED) {
         return error.with_hint(NOTHING_LEFT);
     }
     error

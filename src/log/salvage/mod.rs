@@ -146,7 +146,9 @@ impl Wreck {
         // Nobody notes a place in what does not count.
         let is_noted = |file: &WreckFile| file.spare && live.is_some_and(|live| live.segment == file.id);
         if files.iter().any(is_noted) {
-            files.iter_mut().for_each(|file| file.spare = false);
+            for file in &mut files {
+                file.spare = false;
+            }
         }
         let mut wreck = Self {
             disk,
