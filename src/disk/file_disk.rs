@@ -229,13 +229,22 @@ impl FileDisk {
 
     fn open_with(&self, name: &str, flags: OFlags) -> io::Result<File> {
         with_more_descriptors(|| self.open_once(name, flags)).map_err(|error| {
-            // A socket, or a device that no driver serves, cannot even be opened.
-            let special = [Errno::NXIO, Errno::NODEV].map(|errno| Some(errno.raw_os_error()));
-            if special.contains(&error.raw_os_error()) {
-                io::Error::new(io::ErrorKind::InvalidInput, NOT_REGULAR)
+            if may_be_special(&error) && self.is_special(name) {
+                not_regular(io::ErrorKind::InvalidInput)
             } else {
                 error
             }
+        })
+    }
+
+    /// Whether a socket, a pipe or a device has this name: of a regular file the same errors are of the disk that it is on.
+    fn is_special(&self, name: &str) -> bool {
+        let found = self
+            .place(name)
+            .and_then(|(folder, last)| Ok(rustix::fs::statat(folder, last, AtFlags::SYMLINK_NOFOLLOW)?));
+        found.is_ok_and(|found| {
+            let kind = FileType::from_raw_mode(found.st_mode);
+            !matches!(kind, FileType::RegularFile | FileType::Directory)
         })
     }
 
@@ -285,8 +294,15 @@ fn is_open_to_others(mode: u32) -> bool {
     !mode.is_multiple_of(0o100)
 }
 
-/// What is said of what no store would have made.
-const NOT_REGULAR: &str = "not a regular file";
+/// Whether an open failed as that of a socket does, or of a device without a driver.
+fn may_be_special(error: &io::Error) -> bool {
+    let told = [Errno::NXIO, Errno::NODEV, Errno::OPNOTSUPP].map(Errno::raw_os_error);
+    error.raw_os_error().is_some_and(|error| told.contains(&error))
+}
+
+fn not_regular(kind: io::ErrorKind) -> io::Error {
+    io::Error::new(kind, "not a regular file")
+}
 
 /// Refuses what a store would not have made: reading a pipe never ends.
 fn check_regular(file: &File) -> io::Result<()> {
@@ -294,12 +310,11 @@ fn check_regular(file: &File) -> io::Result<()> {
     if kind.is_file() {
         return Ok(());
     }
-    let refused = if kind.is_dir() {
+    Err(not_regular(if kind.is_dir() {
         io::ErrorKind::IsADirectory
     } else {
         io::ErrorKind::InvalidInput
-    };
-    Err(io::Error::new(refused, NOT_REGULAR))
+    }))
 }
 
 impl Disk for FileDisk {

@@ -173,6 +173,23 @@ fn files_and_folders_are_private_and_links_are_not_followed() {
 }
 
 #[test]
+fn what_is_no_file_is_told_as_that_and_not_as_a_failing_disk() {
+    let (folder, disk) = file_disk();
+    let at = |name: &str| folder.path().join("store").join(name);
+    disk.create_dir("log").unwrap();
+    for name in ["socket", "log/socket"] {
+        std::os::unix::net::UnixListener::bind(at(name)).unwrap();
+        for access in [Access::Read, Access::ReadWrite] {
+            let refused = kind(disk.open(name, access));
+            assert_eq!(refused, Some(io::ErrorKind::InvalidInput), "{name}");
+        }
+        assert_eq!(other_kind_at(&disk, name), Some(OtherKind::Special), "{name}");
+        let locked = disk.try_lock(name, "holder").err().unwrap();
+        assert!(is_of_other_kind(&locked), "{name}: {locked}");
+    }
+}
+
+#[test]
 fn names_that_lead_out_of_the_folder_are_refused() {
     let (_folder, disk) = file_disk();
     for name in [

@@ -206,8 +206,16 @@ fn command(problem: &Problem, path: &Path) -> Option<String> {
         Remedy::Owner => Some(format!("chown -R {} {store}", path.metadata().ok()?.uid())),
         Remedy::PutBack => {
             let link = path.join(name);
-            let (link, moved) = (quoted(&link), quoted(&link.canonicalize().ok()?));
-            Some(format!("rm {link} && mv {moved} {link}"))
+            let moved = link.canonicalize().ok()?;
+            let mut aside = link.clone().into_os_string();
+            aside.push("-moved");
+            let (from, aside, to) = (quoted(&moved), quoted(Path::new(&aside)), quoted(&link));
+            // What can fail is done while the link is still there.
+            Some(if moved.is_dir() {
+                format!("mv {from} {aside} && rm {to} && mv {aside} {to}")
+            } else {
+                format!("mv {from} {to}")
+            })
         }
         Remedy::Remove => Some(format!("rm -r {}", file(name))),
         Remedy::Upgrade => Some("cargo install treering".to_owned()),
