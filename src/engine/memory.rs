@@ -18,20 +18,20 @@ use crate::store::Store;
 use crate::threads::{ArcSwap, Mutex};
 use crate::trie;
 
-use super::children::Newer;
-use super::commit::{Committed, Request};
-use super::draft::Draft;
-use super::erase::erased_by;
-use super::index::IndexCache;
 use super::options::Options;
-use super::policy::Limits;
-use super::revision::{self, Revision};
-use super::stamps::Stamps;
-use super::subtree::SubtreeCache;
-use super::view::{CommitInfo, View};
+use super::read::children::Newer;
+use super::read::index::IndexCache;
+use super::read::revision::{self, Revision};
+use super::read::subtree::SubtreeCache;
+use super::read::view::{CommitInfo, View};
+use super::upkeep::erase::erased_by;
+use super::upkeep::last_access::Stamps;
 use super::watch::{HeadMoved, Watchers};
-use super::writer::Writer;
-use super::writing::Writing;
+use super::write::commit::{Committed, Request};
+use super::write::draft::Draft;
+use super::write::log_handle::Writing;
+use super::write::policy::Limits;
+use super::write::writer::Writer;
 
 /// For how long a handle that goes waits for somebody who rewrites the log, to write when memories were used.
 const STAMPS_PATIENCE: Duration = Duration::from_secs(1);
@@ -60,39 +60,39 @@ const STAMPS_PATIENCE: Duration = Duration::from_secs(1);
 /// ```
 #[derive(Clone)]
 pub struct Memory {
-    pub(super) inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 /// What all handles and views of one opened store share.
-pub(super) struct Inner {
+pub(crate) struct Inner {
     /// What the store and its copies have in common.
-    pub(super) lineage: [u8; 16],
+    pub(crate) lineage: [u8; 16],
     /// What tells the store from all others.
-    pub(super) instance: [u8; 16],
+    pub(crate) instance: [u8; 16],
     /// What was read of the log; another one takes its place when the log was rewritten.
-    pub(super) store: ArcSwap<Store>,
-    pub(super) options: Options,
-    pub(super) writing: Mutex<Writing>,
-    pub(super) queue: Mutex<Vec<Request>>,
-    pub(super) indexes: IndexCache,
-    pub(super) subtrees: SubtreeCache,
+    pub(crate) store: ArcSwap<Store>,
+    pub(crate) options: Options,
+    pub(crate) writing: Mutex<Writing>,
+    pub(crate) queue: Mutex<Vec<Request>>,
+    pub(crate) indexes: IndexCache,
+    pub(crate) subtrees: SubtreeCache,
     /// What changed since the checkpoint, for the state that was asked about last.
-    pub(super) newer: Mutex<Option<Arc<Newer>>>,
-    pub(super) path: Option<PathBuf>,
-    pub(super) disk: Arc<dyn Disk>,
-    pub(super) watchers: Watchers,
-    pub(super) warnings: Mutex<Vec<String>>,
+    pub(crate) newer: Mutex<Option<Arc<Newer>>>,
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) watchers: Watchers,
+    pub(crate) warnings: Mutex<Vec<String>>,
     /// Where reading stopped, if the handle reads a damaged store.
-    pub(super) damage: OnceLock<String>,
+    pub(crate) damage: OnceLock<String>,
     /// When objects were used.
-    pub(super) stamps: Mutex<Stamps>,
+    pub(crate) stamps: Mutex<Stamps>,
     /// Objects that a handle of a damaged store could not read and passed over.
-    pub(super) unreadable: Mutex<HashSet<KeyPath>>,
+    pub(crate) unreadable: Mutex<HashSet<KeyPath>>,
 }
 
 impl Inner {
     /// Passes over the object at `key` if it is damaged and the handle reads a damaged store; elsewhere that is an error.
-    pub(super) fn or_passed_over(&self, key: KeyPath, loaded: Result<Object>) -> Result<Option<Object>> {
+    pub(crate) fn or_passed_over(&self, key: KeyPath, loaded: Result<Object>) -> Result<Option<Object>> {
         match loaded {
             Err(error) if self.options.degraded && error.kind() == ErrorKind::Corrupt => {
                 self.unreadable.lock().insert(key);
@@ -103,7 +103,7 @@ impl Inner {
     }
 
     /// Reads what other processes have committed, and says whether it could.
-    pub(super) fn follow(&self) -> Result<bool> {
+    pub(crate) fn follow(&self) -> Result<bool> {
         // Who holds the writer's mutex is catching up or waiting for the lock; a reader waits for neither.
         match self.writing.try_lock() {
             Some(mut writing) if !writing.has_lock() => self.catch_up(&mut writing).map(|()| true),
@@ -114,7 +114,7 @@ impl Inner {
     }
 
     /// What was read of the log.
-    pub(super) fn store(&self) -> Arc<Store> {
+    pub(crate) fn store(&self) -> Arc<Store> {
         self.store.load_full()
     }
 }

@@ -19,76 +19,44 @@
 //! # Layer
 //! L5. Nothing below reads the clock; nothing above touches the log.
 
-mod attempt;
-mod children;
-mod commit;
-mod covering;
-mod derived;
-mod doctor;
-mod draft;
-mod erase;
-mod gc;
-mod history;
-mod index;
-mod inspect;
-mod kept_draft;
-mod links;
 mod memory;
-mod named;
-mod opening;
+mod open;
 mod options;
-mod policy;
-mod query;
-mod restore;
-mod retention;
-mod revision;
-mod rollback;
-mod salvage;
-mod snapshot;
-mod staging;
-mod stamps;
-mod standing;
-mod state;
-mod stats;
-mod subtree;
-mod tree;
-mod verify;
-mod view;
+mod read;
+mod upkeep;
 mod watch;
-mod wordings;
-mod writer;
-mod writing;
+mod write;
 
 #[cfg(test)]
 mod tests;
 
-pub use attempt::{Attempted, Check};
-pub use commit::Committed;
-pub use doctor::{Problem, ProblemSeverity, Remedy};
-pub use draft::{Draft, Staged};
-pub use erase::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
-pub use gc::GcReport;
-pub use history::{Change, ChangeKind, ChangesOf, Commits, HistoryEntry};
-pub use inspect::{CheckpointInfo, Meaning, Place};
 pub use memory::Memory;
 pub use options::{Clock, Durability, Options, Progress, ProgressListener, SystemClock};
-pub use policy::{Limits, Verdict, WritePolicy};
-pub use query::{Matches, Query};
-pub use retention::Retention;
+pub use read::history::{Change, ChangeKind, ChangesOf, Commits, HistoryEntry};
+pub use read::inspect::{CheckpointInfo, Meaning, Place};
+pub use read::query::{Matches, Query};
+pub use read::revision::Revision;
+pub use read::stats::{Containment, KindSpace, Space, Stats};
+pub use read::view::{CommitInfo, Objects, View};
+pub use read::wordings::Wording;
+pub use upkeep::doctor::{Problem, ProblemSeverity, Remedy};
+pub use upkeep::erase::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
+pub use upkeep::gc::GcReport;
+pub use upkeep::retention::Retention;
 #[cfg(feature = "agent")]
-pub(crate) use retention::forgets;
-pub use revision::Revision;
-pub use rollback::Reversing;
-pub use salvage::SalvageReport;
-pub use snapshot::{ReferenceInfo, SnapshotInfo};
-#[cfg(feature = "agent")]
-pub(crate) use standing::check_trusted;
-pub use stats::{Containment, KindSpace, Space, Stats};
-pub use verify::{Finding, FindingKind, VerifyDepth, VerifyReport};
-pub use view::{CommitInfo, Objects, View};
+pub(crate) use upkeep::retention::forgets;
+pub use upkeep::salvage::SalvageReport;
+pub use upkeep::verify::{Finding, FindingKind, VerifyDepth, VerifyReport};
 pub use watch::HeadMoved;
-pub use wordings::Wording;
-pub use writer::Writer;
+pub use write::attempt::{Attempted, Check};
+#[cfg(feature = "agent")]
+pub(crate) use write::authorisation::check_trusted;
+pub use write::commit::Committed;
+pub use write::draft::{Draft, Staged};
+pub use write::policy::{Limits, Verdict, WritePolicy};
+pub use write::rollback::Reversing;
+pub use write::snapshot::{ReferenceInfo, SnapshotInfo};
+pub use write::writer::Writer;
 
 /// How far a clock may be off before it is not believed: a day.
 const CLOCK_OFF_MICROS_MAX: i64 = crate::calendar::DAY_MICROS;

@@ -13,8 +13,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::object::Time;
 
 use super::memory::Memory;
-use super::policy::{Limits, WritePolicy};
-use super::retention::Retention;
+use super::upkeep::retention::Retention;
+use super::write::policy::{Limits, WritePolicy};
 
 /// Where the engine takes the time from.
 pub trait Clock: Send + Sync {
@@ -70,26 +70,26 @@ pub type ProgressListener = Arc<dyn Fn(Progress) + Send + Sync>;
     reason = "independent switches; callers see one method for each"
 )]
 pub struct Options {
-    pub(super) hash: HashAlgorithm,
-    pub(super) read_only: bool,
-    pub(super) degraded: bool,
-    pub(super) wait: Duration,
-    pub(super) exclusive: bool,
-    pub(super) map: bool,
-    pub(super) durability: Durability,
-    pub(super) policy: Option<Arc<dyn WritePolicy>>,
-    pub(super) limits: Limits,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) indexes: bool,
-    pub(super) progress: Option<ProgressListener>,
-    pub(super) stop: Option<Arc<AtomicBool>>,
-    pub(super) segment_bytes_max: u32,
-    pub(super) checkpoints: bool,
-    pub(super) automatic_gc: Option<Retention>,
+    pub(crate) hash: HashAlgorithm,
+    pub(crate) read_only: bool,
+    pub(crate) degraded: bool,
+    pub(crate) wait: Duration,
+    pub(crate) exclusive: bool,
+    pub(crate) map: bool,
+    pub(crate) durability: Durability,
+    pub(crate) policy: Option<Arc<dyn WritePolicy>>,
+    pub(crate) limits: Limits,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) indexes: bool,
+    pub(crate) progress: Option<ProgressListener>,
+    pub(crate) stop: Option<Arc<AtomicBool>>,
+    pub(crate) segment_bytes_max: u32,
+    pub(crate) checkpoints: bool,
+    pub(crate) automatic_gc: Option<Retention>,
     /// Matches that a query without an index holds at once.
-    pub(super) scan_window: usize,
+    pub(crate) scan_window: usize,
     /// Another suite than the store's hash gives, for tests of collisions.
-    pub(super) suite: Option<HashSuite>,
+    pub(crate) suite: Option<HashSuite>,
 }
 
 impl Default for Options {
@@ -215,7 +215,7 @@ impl Options {
     }
 
     /// Tells how far work over `total` things has come, now and then, and ends it if that is wanted.
-    pub(super) fn step(&self, doing: &'static str, done: u64, total: u64) -> Result<()> {
+    pub(crate) fn step(&self, doing: &'static str, done: u64, total: u64) -> Result<()> {
         const EVERY: u64 = 1024;
         if done.is_multiple_of(EVERY) || done == total {
             self.check_stop()?;
@@ -226,7 +226,7 @@ impl Options {
         Ok(())
     }
 
-    pub(super) fn check_stop(&self) -> Result<()> {
+    pub(crate) fn check_stop(&self) -> Result<()> {
         match &self.stop {
             Some(stop) if stop.load(Ordering::Relaxed) => {
                 Err(Error::new(ErrorKind::Io, "stopped").with_code("interrupted"))
@@ -269,7 +269,7 @@ impl Options {
     }
 
     /// Refuses to give a memory that is open already to somebody who asks for other rules than it has.
-    pub(super) fn check_same(&self, opened: &Self) -> Result<()> {
+    pub(crate) fn check_same(&self, opened: &Self) -> Result<()> {
         let policy = match (&self.policy, &opened.policy) {
             (None, None) => true,
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),

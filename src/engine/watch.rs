@@ -26,18 +26,18 @@ pub struct HeadMoved {
 
 /// Who wants to know.
 #[derive(Default)]
-pub(super) struct Watchers {
+pub(crate) struct Watchers {
     senders: Mutex<Vec<Sender<HeadMoved>>>,
 }
 
 impl Watchers {
-    pub(super) fn add(&self) -> Receiver<HeadMoved> {
+    pub(crate) fn add(&self) -> Receiver<HeadMoved> {
         let (sender, receiver) = bounded(WAITING_MAX);
         self.senders.lock().push(sender);
         receiver
     }
 
-    pub(super) fn send(&self, moved: impl Fn() -> HeadMoved) {
+    pub(crate) fn send(&self, moved: impl Fn() -> HeadMoved) {
         let gone = |sender: &Sender<HeadMoved>| {
             matches!(sender.try_send(moved()), Err(TrySendError::Disconnected(_)))
         };

@@ -228,7 +228,7 @@ fn children_are_found_by_the_checkpoint_and_what_changed_since() -> Result<()> {
             !reader
                 .inner
                 .indexes
-                .holds(crate::engine::index::Family::Children, reader.view().root()),
+                .holds(crate::engine::read::index::Family::Children, reader.view().root()),
             "no index was made for it"
         );
     }

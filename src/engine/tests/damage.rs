@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::put;
 use crate::digest::Root;
 use crate::disk::Disk;
-use crate::engine::verify;
+use crate::engine::upkeep::verify;
 use crate::engine::{Memory, Options, Retention, Revision, Writer};
 use crate::object::{Id, Kind, NewObject};
 use crate::testing::sim_disk::SimDisk;

@@ -471,7 +471,10 @@ fn placeholders_are_never_taken_for_objects() -> Result<()> {
     memory.remove(&id("c"), false, Writer::new())?;
     assert_eq!(memory.view().len(), 2);
     assert_eq!(
-        memory.view().index(crate::engine::index::Family::Ids)?.erased(),
+        memory
+            .view()
+            .index(crate::engine::read::index::Family::Ids)?
+            .erased(),
         0
     );
     assert!(memory.verify(VerifyDepth::Full)?.ok);

@@ -7,7 +7,7 @@ use super::gc::{HOUR, on_disk, options};
 use super::{note, put};
 use crate::digest::{CommitDigest, TextDigest};
 use crate::disk::Disk;
-use crate::engine::salvage::write;
+use crate::engine::upkeep::salvage::write;
 use crate::engine::{FindingKind, Options, VerifyDepth, VerifyReport};
 use crate::log::{
     self, Batch, BatchBuilder, Log, LogOptions, Mode, RecordKind, UNLINKED, Wreck, segment_name,
@@ -156,7 +156,8 @@ fn a_batch_that_says_something_else_than_it_should_is_named_with_its_place() {
     let written = append(&disk, vec![of(RecordKind::Reference, b"no reference")]);
     let place = written[0].records[0].locator;
     let shared: Arc<dyn Disk> = Arc::new(disk.clone());
-    let report = crate::engine::verify::examine(&shared, &Options::new(), VerifyDepth::Full, None).unwrap();
+    let report =
+        crate::engine::upkeep::verify::examine(&shared, &Options::new(), VerifyDepth::Full, None).unwrap();
     let found = &report.damage[0];
     assert_eq!(
         (found.file.clone(), found.offset),

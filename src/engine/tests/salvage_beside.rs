@@ -7,7 +7,7 @@ use super::gc::{HOUR, kept, on_disk, options, tight};
 use super::put;
 use super::salvage::rescue;
 use crate::disk::{Disk, MemDisk};
-use crate::engine::salvage::write;
+use crate::engine::upkeep::salvage::write;
 use crate::engine::{Erasing, Memory, Options, SalvageReport, Writer};
 use crate::log::Wreck;
 use crate::testing::sim_disk::SimDisk;

@@ -1,0 +1,219 @@
+//! Opening and creating: from a folder or a disk to a memory that has read its log.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - MEM-1: within a process, one store opened twice for writing is one memory.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, LazyLock, OnceLock, Weak};
+
+use crate::digest::{HashAlgorithm, HashSuite, HistoryRoot, Root};
+use crate::disk::{Disk, FileDisk, MemDisk};
+use crate::error::{Error, ErrorKind, Result};
+use crate::log::{BatchBuilder, HeadMark, Log, LogOptions, Mode, RecordKind};
+use crate::object::{Commit, HistoryTree, Op, Origin};
+use crate::store::Store;
+use crate::threads::{ArcSwap, Mutex};
+use crate::trie::{NoSource, Shape, Trie};
+
+use super::memory::{Inner, Memory};
+use super::options::{Durability, Options};
+use super::read::index::IndexCache;
+use super::read::subtree::SubtreeCache;
+use super::upkeep::checkpointing::places_of;
+use super::watch::Watchers;
+use super::write::log_handle::{Writing, sync_every};
+
+/// Stores by device and inode.
+type Opened = HashMap<(u64, u64), Weak<Inner>>;
+
+/// The writable stores that this process has open (MEM-1).
+static OPENED: LazyLock<Mutex<Opened>> = LazyLock::new(Mutex::default);
+
+impl Memory {
+    /// Opens the store in the folder `path` with the defaults.
+    ///
+    /// # Errors
+    /// As [`Options::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Options::new().open(path)
+    }
+
+    /// Creates a store in the folder `path` with the defaults.
+    ///
+    /// # Errors
+    /// As [`Options::create`].
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        Options::new().create(path)
+    }
+
+    /// A memory that lives in this process only, for tests and for work that need not last.
+    ///
+    /// # Errors
+    /// `Io` if the operating system has no random bytes to give.
+    pub fn in_memory() -> Result<Self> {
+        // Nobody can open it again.
+        let options = Options::new().checkpoints(false);
+        Self::on_disk(Arc::new(MemDisk::new()), options, true, None)
+    }
+
+    /// A memory in this process whose ids collide at will.
+    #[cfg(test)]
+    pub(crate) fn in_memory_with_suite(suite: HashSuite) -> Result<Self> {
+        let options = Options {
+            suite: Some(suite),
+            ..Options::new()
+        };
+        Self::on_disk(Arc::new(MemDisk::new()), options, true, None)
+    }
+
+    pub(crate) fn open_with(path: &Path, options: Options) -> Result<Self> {
+        let disk = FileDisk::open(path).map_err(|error| no_store(path, error))?;
+        let identity = disk.identity();
+        if options.read_only || options.degraded {
+            return Self::on_disk(Arc::new(disk), options, false, Some(path));
+        }
+        let mut opened = OPENED.lock();
+        // A poisoned one, and one that was inherited by a fork, is of no use any more.
+        let usable = |inner: &Arc<Inner>| {
+            inner
+                .writing
+                .try_lock()
+                .is_none_or(|writing| writing.log.is_usable())
+        };
+        let known = opened.get(&identity).and_then(Weak::upgrade).filter(usable);
+        if let Some(inner) = known {
+            options.check_same(&inner.options)?;
+            let memory = Self { inner };
+            drop(opened);
+            memory.refresh()?;
+            return Ok(memory);
+        }
+        let memory = Self::on_disk(Arc::new(disk), options, false, Some(path))?;
+        opened.retain(|_, inner| inner.strong_count() > 0);
+        opened.insert(identity, Arc::downgrade(&memory.inner));
+        Ok(memory)
+    }
+
+    pub(crate) fn create_with(path: &Path, options: Options) -> Result<Self> {
+        let disk = FileDisk::create(path)
+            .map_err(|error| error.context(format!("creating a store in {}", path.display())))?;
+        let identity = disk.identity();
+        let mut opened = OPENED.lock();
+        let memory = Self::on_disk(Arc::new(disk), options, true, Some(path))?;
+        opened.insert(identity, Arc::downgrade(&memory.inner));
+        Ok(memory)
+    }
+
+    /// Opens or creates a memory on any disk: tests hand in a simulated one.
+    ///
+    /// # Errors
+    /// As [`Options::open`] and [`Options::create`].
+    pub(crate) fn on_disk(
+        disk: Arc<dyn Disk>,
+        mut options: Options,
+        create: bool,
+        path: Option<&Path>,
+    ) -> Result<Self> {
+        options.read_only |= options.degraded;
+        // An index is of all objects or none.
+        options.indexes &= !options.degraded;
+        let log_options = LogOptions {
+            segment_bytes_max: u64::from(options.segment_bytes_max),
+            map: options.map,
+            degraded: options.degraded,
+            ..LogOptions::default()
+        };
+        let mut log = if create {
+            let (batch, mark) = first_batch(options.hash, &options)?;
+            Log::create(Arc::clone(&disk), options.hash, batch, mark, log_options)?
+        } else {
+            let mode = if options.read_only {
+                Mode::ReadOnly
+            } else {
+                Mode::ReadWrite
+            };
+            Log::open(Arc::clone(&disk), mode, log_options)?
+        };
+        log.ask_places(places_of(&disk));
+        let suite = options.suite.unwrap_or_else(|| HashSuite::new(log.format().hash));
+        let inner = Inner {
+            lineage: log.format().lineage,
+            instance: log.format().instance,
+            store: ArcSwap::from_pointee(Store::new(suite, log.reader())),
+            writing: Mutex::new(Writing::new(log)),
+            options,
+            queue: Mutex::default(),
+            indexes: IndexCache::default(),
+            subtrees: SubtreeCache::default(),
+            newer: Mutex::default(),
+            path: path.map(Path::to_path_buf),
+            disk,
+            watchers: Watchers::default(),
+            warnings: Mutex::default(),
+            damage: OnceLock::new(),
+            stamps: Mutex::default(),
+            unreadable: Mutex::default(),
+        };
+        let memory = Self {
+            inner: Arc::new(inner),
+        };
+        if let Durability::Interval(interval) = memory.inner.options.durability
+            && !memory.inner.options.read_only
+        {
+            sync_every(&memory.inner, interval)?;
+        }
+        memory.inner.load(&mut memory.inner.writing.lock())?;
+        let head = memory.inner.store().head()?;
+        let wall = memory.inner.options.clock.now();
+        if head.commit.time.as_micros() > wall.as_micros().saturating_add(super::CLOCK_OFF_MICROS_MAX) {
+            memory.inner.warn(super::CLOCK_AHEAD.to_owned());
+        }
+        Ok(memory)
+    }
+}
+
+fn no_store(path: &Path, error: Error) -> Error {
+    if error.kind() != ErrorKind::NotFound {
+        return error;
+    }
+    Error::not_found(format!("there is no store in {}", path.display()))
+        .with_code("no_store")
+        .with_hint("`treering init` creates one; --store or TREERING_STORE name another folder")
+}
+
+/// The commit seq 0 over the empty state.
+fn first_batch(hash: HashAlgorithm, options: &Options) -> Result<(BatchBuilder, HeadMark)> {
+    let suite = HashSuite::new(hash);
+    let root: Root = Trie::new().root(suite, Shape::State, &NoSource)?;
+    let history_root: HistoryRoot = HistoryTree::new(suite).root();
+    let commit = Commit {
+        parents: Vec::new(),
+        root,
+        seq: 0,
+        history_root,
+        time: options.clock.now(),
+        op: Op::constant(Op::INIT),
+        target: None,
+        actor: None,
+        session: None,
+        source: None,
+        trust: Origin::DirectUser,
+        reason: None,
+        reserved: std::collections::BTreeMap::new(),
+    };
+    let bytes = commit.encode()?;
+    let mut batch = BatchBuilder::new();
+    batch.add(RecordKind::Commit, 0, &bytes);
+    Ok((
+        batch,
+        HeadMark {
+            commit: Commit::hash(&bytes, suite),
+            root,
+            seq: 0,
+        },
+    ))
+}

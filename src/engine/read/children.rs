@@ -1,0 +1,130 @@
+//! Who is below whom in a state: by the index of children, or by what the checkpoint says and what changed since. Where the
+//! checkpoint turns out to be damaged, the index is made after all.
+//!
+//! A process that asks once, as the program does for each command, is not to read every object for it.
+//!
+//! # Layer
+//! L5.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::digest::{KeyPath, Root};
+use crate::error::Result;
+use crate::object::Id;
+use crate::store::Store;
+
+use super::index::{self, Family, Index};
+use super::state::State;
+use crate::engine::memory::Inner;
+
+/// So many changes since the checkpoint are looked at for a question; from there on an index is made.
+const CHANGES_MAX: usize = 1 << 16;
+
+/// The children of the objects of one state.
+pub(crate) enum Children<'a> {
+    Indexed(Index),
+    Covered(&'a Inner, State, Arc<Newer>),
+}
+
+/// What differs between the state of the checkpoint and another one.
+pub(crate) struct Newer {
+    root: Root,
+    /// Whose checkpoint it is about.
+    store: Arc<Store>,
+    /// Objects that are not in both with one version.
+    changed: HashSet<KeyPath>,
+    /// The children among those of the other state.
+    children: Index,
+}
+
+impl Inner {
+    /// The children in a state: for the checkpoint's own state and those near to it without reading all objects.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub(crate) fn children(&self, state: State) -> Result<Children<'_>> {
+        if let Some(index) = self.index_at_hand(Family::Children, state.root) {
+            return Ok(Children::Indexed(index));
+        }
+        match self.newer(&state)? {
+            Some(newer) => Ok(Children::Covered(self, state, newer)),
+            None => self.index(Family::Children, state).map(Children::Indexed),
+        }
+    }
+
+    /// What changed since the checkpoint; `None` if there is none, or too much.
+    fn newer(&self, state: &State) -> Result<Option<Arc<Newer>>> {
+        let mut kept = self.newer.lock();
+        if let Some(known) = kept
+            .as_ref()
+            .filter(|known| known.root == state.root && Arc::ptr_eq(&known.store, &state.store))
+        {
+            return Ok(Some(Arc::clone(known)));
+        }
+        // Asked for a key that nothing has, for whether it can answer at all.
+        let nothing = KeyPath::from_bytes([0; 32]);
+        let covered = match state.store.covered_children(&nothing)? {
+            Some(_) => state.store.covered_head()?,
+            None => None,
+        };
+        let Some(covered) = covered else {
+            return Ok(None);
+        };
+        let mut newer = Newer {
+            root: state.root,
+            store: Arc::clone(&state.store),
+            changed: HashSet::new(),
+            children: Index::default(),
+        };
+        for change in covered.diff(&state.trie, &*state.store) {
+            let change = change?;
+            newer.changed.insert(change.key);
+            if newer.changed.len() > CHANGES_MAX {
+                return Ok(None);
+            }
+            if let Some(new) = &change.new
+                && let Some(object) = self.or_passed_over(new.key, state.load(new))?
+            {
+                newer.children.add(Family::Children, &object)?;
+            }
+        }
+        let newer = Arc::new(newer);
+        *kept = Some(Arc::clone(&newer));
+        Ok(Some(newer))
+    }
+}
+
+impl Children<'_> {
+    /// The children of `id` in their order.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub(crate) fn of(&self, id: &Id) -> Result<Box<dyn Iterator<Item = Id> + Send>> {
+        let group = id.as_str().as_bytes();
+        let (inner, state, newer) = match self {
+            Self::Indexed(index) => return Ok(Box::new(index.group(group))),
+            Self::Covered(inner, state, newer) => (inner, state, newer),
+        };
+        let parent = state.store.suite.key_path(id.as_str());
+        let Some(covered) = state.store.covered_children(&parent)? else {
+            return Ok(Box::new(
+                inner.index(Family::Children, state.clone())?.group(group),
+            ));
+        };
+        let mut found = newer.children.keys_of_group(group);
+        for key in covered.into_iter().filter(|key| !newer.changed.contains(key)) {
+            let Some(entry) = state.entry_at(&key)? else {
+                continue;
+            };
+            let Some(object) = inner.or_passed_over(key, state.load(&entry))? else {
+                continue;
+            };
+            if object.parent() == Some(id.as_str()) {
+                found.extend(index::keys_of(Family::Children, &object)?);
+            }
+        }
+        found.sort_unstable();
+        Ok(Box::new(found.into_iter().filter_map(|key| index::id_of(&key))))
+    }
+}

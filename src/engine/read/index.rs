@@ -1,0 +1,306 @@
+//! Indexes over a state: children of a parent, ids in order, kinds, scopes, attributes.
+//!
+//! An index is a persistent set, so the one of another state is made from it by the difference of the two
+//! states, and both stay: rolling back to a state whose index is still here is free. Built when first asked
+//! for; a few recent ones are kept.
+//!
+//! # Layer
+//! L5. Derived: dropping it all costs time only.
+//!
+//! # Invariants
+//! - IND-1: an index under a root holds exactly the keys of that state's objects, but for those that were erased.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use imbl::OrdSet;
+
+use crate::codec;
+use crate::digest::Root;
+use crate::error::Result;
+use crate::object::{Id, Object, Value};
+use crate::store::RING;
+use crate::threads::Mutex;
+
+use super::state::State;
+use crate::engine::memory::Inner;
+use crate::engine::options::Options;
+
+/// Indexes kept a family: the head's, and one for each snapshot of a ring.
+const KEPT: usize = RING + 4;
+
+/// What an index groups objects by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    /// By parent, in sibling order.
+    Children,
+    /// All in one group, by id.
+    Ids,
+    /// By kind.
+    Kinds,
+    /// By scope.
+    Scopes,
+    /// By attribute and value.
+    Attributes,
+}
+
+const FAMILIES: usize = 5;
+
+/// One entry: group, order within the group, id; sorted by these bytes.
+///
+/// Layout: group length u32, group, order, id, a zero byte, then the id's length u16, so that the id can be cut off the
+/// end.
+/// The length in front only has to keep groups apart: nothing reads across groups.
+pub(crate) type Key = Arc<[u8]>;
+
+fn key(group: &[u8], order: &[u8], id: &str) -> Key {
+    let mut bytes = Vec::with_capacity(group.len() + order.len() + id.len() + 4);
+    codec::put_sized(&mut bytes, group);
+    bytes.extend_from_slice(order);
+    bytes.extend_from_slice(id.as_bytes());
+    // Below every byte of an id, so that an id sorts before the longer ones that it begins.
+    bytes.push(0);
+    bytes.extend_from_slice(&(id.len() as u16).to_le_bytes());
+    bytes.into()
+}
+
+pub(crate) fn id_of(key: &[u8]) -> Option<Id> {
+    let (rest, length) = key.split_last_chunk::<2>()?;
+    let (_, rest) = rest.split_last()?;
+    let start = rest.len().checked_sub(usize::from(u16::from_le_bytes(*length)))?;
+    Id::new(std::str::from_utf8(rest.get(start..)?).ok()?).ok()
+}
+
+/// Sibling order: positions by their bytes, then those without one. A position has no zero byte.
+fn sibling_order(object: &Object) -> Vec<u8> {
+    match object.position() {
+        Some(position) => [&[1], position.as_bytes(), &[0]].concat(),
+        None => vec![2],
+    }
+}
+
+/// The group of objects that have this attribute with this value.
+pub(crate) fn attribute_group(name: &str, value: &Value) -> Result<Vec<u8>> {
+    let mut group = Vec::new();
+    codec::put_sized(&mut group, name.as_bytes());
+    group.extend_from_slice(&value.encode()?);
+    Ok(group)
+}
+
+pub(crate) fn keys_of(family: Family, object: &Object) -> Result<Vec<Key>> {
+    // Nothing is known of what was erased.
+    if object.is_placeholder() {
+        return Ok(Vec::new());
+    }
+    let id = object.id();
+    Ok(match family {
+        Family::Children => {
+            let parent = object
+                .parent()
+                .map(|parent| key(parent.as_bytes(), &sibling_order(object), id));
+            parent.into_iter().collect()
+        }
+        Family::Ids => vec![key(&[], &[], id)],
+        Family::Kinds => vec![key(object.kind().as_bytes(), &[], id)],
+        Family::Scopes => vec![key(object.scope().as_bytes(), &[], id)],
+        Family::Attributes => {
+            let attributes = object.attributes();
+            let keys = attributes
+                .iter()
+                .map(|(name, value)| Ok(key(&attribute_group(name, value)?, &[], id)));
+            keys.collect::<Result<_>>()?
+        }
+    })
+}
+
+/// One family's index of one state.
+#[derive(Clone, Default)]
+pub(crate) struct Index {
+    keys: OrdSet<Key>,
+    /// Objects of the state that were erased, of which it knows nothing.
+    erased: u64,
+}
+
+impl Index {
+    /// The ids of a group in order.
+    pub(crate) fn group(&self, group: &[u8]) -> impl Iterator<Item = Id> + use<> {
+        self.from(group, &[])
+    }
+
+    /// Whether `id` is in a group of a family without an order within groups.
+    pub(crate) fn has(&self, group: &[u8], id: &Id) -> bool {
+        self.keys.contains(&key(group, &[], id.as_str()))
+    }
+
+    /// The entries of a group, in order.
+    pub(crate) fn keys_of_group(&self, group: &[u8]) -> Vec<Key> {
+        let mut prefix = Vec::new();
+        codec::put_sized(&mut prefix, group);
+        let first: Key = prefix.as_slice().into();
+        let entries = self.keys.range(first..);
+        entries
+            .take_while(|entry| entry.starts_with(&prefix))
+            .cloned()
+            .collect()
+    }
+
+    /// The ids of a group whose order and id start with `start`, in order.
+    pub(crate) fn from(&self, group: &[u8], start: &[u8]) -> impl Iterator<Item = Id> + use<> {
+        let mut prefix = Vec::new();
+        codec::put_sized(&mut prefix, group);
+        prefix.extend_from_slice(start);
+        let first: Key = prefix.as_slice().into();
+        // The set is cloned (a pointer) so that the iterator owns what it walks.
+        let keys = self.keys.clone();
+        let mut next = Some((std::ops::Bound::Included(first), prefix));
+        std::iter::from_fn(move || {
+            let (bound, prefix) = next.take()?;
+            let found = keys.range((bound, std::ops::Bound::Unbounded)).next()?.clone();
+            if !found.starts_with(&prefix) {
+                return None;
+            }
+            let id = id_of(&found);
+            next = Some((std::ops::Bound::Excluded(found), prefix));
+            id
+        })
+    }
+
+    /// How many objects of the state were erased: they are in no group.
+    pub(crate) fn erased(&self) -> u64 {
+        self.erased
+    }
+
+    pub(crate) fn add(&mut self, family: Family, object: &Object) -> Result<()> {
+        self.erased += u64::from(object.is_placeholder());
+        self.keys.extend(keys_of(family, object)?);
+        Ok(())
+    }
+
+    fn take(&mut self, family: Family, object: &Object) -> Result<()> {
+        self.erased -= u64::from(object.is_placeholder());
+        for key in keys_of(family, object)? {
+            self.keys.remove(&key);
+        }
+        Ok(())
+    }
+}
+
+struct Kept {
+    state: State,
+    index: Index,
+}
+
+/// The indexes of recent states, newest first, a queue for each family.
+#[derive(Default)]
+pub(crate) struct IndexCache {
+    families: [Mutex<VecDeque<Kept>>; FAMILIES],
+}
+
+impl IndexCache {
+    /// The index of this state if it is here. Never waits: while one of its family is made there is none.
+    fn at_hand(&self, family: Family, root: Root) -> Option<Index> {
+        let kept = self.families[family as usize].try_lock()?;
+        let found = kept.iter().find(|kept| kept.state.root == root)?;
+        Some(found.index.clone())
+    }
+
+    /// Whether the index of this state is here already.
+    pub(crate) fn holds(&self, family: Family, root: Root) -> bool {
+        self.families[family as usize]
+            .lock()
+            .iter()
+            .any(|kept| kept.state.root == root)
+    }
+
+    /// The index of a state: kept, or made from the most recent one by the difference, or built.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    fn get(&self, family: Family, state: State, options: &Options) -> Result<Index> {
+        let mut kept = self.families[family as usize].lock();
+        if let Some(at) = kept.iter().position(|kept| kept.state.root == state.root) {
+            let found = kept.remove(at).expect("position found it");
+            let index = found.index.clone();
+            kept.push_front(found);
+            return Ok(index);
+        }
+        let index = match kept.front() {
+            Some(nearest) => derive(family, nearest, &state, options)?,
+            None => build(family, &state, options)?,
+        };
+        kept.push_front(Kept {
+            state,
+            index: index.clone(),
+        });
+        kept.truncate(KEPT);
+        Ok(index)
+    }
+
+    /// Forgets all of them: they hold on to a log that was rewritten, and to what was erased from it.
+    pub(crate) fn clear(&self) {
+        for family in &self.families {
+            family.lock().clear();
+        }
+    }
+}
+
+impl Inner {
+    /// As [`IndexCache::at_hand`].
+    pub(crate) fn index_at_hand(&self, family: Family, root: Root) -> Option<Index> {
+        self.indexes.at_hand(family, root)
+    }
+
+    /// The index of a state.
+    ///
+    /// # Errors
+    /// As [`IndexCache::get`].
+    pub(crate) fn index(&self, family: Family, state: State) -> Result<Index> {
+        self.indexes.get(family, state, &self.options)
+    }
+}
+
+fn build(family: Family, state: &State, options: &Options) -> Result<Index> {
+    let mut index = Index::default();
+    for (done, entry) in (1..).zip(state.trie.iter(&*state.store)) {
+        options.step("index", done, state.trie.len())?;
+        index.add(family, &state.load(&entry?)?)?;
+    }
+    Ok(index)
+}
+
+fn derive(family: Family, from: &Kept, state: &State, options: &Options) -> Result<Index> {
+    let mut index = from.index.clone();
+    // So many changes are the most that there can be.
+    let most = from.state.trie.len() + state.trie.len();
+    let nodes = from.state.nodes_with(state);
+    for (done, change) in (1..).zip(from.state.diff(state, &nodes)) {
+        options.step("index", done, most)?;
+        let change = change?;
+        if let Some(old) = &change.old {
+            index.take(family, &from.state.load(old)?)?;
+        }
+        if let Some(new) = &change.new {
+            index.add(family, &state.load(new)?)?;
+        }
+    }
+    Ok(index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Memory;
+
+    #[test]
+    fn nobody_waits_for_an_index_that_is_being_made() {
+        let memory = Memory::in_memory().unwrap();
+        let view = memory.view();
+        assert!(view.indexed_ids("").is_none());
+        view.index_ids().unwrap();
+        assert_eq!(view.indexed_ids("").map(Iterator::count), Some(0));
+        let making = memory.inner.indexes.families[Family::Ids as usize].lock();
+        assert!(view.indexed_ids("").is_none());
+        drop(making);
+        assert!(view.indexed_ids("").is_some());
+    }
+}

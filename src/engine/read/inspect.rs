@@ -1,0 +1,289 @@
+//! Where things are and what digits may mean: for people who look into a store.
+//!
+//! # Layer
+//! L5. Reads only.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::digest::{CommitDigest, KeyPath, ObjectDigest, Root, to_hex};
+use crate::disk::{Disk, FileDisk};
+use crate::error::{Error, Result};
+use crate::log::{Inspection, Locator, Log, LogOptions, Mode, RecordKind};
+use crate::object::{Id, Object};
+use crate::store::{self, LogId};
+use crate::trie::{Entry, NodeKind};
+
+use super::revision;
+use super::view::{CommitInfo, View};
+use crate::engine::memory::Memory;
+use crate::engine::upkeep::checkpointing::places_of;
+
+/// Where a record is in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// What the record is.
+    pub kind: RecordKind,
+    /// The segment.
+    pub segment: u64,
+    /// Where its frame begins in the segment's file.
+    pub offset: u64,
+    /// Bytes of its body.
+    pub bytes: u64,
+    /// The batch it was written in.
+    pub batch: u64,
+}
+
+/// A checkpoint, as its header tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CheckpointInfo {
+    /// Its file, relative to the store.
+    pub file: String,
+    /// The length of the file.
+    pub bytes: u64,
+    /// The last batch of the log that it covers; `None` if the header cannot be read.
+    pub batch: Option<u64>,
+    /// How many commits it holds; `None` if the header cannot be read.
+    pub commits: Option<u64>,
+    /// Why opening the store does not read it, if it does not.
+    pub unusable: Option<String>,
+}
+
+/// One thing that digits may stand for.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Meaning {
+    /// The digest of a kept commit.
+    Commit(CommitInfo),
+    /// A root, with the newest commit that has it.
+    Root(CommitInfo),
+    /// A version of an object, with the newest commit that gave the id this version.
+    Version(ObjectDigest, Id, CommitInfo),
+    /// What was erased, with the commit that erased it; none for what was lost and could not be salvaged.
+    Erased([u8; 32], Option<CommitDigest>),
+    /// The key path of an object of the state.
+    KeyPath(KeyPath, Id),
+    /// The digest of a node on the top levels of the state's trie, with the digits that lead to it.
+    Node([u8; 32], Vec<u8>),
+}
+
+/// Levels of the trie whose nodes are compared.
+const NODE_LEVELS: usize = 3;
+
+impl Memory {
+    /// The files of the store in the folder `path`, also of one that does not open. Nothing is read yet.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such folder; `Io`.
+    pub fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
+        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
+        let places = places_of(&disk);
+        Ok(Inspection::new(disk).asking(places))
+    }
+
+    /// The checkpoints of the store in the folder `path`, the newest first, also of one that does not open. Opening reads the
+    /// first that can be used.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such folder; `Io` if it cannot be listed.
+    pub fn checkpoints_in(path: impl AsRef<Path>) -> Result<Vec<CheckpointInfo>> {
+        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
+        // Of a log that does not open nothing is known to compare with.
+        let log = Log::open(Arc::clone(&disk), Mode::ReadOnly, LogOptions::default()).ok();
+        let found = store::checkpoint_standings(&*disk, log.as_ref().map(LogId::of))?;
+        let told = found.into_iter().map(|found| CheckpointInfo {
+            file: found.file.name,
+            bytes: found.bytes,
+            batch: found.covers.map(|(position, _)| position.batch),
+            commits: found.covers.map(|(_, commits)| commits),
+            unusable: found.unusable,
+        });
+        Ok(told.collect())
+    }
+
+    /// Where the bytes of a version are: its record, and that of its content if it is one of its own.
+    ///
+    /// # Errors
+    /// `NotFound` if the version is not kept; `Corrupt` or `Io` if a record cannot be read.
+    pub fn places(&self, object: &Object) -> Result<Vec<Place>> {
+        let store = self.inner.store();
+        let records = &store.records;
+        let own = records.find_place(object.digest())?;
+        let own =
+            own.ok_or_else(|| Error::not_found(format!("the version {} is not kept", object.digest())))?;
+        let content = match object.content_digest() {
+            Some((digest, _)) => records.find_content_place(digest)?,
+            None => None,
+        };
+        [Some(own), content]
+            .into_iter()
+            .flatten()
+            .map(|place| self.place(place))
+            .collect()
+    }
+
+    fn place(&self, place: Locator) -> Result<Place> {
+        let record = self.inner.store().records.record(place)?;
+        Ok(Place {
+            kind: record.kind,
+            segment: place.segment(),
+            offset: place.offset(),
+            bytes: record.body.len() as u64,
+            batch: record.batch,
+        })
+    }
+
+    /// Everything that the first digits of a digest may mean, at most `limit` of each sort: kept commits and roots,
+    /// versions of objects in all of history, and key paths and nodes of `view`. Reads every change of history.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the text is not 1 to 64 hexadecimal digits; `Corrupt` or `Io` if something cannot be read.
+    pub fn meanings(&self, digits: &str, view: &View, limit: usize) -> Result<Vec<Meaning>> {
+        let digits = digits.to_ascii_lowercase();
+        let range = revision::digest_range(&digits).filter(|_| !digits.is_empty());
+        let (low, high) =
+            range.ok_or_else(|| Error::invalid(format!("`{digits}` is not 1 to 64 hexadecimal digits")))?;
+        let mut found = self.commits_and_roots(low, high, limit)?;
+        found.extend(self.versions_between(low, high, limit)?);
+        let is_told = |told: &Meaning| matches!(told, Meaning::Erased(..));
+        // What no kept state has any more is found by the whole digest only.
+        if low == high && !found.iter().any(is_told) {
+            let by = view.store.records.erasure(&low)?;
+            found.extend(by.map(|by| erased(low, by)));
+        }
+        let entries = view.entries_below(&digits, limit)?;
+        for entry in entries {
+            let id = Id::new(view.load(&entry)?.id())?;
+            found.push(Meaning::KeyPath(entry.key, id));
+        }
+        view.nodes_named(&digits, &mut Vec::new(), limit, &mut found)?;
+        Ok(found)
+    }
+
+    fn commits_and_roots(&self, low: [u8; 32], high: [u8; 32], limit: usize) -> Result<Vec<Meaning>> {
+        let store = self.inner.store();
+        let commits = store.commits_between(CommitDigest::from_bytes(low), CommitDigest::from_bytes(high))?;
+        let roots = store.roots_between(Root::from_bytes(low), Root::from_bytes(high))?;
+        let mut found = Vec::new();
+        for (indexes, meaning) in [
+            (commits, Meaning::Commit as fn(CommitInfo) -> Meaning),
+            (roots, Meaning::Root),
+        ] {
+            for index in indexes.into_iter().take(limit) {
+                let entry = store.commit_at(index)?;
+                found.extend(entry.map(|entry| meaning(CommitInfo::of(&entry))));
+            }
+        }
+        Ok(found)
+    }
+
+    fn versions_between(&self, low: [u8; 32], high: [u8; 32], limit: usize) -> Result<Vec<Meaning>> {
+        let store = self.inner.store();
+        let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
+        let total = store.kept() as u64;
+        let mut newer = self.view();
+        for (done, index) in (1..).zip((0..store.kept()).rev()) {
+            self.inner.options.step("history", done, total)?;
+            let Some(entry) = store.commit_at(index)? else {
+                break;
+            };
+            let older = View::new(Arc::clone(&self.inner), Arc::clone(&store), entry)?;
+            for change in older
+                .trie
+                .diff(&newer.trie, &older.state().nodes_with(&newer.state()))
+            {
+                let Some(entry) = change?.new.filter(|entry| (low..=high).contains(&entry.digest)) else {
+                    continue;
+                };
+                if found.len() < limit && seen.insert(entry.digest) {
+                    let object = newer.load(&entry)?;
+                    found.push(match object.erased_by().filter(|_| object.is_placeholder()) {
+                        Some(by) => erased(entry.digest, by),
+                        None => Meaning::Version(object.digest(), Id::new(object.id())?, newer.commit()),
+                    });
+                }
+            }
+            newer = older;
+        }
+        Ok(found)
+    }
+}
+
+fn erased(digest: [u8; 32], by: CommitDigest) -> Meaning {
+    Meaning::Erased(digest, Some(by).filter(|by| *by != CommitDigest::NOBODY))
+}
+
+impl View {
+    /// The digits of the key path of `id`, one for each level of the trie.
+    pub fn path_of(&self, id: &Id) -> Vec<u8> {
+        let key = self.key(id);
+        (0..64).map(|level| key.nibble(level) as u8).collect()
+    }
+
+    /// The entries whose key path starts with these digits, in order.
+    fn entries_below(&self, digits: &str, limit: usize) -> Result<Vec<Entry>> {
+        let path: Vec<u8> = digits
+            .chars()
+            .filter_map(|digit| digit.to_digit(16))
+            .map(|digit| digit as u8)
+            .collect();
+        let mut waiting = Vec::new();
+        // Where the trie ends above the digits there is at most one leaf, which may still fit.
+        for length in (0..=path.len()).rev() {
+            if let Some(node) = self.trie_node(path.get(..length).unwrap_or_default())? {
+                let fits = length == path.len() || matches!(node.kind, NodeKind::Leaf(_));
+                waiting.extend(fits.then(|| path.get(..length).unwrap_or_default().to_vec()));
+                break;
+            }
+        }
+        let mut found = Vec::new();
+        while let Some(path) = waiting.pop() {
+            if found.len() >= limit {
+                break;
+            }
+            match self.trie_node(&path)?.map(|node| node.kind) {
+                Some(NodeKind::Leaf(entry)) => {
+                    found.extend(Some(entry).filter(|entry| entry.key.to_hex().starts_with(digits)));
+                }
+                Some(NodeKind::Branch(children)) => {
+                    waiting.extend(
+                        children
+                            .iter()
+                            .rev()
+                            .map(|child| [path.as_slice(), &[child.digit]].concat()),
+                    );
+                }
+                None => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// Adds the nodes of the top levels whose digests start with these digits.
+    fn nodes_named(
+        &self,
+        digits: &str,
+        path: &mut Vec<u8>,
+        limit: usize,
+        found: &mut Vec<Meaning>,
+    ) -> Result<()> {
+        let Some(node) = self.trie_node(path)? else {
+            return Ok(());
+        };
+        if found.len() < limit && to_hex(&node.digest).starts_with(digits) {
+            found.push(Meaning::Node(node.digest, path.clone()));
+        }
+        if let NodeKind::Branch(children) = node.kind
+            && path.len() < NODE_LEVELS
+        {
+            for child in children {
+                path.push(child.digit);
+                self.nodes_named(digits, path, limit, found)?;
+                path.pop();
+            }
+        }
+        Ok(())
+    }
+}

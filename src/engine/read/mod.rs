@@ -1,0 +1,16 @@
+//! Reading: a state, its objects, its history.
+//!
+//! # Layer
+//! L5. Writes nothing and takes no lock.
+
+pub(crate) mod children;
+pub(crate) mod history;
+pub(crate) mod index;
+pub(crate) mod inspect;
+pub(crate) mod query;
+pub(crate) mod revision;
+pub(crate) mod state;
+pub(crate) mod stats;
+pub(crate) mod subtree;
+pub(crate) mod view;
+pub(crate) mod wordings;

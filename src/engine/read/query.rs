@@ -1,0 +1,242 @@
+//! Finds objects by kind, scope, id prefix, parent and attributes.
+//!
+//! # Layer
+//! L5.
+
+use crate::error::Result;
+use crate::object::{Id, Kind, Object, Scope, Value};
+use crate::trie::Entry;
+
+use super::index::{Family, Index, attribute_group};
+use super::view::View;
+
+/// What to look for; every condition that is given must hold.
+#[derive(Clone, Debug, Default)]
+pub struct Query {
+    /// Only this kind.
+    pub kind: Option<Kind>,
+    /// Not these kinds. Where indexes are kept, objects of them are not even read.
+    pub not_kinds: Vec<Kind>,
+    /// Only this scope.
+    pub scope: Option<Scope>,
+    /// Only ids that start with this text.
+    pub prefix: Option<String>,
+    /// Only children of this object, in sibling order.
+    pub parent: Option<Id>,
+    /// Only objects with these attributes.
+    pub attributes: Vec<(String, Value)>,
+    /// Expired objects too.
+    pub include_expired: bool,
+    /// At most this many.
+    pub limit: Option<usize>,
+}
+
+impl Query {
+    fn accepts(&self, object: &Object, now: crate::object::Time) -> bool {
+        if object.is_placeholder() {
+            return false;
+        }
+        let expired = object.expires().is_some_and(|expires| expires <= now);
+        (self.include_expired || !expired)
+            && self
+                .kind
+                .as_ref()
+                .is_none_or(|kind| object.kind() == kind.as_str())
+            && !self.not_kinds.iter().any(|kind| kind.as_str() == object.kind())
+            && self
+                .scope
+                .as_ref()
+                .is_none_or(|scope| object.scope() == scope.as_str())
+            && self
+                .prefix
+                .as_ref()
+                .is_none_or(|prefix| object.id().starts_with(prefix.as_str()))
+            && self
+                .parent
+                .as_ref()
+                .is_none_or(|parent| object.parent() == Some(parent.as_str()))
+            && self
+                .attributes
+                .iter()
+                .all(|(name, value)| object.attribute(name).as_ref() == Some(value))
+    }
+
+    /// The index that leaves the least to filter, and the group and start to read in it.
+    fn best_index(&self) -> Result<(Family, Vec<u8>, Vec<u8>)> {
+        Ok(if let Some(parent) = &self.parent {
+            (Family::Children, parent.as_str().as_bytes().to_vec(), Vec::new())
+        } else if let Some((name, value)) = self.attributes.first() {
+            (Family::Attributes, attribute_group(name, value)?, Vec::new())
+        } else if let Some(prefix) = &self.prefix {
+            (Family::Ids, Vec::new(), prefix.as_bytes().to_vec())
+        } else if let Some(kind) = &self.kind {
+            (Family::Kinds, kind.as_str().as_bytes().to_vec(), Vec::new())
+        } else if let Some(scope) = &self.scope {
+            (Family::Scopes, scope.as_str().as_bytes().to_vec(), Vec::new())
+        } else {
+            (Family::Ids, Vec::new(), Vec::new())
+        })
+    }
+}
+
+enum Candidates {
+    /// Ids from an index, not yet loaded or filtered, and how many objects it knows to be erased.
+    Indexed(Box<dyn Iterator<Item = Id> + Send>, u64),
+    /// Entries found by a scan, already filtered.
+    Scanned(Window),
+}
+
+/// The next matches of a scan, by id, already filtered. A scan holds one window whatever matches, so that memory stays
+/// flat; it goes through the state once for each.
+struct Window {
+    entries: std::vec::IntoIter<(Id, Entry)>,
+    last: Option<Id>,
+    /// Whether there are matches behind the window.
+    has_more: bool,
+    /// Objects that were erased: nobody knows whether they would match.
+    erased: u64,
+}
+
+/// The answer to a [`Query`], by id (by position under a parent). Stops for good after an error.
+pub struct Matches {
+    view: View,
+    query: Query,
+    now: crate::object::Time,
+    candidates: Candidates,
+    /// The index of kinds, if it tells which candidates need not be read.
+    kinds: Option<Index>,
+    left: usize,
+}
+
+impl Matches {
+    pub(crate) fn find(view: &View, query: &Query) -> Result<Self> {
+        let now = view.now();
+        let (family, group, start) = query.best_index()?;
+        let is_head = view.store.head()?.commit.root == view.root();
+        let indexed = family == Family::Children
+            || view.inner.options.indexes && (is_head || view.inner.indexes.holds(family, view.root()));
+        let candidates = if indexed {
+            let index = view.index(family)?;
+            Candidates::Indexed(Box::new(index.from(&group, &start)), index.erased())
+        } else {
+            Candidates::Scanned(Window::after(view, query, now, None)?)
+        };
+        let left = query.limit.unwrap_or(usize::MAX);
+        let has_kinds = is_head || view.inner.indexes.holds(Family::Kinds, view.root());
+        let kinds = if indexed && !query.not_kinds.is_empty() && view.inner.options.indexes && has_kinds {
+            Some(view.index(Family::Kinds)?)
+        } else {
+            None
+        };
+        Ok(Self {
+            view: view.clone(),
+            query: query.clone(),
+            now,
+            candidates,
+            kinds,
+            left,
+        })
+    }
+
+    /// Whether every object was read because no index of this state is at hand.
+    pub fn scanned(&self) -> bool {
+        matches!(self.candidates, Candidates::Scanned(_))
+    }
+
+    /// How many objects of the state were erased, and so are no matches, as far as they were looked at.
+    pub fn erased(&self) -> u64 {
+        match &self.candidates {
+            Candidates::Scanned(window) => window.erased,
+            Candidates::Indexed(_, erased) => *erased,
+        }
+    }
+
+    /// Whether objects of kinds that are not asked for are passed over unread.
+    #[cfg(test)]
+    pub(crate) fn knows_kinds(&self) -> bool {
+        self.kinds.is_some()
+    }
+
+    fn advance(&mut self) -> Result<Option<Object>> {
+        loop {
+            match &mut self.candidates {
+                Candidates::Scanned(window) => match window.entries.next() {
+                    Some((_, entry)) => return self.view.load(&entry).map(Some),
+                    None if window.has_more => {
+                        let last = window.last.take();
+                        *window = Window::after(&self.view, &self.query, self.now, last.as_ref())?;
+                    }
+                    None => return Ok(None),
+                },
+                Candidates::Indexed(ids, _) => {
+                    let Some(id) = ids.next() else { return Ok(None) };
+                    let mut passed_over = self.query.not_kinds.iter();
+                    let is_of = |index: &Index, kind: &Kind| index.has(kind.as_str().as_bytes(), &id);
+                    if self
+                        .kinds
+                        .as_ref()
+                        .is_some_and(|index| passed_over.any(|kind| is_of(index, kind)))
+                    {
+                        continue;
+                    }
+                    let found = self.view.get(&id)?;
+                    if let Some(object) = found.filter(|object| self.query.accepts(object, self.now)) {
+                        return Ok(Some(object));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Iterator for Matches {
+    type Item = Result<Object>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let found = self.advance().transpose();
+        if !matches!(found, Some(Ok(_))) {
+            self.left = 0;
+        }
+        found
+    }
+}
+
+impl Window {
+    /// The matches with the smallest ids behind `after`: as many as a window or the query's limit takes.
+    fn after(view: &View, query: &Query, now: crate::object::Time, after: Option<&Id>) -> Result<Self> {
+        let options = &view.inner.options;
+        // An eighth of the state at least: nine passes at most, whatever its size.
+        let eighth = usize::try_from(view.len() / 8).unwrap_or(usize::MAX);
+        let window = options.scan_window.max(eighth);
+        let most = query.limit.unwrap_or(usize::MAX).clamp(1, window);
+        let by_id = |(one, _): &(Id, Entry), (other, _): &(Id, Entry)| one.cmp(other);
+        let mut found: Vec<(Id, Entry)> = Vec::new();
+        let (mut has_more, mut erased) = (false, 0);
+        for (done, entry) in (1..).zip(view.trie.iter(&*view.store)) {
+            options.step("look through", done, view.len())?;
+            let entry = entry?;
+            let Some(object) = view.inner.or_passed_over(entry.key, view.load(&entry))? else {
+                continue;
+            };
+            erased += u64::from(object.is_placeholder());
+            if after.is_none_or(|after| object.id() > after.as_str()) && query.accepts(&object, now) {
+                found.push((Id::new(object.id())?, entry));
+            }
+            if found.len() >= most.saturating_mul(2) {
+                found.select_nth_unstable_by(most - 1, by_id);
+                found.truncate(most);
+                has_more = true;
+            }
+        }
+        found.sort_unstable_by(by_id);
+        has_more |= found.len() > most;
+        found.truncate(most);
+        Ok(Self {
+            last: found.last().map(|(id, _)| id.clone()),
+            entries: found.into_iter(),
+            has_more,
+            erased,
+        })
+    }
+}

@@ -1,0 +1,258 @@
+//! Names of points in history.
+//!
+//! # Layer
+//! L5.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::digest::{CommitDigest, Root, from_hex};
+use crate::error::{Error, Result};
+use crate::object::{ReferenceClass, ReferenceName, Time};
+use crate::store::{CommitEntry, Store};
+
+/// A point in history as a person or program names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Revision {
+    /// `@`: the head.
+    Head,
+    /// `@-3`: that many commits before the head.
+    Ancestor(u64),
+    /// `snap:0`: the newest automatic snapshot of the lane, `snap:1` the one before.
+    Ring(usize),
+    /// The name of a snapshot.
+    Name(String),
+    /// `seq:7`: the commit with this number.
+    Seq(u64),
+    /// The first 8 to 64 hexadecimal digits of a commit's digest, or of a root.
+    Prefix(String),
+    /// The last commit at or before this time.
+    Time(Time),
+}
+
+impl Revision {
+    /// Reads a revision as a person writes it.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the text has the start of a form but not the rest.
+    pub fn parse(text: &str) -> Result<Self> {
+        let bad = |what: &str| {
+            Error::invalid(format!("`{text}` is no revision: {what}")).with_hint(
+                "use @, @-3, snap:0, a snapshot's name, seq:7, 8 or more digits of a commit or root, or an RFC 3339 time",
+            )
+        };
+        if text == "@" {
+            return Ok(Self::Head);
+        }
+        if let Some(rest) = text.strip_prefix('@') {
+            let count = rest.strip_prefix('-').and_then(|digits| digits.parse().ok());
+            return count.map(Self::Ancestor).ok_or_else(|| bad("after @ comes -N"));
+        }
+        if let Some(rest) = text.strip_prefix("snap:") {
+            return rest
+                .parse()
+                .map(Self::Ring)
+                .map_err(|_| bad("after snap: comes a number"));
+        }
+        if let Some(rest) = text.strip_prefix("seq:") {
+            return rest
+                .parse()
+                .map(Self::Seq)
+                .map_err(|_| bad("after seq: comes a number"));
+        }
+        if (8..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Ok(Self::Prefix(text.to_ascii_lowercase()));
+        }
+        if let Ok(time) = text.parse() {
+            return Ok(Self::Time(time));
+        }
+        if text.is_empty() {
+            return Err(bad("it is empty"));
+        }
+        Ok(Self::Name(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Head => f.write_str("@"),
+            Self::Ancestor(count) => write!(f, "@-{count}"),
+            Self::Ring(index) => write!(f, "snap:{index}"),
+            Self::Name(name) => f.write_str(name),
+            Self::Seq(seq) => write!(f, "seq:{seq}"),
+            Self::Prefix(prefix) => f.write_str(prefix),
+            Self::Time(time) => write!(f, "{time}"),
+        }
+    }
+}
+
+impl std::str::FromStr for Revision {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::parse(text)
+    }
+}
+
+/// The lowest and the highest digest that start with these hexadecimal digits.
+pub(crate) fn digest_range(prefix: &str) -> Option<([u8; 32], [u8; 32])> {
+    let fill = |digit: char| {
+        let mut text = prefix.to_owned();
+        text.extend(std::iter::repeat_n(digit, 64_usize.checked_sub(prefix.len())?));
+        from_hex(&text)?.try_into().ok()
+    };
+    Some((fill('0')?, fill('f')?))
+}
+
+/// The kept commits that a prefix of a commit's digest or, if there is none, of a root may mean, by their place in the
+/// line.
+pub(crate) fn by_prefix(store: &Store, prefix: &str) -> Result<Vec<usize>> {
+    let Some((low, high)) = digest_range(prefix) else {
+        return Ok(Vec::new());
+    };
+    let commits = store.commits_between(CommitDigest::from_bytes(low), CommitDigest::from_bytes(high))?;
+    if commits.is_empty() {
+        store.roots_between(Root::from_bytes(low), Root::from_bytes(high))
+    } else {
+        Ok(commits)
+    }
+}
+
+/// The commit that `revision` names for somebody in `lane`.
+pub(crate) fn resolve(store: &Store, revision: &Revision, lane: &str) -> Result<Arc<CommitEntry>> {
+    let head = store.head()?;
+    let found = match revision {
+        Revision::Head => Some(head),
+        Revision::Ancestor(count) => match head.seq().checked_sub(*count) {
+            Some(seq) => store.by_seq(seq)?,
+            None => None,
+        },
+        Revision::Ring(index) => {
+            let commit = store.references().ring(lane).nth(*index).and_then(commit_of);
+            commit.map_or(Ok(None), |commit| store.by_digest(commit))?
+        }
+        Revision::Name(name) => {
+            let name = ReferenceName::of(ReferenceClass::Snapshots, name).ok();
+            let commit = name.and_then(|name| store.references().get(&name).and_then(commit_of));
+            commit.map_or(Ok(None), |commit| store.by_digest(commit))?
+        }
+        Revision::Seq(seq) => store.by_seq(*seq)?,
+        Revision::Prefix(prefix) => match by_prefix(store, prefix)?[..] {
+            // A snapshot may carry a name that reads as a prefix only in stores of other writers; it loses.
+            [] => None,
+            [index] => store.commit_at(index)?,
+            ref several => {
+                let count = several.len();
+                return Err(Error::invalid(format!("{prefix} may mean {count} commits"))
+                    .with_code("ambiguous")
+                    .with_hint("give more digits"));
+            }
+        },
+        Revision::Time(time) => store.at_time(*time)?,
+    };
+    match found {
+        Some(found) => Ok(found),
+        None => Err(missing(store, revision, lane)?),
+    }
+}
+
+fn commit_of(entry: &crate::store::ReferenceEntry) -> Option<CommitDigest> {
+    entry.reference.commit
+}
+
+/// The error for a revision that names no kept commit.
+fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
+    let error = |what: String| Error::not_found(what).with_code("no_revision");
+    let newest = store.head()?.seq();
+    let thinned = |seq: u64| {
+        let gap = store.gaps().into_iter();
+        gap.rev()
+            .find(|gap| (gap.first..gap.first + gap.count).contains(&seq))
+    };
+    let seq = match revision {
+        Revision::Seq(seq) => Some(*seq),
+        Revision::Ancestor(count) => newest.checked_sub(*count),
+        // No kept commit is that old: if there was one, it is in the gap at the start.
+        Revision::Time(_) => Some(0),
+        _ => None,
+    };
+    if let Some(gap) = seq.and_then(thinned) {
+        let (first, next) = (gap.first, gap.first + gap.count);
+        let nearest = match first.checked_sub(1) {
+            Some(before) => format!("the kept ones nearest to it are seq:{before} and seq:{next}"),
+            None => format!("the oldest kept one is seq:{next}"),
+        };
+        let last = next - 1;
+        let what = match revision {
+            Revision::Time(time) => format!("what the state was at {time}"),
+            _ => format!("the state of commit {revision}"),
+        };
+        return Ok(error(format!("{what} was thinned"))
+            .with_code("thinned")
+            .with_hint(format!("retention thinned seq:{first} to seq:{last}; {nearest}")));
+    }
+    Ok(match revision {
+        Revision::Ring(index) => {
+            let held = store.references().ring(lane).count();
+            error(format!(
+                "lane {lane} has {held} automatic snapshots, there is no snap:{index}"
+            ))
+            .with_hint("`snapshots` lists them; --session or --actor choose the lane")
+        }
+        Revision::Name(name) => {
+            let hint = if name.starts_with(|first: char| first.is_ascii_digit()) {
+                "`snapshots` lists them; a time is written in full, as 2026-11-23T12:00:00Z"
+            } else {
+                "`snapshots` lists them"
+            };
+            error(format!("there is no snapshot named '{name}'")).with_hint(hint)
+        }
+        Revision::Time(_) => error("no commit is that old".to_owned()).with_hint("`log` lists the commits"),
+        Revision::Prefix(prefix) => {
+            error(format!("no kept commit or root starts with {prefix}")).with_hint("`log` lists the commits")
+        }
+        _ => error(format!("there is no commit {revision}")).with_hint(format!("the newest is seq:{newest}")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_reads_back_as_it_shows() {
+        for text in [
+            "@",
+            "@-3",
+            "snap:0",
+            "snap:19",
+            "before-lunch",
+            "seq:12",
+            "0123abcd",
+            "2026-11-21T22:20:00.000000Z",
+        ] {
+            assert_eq!(Revision::parse(text).unwrap().to_string(), text);
+        }
+        assert_eq!(
+            Revision::parse("0123ABCD").unwrap(),
+            Revision::Prefix("0123abcd".to_owned())
+        );
+        for text in ["", "@x", "@-", "snap:", "snap:x", "seq:-1"] {
+            assert!(Revision::parse(text).is_err(), "{text}");
+        }
+        assert_eq!(
+            Revision::parse("0123abc").unwrap(),
+            Revision::Name("0123abc".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_prefix_spans_all_digests_that_start_with_it() {
+        let (low, high) = digest_range("0123456789abcdef0").unwrap();
+        assert_eq!(low[..9], [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x00]);
+        assert_eq!(high[..9], [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x0f]);
+        assert!(digest_range(&"0".repeat(65)).is_none());
+    }
+}

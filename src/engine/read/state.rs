@@ -1,0 +1,50 @@
+//! A state with all that is needed to read it, for caches that must not keep the memory itself alive.
+//!
+//! # Layer
+//! L5.
+
+use std::sync::Arc;
+
+use crate::digest::{KeyPath, ObjectDigest, Root};
+use crate::error::Result;
+use crate::object::Object;
+use crate::store::{BothStores, CommitEntry, Store};
+use crate::trie::{Diff, Entry, Trie};
+
+/// The map of one commit, and the store that its records and nodes are in.
+#[derive(Clone)]
+pub(crate) struct State {
+    pub(crate) root: Root,
+    pub(crate) trie: Trie,
+    pub(crate) store: Arc<Store>,
+}
+
+impl State {
+    /// The state of a commit of `store`.
+    pub(crate) fn of(store: &Arc<Store>, commit: &CommitEntry) -> Result<Self> {
+        Ok(Self {
+            root: commit.commit.root,
+            trie: store.state(commit)?,
+            store: Arc::clone(store),
+        })
+    }
+
+    pub(crate) fn entry_at(&self, key: &KeyPath) -> Result<Option<Entry>> {
+        self.trie.get(key, &*self.store)
+    }
+
+    pub(crate) fn load(&self, entry: &Entry) -> Result<Object> {
+        let digest = ObjectDigest::from_bytes(entry.digest);
+        self.store.records.object_at(entry.place, digest)
+    }
+
+    /// What lets the two states be compared, though the log may have been rewritten between them.
+    pub(crate) fn nodes_with<'a>(&'a self, other: &'a Self) -> BothStores<'a> {
+        BothStores(&self.store, &other.store)
+    }
+
+    /// What changed from this state to `newer`.
+    pub(crate) fn diff<'a>(&self, newer: &Self, nodes: &'a BothStores<'a>) -> Diff<'a> {
+        self.trie.diff(&newer.trie, nodes)
+    }
+}

@@ -1,0 +1,338 @@
+//! One state of memory, read-only: the head of a moment, a snapshot or any other kept commit.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - VIE-1: a view answers the same for ever, whatever is committed meanwhile.
+
+use std::sync::Arc;
+
+use crate::digest::{Domain, KeyPath, ObjectDigest, Root, SubtreeDigest};
+use crate::error::{ErrorKind, Result};
+use crate::object::{Commit, Id, Object, Time};
+use crate::store::{CommitEntry, Store};
+use crate::trie::{self, Entry, NoSource, Trie};
+
+use super::index::Family;
+use super::query::{Matches, Query};
+use super::state::State;
+use crate::engine::memory::Inner;
+use crate::engine::upkeep::erase::erased_by;
+
+/// A kept commit and its digest.
+#[derive(Clone, Debug)]
+pub struct CommitInfo {
+    /// The digest that names it.
+    pub digest: crate::digest::CommitDigest,
+    /// What it says.
+    pub commit: Commit,
+}
+
+impl CommitInfo {
+    pub(crate) fn of(entry: &CommitEntry) -> Self {
+        Self {
+            digest: entry.digest,
+            commit: entry.commit.clone(),
+        }
+    }
+
+    /// Whose commit it is: its session, else its actor, else `default`.
+    pub fn lane(&self) -> &str {
+        crate::store::lane_of(self.commit.session.as_deref(), self.commit.actor.as_deref())
+    }
+}
+
+/// One state of memory. Cloning and keeping it costs nothing that grows with the state.
+#[derive(Clone)]
+pub struct View {
+    pub(crate) inner: Arc<Inner>,
+    /// Where its records and nodes are (VIE-1): the log may be rewritten meanwhile.
+    pub(crate) store: Arc<Store>,
+    pub(crate) entry: Arc<CommitEntry>,
+    /// Never changed (VIE-1).
+    pub(crate) trie: Trie,
+    now: Option<Time>,
+}
+
+impl View {
+    /// The state of a commit of `store`.
+    pub(crate) fn new(inner: Arc<Inner>, store: Arc<Store>, entry: Arc<CommitEntry>) -> Result<Self> {
+        Ok(Self {
+            inner,
+            trie: store.state(&entry)?,
+            store,
+            entry,
+            now: None,
+        })
+    }
+
+    /// The commit whose state this is.
+    pub fn commit(&self) -> CommitInfo {
+        CommitInfo::of(&self.entry)
+    }
+
+    /// The root that names this state.
+    pub fn root(&self) -> Root {
+        self.entry.commit.root
+    }
+
+    /// How many objects there are, expired ones included.
+    pub fn len(&self) -> u64 {
+        self.trie.len()
+    }
+
+    /// Whether there is no object.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The moment that expiry is judged at: the one set, else for a past state its commit's time, else the
+    /// later of the wall clock and the head's time.
+    pub fn now(&self) -> Time {
+        let committed = self.entry.commit.time;
+        if let Some(now) = self.now {
+            return now;
+        }
+        let head = self.inner.store().head();
+        let is_head = head.is_ok_and(|head| head.digest == self.entry.digest);
+        if !is_head {
+            return committed;
+        }
+        let wall = self.inner.options.clock.now();
+        // A head more than a day ahead is a broken clock, not a reason to expire everything.
+        if committed.as_micros()
+            > wall
+                .as_micros()
+                .saturating_add(crate::engine::CLOCK_OFF_MICROS_MAX)
+        {
+            wall
+        } else {
+            wall.max(committed)
+        }
+    }
+
+    /// The same state, with expiry judged at `now`.
+    #[must_use]
+    pub fn with_now(mut self, now: Time) -> Self {
+        self.now = Some(now);
+        self
+    }
+
+    pub(crate) fn key(&self, id: &Id) -> KeyPath {
+        self.store.suite.key_path(id.as_str())
+    }
+
+    pub(crate) fn entry_at(&self, key: &KeyPath) -> Result<Option<Entry>> {
+        self.trie.get(key, &*self.store)
+    }
+
+    pub(crate) fn load(&self, entry: &Entry) -> Result<Object> {
+        self.store
+            .records
+            .object_at(entry.place, ObjectDigest::from_bytes(entry.digest))
+    }
+
+    /// The object named `id`, expired or not.
+    ///
+    /// # Errors
+    /// `NotFound` with the code `erased` if this state had a version that was erased since; `Corrupt` or `Io` if its
+    /// record cannot be read.
+    pub fn get(&self, id: &Id) -> Result<Option<Object>> {
+        let Some(entry) = self.entry_at(&self.key(id))? else {
+            return Ok(None);
+        };
+        let object = self.load(&entry)?;
+        if object.is_placeholder() {
+            let what = format!("the version of '{id}' in this state");
+            return Err(erased_by(&self.store, &what, object.erased_by()));
+        }
+        // Two ids with one key path would be a collision of the hash: the other id is not this one.
+        Ok((object.id() == id.as_str()).then_some(object))
+    }
+
+    /// The object whose id has a digest ([`HashSuite::key_path`](crate::HashSuite::key_path)) that starts with these bytes:
+    /// for who names objects in little room.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn object_at(&self, prefix: &[u8; 16]) -> Result<Option<Object>> {
+        let Some(entry) = self.trie.get_by_prefix(prefix, &*self.store)? else {
+            return Ok(None);
+        };
+        let object = self.load(&entry)?;
+        if object.is_placeholder() {
+            let what = format!("what this state has at {}", crate::digest::to_hex(prefix));
+            return Err(erased_by(&self.store, &what, object.erased_by()));
+        }
+        Ok(Some(object))
+    }
+
+    /// Whether there is an object named `id`.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn contains(&self, id: &Id) -> Result<bool> {
+        Ok(self.entry_at(&self.key(id))?.is_some())
+    }
+
+    /// The ids of the children of `id` in their order, at most `limit` of them.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub fn children(&self, id: &Id, limit: Option<usize>) -> Result<Vec<Id>> {
+        let children = self.inner.children(self.state())?.of(id)?;
+        Ok(children.take(limit.unwrap_or(usize::MAX)).collect())
+    }
+
+    /// How many children `id` has.
+    ///
+    /// # Errors
+    /// As [`Self::children`].
+    pub fn child_count(&self, id: &Id) -> Result<u64> {
+        Ok(self.inner.children(self.state())?.of(id)?.count() as u64)
+    }
+
+    /// Makes [`Self::indexed_ids`] answer: reads every object, or what changed since a state of which it was done.
+    ///
+    /// # Errors
+    /// As [`Self::children`].
+    pub fn index_ids(&self) -> Result<()> {
+        self.index(Family::Ids).map(drop)
+    }
+
+    /// The ids that start with `prefix`, in order, if [`Self::index_ids`] was done. Reads no object and never waits.
+    pub fn indexed_ids(&self, prefix: &str) -> Option<impl Iterator<Item = Id> + use<>> {
+        let index = self.inner.index_at_hand(Family::Ids, self.root())?;
+        Some(index.from(&[], prefix.as_bytes()))
+    }
+
+    /// This state without the memory that it is of.
+    pub(crate) fn state(&self) -> State {
+        State {
+            root: self.root(),
+            trie: self.trie.clone(),
+            store: Arc::clone(&self.store),
+        }
+    }
+
+    pub(crate) fn index(&self, family: Family) -> Result<super::index::Index> {
+        self.inner.index(family, self.state())
+    }
+
+    /// The objects that `query` asks for.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub fn query(&self, query: &Query) -> Result<Matches> {
+        Matches::find(self, query)
+    }
+
+    /// Whether queries of this state build and keep indexes ([`Options::indexes`](crate::engine::Options::indexes)).
+    pub fn keeps_indexes(&self) -> bool {
+        self.inner.options.indexes
+    }
+
+    /// Every object, in the order of the trie, without an index and without holding more than one. In the place of what
+    /// was erased there is a placeholder ([`Object::is_placeholder`]).
+    pub fn objects(&self) -> Objects {
+        Objects {
+            view: self.clone(),
+            entries: Some(self.trie.iter(Arc::clone(&self.store))),
+            done: 0,
+        }
+    }
+
+    /// The digest of `id` and everything below it; `None` if there is no such object, or if an object of this state was
+    /// erased, which may have been below. Cold, it reads the whole subtree; afterwards only what changed.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn subtree_digest(&self, id: &Id) -> Result<Option<SubtreeDigest>> {
+        super::subtree::digest(self, id)
+    }
+
+    /// When the id was first written, and when this version of it was; `None` if there is no such object, and where a handle
+    /// of a damaged store cannot read the commit that says it.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn stamps(&self, id: &Id) -> Result<Option<(Time, Time)>> {
+        let Some(entry) = self.entry_at(&self.key(id))? else {
+            return Ok(None);
+        };
+        let updated = match self.store.updated(&entry) {
+            Err(error) if self.inner.options.degraded && error.kind() == ErrorKind::Corrupt => {
+                return Ok(None);
+            }
+            updated => updated?.unwrap_or(self.entry.commit.time),
+        };
+        let created = Time::from_micros(entry.created);
+        Ok(Some((created, updated)))
+    }
+
+    /// The node of the state trie that the digits of `path` lead to; see [`trie::Trie::node`].
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a node cannot be read.
+    pub fn trie_node(&self, path: &[u8]) -> Result<Option<trie::Node>> {
+        self.trie
+            .node(path, self.store.suite, trie::Shape::State, &*self.store)
+    }
+
+    /// Proves that this state has this version of `id`, or that it has no `id`.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a node cannot be read.
+    pub fn prove(&self, id: &Id) -> Result<trie::Proof> {
+        self.trie.prove(&self.key(id), self.store.suite, &*self.store)
+    }
+}
+
+/// All objects of a view; see [`View::objects`]. Stops for good after an error.
+pub struct Objects {
+    view: View,
+    entries: Option<trie::Iter<Arc<Store>>>,
+    done: u64,
+}
+
+impl Iterator for Objects {
+    type Item = Result<Object>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let found = self.advance().transpose();
+        if !matches!(found, Some(Ok(_))) {
+            self.entries = None;
+        }
+        found
+    }
+}
+
+impl Objects {
+    fn advance(&mut self) -> Result<Option<Object>> {
+        let Some(entries) = &mut self.entries else {
+            return Ok(None);
+        };
+        for entry in entries {
+            self.done += 1;
+            let (entry, inner) = (entry?, &self.view.inner);
+            inner.options.step("read", self.done, self.view.len())?;
+            if let Some(object) = inner.or_passed_over(entry.key, self.view.load(&entry))? {
+                return Ok(Some(object));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The subtree digest of an object over its children's trie.
+pub(crate) fn subtree_of(
+    suite: crate::digest::HashSuite,
+    own: &[u8; 32],
+    children: &Trie,
+) -> Result<SubtreeDigest> {
+    let below = children.root(suite, trie::Shape::Subtree, &NoSource)?;
+    Ok(SubtreeDigest::from_bytes(
+        suite.hash_fixed(Domain::Subtree, &[own, below.as_bytes()]),
+    ))
+}

@@ -1,0 +1,319 @@
+//! Erasure: taking versions, contents and texts out of every file of the store, for good.
+//!
+//! The log is written anew without them, under the lock, and the commit that says so is the last batch of the new log:
+//! publishing it commits and erases in one step, so a crash leaves both done or neither.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - ERA-1: an erase commit and what it erases never stand in one log.
+//! - ERA-2: a state of which nothing was erased by its id keeps its root; commits keep their digests.
+
+mod survey;
+mod targets;
+
+/// The code of errors about a version that damage took: like one that was erased, but by nobody.
+pub(crate) const LOST: &str = "lost";
+
+use crate::digest::{CommitDigest, DIGEST_LEN, ObjectDigest};
+use crate::error::{Error, Result};
+use crate::log::{BatchBuilder, CompactionLock, HeadMark, RecordKind, not_rewritten};
+use crate::object::{Id, Op};
+use crate::store::{self, Erasure, Live, Plan, Store, erased_error};
+use crate::trie::{Shape, Trie};
+
+use crate::engine::memory::{Inner, Memory};
+use crate::engine::read::view::CommitInfo;
+use crate::engine::upkeep::gc::{Cut, done_anyway};
+use crate::engine::write::authorisation::check_trusted;
+use crate::engine::write::commit::{Note, Tip};
+use crate::engine::write::log_handle::Writing;
+use crate::engine::write::writer::Writer;
+use survey::Gone;
+
+/// What is to be erased.
+#[derive(Clone, Debug, Default)]
+pub struct Erasing {
+    /// Ids, of which every version goes, and digests (or 8 and more of their first digits) of single versions, contents,
+    /// reasons and sources.
+    pub targets: Vec<String>,
+    /// Also contents that other objects share, which lose theirs, and earlier versions of other objects that name an
+    /// erased id as their parent.
+    pub everywhere: bool,
+    /// Also every version that was derived from an erased one, however far.
+    pub derived: bool,
+}
+
+/// What sort of record was erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum ErasedKind {
+    /// A version of an object.
+    Version,
+    /// A content that is a record of its own.
+    Content,
+    /// The text of a reason or a source.
+    Text,
+}
+
+impl ErasedKind {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Version => "version",
+            Self::Content => "content",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// A record that was erased, or would be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErasedRecord {
+    /// What it was.
+    pub kind: ErasedKind,
+    /// Its digest, which stays.
+    pub digest: [u8; DIGEST_LEN],
+    /// The id of the object, for a version.
+    pub id: Option<String>,
+    /// How many bytes it had.
+    pub bytes: u64,
+}
+
+/// What an erasure did, or would do.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ErasedReport {
+    /// The records, versions first.
+    pub records: Vec<ErasedRecord>,
+    /// Ids that left the state at the head.
+    pub unlinked: Vec<Id>,
+    /// Objects that are not erased themselves and lost their content, or an earlier version.
+    pub holders: Vec<Id>,
+    /// The commit; `None` for what was only looked at.
+    pub commit: Option<CommitInfo>,
+}
+
+impl ErasedReport {
+    /// How many bytes the erased records had.
+    pub fn bytes(&self) -> u64 {
+        self.records.iter().map(|record| record.bytes).sum()
+    }
+
+    /// How many versions of objects were erased.
+    pub fn versions(&self) -> u64 {
+        let is_version = |record: &&ErasedRecord| record.kind == ErasedKind::Version;
+        self.records.iter().filter(is_version).count() as u64
+    }
+}
+
+impl Memory {
+    /// Erases: what `erasing` names is gone from every file of the store when this returns, and past states have
+    /// placeholders in its place. An id that is in the state leaves it. The commit, and its digest in each placeholder,
+    /// say who did it, when and why.
+    ///
+    /// What views of this process and other processes hold open of the old files stays readable for them until they let
+    /// go.
+    ///
+    /// # Errors
+    /// `NotFound` if there is nothing of that name, or it was erased before. `InvalidInput`, naming the ids concerned: an
+    /// id has children; a version is current and its id was not given; others share a content, or name the id as the
+    /// parent of an earlier version, without `everywhere`; a prefix fits several digests. `Denied` (code `less_trusted`): the
+    /// writer is of an untrusted class. Else as [`Self::commit`].
+    ///
+    /// # Durability
+    /// After a crash all of it is done, or nothing.
+    pub fn erase(&self, erasing: &Erasing, writer: &Writer) -> Result<ErasedReport> {
+        let inner = &self.inner;
+        inner.check_writable()?;
+        writer.check()?;
+        // INVARIANT STN-2.
+        check_trusted(writer.trust, "erase")?;
+        let alone = CompactionLock::take(&*inner.disk, inner.options.wait)?;
+        let mut writing = inner.writing.lock();
+        inner.begin(&mut writing)?;
+        let outcome = inner
+            .survey(&inner.cut(&writing), erasing)
+            .and_then(|gone| inner.erase(&mut writing, gone, writer, alone));
+        writing.release(inner.options.exclusive);
+        outcome
+    }
+
+    /// Refuses a version that was erased and not written again.
+    ///
+    /// # Errors
+    /// `NotFound` with the code `erased`, which says who erased it; `Corrupt` or `Io` if a record cannot be read.
+    pub fn check_kept(&self, version: ObjectDigest) -> Result<()> {
+        let store = self.inner.store();
+        if store.records.find_place(version)?.is_some() {
+            return Ok(());
+        }
+        match store.records.erasure(version.as_bytes())? {
+            Some(by) => Err(erased_by(&store, &format!("version {version}"), Some(by))),
+            None => Ok(()),
+        }
+    }
+
+    /// The digests of what a commit erased. Reads the whole log.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if it cannot be read.
+    pub fn erased_in(&self, commit: CommitDigest) -> Result<Vec<[u8; DIGEST_LEN]>> {
+        self.refresh()?;
+        let cut = self.inner.cut(&self.inner.writing.lock());
+        let mut digests = Vec::new();
+        cut.store.read_log(cut.position.batch, &mut |batch| {
+            let marks = batch
+                .records
+                .iter()
+                .filter(|record| record.kind == RecordKind::Erased);
+            let marks = marks.filter_map(|record| store::Erased::decode(&record.body).ok());
+            digests.extend(marks.filter(|mark| mark.by == commit).map(|mark| mark.digest));
+            Ok(())
+        })?;
+        digests.sort_unstable();
+        digests.dedup();
+        Ok(digests)
+    }
+
+    /// What [`Self::erase`] would erase. Changes nothing.
+    ///
+    /// # Errors
+    /// As [`Self::erase`].
+    pub fn erase_preview(&self, erasing: &Erasing) -> Result<ErasedReport> {
+        self.refresh()?;
+        let cut = self.inner.cut(&self.inner.writing.lock());
+        Ok(self.inner.survey(&cut, erasing)?.into_report(None))
+    }
+}
+
+impl Inner {
+    /// Writes the log anew without what is gone, with the commit that says so.
+    fn erase(
+        &self,
+        writing: &mut Writing,
+        gone: Gone,
+        writer: &Writer,
+        alone: CompactionLock,
+    ) -> Result<ErasedReport> {
+        let store = self.store();
+        let head = store.head()?;
+        // One batch that holds nothing: the new log has room for the commit under the numbers of the old one.
+        self.write_references(writing, BatchBuilder::new(), &head)
+            .map_err(not_rewritten)?;
+        let mut tip = Tip::of(&store, &head, writing)?;
+        let (mut batch, trie) = self.unlink(&gone, &tip)?;
+        let root = trie.root(store.suite, Shape::State, &*store)?;
+        let left = trie.clone();
+        let note = Note {
+            op: Op::ERASE,
+            target: None,
+            writer,
+        };
+        let mark = self.add_commit(&mut batch, &mut tip, trie, root, &note)?;
+        drop(tip);
+        let mut rewrite = writing.begin_rewrite(alone)?;
+        rewrite.moves_head(mark);
+        self.write_without(&self.cut(writing), &gone.erasure(mark.commit), &mut rewrite)?;
+        rewrite.push(batch, mark.commit)?;
+        let rewritten = rewrite.finish()?;
+        // They may hold words of what goes. Nobody keeps another one meanwhile (DER-2).
+        self.forget_derived(&left, &store)?;
+        // INVARIANT ERA-1: the commit comes with the log that does without what it erased.
+        self.publish(writing, rewritten)?;
+        Ok(gone.into_report(Some(self.committed(mark).map_err(done_anyway)?)))
+    }
+
+    fn unlink(&self, gone: &Gone, tip: &Tip) -> Result<(BatchBuilder, Trie)> {
+        let store = self.store();
+        let (mut batch, mut trie, mut unlinks) = (BatchBuilder::new(), tip.trie.clone(), Vec::new());
+        for id in gone.unlinked() {
+            let key = store.suite.key_path(id.as_str());
+            trie.remove(&key, &*store)?;
+            unlinks.extend_from_slice(key.as_bytes());
+        }
+        crate::engine::write::staging::add_links(&mut batch, &[], &unlinks);
+        Ok((batch, trie))
+    }
+
+    /// All of the log, every record where it was, but for what is erased.
+    fn write_without(&self, cut: &Cut, erasure: &Erasure, rewrite: &mut crate::log::Rewrite) -> Result<()> {
+        let kept: Vec<usize> = (0..cut.commits).collect();
+        let live = Live::everything();
+        let plan = Plan {
+            kept: &kept,
+            live: &live,
+            erasure,
+        };
+        let (mut done, total) = (0, cut.bytes);
+        cut.store.rewrite(&plan, &cut.position, &mut |batch, commit| {
+            done += batch.encoded_bytes();
+            self.options.step("rewrite", done.min(total), total)?;
+            rewrite.push(batch, commit).map(drop)
+        })
+    }
+
+    fn committed(&self, mark: HeadMark) -> Result<CommitInfo> {
+        let entry = self.store().by_digest(mark.commit)?;
+        let entry = entry.ok_or_else(|| Error::internal("an erase commit is not in the new log"))?;
+        Ok(CommitInfo::of(&entry))
+    }
+}
+
+impl Gone {
+    /// The same, for who writes the log anew.
+    fn erasure(&self, by: CommitDigest) -> Erasure {
+        Erasure {
+            digests: self.records().map(|record| (record.digest, by)).collect(),
+        }
+    }
+
+    fn into_report(self, commit: Option<CommitInfo>) -> ErasedReport {
+        let mut records: Vec<_> = self.records().cloned().collect();
+        records.sort_unstable_by(|one, other| {
+            (one.kind, &one.id, one.digest).cmp(&(other.kind, &other.id, other.digest))
+        });
+        ErasedReport {
+            records,
+            unlinked: self.unlinked().to_vec(),
+            holders: self.holders(),
+            commit,
+        }
+    }
+}
+
+/// The error for asking after what was erased: it tells who did it, when and why, as far as history still does.
+pub(crate) fn erased_by(store: &Store, what: &str, by: Option<CommitDigest>) -> Error {
+    let Some(by) = by.filter(|by| *by != CommitDigest::NOBODY) else {
+        return Error::not_found(format!("{what} was lost, and could not be salvaged"))
+            .with_code(LOST)
+            .with_hint("nobody erased it: a backup or an export from before the damage may have it");
+    };
+    let Ok(Some(commit)) = store.by_digest(by) else {
+        return erased_error(what).with_hint(format!("by commit {by}, which was thinned since"));
+    };
+    let commit = &commit.commit;
+    let reason = commit
+        .reason
+        .and_then(|digest| store.records.find_text(digest).ok().flatten());
+    let reason = reason.map_or_else(String::new, |text| {
+        format!(": {}", String::from_utf8_lossy(&text))
+    });
+    let lane = store::lane_of(commit.session.as_deref(), commit.actor.as_deref());
+    let who = match commit.actor.as_deref() {
+        Some(actor) if actor != lane => format!("{actor} in {lane}"),
+        _ => lane.to_owned(),
+    };
+    erased_error(what).with_hint(format!("by {who} at {}, seq:{}{reason}", commit.time, commit.seq))
+}
+
+impl From<RecordKind> for ErasedKind {
+    fn from(kind: RecordKind) -> Self {
+        match kind {
+            RecordKind::Content => Self::Content,
+            RecordKind::Text => Self::Text,
+            _ => Self::Version,
+        }
+    }
+}

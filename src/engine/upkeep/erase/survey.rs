@@ -1,0 +1,402 @@
+//! What an erasure takes with it, found by reading every record of the log, and what stands against it.
+//!
+//! # Layer
+//! L5.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::digest::{DIGEST_LEN, Domain, to_hex};
+use crate::error::{Error, Result};
+use crate::log::{Record, RecordKind};
+use crate::object::{Id, Object};
+use crate::store::{Erased, Store};
+
+use super::targets::{Target, Targets};
+use super::{ErasedRecord, Erasing};
+use crate::engine::memory::Inner;
+use crate::engine::read::state::State;
+use crate::engine::upkeep::gc::Cut;
+use crate::engine::write::tree::{Placement, Tree};
+
+/// How many ids a refusal names.
+const NAMED: usize = 10;
+
+type Digest = [u8; DIGEST_LEN];
+
+/// Everything that goes.
+#[derive(Default)]
+pub(super) struct Gone {
+    records: HashMap<Digest, ErasedRecord>,
+    unlinked: Vec<Id>,
+    holders: BTreeSet<String>,
+}
+
+impl Gone {
+    pub(super) fn records(&self) -> impl Iterator<Item = &ErasedRecord> {
+        self.records.values()
+    }
+
+    /// Ids of the head that leave it.
+    pub(super) fn unlinked(&self) -> &[Id] {
+        &self.unlinked
+    }
+
+    /// Objects that stay and lose something.
+    pub(super) fn holders(&self) -> Vec<Id> {
+        let ids = self.holders.iter().filter_map(|id| Id::new(id).ok());
+        ids.collect()
+    }
+}
+
+/// A version, as far as it matters here.
+struct Version {
+    digest: Digest,
+    id: String,
+    parent: Option<String>,
+    content: Option<Digest>,
+    sources: Vec<Digest>,
+    bytes: u64,
+}
+
+impl Version {
+    fn of(store: &Store, record: &Record) -> Self {
+        let digest = Object::hash(&record.body, store.suite);
+        let object = Object::from_verified(record.body.clone(), digest);
+        Self {
+            digest: *digest.as_bytes(),
+            id: object.id().to_owned(),
+            parent: object.parent().map(str::to_owned),
+            content: object.content_digest().map(|(content, _)| *content.as_bytes()),
+            sources: object.derived_from().map(|source| *source.as_bytes()).collect(),
+            bytes: record.body.len() as u64,
+        }
+    }
+}
+
+/// Reads the log for an erasure.
+struct Survey<'a> {
+    inner: &'a Inner,
+    cut: &'a Cut,
+    erasing: &'a Erasing,
+    gone: Gone,
+    /// The versions that go, by digest.
+    versions: HashMap<Digest, Version>,
+    /// Digests that the targets name.
+    given: HashSet<Digest>,
+    /// Ids of which every version goes.
+    ids: BTreeSet<String>,
+    /// Contents that go, and those of them that were asked for.
+    contents: HashSet<Digest>,
+}
+
+impl Inner {
+    /// What goes.
+    ///
+    /// # Errors
+    /// What stands against it; see [`crate::engine::memory::Memory::erase`].
+    pub(super) fn survey(&self, cut: &Cut, erasing: &Erasing) -> Result<Gone> {
+        let mut survey = Survey {
+            inner: self,
+            cut,
+            erasing,
+            gone: Gone::default(),
+            versions: HashMap::new(),
+            given: HashSet::new(),
+            ids: BTreeSet::new(),
+            contents: HashSet::new(),
+        };
+        survey.find_targets()?;
+        survey.check_current()?;
+        survey.check_others()?;
+        survey.take_records()?;
+        Ok(survey.gone)
+    }
+}
+
+impl Survey<'_> {
+    fn store(&self) -> &Store {
+        &self.cut.store
+    }
+
+    /// Shows every object, content, text and mark of an erasure in the log.
+    fn read(&self, visit: &mut dyn FnMut(&Record) -> Result<()>) -> Result<()> {
+        let (mut done, total) = (0, self.cut.bytes);
+        self.store().read_log(self.cut.position.batch, &mut |batch| {
+            done += crate::engine::upkeep::verify::body_bytes(batch);
+            self.inner.options.step("search", done.min(total), total)?;
+            batch.records.iter().try_for_each(&mut *visit)
+        })
+    }
+
+    /// Finds what the targets name, and with `derived` what comes from it.
+    fn find_targets(&mut self) -> Result<()> {
+        let suite = self.store().suite;
+        let mut targets = Targets::of(self.erasing, suite)?;
+        let mut lineage: Vec<Version> = Vec::new();
+        let mut found: HashMap<Digest, Version> = HashMap::new();
+        let mut texts: HashMap<Digest, ErasedRecord> = HashMap::new();
+        self.read(&mut |record| {
+            match record.kind {
+                RecordKind::Object => {
+                    let version = Version::of(self.store(), record);
+                    if targets.note(&version.digest, Some(&version.id)) {
+                        found.insert(version.digest, version);
+                    } else if self.erasing.derived && !version.sources.is_empty() {
+                        lineage.push(version);
+                    }
+                }
+                RecordKind::Content | RecordKind::Text => {
+                    let is_content = record.kind == RecordKind::Content;
+                    let domain = if is_content { Domain::Content } else { Domain::Text };
+                    let digest = suite.hash_bytes(domain, &record.body);
+                    if targets.note(&digest, None) {
+                        texts.insert(digest, erased_text(record, digest));
+                    }
+                }
+                RecordKind::Erased => {
+                    if let Ok(erased) = Erased::decode(&record.body) {
+                        targets.note_erased(&erased);
+                    }
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        for target in targets.all() {
+            self.resolve(target, &mut texts)?;
+        }
+        let given = targets.all().flat_map(|target| &target.digests);
+        self.given = given.copied().collect();
+        found.retain(|digest, version| self.ids.contains(&version.id) || self.given.contains(digest));
+        self.versions = found;
+        self.add_derived(lineage);
+        Ok(())
+    }
+
+    /// Decides what one target means.
+    fn resolve(&mut self, target: &Target, texts: &mut HashMap<Digest, ErasedRecord>) -> Result<()> {
+        let text = target.text.as_str();
+        match (target.is_id, target.digests.len()) {
+            (true, 0) => {
+                self.ids.insert(text.to_owned());
+            }
+            (false, 1) => {
+                for digest in &target.digests {
+                    if let Some(record) = texts.remove(digest) {
+                        if record.kind == super::ErasedKind::Content {
+                            self.contents.insert(*digest);
+                        }
+                        self.gone.records.insert(*digest, record);
+                    }
+                }
+            }
+            (true, _) => {
+                return Err(Error::invalid(format!("'{text}' is an id and fits a digest too"))
+                    .with_code("ambiguous")
+                    .with_hint("give the digest in full"));
+            }
+            (false, 0) if target.erased_by.is_some() => {
+                return Err(super::erased_by(self.store(), text, target.erased_by));
+            }
+            (false, 0) => {
+                return Err(Error::not_found(format!(
+                    "nothing in this history is named '{text}': no id, no version, no content, no reason or source"
+                ))
+                .with_hint("`history ID` shows the digests of versions, those that were erased before too, `log --json` those of reasons and sources"));
+            }
+            (false, count) => {
+                return Err(Error::invalid(format!("{count} digests start with {text}"))
+                    .with_code("ambiguous")
+                    .with_hint("give more digits"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what comes from the versions that go, in any number of steps.
+    fn add_derived(&mut self, lineage: Vec<Version>) {
+        let mut from: HashMap<Digest, Vec<usize>> = HashMap::new();
+        for (number, version) in lineage.iter().enumerate() {
+            for source in &version.sources {
+                from.entry(*source).or_default().push(number);
+            }
+        }
+        let mut lineage: Vec<_> = lineage.into_iter().map(Some).collect();
+        let mut open: Vec<Digest> = self.versions.keys().copied().collect();
+        while let Some(source) = open.pop() {
+            for number in from.remove(&source).unwrap_or_default() {
+                if let Some(version) = lineage[number].take() {
+                    open.push(version.digest);
+                    self.versions.insert(version.digest, version);
+                }
+            }
+        }
+    }
+
+    /// Looks at what goes and is in the state of the head: an id that was given leaves it, and so does what was derived;
+    /// a version that was given is refused, because nobody said that the id is to go.
+    fn check_current(&mut self) -> Result<()> {
+        let store = &self.cut.store;
+        let head = State::of(store, &*store.head()?)?;
+        let mut leaving: BTreeSet<&str> = BTreeSet::new();
+        for id in &self.ids {
+            if head.entry_at(&store.suite.key_path(id))?.is_some() {
+                leaving.insert(id);
+            }
+        }
+        for version in self
+            .versions
+            .values()
+            .filter(|version| !self.ids.contains(&version.id))
+        {
+            let current = head.entry_at(&store.suite.key_path(&version.id))?;
+            if current.is_none_or(|entry| entry.digest != version.digest) {
+                continue;
+            }
+            if self.given.contains(&version.digest) {
+                let (id, digest) = (&version.id, to_hex(&version.digest));
+                return Err(
+                    Error::invalid(format!("{digest} is the current version of '{id}'"))
+                        .with_code("current")
+                        .with_ids(vec![id.clone()])
+                        .with_hint("put another version first, or erase the id, with all of its versions"),
+                );
+            }
+            leaving.insert(&version.id);
+        }
+        let mut placed = BTreeMap::new();
+        for id in leaving {
+            let id = Id::new(id)?;
+            placed.insert(store.suite.key_path(id.as_str()), (id, Placement::Gone));
+        }
+        let tree = Tree {
+            before: &head,
+            placed: &placed,
+        };
+        tree.check(|| self.inner.children(head.clone()))
+            .map_err(|refused| {
+                if refused.code() != "has_children" {
+                    return refused;
+                }
+                let ids = refused.ids().join(" ");
+                refused.with_hint(format!(
+                    "erase them too, in one go: name {ids} as well; `remove` leaves what they say in history"
+                ))
+            })?;
+        self.gone.unlinked = placed.into_values().map(|(id, _)| id).collect();
+        Ok(())
+    }
+
+    /// Looks for objects that stay and hold some of what goes: a content, or the id as that of a parent.
+    fn check_others(&mut self) -> Result<()> {
+        self.contents
+            .extend(self.versions.values().filter_map(|version| version.content));
+        if self.contents.is_empty() && self.ids.is_empty() {
+            return Ok(());
+        }
+        let (mut sharing, mut below) = (BTreeSet::new(), HashMap::new());
+        self.read(&mut |record| {
+            if record.kind != RecordKind::Object {
+                return Ok(());
+            }
+            let version = Version::of(self.store(), record);
+            if self.versions.contains_key(&version.digest) {
+                return Ok(());
+            }
+            if version
+                .parent
+                .as_ref()
+                .is_some_and(|parent| self.ids.contains(parent))
+            {
+                below.insert(version.digest, version);
+            } else if version
+                .content
+                .is_some_and(|content| self.contents.contains(&content))
+            {
+                sharing.insert(version.id);
+            }
+            Ok(())
+        })?;
+        let named: BTreeSet<String> = below.values().map(|version| version.id.clone()).collect();
+        if !self.erasing.everywhere {
+            refuse_shared("hold a content that would go", &sharing)?;
+            refuse_shared("name an id that would go as their parent", &named)?;
+        }
+        let own: HashSet<Digest> = below.values().filter_map(|version| version.content).collect();
+        self.versions.extend(below);
+        self.gone.holders = sharing.into_iter().chain(named).collect();
+        self.add_unshared(own)
+    }
+
+    /// Contents of the versions that go only because of their parent: what others hold as well is nobody's secret.
+    fn add_unshared(&mut self, mut contents: HashSet<Digest>) -> Result<()> {
+        contents.retain(|content| !self.contents.contains(content));
+        if contents.is_empty() {
+            return Ok(());
+        }
+        self.read(&mut |record| {
+            if record.kind == RecordKind::Object {
+                let version = Version::of(self.store(), record);
+                if let Some(content) = version
+                    .content
+                    .filter(|_| !self.versions.contains_key(&version.digest))
+                {
+                    contents.remove(&content);
+                }
+            }
+            Ok(())
+        })?;
+        self.contents.extend(contents);
+        Ok(())
+    }
+
+    /// Lists the records of the versions and contents that go.
+    fn take_records(&mut self) -> Result<()> {
+        let store = &self.cut.store;
+        for content in &self.contents {
+            let digest = crate::digest::ContentDigest::from_bytes(*content);
+            if let Some(place) = store.records.find_content_place(digest)? {
+                let record = store.records.record(place)?;
+                self.gone.records.insert(*content, erased_text(&record, *content));
+            }
+        }
+        for (digest, version) in std::mem::take(&mut self.versions) {
+            let record = ErasedRecord {
+                kind: super::ErasedKind::Version,
+                digest,
+                id: Some(version.id),
+                bytes: version.bytes,
+            };
+            self.gone.records.insert(digest, record);
+        }
+        Ok(())
+    }
+}
+
+fn erased_text(record: &Record, digest: Digest) -> ErasedRecord {
+    ErasedRecord {
+        kind: record.kind.into(),
+        digest,
+        id: None,
+        bytes: record.body.len() as u64,
+    }
+}
+
+fn refuse_shared(what: &str, ids: &BTreeSet<String>) -> Result<()> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let shown: Vec<_> = ids.iter().take(NAMED).map(|id| format!("'{id}'")).collect();
+    let more = ids.len() - shown.len();
+    let tail = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    Err(
+        Error::invalid(format!("versions that stay {what}: {}{tail}", shown.join(", ")))
+            .with_code("shared")
+            .with_ids(ids.iter().cloned().collect())
+            .with_hint("--everywhere takes it from them too"),
+    )
+}

@@ -1,0 +1,170 @@
+//! What an erasure was asked for, found in a record without going through all of it.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - TGT-1: what a record costs does not grow with the number of targets.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath};
+use crate::error::{Error, Result};
+use crate::store::Erased;
+
+use super::Erasing;
+use crate::engine::read::revision::digest_range;
+
+type Digest = [u8; DIGEST_LEN];
+
+/// The least and the most digits of a digest that a target may be.
+const DIGITS: std::ops::RangeInclusive<usize> = 8..=2 * DIGEST_LEN;
+
+/// A target as it was typed, and what it may mean.
+pub(super) struct Target {
+    pub(super) text: String,
+    pub(super) is_id: bool,
+    pub(super) digests: BTreeSet<Digest>,
+    /// The commit that erased what had that digest or, if it is an id, a version of that.
+    pub(super) erased_by: Option<CommitDigest>,
+}
+
+/// All targets, each text once.
+pub(super) struct Targets {
+    all: Vec<Target>,
+    by_text: HashMap<String, usize>,
+    by_key: HashMap<KeyPath, usize>,
+    /// By how many digits were given and the lowest digest that starts with them.
+    by_digits: HashMap<(usize, Digest), usize>,
+    /// The numbers of digits that were given.
+    lengths: BTreeSet<usize>,
+}
+
+impl Targets {
+    /// # Errors
+    /// `InvalidInput`: there is none.
+    pub(super) fn of(erasing: &Erasing, suite: HashSuite) -> Result<Self> {
+        if erasing.targets.is_empty() {
+            return Err(Error::invalid("nothing to erase was named"));
+        }
+        let mut targets = Self {
+            all: Vec::new(),
+            by_text: HashMap::new(),
+            by_key: HashMap::new(),
+            by_digits: HashMap::new(),
+            lengths: BTreeSet::new(),
+        };
+        for text in &erasing.targets {
+            targets.add(text, suite);
+        }
+        Ok(targets)
+    }
+
+    fn add(&mut self, text: &str, suite: HashSuite) {
+        if self.by_text.contains_key(text) {
+            return;
+        }
+        let number = self.all.len();
+        self.by_text.insert(text.to_owned(), number);
+        self.by_key.insert(suite.key_path(text), number);
+        self.all.push(Target {
+            text: text.to_owned(),
+            is_id: false,
+            digests: BTreeSet::new(),
+            erased_by: None,
+        });
+        let digits = Some(text.to_ascii_lowercase()).filter(|text| DIGITS.contains(&text.len()));
+        if let Some((low, _)) = digits.and_then(|digits| digest_range(&digits)) {
+            self.by_digits.insert((text.len(), low), number);
+            self.lengths.insert(text.len());
+        }
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Target> {
+        self.all.iter()
+    }
+
+    /// Notes a record of this digest, and this id if it is an object. Answers whether some target means it.
+    pub(super) fn note(&mut self, digest: &Digest, id: Option<&str>) -> bool {
+        let mut is_wanted = false;
+        for number in self.fitting(digest) {
+            self.all[number].digests.insert(*digest);
+            is_wanted = true;
+        }
+        if let Some(number) = id.and_then(|id| self.by_text.get(id)) {
+            self.all[*number].is_id = true;
+            is_wanted = true;
+        }
+        is_wanted
+    }
+
+    /// Notes the mark of an erasure. It matters for an id only if no version of that is left, and says who erased one of them:
+    /// rather than that one was lost.
+    pub(super) fn note_erased(&mut self, erased: &Erased) {
+        let of_id = erased.key.and_then(|key| self.by_key.get(&key).copied());
+        for number in self.fitting(&erased.digest).into_iter().chain(of_id) {
+            let known = &mut self.all[number].erased_by;
+            if known.is_none() || !erased.is_lost() {
+                *known = Some(erased.by);
+            }
+        }
+    }
+
+    /// The targets that this digest starts with.
+    fn fitting(&self, digest: &Digest) -> Vec<usize> {
+        // TGT-1: one look for each number of digits, of which there are 57 at most.
+        let numbers = self.lengths.iter().filter_map(|length| {
+            let number = self.by_digits.get(&(*length, start_of(digest, *length)));
+            number.copied()
+        });
+        numbers.collect()
+    }
+}
+
+/// The lowest digest that has these first `digits`.
+fn start_of(digest: &Digest, digits: usize) -> Digest {
+    let mut start = [0; DIGEST_LEN];
+    let whole = digits / 2;
+    start[..whole].copy_from_slice(&digest[..whole]);
+    if digits % 2 == 1 {
+        start[whole] = digest[whole] & 0xf0;
+    }
+    start
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest::{HashAlgorithm, to_hex};
+
+    fn targets(texts: &[&str]) -> Targets {
+        let targets = texts.iter().map(|text| (*text).to_owned()).collect();
+        let erasing = Erasing {
+            targets,
+            ..Erasing::default()
+        };
+        Targets::of(&erasing, HashSuite::new(HashAlgorithm::Blake3)).unwrap()
+    }
+
+    /// INVARIANT TGT-1: the index finds what a look at each target finds.
+    #[test]
+    fn a_digest_fits_the_targets_that_are_its_first_digits() {
+        let digest: Digest = std::array::from_fn(|at| (at * 37 + 11) as u8);
+        let hex = to_hex(&digest);
+        let upper = hex[..12].to_ascii_uppercase();
+        let mut other = hex.clone().into_bytes();
+        other[8] = if other[8] == b'0' { b'1' } else { b'0' };
+        let other = String::from_utf8(other).unwrap();
+        for digits in 1..=64 {
+            let mut wanted = targets(&[&hex[..digits]]);
+            assert_eq!(wanted.note(&digest, None), digits >= 8, "{digits}");
+            let mut wanted = targets(&[&other[..digits]]);
+            assert_eq!(wanted.note(&digest, None), digits == 8, "{digits}");
+        }
+        let mut wanted = targets(&["tea", &upper, &hex[..9], &hex, "tea", &other]);
+        assert!(wanted.note(&digest, Some("tea")));
+        let found: Vec<_> = wanted.all().map(|one| (one.is_id, one.digests.len())).collect();
+        assert_eq!(found, [(true, 0), (false, 1), (false, 1), (false, 1), (false, 0)]);
+        assert!(!targets(&["tea"]).note(&digest, Some("coffee")));
+    }
+}

@@ -1,0 +1,419 @@
+//! Garbage collection: thinning history by a policy, and writing the log anew without what nobody needs.
+//!
+//! The new log is written beside the old one while readers and writers go on; only its beginning and its publication
+//! take the lock. What was committed meanwhile may need what the new log left out; then it is written once more, this
+//! time under the lock. Other threads that commit by the same handle also wait until it has read the new log.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - GC-1: a new log is published only if everything that was committed since it was begun finds in it what it needs.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::log::{CompactionLock, Position, Rewritten};
+use crate::object::Time;
+use crate::store::{self, Erasure, Live, Plan, Store};
+
+use super::retention::Retention;
+use crate::engine::CLOCK_OFF_MICROS_MAX;
+use crate::engine::memory::{Inner, Memory};
+use crate::engine::write::log_handle::Writing;
+
+/// Segments of a log beyond those that its bytes need twice over, before they are merged: doubling needs 11, recoveries make the
+/// others.
+const SEGMENTS_SMALL_MAX: u64 = 64;
+
+/// What garbage collection did, or would do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GcReport {
+    /// Commits that are kept.
+    pub kept: u64,
+    /// Commits that were thinned by this.
+    pub thinned: u64,
+    /// Versions of objects that history had before.
+    pub versions_before: u64,
+    /// Versions that it has afterwards.
+    pub versions: u64,
+    /// Bytes of batches in the log before.
+    pub bytes_before: u64,
+    /// Bytes of batches in it afterwards.
+    pub bytes: u64,
+}
+
+/// A log that is to be replaced, as it was when that began.
+pub(crate) struct Cut {
+    pub(crate) store: Arc<Store>,
+    pub(crate) position: Position,
+    /// How many commits were in the line.
+    pub(crate) commits: usize,
+    pub(crate) bytes: u64,
+}
+
+impl Memory {
+    /// Thins history as `retention` says and gives back the space of what nobody needs any more. Others may read and
+    /// write meanwhile. Views that are held stay readable. What was refused more than 7 days ago goes too.
+    ///
+    /// `now` is the moment that ages are judged at: the clock's if `None`, but never more than a day after the newest
+    /// commit, so that a clock that is off cannot thin what is young.
+    ///
+    /// # Errors
+    /// `Busy` if another process collects or the lock is not to be had; `Corrupt` if something that is kept is damaged:
+    /// nothing is changed then; `Io`, `Poisoned`.
+    ///
+    /// # Durability
+    /// After a crash the log is the old one or the new one, whole.
+    pub fn gc(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
+        let inner = &self.inner;
+        inner.check_writable()?;
+        self.refresh()?;
+        self.drop_old_rejected(inner.retention_time(&inner.store(), now)?)?;
+        let choose =
+            |store: &Store, count: usize| retention.choose(store, count, inner.retention_time(store, now)?);
+        inner.rewrite(&choose, false, inner.options.wait)
+    }
+
+    /// As [`Self::gc`], with what somebody else does in between done once the choice is made.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn gc_beside(
+        &self,
+        retention: &Retention,
+        beside: &dyn Fn() -> Result<()>,
+    ) -> Result<GcReport> {
+        let inner = &self.inner;
+        let done = std::cell::Cell::new(false);
+        let choose = |store: &Store, count: usize| {
+            let kept = retention.choose(store, count, inner.retention_time(store, None)?)?;
+            if !done.replace(true) {
+                beside()?;
+            }
+            Ok(kept)
+        };
+        inner.rewrite(&choose, false, inner.options.wait)
+    }
+
+    /// What [`Self::gc`] would do. Changes nothing.
+    ///
+    /// # Errors
+    /// As [`Self::gc`].
+    pub fn gc_preview(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
+        let inner = &self.inner;
+        self.refresh()?;
+        let cut = inner.cut(&inner.writing.lock());
+        let kept = retention.choose(&cut.store, cut.commits, inner.retention_time(&cut.store, now)?)?;
+        inner.preview(&cut, &kept)
+    }
+}
+
+impl Inner {
+    /// What a new log with these commits would hold.
+    pub(crate) fn preview(&self, cut: &Cut, kept: &[usize]) -> Result<GcReport> {
+        let live = self.mark(&cut.store, kept)?;
+        let mut report = cut.report(kept, &live);
+        let erasure = Erasure::default();
+        let plan = Plan {
+            kept,
+            live: &live,
+            erasure: &erasure,
+        };
+        cut.store.rewrite(&plan, &cut.position, &mut |batch, _| {
+            report.bytes += batch.encoded_bytes();
+            Ok(())
+        })?;
+        Ok(report)
+    }
+
+    /// Collects garbage without being asked, if it is time to and more than half of the log would go; and writes the log anew, with all
+    /// that is in it, if it is in far more segments than it needs. A failure is only noted: nothing is lost by it, and the next
+    /// one may succeed. If somebody else rewrites the log, it is left to them.
+    pub(crate) fn collect_if_due(self: &Arc<Self>) {
+        let Some(retention) = self.options.automatic_gc else {
+            return;
+        };
+        let due = self
+            .writing
+            .try_lock()
+            .is_some_and(|mut writing| std::mem::take(&mut writing.collect));
+        let collected = if due { self.collect(&retention) } else { Ok(()) };
+        match collected.and_then(|()| self.merge_segments()) {
+            Err(error) if error.kind() != ErrorKind::Busy => {
+                self.warn(format!(
+                    "the log could not be written anew without its garbage: {error}"
+                ));
+            }
+            _ => {}
+        }
+    }
+
+    /// Each recovery begins a segment, and every handle holds all of them open. Where there is not twice the room for it, it waits: it
+    /// would be tried in vain each time.
+    fn merge_segments(&self) -> Result<()> {
+        let needed = |bytes: u64| bytes / u64::from(self.options.segment_bytes_max);
+        let free = self.disk.free_bytes();
+        let is_scattered = self.writing.try_lock().is_some_and(|writing| {
+            let (segments, bytes) = writing.log.size();
+            segments as u64 > SEGMENTS_SMALL_MAX + 2 * needed(bytes)
+                && free.is_none_or(|free| free > 2 * bytes)
+        });
+        if is_scattered {
+            let now = self.proven_time(&self.store())?;
+            let all = |store: &Store, count: usize| Retention::everything().choose(store, count, now);
+            self.rewrite(&all, false, Duration::ZERO)?;
+        }
+        Ok(())
+    }
+
+    fn collect(self: &Arc<Self>, retention: &Retention) -> Result<()> {
+        let store = self.store();
+        let now = self.proven_time(&store)?;
+        // What is young stays, however much of it there is; without anything old there is nothing to look for.
+        let oldest = store.commit_at(0)?;
+        if oldest.is_none_or(|oldest| retention.keeps_young(oldest.commit.time, now)) {
+            return Ok(());
+        }
+        let memory = Memory {
+            inner: Arc::clone(self),
+        };
+        let preview = memory.gc_preview(retention, Some(now))?;
+        if preview.bytes < preview.bytes_before / 2 {
+            memory.drop_old_rejected(now)?;
+            let choose = |store: &Store, count: usize| retention.choose(store, count, now);
+            self.rewrite(&choose, false, Duration::ZERO)?;
+        }
+        Ok(())
+    }
+}
+
+impl Cut {
+    fn report(&self, kept: &[usize], live: &Live) -> GcReport {
+        GcReport {
+            kept: kept.len() as u64,
+            thinned: (self.commits - kept.len()) as u64,
+            versions_before: self.store.records.versions(),
+            versions: live.versions(),
+            bytes_before: self.bytes,
+            bytes: 0,
+        }
+    }
+}
+
+impl Inner {
+    /// The moment that ages of commits are judged at.
+    pub(crate) fn retention_time(&self, store: &Store, now: Option<Time>) -> Result<Time> {
+        if let Some(now) = now {
+            return Ok(now);
+        }
+        let newest = store
+            .head()?
+            .commit
+            .time
+            .as_micros()
+            .saturating_add(CLOCK_OFF_MICROS_MAX);
+        Ok(self.options.clock.now().min(Time::from_micros(newest)))
+    }
+
+    /// The moment that nobody is asked about: where the commits of the last day come more than a day behind all others,
+    /// one wrong clock may have made them, and they prove no more than a day since those others.
+    fn proven_time(&self, store: &Store) -> Result<Time> {
+        let time_of = |index: usize| -> Result<i64> {
+            let commit = store.commit_at(index)?;
+            Ok(commit.map_or(i64::MIN, |commit| commit.commit.time.as_micros()))
+        };
+        let newest = store.head()?.commit.time.as_micros();
+        // The first of the last day; times rise.
+        let (mut low, mut high) = (0, store.kept());
+        while low < high {
+            let middle = low.midpoint(high);
+            if time_of(middle)? > newest.saturating_sub(CLOCK_OFF_MICROS_MAX) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        let now = self.retention_time(store, None)?;
+        let Some(before) = low.checked_sub(1).map(time_of).transpose()? else {
+            return Ok(now);
+        };
+        if time_of(low)?.saturating_sub(before) <= CLOCK_OFF_MICROS_MAX {
+            return Ok(now);
+        }
+        Ok(now.min(Time::from_micros(before.saturating_add(CLOCK_OFF_MICROS_MAX))))
+    }
+
+    pub(crate) fn cut(&self, writing: &Writing) -> Cut {
+        let store = self.store();
+        Cut {
+            position: writing.log.position(),
+            commits: store.kept(),
+            bytes: writing.log.batch_bytes(),
+            store,
+        }
+    }
+
+    fn mark(&self, store: &Store, kept: &[usize]) -> Result<Live> {
+        let (mut done, total) = (0, store.records.versions());
+        store.mark(kept, &mut || {
+            done += 1;
+            self.options.step("mark", done.min(total), total)
+        })
+    }
+
+    /// Writes the log anew with the commits that `choose` keeps, waiting at most `wait` for another rewrite to end. With
+    /// `hold`, nobody commits meanwhile.
+    pub(crate) fn rewrite(
+        &self,
+        choose: &dyn Fn(&Store, usize) -> Result<Vec<usize>>,
+        hold: bool,
+        wait: Duration,
+    ) -> Result<GcReport> {
+        self.check_writable()?;
+        if let Some(report) = self.rewrite_once(choose, hold, wait)? {
+            return Ok(report);
+        }
+        let again = self.rewrite_once(choose, true, wait)?;
+        again.ok_or_else(|| Error::internal("a rewrite under the lock was overtaken"))
+    }
+
+    /// `None` if somebody committed meanwhile what the new log does not carry (GC-1).
+    fn rewrite_once(
+        &self,
+        choose: &dyn Fn(&Store, usize) -> Result<Vec<usize>>,
+        hold: bool,
+        wait: Duration,
+    ) -> Result<Option<GcReport>> {
+        // Before the mutex: whoever has it may be waiting for the mutex to end its own.
+        let alone = CompactionLock::take(&*self.disk, wait)?;
+        let mut writing = self.writing.lock();
+        self.begin(&mut writing)?;
+        let mut rewrite = match writing.begin_rewrite(alone) {
+            Ok(rewrite) => rewrite,
+            Err(error) => {
+                writing.release(self.options.exclusive);
+                return Err(error);
+            }
+        };
+        let cut = self.cut(&writing);
+        let mut held = if hold {
+            Some(writing)
+        } else {
+            writing.release(self.options.exclusive);
+            drop(writing);
+            None
+        };
+        let outcome = (|| {
+            let kept = choose(&cut.store, cut.commits)?;
+            let live = self.mark(&cut.store, &kept)?;
+            let mut report = cut.report(&kept, &live);
+            let plan = Plan {
+                kept: &kept,
+                live: &live,
+                erasure: &Erasure::default(),
+            };
+            let (mut done, total) = (0, cut.bytes);
+            cut.store.rewrite(&plan, &cut.position, &mut |batch, commit| {
+                done += batch.encoded_bytes();
+                self.options.step("rewrite", done.min(total), total)?;
+                rewrite.push(batch, commit).map(drop)
+            })?;
+            let rewritten = rewrite.finish()?;
+            report.bytes = done;
+            if held.is_none() {
+                let mut writing = self.writing.lock();
+                self.begin(&mut writing)?;
+                held = Some(writing);
+                if !self.carries(&cut, &kept, live)? {
+                    return Ok(None);
+                }
+            }
+            let writing = held
+                .as_mut()
+                .ok_or_else(|| Error::internal("a rewrite without the writer's mutex"))?;
+            self.publish(writing, rewritten)?;
+            Ok(Some(report))
+        })();
+        if let Some(writing) = &mut held {
+            writing.release(self.options.exclusive);
+        }
+        outcome
+    }
+
+    /// Puts a new log in the place of the old one, and reads and covers it, which others need not wait for.
+    ///
+    /// # Errors
+    /// What fails once the new log is there says that the change is done.
+    pub(crate) fn publish(&self, writing: &mut Writing, rewritten: Rewritten) -> Result<()> {
+        writing.publish(rewritten)?;
+        // They are of the log before, and know digests of what is gone.
+        let removed = store::remove_checkpoints(&*self.disk).map_err(checkpoints_left);
+        removed
+            .and_then(|_| self.take_up(writing).map_err(done_anyway))
+            // Memory may still hold places in the log before: a checkpoint must not be made of them.
+            .inspect_err(|_| writing.log.poison())
+    }
+
+    fn take_up(&self, writing: &mut Writing) -> Result<()> {
+        writing.release(self.options.exclusive);
+        self.load(writing)?;
+        // What others appended meanwhile is known to be durable once it was taken in under the lock (COV-1).
+        match self.begin(writing) {
+            // It is done; only the checkpoint has to wait.
+            Err(error) if error.kind() == ErrorKind::Busy => Ok(()),
+            Err(error) => Err(error),
+            Ok(()) => {
+                writing.release(self.options.exclusive);
+                self.cover_if_due(writing, true);
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether what was committed behind the cut finds what it needs in a new log that holds `kept` and `live`.
+    fn carries(&self, cut: &Cut, kept: &[usize], mut live: Live) -> Result<bool> {
+        let store = self.store();
+        if !Arc::ptr_eq(&store, &cut.store) {
+            return Ok(false);
+        }
+        if !store.finds_states(kept, cut.commits)? {
+            return Ok(false);
+        }
+        let kept: HashSet<usize> = kept.iter().copied().collect();
+        let mut named: Vec<_> = store
+            .references()
+            .iter()
+            .filter_map(|entry| entry.reference.commit)
+            .collect();
+        let mut newer = vec![cut.commits - 1];
+        for index in cut.commits..store.kept() {
+            newer.push(index);
+            let entry = store.commit_at(index)?;
+            named.extend(entry.and_then(|entry| entry.commit.target));
+        }
+        for commit in named {
+            let Some(entry) = store.by_digest(commit)? else {
+                continue;
+            };
+            let is_behind = store
+                .position(entry.seq())?
+                .is_ok_and(|index| index >= cut.commits || kept.contains(&index));
+            if !is_behind {
+                return Ok(false);
+            }
+        }
+        store.mark_behind(&mut live, &newer, cut.position.batch)
+    }
+}
+
+/// The error of checkpoints of the old log that could not be removed.
+fn checkpoints_left(error: Error) -> Error {
+    error.behind_change("old files are left: the next write removes them")
+}
+
+/// The error of what follows a log that has taken the place of the old one.
+pub(crate) fn done_anyway(error: Error) -> Error {
+    error.behind_change("open the store again to go on")
+}

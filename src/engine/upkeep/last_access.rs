@@ -1,0 +1,261 @@
+//! When objects were last used: no part of the state, so that reading makes no version and no commit.
+//!
+//! The stamps of a handle are in memory until it is synced or closed; then they are merged into a small derived file, and
+//! that into a large one when it has become too large. What tells nothing new within ten minutes is not written: those who
+//! only read write little. A crash loses what was not written.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - STP-1: of two stamps of one object the later one counts, whoever writes first.
+//! - STP-2: what is written has no stamp of an object that the newest state does not have.
+//!
+//! # Format
+//! docs/format.md, "Derived files".
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use crate::bytes::Bytes;
+use crate::disk::{Access, read_full};
+use crate::error::Result;
+use crate::object::{Id, Time};
+use crate::store::Store;
+use crate::trie::Trie;
+
+use super::derived::HEADER_BYTES;
+use crate::engine::memory::{Inner, Memory};
+use crate::engine::read::view::View;
+
+/// The names of the derived files: of all stamps, and of the newest ones.
+pub(crate) const USES: &str = "uses";
+pub(crate) const USES_NEW: &str = "uses-new";
+/// Rows of the small file above which it is merged into the large one.
+const NEW_MAX: usize = 1_000;
+/// A stamp is written if it is so much later than what is written, in microseconds.
+const NEWS_MICROS: i64 = 10 * 60 * 1_000_000;
+const NAMES: [&str; 2] = [USES, USES_NEW];
+/// The first bytes of a key path: enough to tell objects apart.
+const KEY_BYTES: usize = 16;
+/// Bytes of a row: a key and a time.
+const ROW_BYTES: usize = KEY_BYTES + 8;
+
+type Key = [u8; KEY_BYTES];
+
+/// The stamps that a handle knows.
+#[derive(Default)]
+pub(crate) struct Stamps {
+    /// Those that are not written yet, in microseconds.
+    own: HashMap<Key, i64>,
+    /// The files as they were last read, with their headers: of all, and of the newest.
+    files: [Option<Bytes>; 2],
+    /// Whether the files were read since somebody else may have written them.
+    is_read: bool,
+}
+
+impl Memory {
+    /// Notes that the objects were used at `time`. No version and no commit comes of it. It is written when the handle is synced
+    /// or closed, by one that may write; a crash before loses it. Of two times the later one counts.
+    pub fn touch<'a>(&self, ids: impl IntoIterator<Item = &'a Id>, time: Time) {
+        let suite = self.suite();
+        let mut stamps = self.inner.stamps.lock();
+        for id in ids {
+            let own = stamps.own.entry(key_of(suite.key_path(id.as_str()).as_bytes()));
+            let own = own.or_insert(i64::MIN);
+            *own = (*own).max(time.as_micros());
+        }
+    }
+
+    /// When the object was last said to be used ([`Self::touch`]), as far as this handle knows: what other processes wrote, it
+    /// knows after [`Self::refresh`]. `None` if nobody said so, or it was forgotten since.
+    ///
+    /// # Errors
+    /// `Io` if the stamps cannot be read.
+    pub fn last_used(&self, id: &Id) -> Result<Option<Time>> {
+        let key = key_of(self.suite().key_path(id.as_str()).as_bytes());
+        let mut stamps = self.inner.stamps.lock();
+        stamps.read(&self.inner)?;
+        Ok(stamps.of(&key).map(Time::from_micros))
+    }
+}
+
+impl View {
+    /// When the object was last said to be used, as [`Memory::last_used`] says: of now, whatever state this is.
+    ///
+    /// # Errors
+    /// As [`Memory::last_used`].
+    pub fn last_used(&self, id: &Id) -> Result<Option<Time>> {
+        let memory = Memory {
+            inner: std::sync::Arc::clone(&self.inner),
+        };
+        memory.last_used(id)
+    }
+}
+
+impl Inner {
+    /// Writes the stamps that are not written yet. What cannot be written now, because for so long somebody rewrites the log,
+    /// may be the next time.
+    pub(crate) fn keep_stamps(&self, patience: Duration) {
+        if self.options.read_only || self.stamps.lock().own.is_empty() {
+            return;
+        }
+        let has_news = self.stamps.lock().has_news(self);
+        let written = has_news.and_then(|has_news| {
+            if has_news {
+                self.write_stamps(patience)
+            } else {
+                Ok(())
+            }
+        });
+        if let Err(error) = written {
+            self.warn(format!("when memories were used could not be written: {error}"));
+        }
+    }
+
+    fn write_stamps(&self, patience: Duration) -> Result<()> {
+        let Some(_alone) = self.nobody_rewrites(patience)? else {
+            return Ok(());
+        };
+        // What this process does not know yet is not gone: others made it meanwhile.
+        if !self.follow()? {
+            return Ok(());
+        }
+        let store = self.store();
+        let state = store.state(&*store.head()?)?;
+        let mut stamps = self.stamps.lock();
+        stamps.is_read = false;
+        stamps.read(self)?;
+        let newest = stamps.rows_of(&[USES_NEW], &state, &store)?;
+        if newest.len() <= NEW_MAX * ROW_BYTES {
+            self.write_derived(USES_NEW, &newest)?;
+        } else {
+            // In this order: what is in both is in none too few.
+            let all = stamps.rows_of(&NAMES, &state, &store)?;
+            self.write_derived(USES, &all)?;
+            self.write_derived(USES_NEW, &[])?;
+        }
+        stamps.own.clear();
+        stamps.is_read = false;
+        Ok(())
+    }
+}
+
+impl Stamps {
+    /// Somebody else may have written meanwhile.
+    pub(crate) fn may_be_behind(&mut self) {
+        self.is_read = false;
+    }
+
+    /// Takes the files in, as far as they are not known already.
+    fn read(&mut self, inner: &Inner) -> Result<()> {
+        if !self.is_read {
+            for (name, file) in NAMES.iter().zip(&mut self.files) {
+                let is_same = file
+                    .as_ref()
+                    .is_some_and(|known| is_of_header(inner, name, known));
+                if !is_same {
+                    *file = inner.derived(name)?;
+                }
+            }
+            self.is_read = true;
+        }
+        Ok(())
+    }
+
+    /// Whether something is not written that should be.
+    fn has_news(&mut self, inner: &Inner) -> Result<bool> {
+        self.read(inner)?;
+        let is_news = |(key, time): (&Key, &i64)| {
+            let written = self.written(key);
+            written.is_none_or(|written| time.saturating_sub(written) >= NEWS_MICROS)
+        };
+        Ok(self.own.iter().any(is_news))
+    }
+
+    fn written(&self, key: &Key) -> Option<i64> {
+        let found = self.files.iter().map(|file| {
+            let rows = rows(file.as_ref());
+            let found = rows.binary_search_by(|row| row[..KEY_BYTES].cmp(key)).ok();
+            found.and_then(|index| rows.get(index)).map(time_of)
+        });
+        found.max().flatten()
+    }
+
+    fn of(&self, key: &Key) -> Option<i64> {
+        self.written(key).max(self.own.get(key).copied())
+    }
+
+    /// All stamps of objects that `state` has, as they are written.
+    pub(crate) fn merged(&mut self, inner: &Inner, state: &Trie, store: &Store) -> Result<Vec<u8>> {
+        self.is_read = false;
+        self.read(inner)?;
+        self.rows_of(&NAMES, state, store)
+    }
+
+    /// The stamps of these files, and those that are not written yet.
+    fn rows_of(&self, names: &[&str], state: &Trie, store: &Store) -> Result<Vec<u8>> {
+        let mut all: BTreeMap<Key, i64> = BTreeMap::new();
+        let files = NAMES
+            .iter()
+            .zip(&self.files)
+            .filter(|(name, _)| names.contains(name));
+        let rows = files.flat_map(|(_, file)| rows(file.as_ref()));
+        let written = rows.map(|row| (key_of(row), time_of(row)));
+        for (key, time) in written.chain(self.own.iter().map(|(key, time)| (*key, *time))) {
+            // STP-1
+            let known = all.entry(key).or_insert(time);
+            *known = (*known).max(time);
+        }
+        let mut rows = Vec::with_capacity(all.len() * ROW_BYTES);
+        for (key, time) in all {
+            // STP-2
+            if state.get_by_prefix(&key, store)?.is_some() {
+                rows.extend_from_slice(&key);
+                rows.extend_from_slice(&time.to_le_bytes());
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Forgets the stamps of objects that `state` does not have.
+    pub(crate) fn retain(&mut self, state: &Trie, store: &Store) -> Result<()> {
+        let mut gone = Vec::new();
+        for key in self.own.keys() {
+            if state.get_by_prefix(key, store)?.is_none() {
+                gone.push(*key);
+            }
+        }
+        for key in gone {
+            self.own.remove(&key);
+        }
+        (self.files, self.is_read) = (<[Option<Bytes>; 2]>::default(), false);
+        Ok(())
+    }
+}
+
+/// The rows of a file.
+fn rows(file: Option<&Bytes>) -> &[[u8; ROW_BYTES]] {
+    let file: &[u8] = file.map_or(&[], |file| file);
+    file.get(HEADER_BYTES..).unwrap_or_default().as_chunks().0
+}
+
+/// Whether the file on disk begins as the one that is known.
+fn is_of_header(inner: &Inner, name: &str, known: &Bytes) -> bool {
+    let mut header = [0; HEADER_BYTES];
+    let file = inner.disk.open(&format!("derived/{name}"), Access::Read);
+    let read = file.and_then(|file| read_full(&*file, 0, &mut header));
+    read.is_ok() && known.starts_with(&header)
+}
+
+fn key_of(bytes: &[u8]) -> Key {
+    let mut key = [0; KEY_BYTES];
+    key.copy_from_slice(&bytes[..KEY_BYTES]);
+    key
+}
+
+fn time_of(row: &[u8; ROW_BYTES]) -> i64 {
+    let mut time = [0; 8];
+    time.copy_from_slice(&row[KEY_BYTES..]);
+    i64::from_le_bytes(time)
+}

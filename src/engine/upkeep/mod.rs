@@ -1,0 +1,16 @@
+//! Upkeep: checkpoints, garbage collection, erasure, derived files, verification and salvage.
+//!
+//! # Layer
+//! L5.
+
+pub(crate) mod checkpointing;
+pub(crate) mod derived;
+pub(crate) mod doctor;
+pub(crate) mod erase;
+pub(crate) mod gc;
+pub(crate) mod last_access;
+pub(crate) mod links;
+pub(crate) mod named;
+pub(crate) mod retention;
+pub(crate) mod salvage;
+pub(crate) mod verify;

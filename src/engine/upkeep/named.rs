@@ -1,0 +1,144 @@
+//! Whether everything that records name is there: contents, texts, and the commits and versions of references.
+//!
+//! # Layer
+//! L5. Part of verify: nothing here is read but by digest.
+//!
+//! # Invariants
+//! - NAM-1: what is named and neither there nor erased is found, each with the record that names it.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Display;
+
+use crate::digest::{ContentDigest, DIGEST_LEN, TextDigest};
+use crate::error::Result;
+use crate::log::{Batch, Locator, Record, RecordKind, segment_name};
+use crate::object::{Commit, Object, Reference, ReferenceName};
+use crate::store::Store;
+
+use super::verify::{Finding, FindingKind};
+
+/// What batches named when it was not there. It may come behind: a rewrite moves what several records share.
+#[derive(Default)]
+pub(crate) struct Named {
+    /// Contents and texts that were read and are there: many records may name one, and reading it costs what it is long.
+    found: HashSet<[u8; DIGEST_LEN]>,
+    contents: Vec<(ContentDigest, Locator)>,
+    texts: Vec<(TextDigest, Locator)>,
+    references: HashMap<ReferenceName, Locator>,
+}
+
+impl Named {
+    /// Looks at a batch that was just taken in.
+    pub(crate) fn add(&mut self, store: &Store, batch: &Batch) -> Result<()> {
+        for record in &batch.records {
+            match record.kind {
+                RecordKind::Object => {
+                    let content = object_in(store, record).content_digest();
+                    if let Some((content, _)) = content
+                        && !self.found.contains(content.as_bytes())
+                    {
+                        if store.records.find_content(content)?.is_some() {
+                            self.found.insert(*content.as_bytes());
+                        } else {
+                            self.contents.push((content, record.locator));
+                        }
+                    }
+                }
+                RecordKind::Commit => {
+                    if let Ok(commit) = Commit::decode(&record.body) {
+                        self.add_texts(store, commit.reason.into_iter().chain(commit.source), record)?;
+                    }
+                }
+                RecordKind::Reference => {
+                    if let Ok(reference) = Reference::decode(&record.body) {
+                        self.add_texts(store, reference.reason, record)?;
+                        self.references.insert(reference.name, record.locator);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn add_texts(
+        &mut self,
+        store: &Store,
+        texts: impl IntoIterator<Item = TextDigest>,
+        record: &Record,
+    ) -> Result<()> {
+        for text in texts {
+            if self.found.contains(text.as_bytes()) {
+                continue;
+            }
+            if store.records.find_text(text)?.is_some() {
+                self.found.insert(*text.as_bytes());
+            } else {
+                self.texts.push((text, record.locator));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is missing now that all batches are taken in (NAM-1).
+    pub(crate) fn missing(self, store: &Store) -> Result<Vec<Finding>> {
+        let records = &store.records;
+        let mut missing = Vec::new();
+        for (content, by) in self.contents {
+            if records.find_content(content)?.is_none() && records.erasure(content.as_bytes())?.is_none() {
+                let object = object_in(store, &records.record(by)?);
+                missing.push(finding(
+                    by,
+                    format_args!("the content {content} of {}", object.id()),
+                ));
+            }
+        }
+        for (text, by) in self.texts {
+            if records.find_text(text)?.is_none() && records.erasure(text.as_bytes())?.is_none() {
+                missing.push(finding(
+                    by,
+                    format_args!("the text {text}, a reason or a source,"),
+                ));
+            }
+        }
+        let references: Vec<_> = store
+            .references()
+            .iter()
+            .map(|entry| entry.reference.clone())
+            .collect();
+        for reference in references {
+            let Some(&by) = self.references.get(&reference.name) else {
+                continue;
+            };
+            let name = &reference.name;
+            if let Some(commit) = reference.commit
+                && store.by_digest(commit)?.is_none()
+            {
+                missing.push(finding(by, format_args!("the commit {commit} that {name} names")));
+            }
+            for digest in reference.changes.iter().filter_map(|change| change.digest) {
+                if records.find_place(digest)?.is_none() && records.erasure(digest.as_bytes())?.is_none() {
+                    missing.push(finding(
+                        by,
+                        format_args!("the version {digest} that {name} holds"),
+                    ));
+                }
+            }
+        }
+        Ok(missing)
+    }
+}
+
+fn object_in(store: &Store, record: &Record) -> Object {
+    let digest = Object::hash(&record.body, store.suite);
+    Object::from_verified(record.body.clone(), digest)
+}
+
+fn finding(by: Locator, what: impl Display) -> Finding {
+    Finding {
+        kind: FindingKind::Missing,
+        file: segment_name(by.segment()),
+        offset: Some(by.offset()),
+        what: format!("{what} is missing"),
+    }
+}

@@ -1,0 +1,314 @@
+//! Salvage: a new store with everything that still verifies in a damaged one.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - SLV-1: the damaged store is only read; the new one has its name only once it verifies.
+//! - SLV-2: nothing is removed but what a salvage wrote and did not finish: a folder with the mark of one, or an empty one.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::digest::{KeyPath, Root};
+use crate::disk::{Access, Disk, FileDisk, LockGuard, lock_within};
+use crate::error::{Error, Result};
+use crate::log::{BatchBuilder, Durability, HeadMark, Log, LogOptions, Severity, Wreck, WriteLock};
+use crate::store::{self, Salvaged};
+
+use super::verify::{Finding, VerifyDepth, examine};
+use crate::engine::memory::Memory;
+use crate::engine::options::{Options, Progress};
+
+/// Bytes that are written between two syncs.
+const SYNC_BYTES: u64 = 32 << 20;
+
+/// The file that marks a folder as one that a salvage is writing, and that the salvage holds locked.
+const MARK: &str = "salvage.lock";
+
+/// What the name of a new store ends with while it is written.
+const UNFINISHED: &str = ".salvage";
+
+/// What salvage saved, and what is lost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SalvageReport {
+    /// Commits that are kept, with their digests.
+    pub commits: u64,
+    /// Versions of objects that are kept.
+    pub versions: u64,
+    /// Objects in the newest state.
+    pub objects: u64,
+    /// Where in the damaged store something is lost.
+    pub lost: Vec<Finding>,
+    /// Where something may be lost: nobody can tell.
+    pub unsure: Vec<Finding>,
+    /// What else was wrong with it, and costs nothing.
+    pub derived: Vec<Finding>,
+    /// Ids that left the state because their version is lost.
+    pub lost_ids: Vec<String>,
+    /// The key paths of those of which no version that is left says the id.
+    pub lost_keys: Vec<KeyPath>,
+    /// Ids whose newest version is lost and that have an earlier one now: the newest that is whole.
+    pub older_ids: Vec<String>,
+    /// Commits that are not kept, besides those that had been thinned.
+    pub lost_commits: u64,
+    /// Snapshots and other references whose commit is not kept.
+    pub lost_references: Vec<String>,
+    /// Ids of the newest state whose content is lost, and nothing else of them.
+    pub lost_contents: Vec<String>,
+    /// Other records that a kept commit or version names and that are lost: versions of past states and their contents,
+    /// reasons.
+    pub lost_records: u64,
+    /// The root of the newest state.
+    pub root: Option<Root>,
+}
+
+impl SalvageReport {
+    /// Whether everything was saved, as far as can be told.
+    pub fn is_whole(&self) -> bool {
+        self.lost.is_empty()
+            && self.lost_ids.is_empty()
+            && self.lost_keys.is_empty()
+            && self.older_ids.is_empty()
+            && self.lost_contents.is_empty()
+            && self.lost_references.is_empty()
+            && self.lost_commits + self.lost_records == 0
+    }
+}
+
+impl Memory {
+    /// Reads the damaged store in the folder `from` and writes a new one, in the folder `to`, with everything that still
+    /// verifies. `from` is not changed. Neither its manifest nor its format file is needed.
+    ///
+    /// Commits keep their digests where their state can still be told; what is left of the others is in a last commit,
+    /// `salvage`. An id that a lost commit changed may have an earlier version there.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `exists`) if there is something at `to`, or beside it something other than what an earlier
+    /// salvage left under the name that the new store has until it is finished; `InvalidInput` if `to` is within `from` or ends with `.salvage`;
+    /// `Busy` if another salvage is writing there; `NotFound` if there is no store at `from`; `Corrupt` if nothing can be
+    /// had from it; `Io`. Nothing is at `to` then, or, if only making its name durable failed, the whole new store.
+    ///
+    /// # Durability
+    /// After a crash the new store is there whole, or not at all.
+    pub fn salvage_store(
+        from: impl AsRef<Path>,
+        to: impl AsRef<Path>,
+        options: &Options,
+    ) -> Result<SalvageReport> {
+        let to = to.as_ref();
+        if to.symlink_metadata().is_ok() {
+            return Err(exists(
+                to,
+                "there is something at",
+                "name a folder that is not there yet",
+            ));
+        }
+        let unfinished = unfinished(to)?;
+        let source = FileDisk::open(from)?;
+        if source.contains(to) {
+            let message = format!("{} is within the store that is to be saved", to.display());
+            return Err(
+                Error::invalid(message).with_hint("name a folder outside of it: nothing is written there")
+            );
+        }
+        let wreck = Wreck::open(Arc::new(source))?;
+        let (disk, mark) = begin(&unfinished)?;
+        let written = write(&wreck, &(Arc::clone(&disk) as Arc<dyn Disk>), options)
+            .and_then(|report| give_name(&disk, &unfinished, to).map(|()| report));
+        if written.is_err() {
+            drop(FileDisk::remove_folder(&unfinished, MARK));
+        }
+        drop(mark);
+        written
+    }
+}
+
+/// The name of the new store while it is written.
+fn unfinished(to: &Path) -> Result<PathBuf> {
+    let name = to.file_name();
+    let name = name.ok_or_else(|| Error::invalid(format!("{} is no name for a folder", to.display())))?;
+    if name.as_encoded_bytes().ends_with(UNFINISHED.as_bytes()) {
+        let message = format!("{} is named as what a salvage has not finished", to.display());
+        let hint =
+            format!("a later salvage might clear it away: name a folder that does not end with {UNFINISHED}");
+        return Err(Error::invalid(message).with_hint(hint));
+    }
+    let mut unfinished = name.to_owned();
+    unfinished.push(UNFINISHED);
+    Ok(to.with_file_name(unfinished))
+}
+
+fn exists(path: &Path, what: &str, hint: &str) -> Error {
+    Error::invalid(format!("{what} {} already", path.display()))
+        .with_code("exists")
+        .with_hint(hint)
+}
+
+/// Makes the folder for a new store, with the mark in it; removes first what a salvage that was cut off has left there.
+fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
+    let foreign = || {
+        let hint = "no salvage left it: move it away, or name another folder";
+        exists(path, "the new store is written to a folder that is there:", hint)
+    };
+    if let Ok(found) = path.symlink_metadata() {
+        // INVARIANT SLV-2.
+        let disk = found.is_dir().then(|| FileDisk::open(path)).transpose()?;
+        // An empty one is what is left of a salvage that had not come to make its mark.
+        let is_empty = |disk: &FileDisk| disk.list("").is_ok_and(|names| names.is_empty());
+        let disk = disk.filter(|disk| disk.open(MARK, Access::Read).is_ok() || is_empty(disk));
+        let disk = disk.ok_or_else(foreign)?;
+        let held = lock_within(&disk, MARK, Duration::ZERO)?;
+        if path.symlink_metadata().is_err() {
+            // Its salvage finished meanwhile, and the lock made the mark anew in a store that has its name.
+            drop(disk.remove(MARK));
+        }
+        FileDisk::remove_folder(path, MARK)?;
+        drop(held);
+    }
+    let disk = FileDisk::create(path)?;
+    let mark = lock_within(&disk, MARK, Duration::ZERO)?;
+    let names = disk.list("");
+    if names.map_err(|error| Error::io(format!("cannot list {}", path.display()), error))? != [MARK] {
+        return Err(foreign());
+    }
+    Ok((Arc::new(disk), mark))
+}
+
+/// Gives a store that is whole its name, then takes the mark off it: without both, no later salvage would clear it away.
+fn give_name(disk: &FileDisk, unfinished: &Path, to: &Path) -> Result<()> {
+    take_mark_off(disk, unfinished, FileDisk::rename_folder(unfinished, to))
+}
+
+/// Takes the mark off a store that has its name, also if only making the name durable failed.
+fn take_mark_off(disk: &dyn Disk, unfinished: &Path, named: Result<()>) -> Result<()> {
+    if unfinished.symlink_metadata().is_err() {
+        // A mark that stays costs nothing: the store is there and whole.
+        drop(disk.remove(MARK).and_then(|()| disk.sync_dir("")));
+    }
+    named
+}
+
+/// Writes the new store and verifies it.
+pub(crate) fn write(wreck: &Wreck, disk: &Arc<dyn Disk>, options: &Options) -> Result<SalvageReport> {
+    let total = wreck.bytes();
+    let mut step = |doing: &'static str, done: u64| {
+        options.check_stop()?;
+        if let Some(progress) = &options.progress {
+            progress(Progress {
+                doing,
+                done: done.min(total),
+                total,
+            });
+        }
+        Ok(())
+    };
+    let mut target = Target {
+        disk: Arc::clone(disk),
+        wreck,
+        options: LogOptions {
+            segment_bytes_max: u64::from(options.segment_bytes_max),
+            ..LogOptions::default()
+        },
+        log: None,
+        unsynced: 0,
+    };
+    let now = options.clock.now();
+    let mut saved = store::salvage(wreck, now, &mut |batch, head| target.put(batch, head), &mut step)?;
+    target.finish()?;
+    saved.others.extend(wreck.written_meanwhile()?);
+    // INVARIANT SLV-1.
+    let verified = examine(disk, options, VerifyDepth::Full, None)?;
+    match verified.damage.first() {
+        None => Ok(report(wreck.disk(), saved)),
+        Some(found) => Err(Error::internal(format!(
+            "the salvaged store does not verify: {}",
+            found.what
+        ))),
+    }
+}
+
+fn report(disk: &dyn Disk, saved: Salvaged) -> SalvageReport {
+    let findings = |found: &[crate::log::Finding], severity| {
+        let told = found.iter().filter(|found| found.severity == severity);
+        told.map(|found| Finding::of(disk, found.clone())).collect()
+    };
+    SalvageReport {
+        commits: saved.commits,
+        versions: saved.versions,
+        objects: saved.objects,
+        lost: findings(&saved.lost, Severity::Damage),
+        unsure: findings(&saved.others, Severity::Unsure),
+        derived: findings(&saved.others, Severity::Derived),
+        lost_ids: saved.lost_ids.into_iter().collect(),
+        lost_keys: saved.lost_keys,
+        older_ids: saved.older_ids.into_iter().collect(),
+        lost_commits: saved.lost_commits,
+        lost_references: saved.lost_references.iter().map(ToString::to_string).collect(),
+        lost_contents: saved.lost_contents.into_iter().collect(),
+        lost_records: saved.lost_records,
+        root: saved.root,
+    }
+}
+
+/// The store that is written.
+struct Target<'a> {
+    disk: Arc<dyn Disk>,
+    wreck: &'a Wreck,
+    options: LogOptions,
+    log: Option<(Log, WriteLock)>,
+    unsynced: u64,
+}
+
+impl Target<'_> {
+    fn put(&mut self, batch: BatchBuilder, head: HeadMark) -> Result<()> {
+        let Some((log, lock)) = &mut self.log else {
+            let hash = self.wreck.suite().algorithm();
+            let mut log = Log::create(Arc::clone(&self.disk), hash, batch, head, self.options)?;
+            let lock = log.lock(Duration::ZERO)?;
+            log.prepare(&lock, &mut |_| Ok(()))?;
+            self.log = Some((log, lock));
+            return Ok(());
+        };
+        self.unsynced += batch.encoded_bytes();
+        log.append(lock, vec![(batch, head)], Durability::Later)?;
+        if self.unsynced >= SYNC_BYTES {
+            log.sync(lock)?;
+            self.unsynced = 0;
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<()> {
+        match self.log {
+            Some((mut log, lock)) => log.sync(&lock),
+            None => Err(Error::internal("salvage wrote nothing")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::sim_disk::{CrashImage, SimDisk};
+
+    #[test]
+    fn the_mark_is_off_for_good_wherever_the_store_has_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let unfinished = folder.path().join("a.salvage");
+        let marked = |named: Result<()>| {
+            let disk = SimDisk::new(1);
+            disk.create(MARK).unwrap().sync().unwrap();
+            disk.sync_dir("").unwrap();
+            let told = take_mark_off(&disk, &unfinished, named);
+            let files = disk.crash_image(CrashImage::Nothing).files();
+            (told.is_err(), files.contains_key(MARK))
+        };
+        assert_eq!(marked(Ok(())), (false, false));
+        assert_eq!(marked(Err(Error::internal("not synced"))), (true, false));
+        std::fs::create_dir(&unfinished).unwrap();
+        assert_eq!(marked(Err(Error::internal("not renamed"))), (true, true));
+    }
+}

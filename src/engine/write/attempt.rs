@@ -1,0 +1,163 @@
+//! A change that is kept only if it passes its checks: committed whole or not at all.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - ATT-1: after an error, a panic or a failed check the state is as before; what was staged is under
+//!   `rejected/`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::error::{Error, ErrorKind, Result};
+
+use super::commit::Committed;
+use super::draft::Draft;
+use super::writer::Writer;
+use crate::engine::memory::Memory;
+
+/// A condition that a change must meet; the error says which and why, for a person or a model to act on.
+pub type Check<'a> = dyn Fn(&Draft) -> Result<(), String> + 'a;
+
+/// Why a change was not kept, and where what it had staged is.
+pub(crate) struct Refusal {
+    /// For the caller.
+    pub(crate) error: Error,
+    /// The name of what was staged, such as `rejected/17`; nothing if there was nothing, or it could not be kept.
+    #[cfg_attr(not(feature = "agent"), expect(dead_code, reason = "only the guard tells it"))]
+    pub(crate) kept: Option<String>,
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self { error, kept: None }
+    }
+}
+
+/// What an accepted attempt gave.
+#[derive(Debug)]
+pub struct Attempted<T> {
+    /// What the change returned.
+    pub value: T,
+    /// The commit.
+    pub committed: Committed,
+}
+
+impl Memory {
+    /// Runs `change` on a draft, then the checks, then commits it with an automatic snapshot of the state
+    /// before. If the change fails or panics or a check refuses, nothing of it is committed, and what it had
+    /// staged is kept under `rejected/` with the reason.
+    ///
+    /// # Errors
+    /// The change's own error; `Denied` (code `rejected`) if a check refused it or it panicked; as
+    /// [`Self::commit`].
+    ///
+    /// ```
+    /// use treering::{Draft, Id, Kind, Memory, NewObject, Writer};
+    ///
+    /// let memory = Memory::in_memory()?;
+    /// let no_removals = |draft: &Draft| match draft.counts().removed {
+    ///     0 => Ok(()),
+    ///     count => Err(format!("it removes {count} objects")),
+    /// };
+    /// let id = Id::new("plan")?;
+    /// memory.put(NewObject::new(id.clone(), Kind::new("note")?), Writer::new())?;
+    /// let refused = memory.attempt(Writer::new(), |draft| draft.remove(&id), &[&no_removals]);
+    /// assert!(refused.is_err());
+    /// assert!(memory.view().contains(&id)?);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn attempt<T>(
+        &self,
+        writer: Writer,
+        change: impl FnOnce(&mut Draft) -> Result<T>,
+        checks: &[&Check<'_>],
+    ) -> Result<Attempted<T>> {
+        self.inner.check_writable()?;
+        writer.check()?;
+        let attempted = self.attempt_as("attempt", self.draft(writer), change, checks, &str::to_owned);
+        attempted.map_err(|refusal| refusal.error)
+    }
+
+    /// As [`Self::attempt`], on a draft, with a commit of this operation; `told` is what may be written of a reason.
+    pub(crate) fn attempt_as<T>(
+        &self,
+        op: &str,
+        mut draft: Draft,
+        change: impl FnOnce(&mut Draft) -> Result<T>,
+        checks: &[&Check<'_>],
+        told: &dyn Fn(&str) -> String,
+    ) -> Result<Attempted<T>, Refusal> {
+        draft.snapshot_before(true);
+        // A panic of the change leaves only the draft in doubt, and that is dropped.
+        // ATT-1: only the draft was touched so far, and only `commit` below changes the state.
+        let value = match catch_unwind(AssertUnwindSafe(|| change(&mut draft))) {
+            Ok(Ok(value)) => value,
+            Ok(Err(error)) => {
+                let kept = self.reject(&draft, &told(&format!("the change failed: {error}")));
+                // The caller's own error goes first, also if what led to it could not be kept.
+                return Err(match (kept, error.hint()) {
+                    (Err(lost), None) => error.with_hint(not_kept(&lost)).into(),
+                    (kept, _) => Refusal {
+                        error,
+                        kept: kept.ok().flatten(),
+                    },
+                });
+            }
+            Err(panic) => {
+                let why = format!("the change panicked: {}", said(&*panic));
+                return Err(self.rejected(&draft, &told(&why)));
+            }
+        };
+        for check in checks {
+            let verdict = catch_unwind(AssertUnwindSafe(|| check(&draft)))
+                .unwrap_or_else(|panic| Err(format!("a check panicked: {}", said(&*panic))));
+            if let Err(reason) = verdict {
+                return Err(self.rejected(&draft, &told(&reason)));
+            }
+        }
+        let committed = self.commit(draft, op)?;
+        Ok(Attempted { value, committed })
+    }
+
+    fn rejected(&self, draft: &Draft, reason: &str) -> Refusal {
+        let error =
+            Error::new(ErrorKind::Denied, format!("the change was rejected: {reason}")).with_code("rejected");
+        match self.reject(draft, reason) {
+            Ok(Some(name)) => Refusal {
+                error: error.with_hint(format!("nothing was changed; what it staged is kept as {name}")),
+                kept: Some(name),
+            },
+            Ok(None) => error.into(),
+            Err(lost) => error.with_hint(not_kept(&lost)).into(),
+        }
+    }
+
+    /// Keeps what a draft stages under `rejected/`, with the reason, for a person to look at; the state does not change.
+    /// Answers the name, with which [`Self::open_draft`] opens it; none if nothing is staged.
+    ///
+    /// The same change of the same actor and session for the same reason is kept once. A store keeps 200 of them, of which one
+    /// counts once more for each thousand objects; then the oldest gives way of the actor and session that have most, and the
+    /// reason of the new one names it. A change that has more than any of them pushes out nobody, and stands above the 200, alone.
+    ///
+    /// # Errors
+    /// As [`Self::save_draft`].
+    ///
+    /// # Durability
+    /// As a commit.
+    pub fn quarantine(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
+        self.inner.check_writable()?;
+        draft.writer().check()?;
+        self.reject(draft, reason)
+    }
+}
+
+fn not_kept(lost: &Error) -> String {
+    format!("nothing was changed; what it staged could not be kept: {lost}")
+}
+
+fn said(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
+}

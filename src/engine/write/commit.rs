@@ -1,0 +1,500 @@
+//! The one way by which the state changes: drafts become commits under the lock, several in one sync.
+//!
+//! Threads that want to commit queue up; whoever gets the writer's mutex commits for all that wait by then
+//! (group commit). Each draft is checked against the state that the ones before it leave, then all batches
+//! are written and synced together, then each is published and acknowledged.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - CMT-1: nothing is published or acknowledged before the log says that it is durable.
+//! - CMT-2: a draft is committed whole or not at all.
+//! - CMT-3: a commit's time is after its parent's.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::digest::{CommitDigest, KeyPath, ObjectDigest, Root, TextDigest};
+use crate::error::{Error, ErrorKind, Result};
+use crate::log::{BatchBuilder, HeadMark, RecordKind};
+use crate::object::{Commit, HistoryTree, Id, Op, ReferenceName, Time, hash_text};
+use crate::store::{ChangeCounts, CommitEntry, StagedState, Store};
+use crate::threads::Mutex;
+use crate::trie::{Shape, Trie};
+
+use super::draft::{Draft, StagedChange};
+use super::log_handle::Writing;
+use super::policy::Verdict;
+use super::staging::{Keep, add_changes};
+use super::tree::{Placement, Tree};
+use super::writer::Writer;
+use crate::engine::memory::{Inner, Memory};
+use crate::engine::read::state::State;
+use crate::engine::read::view::CommitInfo;
+
+/// What a writing call did.
+#[derive(Clone, Debug)]
+pub struct Committed {
+    /// The new commit, or the head if nothing changed.
+    pub commit: CommitInfo,
+    /// Whether there is a new commit. How much it changed, [`Memory::commit_counts`] tells.
+    pub changed: bool,
+}
+
+/// One caller's draft on its way into a group.
+pub(crate) struct Request {
+    draft: Draft,
+    op: String,
+    answer: Arc<Answer>,
+}
+
+type Answer = Mutex<Option<Result<Committed>>>;
+
+/// The head as the next commit will see it: in memory ahead of the log until the group is durable.
+pub(crate) struct Tip {
+    pub(crate) commit: CommitDigest,
+    pub(crate) root: Root,
+    pub(crate) seq: u64,
+    pub(crate) time: Time,
+    pub(crate) trie: Trie,
+    pub(crate) history: HistoryTree,
+    /// The number of the next batch.
+    pub(crate) next_batch: u64,
+    /// Where the drafts before in the group put their objects, which are not to be read yet.
+    placed: BTreeMap<KeyPath, (Id, Placement)>,
+}
+
+impl Tip {
+    pub(crate) fn of(store: &Store, entry: &CommitEntry, writing: &Writing) -> Result<Self> {
+        Ok(Self {
+            commit: entry.digest,
+            root: entry.commit.root,
+            seq: entry.seq(),
+            time: entry.commit.time,
+            trie: store.state(entry)?,
+            history: store.history(),
+            next_batch: writing.log.newest_batch() + 1,
+            placed: BTreeMap::new(),
+        })
+    }
+}
+
+/// What a commit says of itself besides its state.
+pub(crate) struct Note<'a> {
+    pub(crate) op: &'a str,
+    pub(crate) target: Option<CommitDigest>,
+    pub(crate) writer: &'a Writer,
+}
+
+/// A batch that is ready to be written, and what is known of the state after it.
+pub(crate) struct Ready {
+    pub(crate) batch: BatchBuilder,
+    pub(crate) mark: HeadMark,
+    pub(crate) state: Option<StagedState>,
+    pub(crate) counts: ChangeCounts,
+}
+
+impl Inner {
+    /// Adds the record of a reason or source text, unless history has it.
+    pub(crate) fn add_text(
+        &self,
+        batch: &mut BatchBuilder,
+        text: Option<&str>,
+    ) -> Result<Option<TextDigest>> {
+        let Some(text) = text else { return Ok(None) };
+        let digest = hash_text(self.store().suite, text.as_bytes());
+        if self.store().records.find_text(digest)?.is_none() {
+            batch.add(RecordKind::Text, 0, text.as_bytes());
+        }
+        Ok(Some(digest))
+    }
+
+    /// The time of a commit after one at `parent` (CMT-3).
+    pub(crate) fn time_after(&self, parent: Time) -> Time {
+        let next = Time::from_micros(parent.as_micros().saturating_add(1));
+        self.options.clock.now().max(next)
+    }
+
+    /// Ends a batch with a commit on `tip`, and moves the tip to it.
+    pub(crate) fn add_commit(
+        &self,
+        batch: &mut BatchBuilder,
+        tip: &mut Tip,
+        trie: Trie,
+        root: Root,
+        note: &Note<'_>,
+    ) -> Result<HeadMark> {
+        let source = self.add_text(batch, note.writer.source.as_deref())?;
+        let reason = self.add_text(batch, note.writer.reason.as_deref())?;
+        let commit = Commit {
+            parents: vec![tip.commit],
+            root,
+            seq: tip.seq + 1,
+            history_root: tip.history.root(),
+            time: self.time_after(tip.time),
+            op: Op::new(note.op)?,
+            target: note.target,
+            actor: note.writer.actor.clone(),
+            session: note.writer.session.clone(),
+            source,
+            trust: note.writer.trust,
+            reason,
+            reserved: BTreeMap::new(),
+        };
+        if commit.time <= tip.time {
+            return Err(Error::invalid("the clock is at the end of time"));
+        }
+        let bytes = commit.encode()?;
+        batch.add(RecordKind::Commit, 0, &bytes);
+        tip.commit = Commit::hash(&bytes, self.store().suite);
+        tip.history.append(&tip.commit);
+        tip.root = root;
+        tip.seq = commit.seq;
+        tip.time = commit.time;
+        tip.trie = trie;
+        tip.next_batch += 1;
+        Ok(HeadMark {
+            commit: tip.commit,
+            root,
+            seq: tip.seq,
+        })
+    }
+
+    /// Writes ready batches as one group, then publishes each; returns the head after each, in order.
+    pub(crate) fn write_group(
+        &self,
+        writing: &mut Writing,
+        group: Vec<Ready>,
+    ) -> Result<Vec<Arc<CommitEntry>>> {
+        let mut states = Vec::with_capacity(group.len());
+        let mut batches = Vec::with_capacity(group.len());
+        for ready in group {
+            states.push((ready.state, ready.counts));
+            batches.push((ready.batch, ready.mark));
+        }
+        // CMT-2: one batch holds all of a draft, and the log keeps a batch whole or not at all.
+        let written = writing.append(batches, self.options.durability)?;
+        writing.tail_bytes += written
+            .iter()
+            .map(crate::engine::upkeep::verify::body_bytes)
+            .sum::<u64>();
+        let mut heads = Vec::with_capacity(written.len());
+        for (batch, (state, counts)) in written.iter().zip(states) {
+            // CMT-1: append has returned, so the batch is durable (or the handle's durability says so).
+            let taken = self.store().apply(batch, state);
+            // The log has moved on: what cannot be taken in must not be built on either.
+            let entry = taken.inspect_err(|_| writing.log.poison())?;
+            if let Some(entry) = &entry {
+                // Counted already; a rollback's counts stay lazy.
+                if counts.total() > 0 {
+                    entry.counts.get_or_init(|| counts);
+                }
+                self.notify(entry);
+            }
+            heads.push(match entry {
+                Some(entry) => entry,
+                None => self.store().head()?,
+            });
+        }
+        Ok(heads)
+    }
+
+    /// Refuses a draft that another memory made: its digests and its lineage are not of this store.
+    pub(crate) fn check_own(&self, draft: &Draft) -> Result<()> {
+        if std::ptr::eq(Arc::as_ptr(&draft.base.inner), self) {
+            return Ok(());
+        }
+        Err(Error::invalid("the draft was made by another memory").with_code("foreign_draft"))
+    }
+}
+
+impl Memory {
+    /// Commits a draft, unless it changes nothing.
+    ///
+    /// `op` is the verb that the audit log shows, 1 to 32 of `a-z` and `_`.
+    ///
+    /// # Errors
+    /// `Conflict` naming the ids if somebody else changed what the draft changes or expects, `InvalidInput`
+    /// if the tree of parents would break, `Denied` by the policy, `Busy` if the lock is not to be had,
+    /// `Io` and `Poisoned` if it could not be made durable.
+    ///
+    /// # Durability
+    /// When it returns, the commit survives a power loss (see [`Durability`](crate::engine::Durability)).
+    pub fn commit(&self, draft: Draft, op: &str) -> Result<Committed> {
+        let inner = &self.inner;
+        inner.check_writable()?;
+        inner.check_own(&draft)?;
+        draft.writer.check()?;
+        if [Op::INIT, Op::ROLLBACK, Op::UNDO, Op::REDO, Op::ERASE].contains(&op) {
+            return Err(
+                Error::invalid(format!("`{op}` is the name of another operation")).with_code("reserved_op")
+            );
+        }
+        let draft = self.review(draft, op)?;
+        let answer = Arc::new(Answer::default());
+        inner.queue.lock().push(Request {
+            draft,
+            op: op.to_owned(),
+            answer: Arc::clone(&answer),
+        });
+        let mut writing = inner.writing.lock();
+        if answer.lock().is_none() {
+            let group = std::mem::take(&mut *inner.queue.lock());
+            inner.commit_group(&mut writing, &group);
+        }
+        drop(writing);
+        let answer = answer.lock().take();
+        answer.unwrap_or_else(|| Err(Error::internal("a commit was left without an answer")))
+    }
+
+    fn review(&self, mut draft: Draft, op: &str) -> Result<Draft> {
+        let Some(policy) = &self.inner.options.policy else {
+            return Ok(draft);
+        };
+        if draft.is_empty() {
+            return Ok(draft);
+        }
+        let denied =
+            |reason: &str| Error::new(ErrorKind::Denied, format!("a policy refused this {op}: {reason}"));
+        match policy.review(&draft) {
+            Verdict::Accept => Ok(draft),
+            Verdict::Replace(objects) => {
+                for object in objects {
+                    draft.put(object)?;
+                }
+                Ok(draft)
+            }
+            Verdict::Refuse(reason) => Err(denied(&reason)),
+            Verdict::Quarantine(reason) => {
+                let name = self.reject(&draft, &reason)?.unwrap_or_default();
+                Err(denied(&reason)
+                    .with_code("quarantined")
+                    .with_hint(format!("it is kept as {name}")))
+            }
+        }
+    }
+}
+
+impl Inner {
+    /// The store, its head, and the head as the next commit sees it.
+    fn tip(&self, writing: &Writing) -> Result<(Arc<Store>, Arc<CommitEntry>, Tip)> {
+        let store = self.store();
+        let head = store.head()?;
+        let tip = Tip::of(&store, &head, writing)?;
+        Ok((store, head, tip))
+    }
+
+    /// Answers every request of a group.
+    fn commit_group(&self, writing: &mut Writing, group: &[Request]) {
+        let outcome = self.begin(writing).and_then(|()| self.tip(writing));
+        let (store, head, mut tip) = match outcome {
+            Ok(found) => found,
+            Err(error) => {
+                writing.release(self.options.exclusive);
+                return answer_all(group, &error);
+            }
+        };
+        let mut ready = Vec::new();
+        let mut outcomes = Vec::with_capacity(group.len());
+        for request in group {
+            let staged = self.stage(&store, &mut tip, &head, request, ready.is_empty());
+            let (after, outcome) = match staged {
+                Ok(Some(batch)) => {
+                    ready.push(batch);
+                    (ready.len(), Ok(true))
+                }
+                Ok(None) => (ready.len(), Ok(false)),
+                Err(error) => (ready.len(), Err(error)),
+            };
+            outcomes.push((request, after, outcome));
+        }
+        // The tip shares its nodes with the newest state: held on to, each would be copied once more.
+        drop(tip);
+        let written = if ready.is_empty() {
+            Ok(Vec::new())
+        } else {
+            self.write_group(writing, ready)
+        };
+        writing.release(self.options.exclusive);
+        for (request, after, outcome) in outcomes {
+            // CMT-1: what was judged on the commits before it in the group holds only if they do.
+            let entry = match &written {
+                Ok(published) => Ok(after
+                    .checked_sub(1)
+                    .and_then(|last| published.get(last))
+                    .unwrap_or(&head)),
+                Err(_) if after == 0 => Ok(&head),
+                Err(error) => Err(error.again()),
+            };
+            let answer = entry.and_then(|entry| {
+                let commit = CommitInfo::of(entry);
+                outcome.map(|changed| Committed { commit, changed })
+            });
+            *request.answer.lock() = Some(answer);
+        }
+        self.cover_if_due(writing, false);
+    }
+
+    /// Checks one draft against the tip and makes its batch; `None` if nothing is left to change.
+    fn stage(
+        &self,
+        store: &Arc<Store>,
+        tip: &mut Tip,
+        head: &CommitEntry,
+        request: &Request,
+        first: bool,
+    ) -> Result<Option<Ready>> {
+        let Request { draft, op, .. } = request;
+        if draft.only_on_base && draft.base.entry.digest != tip.commit {
+            return Err(Error::conflict(
+                "somebody else committed since this change was checked",
+            ));
+        }
+        let changes = merge(store, tip, draft)?;
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        let placed = self.check_tree(store, tip, head, &changes)?;
+        let mut batch = BatchBuilder::new();
+        if draft.snapshot_before {
+            self.add_ring_snapshot(&mut batch, tip, &draft.writer)?;
+        }
+        let mut trie = tip.trie.clone();
+        let staged = changes.iter().map(|(key, change)| (key, *change));
+        let objects = add_changes(
+            store,
+            &**store,
+            &mut batch,
+            &mut trie,
+            &draft.past,
+            staged,
+            Keep::Linked,
+        )?;
+        let root = trie.root(store.suite, Shape::State, &**store)?;
+        // One draft over a limit must not fail the others of its group.
+        batch.check()?;
+        let counts = ChangeCounts::of(changes.values().map(|change| change.sides()));
+        let note = Note {
+            op,
+            target: None,
+            writer: &draft.writer,
+        };
+        let mark = self.add_commit(&mut batch, tip, trie.clone(), root, &note)?;
+        tip.placed = placed;
+        // The staged state of a later draft has places of earlier ones that are not known yet.
+        Ok(Some(Ready {
+            batch,
+            mark,
+            state: Some(StagedState {
+                trie: first.then_some(trie),
+                objects,
+            }),
+            counts,
+        }))
+    }
+
+    /// Checks the tree of parents as the group leaves it; returns where everything of the group is then.
+    fn check_tree(
+        &self,
+        store: &Arc<Store>,
+        tip: &Tip,
+        head: &CommitEntry,
+        changes: &BTreeMap<KeyPath, &StagedChange>,
+    ) -> Result<BTreeMap<KeyPath, (Id, Placement)>> {
+        let mut placed = tip.placed.clone();
+        for (key, change) in changes {
+            let placement = match &change.new {
+                None => Placement::Gone,
+                Some(staged) => {
+                    let parent = staged.object.parent().map(Id::new).transpose()?;
+                    let before = placed.get(key).map(|(_, placement)| placement);
+                    // Moved by an earlier draft of the group is moved, seen from the state before the group.
+                    let moved = !matches!(before, None | Some(Placement::Under { moved: false, .. }))
+                        || change.old.is_none()
+                        || parent != change.old_parent;
+                    Placement::Under { parent, moved }
+                }
+            };
+            placed.insert(*key, (change.id.clone(), placement));
+        }
+        let before = State::of(store, head)?;
+        let tree = Tree {
+            before: &before,
+            placed: &placed,
+        };
+        tree.check(|| self.children(before.clone()))?;
+        Ok(placed)
+    }
+
+    /// Adds an automatic snapshot of the tip to the writer's ring.
+    pub(crate) fn add_ring_snapshot(
+        &self,
+        batch: &mut BatchBuilder,
+        tip: &Tip,
+        writer: &Writer,
+    ) -> Result<ReferenceName> {
+        let name = ReferenceName::of_ring(tip.next_batch);
+        let mut reference = self.reference(batch, name.clone(), Some(tip.commit), tip.time, writer)?;
+        reference.lane = Some(writer.lane().to_owned());
+        batch.add(RecordKind::Reference, 0, &reference.encode()?);
+        Ok(name)
+    }
+}
+
+/// What is left of a draft's changes on the tip.
+fn merge<'a>(store: &Store, tip: &Tip, draft: &'a Draft) -> Result<BTreeMap<KeyPath, &'a StagedChange>> {
+    let mut changes = BTreeMap::new();
+    let mut conflicts = Vec::new();
+    let current = |key: &KeyPath| {
+        let entry = tip.trie.get(key, store)?;
+        Ok::<_, Error>(entry.map(|entry| ObjectDigest::from_bytes(entry.digest)))
+    };
+    for (key, change) in &draft.staged {
+        let now = current(key)?;
+        if now == change.new_digest() {
+            continue;
+        }
+        if now == change.old {
+            changes.insert(*key, change);
+        } else {
+            conflicts.push(change.id.to_string());
+        }
+    }
+    for (id, version) in &draft.expected {
+        if current(&store.suite.key_path(id.as_str()))? != *version {
+            conflicts.push(id.to_string());
+        }
+    }
+    if conflicts.is_empty() {
+        return Ok(changes);
+    }
+    conflicts.sort_unstable();
+    conflicts.dedup();
+    Err(changed_meanwhile(conflicts))
+}
+
+pub(crate) fn changed_meanwhile(ids: Vec<String>) -> Error {
+    let shown: Vec<_> = ids.iter().take(10).map(|id| format!("'{id}'")).collect();
+    let more = ids.len().saturating_sub(shown.len());
+    let tail = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    Error::conflict(format!(
+        "somebody else changed {}{tail} meanwhile",
+        shown.join(", ")
+    ))
+    .with_ids(ids)
+    .with_hint("read them again and repeat the change")
+}
+
+fn answer_all(requests: &[Request], error: &Error) {
+    for request in requests {
+        let mut answer = request.answer.lock();
+        if answer.is_none() {
+            *answer = Some(Err(error.again()));
+        }
+    }
+}

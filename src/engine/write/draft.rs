@@ -1,0 +1,599 @@
+//! Staged changes: a value that is read, compared, committed or dropped.
+//!
+//! # Layer
+//! L5. A draft touches neither the log nor the lock.
+//!
+//! # Invariants
+//! - DRA-1: what is staged for an id differs from the base state; staging it back to the base unstages it.
+//! - DRA-2: a version whose origin vouched for a staged one is kept by the commit, also if it was replaced since.
+//! - ORI-1: what is staged is never more trusted than its writer, nor than any version that it is derived from. Whatever is
+//!   merged, summarised, imported or brought back only lowers. ORI-2 to ORI-4 are the exceptions.
+//! - ORI-2: one call alone is not bound to the lineage, `put_promoted`, and one verb alone makes it: a person's promotion.
+//! - ORI-3: a version with the same text keeps its origin where a writer who is no less trusted says what is not the text.
+//! - ORI-4: a version that differs by what a verb notes of its own accord keeps its origin, `put_noted`.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::bytes::Bytes;
+use crate::digest::{ContentDigest, KeyPath, ObjectDigest};
+use crate::error::{Error, Result};
+use crate::object::{Encoded, Id, NewObject, Object, Origin};
+use crate::store::ChangeCounts;
+
+#[cfg(feature = "agent")]
+use super::commit::changed_meanwhile;
+use super::writer::Writer;
+#[cfg(feature = "agent")]
+use crate::engine::memory::Memory;
+use crate::engine::read::history::Change;
+use crate::engine::read::view::View;
+use crate::engine::upkeep::erase::erased_by;
+
+/// What staging an object did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Staged {
+    /// The id is new.
+    Created,
+    /// The id gets a new version.
+    Updated,
+    /// The id has this meaning already.
+    Unchanged,
+}
+
+/// An object ready to be written.
+pub(crate) struct StagedObject {
+    pub(crate) object: Object,
+    /// A content that becomes a record of its own.
+    pub(crate) content: Option<(ContentDigest, Bytes)>,
+}
+
+impl StagedObject {
+    fn new(encoded: Encoded) -> Self {
+        let content = encoded
+            .content
+            .map(|(digest, bytes)| (digest, Bytes::from(bytes)));
+        let mut object = Object::from_verified(Bytes::from(encoded.bytes), encoded.digest);
+        if let Some((_, bytes)) = &content {
+            object = object.with_content(bytes.clone());
+        }
+        Self { object, content }
+    }
+}
+
+pub(crate) struct StagedChange {
+    pub(crate) id: Id,
+    /// The version in the base state.
+    pub(crate) old: Option<ObjectDigest>,
+    /// The parent in the base state.
+    pub(crate) old_parent: Option<Id>,
+    /// The new version; `None` removes the id.
+    pub(crate) new: Option<StagedObject>,
+}
+
+impl StagedChange {
+    pub(crate) fn new_digest(&self) -> Option<ObjectDigest> {
+        self.new.as_ref().map(|staged| staged.object.digest())
+    }
+
+    /// Whether the base state and the state with the change have the id.
+    pub(crate) fn sides(&self) -> (bool, bool) {
+        (self.old.is_some(), self.new.is_some())
+    }
+}
+
+/// Changes to one state that are not committed yet.
+pub struct Draft {
+    pub(crate) base: View,
+    pub(crate) writer: Writer,
+    pub(crate) staged: BTreeMap<KeyPath, StagedChange>,
+    /// The origins of the versions that are staged or kept, for what is derived from them.
+    origins: HashMap<ObjectDigest, Origin>,
+    /// Staged versions that something staged is derived from.
+    sources: HashSet<ObjectDigest>,
+    /// Versions that go into history with the commit and not into the state (DRA-2).
+    pub(crate) past: BTreeMap<ObjectDigest, StagedObject>,
+    /// Staged children by their parent's key path.
+    children: BTreeMap<KeyPath, BTreeSet<KeyPath>>,
+    pub(crate) expected: Vec<(Id, Option<ObjectDigest>)>,
+    /// Versions that were staged when it was saved and were erased since.
+    pub(crate) left_out: Vec<ObjectDigest>,
+    pub(crate) snapshot_before: bool,
+    /// Whether it is committed on its base only, and not on a state that came after.
+    pub(crate) only_on_base: bool,
+}
+
+impl Draft {
+    pub(crate) fn new(base: View, writer: Writer) -> Self {
+        Self {
+            base,
+            writer,
+            staged: BTreeMap::new(),
+            origins: HashMap::new(),
+            sources: HashSet::new(),
+            past: BTreeMap::new(),
+            children: BTreeMap::new(),
+            expected: Vec::new(),
+            left_out: Vec::new(),
+            snapshot_before: false,
+            only_on_base: false,
+        }
+    }
+
+    /// Who writes.
+    pub fn writer(&self) -> &Writer {
+        &self.writer
+    }
+
+    /// The state that the changes are to.
+    pub fn base(&self) -> &View {
+        &self.base
+    }
+
+    /// Versions that a saved draft had staged and does without, because they were erased since.
+    pub fn left_out(&self) -> &[ObjectDigest] {
+        &self.left_out
+    }
+
+    /// Whether nothing is staged.
+    pub fn is_empty(&self) -> bool {
+        self.staged.is_empty()
+    }
+
+    /// Whether an automatic snapshot of the state before goes into the writer's ring with the commit.
+    pub fn snapshot_before(&mut self, snapshot: bool) {
+        self.snapshot_before = snapshot;
+    }
+
+    /// Goes on to the head that this process knows, and asks for the commit to be made on that and on nothing that comes after:
+    /// what is found out about the draft from here on holds when it is committed.
+    ///
+    /// # Errors
+    /// `Conflict`, naming the ids that somebody else changed since; `Corrupt` or `Io`.
+    #[cfg(feature = "agent")]
+    pub(crate) fn rebase(&mut self) -> Result<()> {
+        let inner = std::sync::Arc::clone(&self.base.inner);
+        let head = Memory { inner }.view();
+        let (mut done, mut overtaken) = (Vec::new(), Vec::new());
+        for (key, change) in &self.staged {
+            let now = head
+                .entry_at(key)?
+                .map(|entry| ObjectDigest::from_bytes(entry.digest));
+            if now == change.new_digest() {
+                done.push(*key);
+            } else if now != change.old {
+                overtaken.push(change.id.to_string());
+            }
+        }
+        if !overtaken.is_empty() {
+            return Err(changed_meanwhile(overtaken));
+        }
+        for key in done {
+            self.unstage(&key);
+        }
+        self.base = head;
+        self.only_on_base = true;
+        Ok(())
+    }
+
+    /// Makes the commit fail with `Conflict` unless `id` still has this version (`None`: does not exist).
+    pub fn expect(&mut self, id: &Id, version: Option<ObjectDigest>) {
+        self.expected.push((id.clone(), version));
+    }
+
+    /// The object named `id` with the changes.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if it cannot be read.
+    pub fn get(&self, id: &Id) -> Result<Option<Object>> {
+        match self.staged.get(&self.base.key(id)) {
+            Some(change) if change.id == *id => Ok(change.new.as_ref().map(|staged| staged.object.clone())),
+            _ => self.base.get(id),
+        }
+    }
+
+    /// The version of `id` with the changes, also if it was erased.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn digest(&self, id: &Id) -> Result<Option<ObjectDigest>> {
+        let key = self.base.key(id);
+        match self.staged.get(&key) {
+            Some(change) if change.id == *id => Ok(change.new_digest()),
+            _ => Ok(self.base_object(id, &key)?.map(|object| object.digest())),
+        }
+    }
+
+    /// The children of `id` with the changes, in sibling order.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn children(&self, id: &Id) -> Result<Vec<Id>> {
+        let staged = self.children.get(&self.base.key(id));
+        let mut children = Vec::new();
+        let mut sort = false;
+        for child in self.base.children(id, None)? {
+            // A staged child is taken from the changes below, if it still has this parent.
+            if !self.staged.contains_key(&self.base.key(&child)) {
+                children.push(child);
+            }
+        }
+        for key in staged.into_iter().flatten() {
+            if let Some(StagedChange { id, new: Some(_), .. }) = self.staged.get(key) {
+                children.push(id.clone());
+                sort = true;
+            }
+        }
+        if sort {
+            let mut keyed = Vec::with_capacity(children.len());
+            for child in children {
+                let object = self.get(&child)?;
+                let position = object
+                    .as_ref()
+                    .and_then(Object::position)
+                    .map(|text| text.as_bytes().to_vec());
+                keyed.push((position.is_none(), position, child));
+            }
+            keyed.sort_unstable();
+            children = keyed.into_iter().map(|(_, _, child)| child).collect();
+        }
+        Ok(children)
+    }
+
+    /// Stages `object` as [`Self::put`] does, with an origin no more trusted than `origin`: what comes from
+    /// elsewhere may bring its own, which can only lower that of the writer.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn put_at_most(&mut self, object: NewObject, origin: Origin) -> Result<Staged> {
+        self.put_as(object, Origin::least(self.writer.trust, origin))
+    }
+
+    /// Stages `object` in place of what its id has. Its origin is the least of the writer's class and the origins of
+    /// what it is derived from; a version that is not kept here counts as imported.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the object breaks a rule or limit.
+    pub fn put(&mut self, object: NewObject) -> Result<Staged> {
+        self.put_as(object, self.writer.trust)
+    }
+
+    /// Stages `object` with the writer's class as its origin, whatever it is derived from (ORI-2): a person looked at it
+    /// and vouches for it.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    #[cfg(feature = "agent")]
+    pub(crate) fn put_promoted(&mut self, object: NewObject) -> Result<Staged> {
+        self.put_with(object, self.writer.trust)
+    }
+
+    /// Stages another version of what the id has, with the same text: it keeps its origin, if the writer is no less trusted
+    /// (ORI-3). Else as [`Self::put_at_most`] with that origin.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    #[cfg(feature = "agent")]
+    pub(crate) fn put_restated(&mut self, object: NewObject) -> Result<Staged> {
+        let Some(current) = self.get(&object.id)? else {
+            return self.put(object);
+        };
+        let (origin, class) = (current.origin(), self.writer.trust);
+        if current.content() != object.content.as_deref() || origin.is_above(class) {
+            return self.put_at_most(object, origin);
+        }
+        self.put_with(object, origin)
+    }
+
+    /// Stages what the writer says, as [`Self::put`] does, also where somebody untrusted said the very same before: then it
+    /// is a version with the origin of who says it now. `present` is the origin of what the id has.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    #[cfg(feature = "agent")]
+    pub(crate) fn put_said(&mut self, object: NewObject, present: Option<Origin>) -> Result<Staged> {
+        let origin = self.origin(&object, self.writer.trust)?;
+        if !origin.is_trusted() || present.is_none_or(Origin::is_trusted) {
+            return self.put_with(object, origin);
+        }
+        let (inner, key) = (&self.base.inner, self.base.key(&object.id));
+        inner.options.limits.check(&object)?;
+        let encoded = object.encode(origin, inner.store().suite)?;
+        let old = self.base_version(&object.id, &key)?;
+        if old.as_ref().is_some_and(|old| old.digest() == encoded.digest) {
+            // DRA-1: back to the base.
+            self.unstage(&key);
+        } else {
+            self.stage(key, object.id, old.as_ref(), StagedObject::new(encoded));
+        }
+        Ok(Staged::Updated)
+    }
+
+    /// Stages what a verb notes on `known`, which is what its id has: attributes, and nothing else. So it keeps its origin whoever
+    /// the writer is (ORI-4). Nothing to note makes no version.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    #[cfg(feature = "agent")]
+    pub(crate) fn put_noted(
+        &mut self,
+        known: &Object,
+        notes: Vec<(&str, crate::object::Value)>,
+    ) -> Result<()> {
+        if notes.is_empty() {
+            return Ok(());
+        }
+        let mut object = known.to_new()?;
+        for (name, value) in notes {
+            drop(object.attributes.insert(name, value));
+        }
+        self.put_with(object, known.origin()).map(drop)
+    }
+
+    /// The origin that `object` would get from [`Self::put_at_most`].
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a version that it is derived from cannot be read.
+    #[cfg(feature = "agent")]
+    pub(crate) fn origin_at_most(&self, object: &NewObject, origin: Origin) -> Result<Origin> {
+        self.origin(object, Origin::least(self.writer.trust, origin))
+    }
+
+    fn put_as(&mut self, object: NewObject, class: Origin) -> Result<Staged> {
+        // ORI-1
+        let origin = self.origin(&object, class)?;
+        self.put_with(object, origin)
+    }
+
+    fn put_with(&mut self, object: NewObject, origin: Origin) -> Result<Staged> {
+        self.base.inner.options.limits.check(&object)?;
+        let key = self.base.key(&object.id);
+        let old = self.base_version(&object.id, &key)?;
+        let suite = self.base.inner.store().suite;
+        let staged = self.staged.get(&key);
+        let current = match staged {
+            Some(change) => change.new.as_ref().map(|staged| staged.object.clone()),
+            None => old.clone(),
+        };
+        let existed = current.is_some();
+        // The same meaning again keeps its old origin: no new version.
+        let mut encoded = object.encode(current.as_ref().map_or(origin, Object::origin), suite)?;
+        let is_current = |digest| current.as_ref().is_some_and(|current| current.digest() == digest);
+        let erased = current.as_ref().and_then(Object::erased_by);
+        if erased.is_none() && is_current(encoded.digest) {
+            return Ok(Staged::Unchanged);
+        }
+        if let (Some(_), Some(base)) = (staged, &old)
+            && object.encode(base.origin(), suite)?.digest == base.digest()
+        {
+            // DRA-1: back to the base.
+            self.unstage(&key);
+            return Ok(Staged::Updated);
+        }
+        if current.as_ref().is_some_and(|current| current.origin() != origin) {
+            encoded = object.encode(origin, suite)?;
+        }
+        if erased.is_some() && is_current(encoded.digest) {
+            let what = format!("this very version of '{}'", object.id);
+            return Err(erased_by(&self.base.store, &what, erased)
+                .with_hint("to have it again all the same, remove the id first, then put it"));
+        }
+        self.stage(key, object.id, old.as_ref(), StagedObject::new(encoded));
+        Ok(if existed { Staged::Updated } else { Staged::Created })
+    }
+
+    /// Takes an earlier version of an object along: the commit puts it into history and not into the state, so that
+    /// what is derived from it has its source. Its origin is at most `origin`, as in [`Self::put_at_most`]. A
+    /// draft of nothing else makes no commit.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn put_past(&mut self, object: &NewObject, origin: Origin) -> Result<ObjectDigest> {
+        self.base.inner.options.limits.check(object)?;
+        let origin = self.origin(object, Origin::least(self.writer.trust, origin))?;
+        let encoded = object.encode(origin, self.base.inner.store().suite)?;
+        let digest = encoded.digest;
+        if self.origins.contains_key(&digest) {
+            // Staged for the state as well: it stays in history if the id is staged anew.
+            self.sources.insert(digest);
+        } else if self.base.inner.store().records.find_place(digest)?.is_none() {
+            let past = StagedObject::new(encoded);
+            self.note_sources(&past.object);
+            self.origins.insert(digest, origin);
+            self.past.insert(digest, past);
+        }
+        Ok(digest)
+    }
+
+    /// The earlier versions that go into history with the commit.
+    #[cfg(feature = "agent")]
+    pub(crate) fn past(&self) -> Vec<Object> {
+        self.past.values().map(|staged| staged.object.clone()).collect()
+    }
+
+    /// Lets an earlier version go that nothing staged is derived from any more; see [`Self::put_past`].
+    #[cfg(feature = "agent")]
+    pub(crate) fn drop_past(&mut self, version: ObjectDigest) {
+        if self.past.remove(&version).is_some() {
+            self.origins.remove(&version);
+        }
+    }
+
+    /// Stages a version that history keeps, as it is.
+    pub(crate) fn stage_version(&mut self, key: KeyPath, object: Object) -> Result<()> {
+        let id = Id::new(object.id())?;
+        let old = self.base_version(&id, &key)?;
+        if old.as_ref().is_some_and(|old| old.digest() == object.digest()) {
+            // DRA-1
+            self.unstage(&key);
+            return Ok(());
+        }
+        let content = None;
+        self.stage(key, id, old.as_ref(), StagedObject { object, content });
+        Ok(())
+    }
+
+    /// Puts `new` in the place of what is staged for the id; `old` is the base state's version.
+    fn stage(&mut self, key: KeyPath, id: Id, old: Option<&Object>, new: StagedObject) {
+        // Before the old version goes, which may be a source of the new one.
+        self.note_sources(&new.object);
+        self.unstage(&key);
+        if let Some(parent) = new.object.parent() {
+            let parent = self.base.inner.store().suite.key_path(parent);
+            self.children.entry(parent).or_default().insert(key);
+        }
+        let digest = new.object.digest();
+        self.origins.insert(digest, new.object.origin());
+        if self.past.remove(&digest).is_some() {
+            self.sources.insert(digest);
+        }
+        self.staged.insert(
+            key,
+            StagedChange {
+                id,
+                old: old.map(Object::digest),
+                old_parent: parent_of(old),
+                new: Some(new),
+            },
+        );
+    }
+
+    /// Notes which versions of this draft vouch for the object's origin.
+    fn note_sources(&mut self, object: &Object) {
+        for digest in object.derived_from() {
+            if self.origins.contains_key(&digest) {
+                self.sources.insert(digest);
+            }
+        }
+    }
+
+    /// The base state's object at the key path, which must be this id's.
+    fn base_version(&self, id: &Id, key: &KeyPath) -> Result<Option<Object>> {
+        let taken = |other: &str| {
+            Error::invalid(format!("the ids '{id}' and '{other}' have the same key path"))
+                .with_code("key_path_taken")
+        };
+        if let Some(change) = self.staged.get(key).filter(|change| change.id != *id) {
+            return Err(taken(change.id.as_str()));
+        }
+        let Some(entry) = self.base.entry_at(key)? else {
+            return Ok(None);
+        };
+        let object = self.base.load(&entry)?;
+        // Whose version it was that was erased, its key path tells.
+        if object.id() == id.as_str() || object.is_placeholder() {
+            Ok(Some(object))
+        } else {
+            Err(taken(object.id()))
+        }
+    }
+
+    /// The base state's object of this id, or what stands for it if it was erased.
+    fn base_object(&self, id: &Id, key: &KeyPath) -> Result<Option<Object>> {
+        let entry = self.base.entry_at(key)?;
+        let object = entry.map(|entry| self.base.load(&entry)).transpose()?;
+        Ok(object.filter(|object| object.id() == id.as_str() || object.is_placeholder()))
+    }
+
+    /// The least of `class` and the stored origins of what the object is derived from.
+    fn origin(&self, object: &NewObject, class: Origin) -> Result<Origin> {
+        let mut origin = class;
+        for digest in &object.derived_from {
+            let source = match self.origins.get(digest) {
+                Some(staged) => Some(*staged),
+                None => self
+                    .base
+                    .inner
+                    .store()
+                    .records
+                    .find_object(*digest)?
+                    .map(|(_, object)| object.origin()),
+            };
+            // What is not kept here vouches for nothing.
+            let source = source.unwrap_or(Origin::Import);
+            origin = Origin::least(origin, source);
+        }
+        Ok(origin)
+    }
+
+    fn unstage(&mut self, key: &KeyPath) {
+        let Some(change) = self.staged.remove(key) else {
+            return;
+        };
+        let Some(staged) = change.new else { return };
+        let digest = staged.object.digest();
+        let parent = staged.object.parent();
+        let parent = parent.map(|parent| self.base.inner.store().suite.key_path(parent));
+        if let Some(siblings) = parent.and_then(|parent| self.children.get_mut(&parent)) {
+            siblings.remove(key);
+        }
+        // DRA-2
+        if self.sources.remove(&digest) {
+            self.past.insert(digest, staged);
+        } else {
+            self.origins.remove(&digest);
+        }
+    }
+
+    /// Stages the removal of `id`; false if there is no such object. Its children must go too, before the
+    /// commit.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn remove(&mut self, id: &Id) -> Result<bool> {
+        if self.digest(id)?.is_none() {
+            return Ok(false);
+        }
+        let key = self.base.key(id);
+        let old = self.base_object(id, &key)?;
+        self.unstage(&key);
+        if let Some(old) = old {
+            let change = StagedChange {
+                id: id.clone(),
+                old: Some(old.digest()),
+                old_parent: parent_of(Some(&old)),
+                new: None,
+            };
+            self.staged.insert(key, change);
+        }
+        Ok(true)
+    }
+
+    /// Stages the removal of `id` and everything below it; returns how many objects that is.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn remove_recursive(&mut self, id: &Id) -> Result<u64> {
+        let mut waiting = vec![id.clone()];
+        let mut removed = 0;
+        while let Some(next) = waiting.pop() {
+            waiting.extend(self.children(&next)?);
+            removed += u64::from(self.remove(&next)?);
+        }
+        Ok(removed)
+    }
+
+    /// What is staged, sorted by id.
+    pub fn changes(&self) -> Vec<Change> {
+        let changes = self.staged.values();
+        let mut changes: Vec<_> = changes
+            .map(|change| Change {
+                id: change.id.clone(),
+                old: change.old,
+                new: change.new_digest(),
+                erased: false,
+            })
+            .collect();
+        changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+        changes
+    }
+
+    /// How much is staged.
+    pub fn counts(&self) -> ChangeCounts {
+        ChangeCounts::of(self.staged.values().map(StagedChange::sides))
+    }
+}
+
+fn parent_of(object: Option<&Object>) -> Option<Id> {
+    object.and_then(|object| Id::new(object.parent()?).ok())
+}

@@ -1,0 +1,331 @@
+//! Drafts that outlive their process: saved ones under `drafts/`, refused ones under `rejected/`.
+//!
+//! The new versions are in history, unlinked; the reference holds what the draft does to which ids.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - KEP-1: a change that the same writer had refused for the same reason is kept once, with the time of the last one.
+//! - KEP-2: what gives way to a newly refused change is the oldest of the writer that has most, and the new one's reason
+//!   names it. A change that has more than anybody else takes the room of nobody: it stands above the cap, alone.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::calendar::DAY_MICROS;
+use crate::digest::Root;
+use crate::error::{Error, Result};
+use crate::log::{BatchBuilder, RecordKind};
+use crate::object::{Id, Reference, ReferenceClass, ReferenceName, StagedChange, Time};
+use crate::store::Store;
+use crate::trie::Shape;
+
+use super::commit::Tip;
+use super::draft::Draft;
+use super::staging::{Keep, add_changes};
+use super::writer::Writer;
+use crate::engine::memory::{Inner, Memory};
+use crate::engine::read::view::View;
+
+/// How long a refused change is kept for a person to look at: 7 days.
+const REJECTED_MICROS: i64 = 7 * DAY_MICROS;
+/// How many refused changes a store keeps; one counts once more for each so many objects.
+const REJECTED_MAX: usize = 200;
+const REJECTED_OBJECTS: usize = 1_000;
+/// Bytes of a reason.
+const REASON_BYTES_MAX: usize = 1 << 16;
+/// Between the reason of a refused change and the names of those that gave way to it.
+const GAVE_WAY: &str = "; in its place went ";
+
+/// Under which name a draft is kept, by whom and why, and which names go.
+struct Place {
+    name: ReferenceName,
+    writer: Writer,
+    gone: Vec<ReferenceName>,
+}
+
+impl Memory {
+    /// Saves a draft under `drafts/` and a name, for a later process to go on with. The state does not change.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the draft is empty or the name not valid; as [`Self::commit`].
+    ///
+    /// # Durability
+    /// As a commit.
+    pub fn save_draft(&self, draft: &Draft, name: &str) -> Result<()> {
+        if draft.is_empty() {
+            return Err(Error::invalid("an empty draft cannot be saved"));
+        }
+        let name = ReferenceName::of(ReferenceClass::Drafts, name)?;
+        let place = |store: &Store, _: &[StagedChange], _| {
+            if store.references().get(&name).is_some() {
+                return Err(
+                    Error::invalid(format!("there is a draft named {} already", name.rest()))
+                        .with_code("name_taken")
+                        .with_hint("choose another name"),
+                );
+            }
+            Ok(Place {
+                name,
+                writer: draft.writer().clone(),
+                gone: Vec::new(),
+            })
+        };
+        self.keep(draft, place).map(drop)
+    }
+
+    /// Keeps what a draft stages under `rejected/`, with the reason; the state does not change. Answers the name; none if
+    /// nothing is staged.
+    pub(crate) fn reject(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
+        if draft.is_empty() {
+            return Ok(None);
+        }
+        let kept = self.keep(draft, |store, changes, number| {
+            rejected(&self.inner, store, changes, number, reason, draft.writer())
+        })?;
+        Ok(Some(kept.as_str().to_owned()))
+    }
+
+    /// Opens a saved draft (`drafts/NAME`) or a refused one (`rejected/N`), on the state that it was made on. Versions that
+    /// were erased since are not in it: [`Draft::left_out`] has them.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such draft or its base is not kept any more.
+    pub fn open_draft(&self, name: &str, writer: Writer) -> Result<Draft> {
+        let full = ReferenceName::new(name)?;
+        let store = self.inner.store();
+        let reference = store.references().get(&full).map(|entry| entry.reference.clone());
+        let reference = reference.filter(|reference| reference.root.is_some());
+        let reference = reference.ok_or_else(|| no_draft(name))?;
+        let base = match reference.commit {
+            Some(commit) => store.by_digest(commit)?,
+            None => None,
+        };
+        let base =
+            base.ok_or_else(|| Error::not_found(format!("the state that {name} is based on is not kept")))?;
+        let mut draft = Draft::new(View::new(Arc::clone(&self.inner), store, base)?, writer);
+        for change in reference.changes {
+            self.stage_kept(&mut draft, &change)?;
+        }
+        Ok(draft)
+    }
+
+    /// Deletes a saved draft (`drafts/NAME`) or a refused one (`rejected/N`). History keeps its versions.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such draft; as [`Self::commit`].
+    ///
+    /// # Durability
+    /// As a commit.
+    pub fn delete_draft(&self, name: &str, writer: &Writer) -> Result<()> {
+        self.inner.check_writable()?;
+        writer.check()?;
+        let full = ReferenceName::new(name)?;
+        self.inner.write(|writing| {
+            let store = self.inner.store();
+            let is_draft = store
+                .references()
+                .get(&full)
+                .is_some_and(|entry| entry.reference.root.is_some());
+            if !is_draft {
+                return Err(no_draft(name));
+            }
+            self.inner.drop_reference(writing, full, writer)
+        })
+    }
+
+    /// Deletes what was refused longer ago than [`REJECTED_MICROS`] before `now`; history keeps its versions until they
+    /// are collected.
+    pub(crate) fn drop_old_rejected(&self, now: Time) -> Result<()> {
+        let inner = &self.inner;
+        let is_old = |reference: &Reference| {
+            reference.name.class() == ReferenceClass::Rejected
+                && now.as_micros().saturating_sub(reference.time.as_micros()) > REJECTED_MICROS
+        };
+        let old = || -> Vec<ReferenceName> {
+            let store = inner.store();
+            let references = store.references();
+            let all = references.iter().map(|entry| &entry.reference);
+            all.filter(|reference| is_old(reference))
+                .map(|reference| reference.name.clone())
+                .collect()
+        };
+        // Nearly always there is none, and then nothing is written.
+        if old().is_empty() {
+            return Ok(());
+        }
+        inner.write(|writing| {
+            for name in old() {
+                inner.drop_reference(writing, name, &Writer::new())?;
+            }
+            Ok(())
+        })
+    }
+
+    fn stage_kept(&self, draft: &mut Draft, change: &StagedChange) -> Result<()> {
+        let records = &self.inner.store().records;
+        match change.digest {
+            Some(digest) => {
+                if let Some((_, object)) = records.find_object(digest)? {
+                    return draft.stage_version(change.key, object);
+                }
+                if records.erasure(digest.as_bytes())?.is_none() {
+                    return Err(Error::corrupt(format!("version {digest} is missing")));
+                }
+                draft.left_out.push(digest);
+                Ok(())
+            }
+            None => match draft.base().entry_at(&change.key)? {
+                Some(entry) => {
+                    let object = draft.base().load(&entry)?;
+                    if object.is_placeholder() {
+                        // Its id is not known any more, so neither is what was to be removed.
+                        draft.left_out.push(object.digest());
+                        return Ok(());
+                    }
+                    draft.remove(&Id::new(object.id())?).map(drop)
+                }
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// Writes a draft's versions and a reference to them; `place` is given what it changes, and the number of the batch.
+    fn keep(
+        &self,
+        draft: &Draft,
+        place: impl FnOnce(&Store, &[StagedChange], u64) -> Result<Place>,
+    ) -> Result<ReferenceName> {
+        let inner = &self.inner;
+        inner.check_writable()?;
+        inner.check_own(draft)?;
+        inner.write(|writing| {
+            let store = inner.store();
+            let head = store.head()?;
+            let tip = Tip::of(&store, &head, writing)?;
+            let mut batch = BatchBuilder::new();
+            let (root, changes) = self.stage_unlinked(&mut batch, draft)?;
+            let base = draft.base().commit().digest;
+            let place = place(&store, &changes, tip.next_batch)?;
+            let name = place.name.clone();
+            let mut reference = inner.reference(
+                &mut batch,
+                place.name,
+                Some(base),
+                head.commit.time,
+                &place.writer,
+            )?;
+            reference.root = Some(root);
+            reference.changes = changes;
+            batch.add(RecordKind::Reference, 0, &reference.encode()?);
+            for gone in place.gone {
+                let gone = inner.reference(&mut batch, gone, None, head.commit.time, &Writer::new())?;
+                batch.add(RecordKind::Reference, 0, &gone.encode()?);
+            }
+            inner.write_references(writing, batch, &head)?;
+            Ok(name)
+        })
+    }
+
+    /// Adds the new versions of a draft as unlinked records; returns the state they would make.
+    fn stage_unlinked(&self, batch: &mut BatchBuilder, draft: &Draft) -> Result<(Root, Vec<StagedChange>)> {
+        let base = draft.base();
+        let mut trie = base.trie.clone();
+        add_changes(
+            &self.inner.store(),
+            &*base.store,
+            batch,
+            &mut trie,
+            &draft.past,
+            draft.staged.iter(),
+            Keep::Unlinked,
+        )?;
+        let changes = draft.staged.iter().map(|(key, change)| StagedChange {
+            key: *key,
+            digest: change.new_digest(),
+        });
+        Ok((
+            trie.root(base.store.suite, Shape::State, &*base.store)?,
+            changes.collect(),
+        ))
+    }
+}
+
+/// How much of the room for refused changes one takes.
+fn weight(changes: &[StagedChange]) -> usize {
+    1 + changes.len() / REJECTED_OBJECTS
+}
+
+/// Where a refused change is kept.
+fn rejected(
+    inner: &Inner,
+    store: &Store,
+    changes: &[StagedChange],
+    number: u64,
+    reason: &str,
+    writer: &Writer,
+) -> Result<Place> {
+    let references = store.references();
+    let mut kept: Vec<_> = references
+        .iter()
+        .filter(|entry| entry.reference.name.class() == ReferenceClass::Rejected)
+        .collect();
+    kept.sort_unstable_by_key(|entry| entry.batch);
+    let mut kept: Vec<&Reference> = kept.into_iter().map(|entry| &entry.reference).collect();
+    let own = (&writer.actor, &writer.session);
+    // KEP-1.
+    let again = kept.iter().find_map(|one| {
+        if (&one.actor, &one.session) != own || one.changes != changes {
+            return None;
+        }
+        let told = inner.reason(one.reason).unwrap_or_default();
+        let rest = told.strip_prefix(reason)?;
+        let is_same = rest.is_empty() || rest.starts_with(GAVE_WAY);
+        is_same.then(|| (one.name.clone(), told))
+    });
+    if let Some((name, told)) = again {
+        return Ok(Place {
+            name,
+            writer: writer.clone().reason(told),
+            gone: Vec::new(),
+        });
+    }
+    // KEP-2.
+    let mut gone = Vec::new();
+    let mut taken: usize = kept.iter().map(|one| weight(&one.changes)).sum();
+    while taken + weight(changes) > REJECTED_MAX && !kept.is_empty() {
+        let mut shares = HashMap::from([(own, weight(changes))]);
+        for one in &kept {
+            *shares.entry((&one.actor, &one.session)).or_default() += weight(&one.changes);
+        }
+        let share = |one: &&Reference| shares.get(&(&one.actor, &one.session)).copied();
+        let most = kept.iter().map(share).max();
+        if taken <= REJECTED_MAX && shares.get(&own).copied() > most.flatten() {
+            break;
+        }
+        let oldest = kept.iter().position(|one| Some(share(one)) == most).unwrap_or(0);
+        let one = kept.remove(oldest);
+        taken -= weight(&one.changes);
+        gone.push(one.name.clone());
+    }
+    let mut told = reason.to_owned();
+    if !gone.is_empty() {
+        let names: Vec<&str> = gone.iter().map(ReferenceName::as_str).collect();
+        let all = format!("{reason}{GAVE_WAY}{}", names.join(", "));
+        // A reason that leaves no room for them is kept as it is.
+        if all.len() <= REASON_BYTES_MAX {
+            told = all;
+        }
+    }
+    let number = number.to_string();
+    Ok(Place {
+        name: ReferenceName::of(ReferenceClass::Rejected, &number)?,
+        writer: writer.clone().reason(told),
+        gone,
+    })
+}
+
+fn no_draft(name: &str) -> Error {
+    Error::not_found(format!("there is no draft {name}")).with_hint("`log --refs` lists references")
+}

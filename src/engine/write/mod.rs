@@ -1,0 +1,18 @@
+//! Writing: drafts, commits, references, and the ways back.
+//!
+//! # Layer
+//! L5.
+
+pub(crate) mod attempt;
+pub(crate) mod authorisation;
+pub(crate) mod commit;
+pub(crate) mod draft;
+pub(crate) mod kept_draft;
+pub(crate) mod log_handle;
+pub(crate) mod policy;
+pub(crate) mod restore;
+pub(crate) mod rollback;
+pub(crate) mod snapshot;
+pub(crate) mod staging;
+pub(crate) mod tree;
+pub(crate) mod writer;

@@ -1,0 +1,119 @@
+//! Bringing back single objects: as an earlier state had them, in a draft like any other.
+//!
+//! # Layer
+//! L5.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::digest::ObjectDigest;
+use crate::error::{Error, Result};
+use crate::object::{Id, Object};
+
+use super::authorisation::check_return;
+use super::draft::Draft;
+use crate::engine::read::view::View;
+use crate::engine::upkeep::erase::erased_by;
+
+impl Draft {
+    /// Stages `id` as the state `from` has it: that very version with its own origin, or its removal. Returns whether that
+    /// changes something.
+    ///
+    /// # Errors
+    /// `InvalidInput` if `from` is a state of another memory; `Denied` (code `less_trusted`) if the writer is not trusted and
+    /// what goes or comes is more trusted; `Corrupt` or `Io` if an object cannot be read. That a parent is
+    /// there, the commit checks.
+    ///
+    /// ```
+    /// use treering::{Id, Kind, Memory, NewObject, Writer};
+    ///
+    /// let memory = Memory::in_memory()?;
+    /// let id = Id::new("office")?;
+    /// let mut fact = NewObject::new(id.clone(), Kind::new("fact")?);
+    /// memory.put(fact.clone(), Writer::new())?;
+    /// let before = memory.view();
+    /// fact.content = Some("a mistake".to_owned());
+    /// memory.put(fact, Writer::new())?;
+    ///
+    /// let mut draft = memory.draft(Writer::new().reason("that was wrong"));
+    /// assert!(draft.restore(&id, &before)?);
+    /// memory.commit(draft, "restore")?;
+    /// assert_eq!(memory.view().root(), before.root());
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn restore(&mut self, id: &Id, from: &View) -> Result<bool> {
+        if !Arc::ptr_eq(&self.base().inner, &from.inner) {
+            return Err(
+                Error::invalid("the state to restore from is of another memory").with_code("foreign_view")
+            );
+        }
+        let now = self.digest(id)?;
+        match from.get(id)? {
+            Some(object) if Some(object.digest()) == now => Ok(false),
+            then => {
+                self.check_return_of(id, then.as_ref())?;
+                let Some(object) = then else {
+                    return self.remove(id);
+                };
+                let key = self.base().key(id);
+                self.stage_version(key, object)?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// Stages a version of `id` that history keeps: that very version with its own origin. Returns whether that changes
+    /// something.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such version of `id`, with the code `erased` or `lost` if there once was one of that digest;
+    /// else as [`Self::restore`].
+    pub fn restore_version(&mut self, id: &Id, version: ObjectDigest) -> Result<bool> {
+        let store = self.base().inner.store();
+        let found = store.records.find_object(version)?.map(|(_, object)| object);
+        let Some(object) = found.filter(|object| object.id() == id.as_str()) else {
+            let what = format!("version {version} of '{id}'");
+            return Err(match store.records.erasure(version.as_bytes())? {
+                Some(by) => erased_by(&store, &what, Some(by)),
+                None => Error::not_found(format!("{what} is not kept")),
+            });
+        };
+        if self.digest(id)? == Some(version) {
+            return Ok(false);
+        }
+        self.check_return_of(id, Some(&object))?;
+        let key = self.base().key(id);
+        self.stage_version(key, object)?;
+        Ok(true)
+    }
+
+    fn check_return_of(&self, id: &Id, then: Option<&Object>) -> Result<()> {
+        // Whoever is trusted may, and no version is read for that.
+        if self.writer().trust.is_trusted() {
+            return Ok(());
+        }
+        let now = self.base().get(id)?;
+        check_return(self.writer().trust, now.as_ref(), then)
+    }
+
+    /// Stages `id` and everything below it as the state `from` has it: what is below it only now is removed. Returns how
+    /// many objects that changes.
+    ///
+    /// # Errors
+    /// As [`Self::restore`].
+    pub fn restore_recursive(&mut self, id: &Id, from: &View) -> Result<u64> {
+        let mut below = BTreeSet::new();
+        let mut waiting = vec![id.clone()];
+        while let Some(next) = waiting.pop() {
+            if below.insert(next.clone()) {
+                waiting.extend(from.children(&next, None)?);
+                waiting.extend(self.children(&next)?);
+            }
+        }
+        let mut changed = 0;
+        for id in &below {
+            changed += u64::from(self.restore(id, from)?);
+        }
+        Ok(changed)
+    }
+}

@@ -1,0 +1,488 @@
+//! Going back: rollback of the whole store, undo and redo of a lane's own commits.
+//!
+//! Each is a new commit, so each can be undone. A batch that brings back a kept state holds only its target.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - ROL-1: rolling back twice to one commit gives one root, whatever happened in between.
+//! - ROL-2: undo and redo touch only the ids of the commit they reverse, all that are not yet as they will be, or nothing at all.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::digest::{KeyPath, ObjectDigest};
+use crate::error::{Error, ErrorKind, Result};
+use crate::log::BatchBuilder;
+use crate::object::{Id, Object, Op};
+use crate::store::{ChangeCounts, CommitEntry, Gap, Store};
+use crate::trie::{Change as TrieChange, Entry, Shape, Trie};
+
+use super::authorisation::check_return;
+use super::commit::{Committed, Note, Ready, Tip, changed_meanwhile};
+use super::log_handle::Writing;
+use super::staging::add_links;
+use super::tree::{Placement, Tree};
+use super::writer::Writer;
+use crate::engine::memory::{Inner, Memory};
+use crate::engine::read::history::Change;
+use crate::engine::read::revision::{self, Revision};
+use crate::engine::read::state::State;
+use crate::engine::read::view::{CommitInfo, View};
+use crate::engine::upkeep::erase::erased_by;
+
+/// What helps where a lane cannot go back any further.
+const OTHERWISE: &str = "`restore REV ID` brings back single objects, `rollback REV` a whole state";
+
+/// What an undo or redo would do.
+#[derive(Clone)]
+pub struct Reversing {
+    /// The commit that it would reverse, or do again.
+    pub target: CommitInfo,
+    /// A state in which the changed ids are as they would be; other ids may differ.
+    pub state: View,
+    /// What would change, sorted by id.
+    pub changes: Vec<Change>,
+}
+
+/// The reversals that an undo or redo is made of.
+struct Plan {
+    target: Arc<CommitEntry>,
+    /// The commit that has the ids as they will be.
+    to_commit: Arc<CommitEntry>,
+    to: State,
+    reversals: BTreeMap<KeyPath, Reversal>,
+}
+
+/// One id that an undo or redo sets to what it was.
+struct Reversal {
+    now: Option<Entry>,
+    then: Option<Entry>,
+}
+
+impl Memory {
+    /// Brings back the whole state of the commit that `revision` names, as a new commit. Costs one sync.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such commit; `Conflict` listing them if other lanes committed since, or if commits since
+    /// were thinned so that nobody knows, unless `all`; `Conflict` if the head moved while this was called; `Denied` (code
+    /// `less_trusted`) if the writer is not trusted and something that goes or comes is more trusted; as [`Self::commit`].
+    ///
+    /// # Durability
+    /// As a commit.
+    pub fn rollback(&self, revision: &Revision, all: bool, writer: &Writer) -> Result<Committed> {
+        let inner = &self.inner;
+        inner.check_writable()?;
+        writer.check()?;
+        let expected = self.view().commit().digest;
+        let target = revision::resolve(&inner.store(), revision, writer.lane())?;
+        inner.write(|writing| inner.rollback_to(writing, &target, expected, all, writer))
+    }
+
+    /// What [`Self::rollback`] would do: the commit it would bring back and how much would change.
+    ///
+    /// # Errors
+    /// As [`Self::rollback`].
+    pub fn rollback_preview(
+        &self,
+        revision: &Revision,
+        all: bool,
+        writer: &Writer,
+    ) -> Result<(CommitInfo, ChangeCounts)> {
+        let store = self.inner.store();
+        let target = revision::resolve(&store, revision, writer.lane())?;
+        self.inner.check_lanes(&target, all, writer)?;
+        let counts = store.count(&*store.head()?, &target)?;
+        Ok((CommitInfo::of(&target), counts))
+    }
+
+    /// Reverses the newest commit of the writer's lane that is not undone. An id that is already as it was before that
+    /// commit stays so.
+    ///
+    /// # Errors
+    /// `NotFound` if there is none, or (code `erased`) if nothing but an erased version is in the way; `Conflict` listing
+    /// the ids if somebody has changed one of them since; `Denied` (code `less_trusted`) as [`Self::rollback`]; as
+    /// [`Self::commit`].
+    ///
+    /// # Durability
+    /// As a commit.
+    pub fn undo(&self, writer: &Writer) -> Result<Committed> {
+        self.reverse(Op::UNDO, writer)
+    }
+
+    /// Does again what the lane's newest undo reversed, if the lane has not committed since.
+    ///
+    /// # Errors
+    /// As [`Self::undo`].
+    ///
+    /// # Durability
+    /// As a commit.
+    pub fn redo(&self, writer: &Writer) -> Result<Committed> {
+        self.reverse(Op::REDO, writer)
+    }
+
+    /// What [`Self::undo`] would do.
+    ///
+    /// # Errors
+    /// As [`Self::undo`].
+    pub fn undo_preview(&self, writer: &Writer) -> Result<Reversing> {
+        self.reverse_preview(Op::UNDO, writer)
+    }
+
+    /// What [`Self::redo`] would do.
+    ///
+    /// # Errors
+    /// As [`Self::redo`].
+    pub fn redo_preview(&self, writer: &Writer) -> Result<Reversing> {
+        self.reverse_preview(Op::REDO, writer)
+    }
+
+    fn reverse_preview(&self, op: &'static str, writer: &Writer) -> Result<Reversing> {
+        let inner = &self.inner;
+        let store = inner.store();
+        let plan = inner.plan_reversal(&store, &State::of(&store, &*store.head()?)?, op, writer)?;
+        let mut changes = Vec::new();
+        for reversal in plan.reversals.values() {
+            let digest = |entry: &Entry| ObjectDigest::from_bytes(entry.digest);
+            if let Some(entry) = reversal.now.as_ref().or(reversal.then.as_ref()) {
+                let object = plan.to.load(entry)?;
+                changes.push(Change {
+                    id: Id::new(object.id())?,
+                    erased: object.is_placeholder(),
+                    old: reversal.now.as_ref().map(digest),
+                    new: reversal.then.as_ref().map(digest),
+                });
+            }
+        }
+        changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+        Ok(Reversing {
+            target: CommitInfo::of(&plan.target),
+            state: View::new(Arc::clone(inner), store, plan.to_commit)?,
+            changes,
+        })
+    }
+
+    fn reverse(&self, op: &'static str, writer: &Writer) -> Result<Committed> {
+        let inner = &self.inner;
+        inner.check_writable()?;
+        writer.check()?;
+        inner.write(|writing| inner.reverse(writing, op, writer))
+    }
+}
+
+impl Inner {
+    fn check_lanes(&self, target: &CommitEntry, all: bool, writer: &Writer) -> Result<()> {
+        let store = self.store();
+        let (Ok(first) | Err(first)) = store.position(target.seq() + 1)?;
+        let mut lanes: BTreeMap<String, u64> = BTreeMap::new();
+        for index in first..store.kept() {
+            let commit = store.commit_at(index)?;
+            if let Some(commit) = commit.filter(|commit| commit.lane() != writer.lane()) {
+                *lanes.entry(commit.lane().to_owned()).or_default() += 1;
+            }
+        }
+        // Nobody knows whose commits were thinned.
+        let thinned = |gap: &Gap| (gap.first + gap.count).saturating_sub(gap.first.max(target.seq() + 1));
+        let thinned: u64 = store.gaps().iter().map(thinned).sum();
+        if all || (lanes.is_empty() && thinned == 0) {
+            return Ok(());
+        }
+        let counted = |(what, commits): (&str, u64)| {
+            let commits = format!("{commits} commit{}", if commits == 1 { "" } else { "s" });
+            format!("{what} ({commits})")
+        };
+        let named = lanes.iter().map(|(lane, commits)| (lane.as_str(), *commits));
+        let unknown = (thinned > 0).then_some(("whoever made those that were thinned", thinned));
+        let named: Vec<_> = named.chain(unknown).map(counted).collect();
+        Err(Error::conflict(format!(
+            "other lanes committed since seq:{}: {}",
+            target.seq(),
+            named.join(", ")
+        ))
+        .with_code("other_lanes")
+        .with_ids(lanes.into_keys().collect())
+        .with_hint("`--all` rolls their work back too; `undo` reverses only your own newest commit"))
+    }
+
+    fn rollback_to(
+        &self,
+        writing: &mut Writing,
+        target: &CommitEntry,
+        expected: crate::digest::CommitDigest,
+        all: bool,
+        writer: &Writer,
+    ) -> Result<Committed> {
+        let head = self.store().head()?;
+        if head.digest != expected {
+            return Err(
+                Error::conflict(format!("the head moved to seq:{} meanwhile", head.seq()))
+                    .with_code("head_moved")
+                    .with_hint("look at what came in (`log`, `diff`), then try again"),
+            );
+        }
+        self.check_lanes(target, all, writer)?;
+        if !writer.trust.is_trusted() {
+            let store = self.store();
+            let (now, then) = (State::of(&store, &head)?, State::of(&store, target)?);
+            for change in now.diff(&then, &now.nodes_with(&then)) {
+                let TrieChange { old, new, .. } = change?;
+                check_change(&now, writer, old, new)?;
+            }
+        }
+        // ROL-1: the new state is the target's own trie.
+        let note = Note {
+            op: Op::ROLLBACK,
+            target: Some(target.digest),
+            writer,
+        };
+        let trie = self.store().state(target)?;
+        self.commit_state(writing, &head, trie, BatchBuilder::new(), &note)
+    }
+
+    /// Commits a state that is a kept one (nothing in `batch`) or comes from the batch's links and unlinks.
+    fn commit_state(
+        &self,
+        writing: &mut Writing,
+        head: &CommitEntry,
+        trie: Trie,
+        mut batch: BatchBuilder,
+        note: &Note<'_>,
+    ) -> Result<Committed> {
+        let store = self.store();
+        let root = trie.root(store.suite, Shape::State, &*store)?;
+        if root == head.commit.root && note.op == Op::ROLLBACK {
+            return Ok(Committed {
+                commit: CommitInfo::of(head),
+                changed: false,
+            });
+        }
+        let mut tip = Tip::of(&store, head, writing)?;
+        let mark = self.add_commit(&mut batch, &mut tip, trie, root, note)?;
+        let ready = Ready {
+            batch,
+            mark,
+            state: None,
+            counts: ChangeCounts::default(),
+        };
+        let entry = self.write_group(writing, vec![ready])?.pop();
+        let entry = entry.ok_or_else(|| Error::internal("a batch was not written"))?;
+        Ok(Committed {
+            commit: CommitInfo::of(&entry),
+            changed: true,
+        })
+    }
+
+    /// What an undo or redo on `head` sets to what.
+    fn plan_reversal(
+        &self,
+        store: &Arc<Store>,
+        head: &State,
+        op: &'static str,
+        writer: &Writer,
+    ) -> Result<Plan> {
+        let (target, before) = to_reverse(store, op, writer)?;
+        // Undo goes from the commit's state to its parent's, redo the other way.
+        let (from, to) = if op == Op::UNDO {
+            (&target, &before)
+        } else {
+            (&before, &target)
+        };
+        let (from, to_commit, to) = (State::of(store, from)?, Arc::clone(to), State::of(store, to)?);
+        let mut reversals = BTreeMap::new();
+        let mut obstacles = Obstacles::default();
+        let digest = |entry: Option<Entry>| entry.map(|entry| entry.digest);
+        for change in from.diff(&to, &from.nodes_with(&to)) {
+            let TrieChange { key, old, new } = change?;
+            let now = head.entry_at(&key)?;
+            // Somebody did it already: who erased what was put, above all.
+            if digest(now) == digest(new) {
+                continue;
+            }
+            if digest(now) == digest(old) {
+                check_change(head, writer, now, new)?;
+                obstacles.add_erased(head, new)?;
+                reversals.insert(key, Reversal { now, then: new });
+            } else {
+                obstacles.add_changed(head, &[now, old, new])?;
+            }
+        }
+        // ROL-2: all of them or none.
+        obstacles.check(store, target.seq())?;
+        self.check_reversals(head, &reversals)?;
+        Ok(Plan {
+            target,
+            to_commit,
+            to,
+            reversals,
+        })
+    }
+
+    fn reverse(&self, writing: &mut Writing, op: &'static str, writer: &Writer) -> Result<Committed> {
+        let store = self.store();
+        let head = store.head()?;
+        let state = State::of(&store, &head)?;
+        let plan = self.plan_reversal(&store, &state, op, writer)?;
+        let (trie, batch) = reversed(&state, &plan.reversals)?;
+        let note = Note {
+            op,
+            target: Some(plan.target.digest),
+            writer,
+        };
+        self.commit_state(writing, &head, trie, batch, &note)
+    }
+
+    fn check_reversals(&self, head: &State, reversals: &BTreeMap<KeyPath, Reversal>) -> Result<()> {
+        let mut placed = BTreeMap::new();
+        for (key, reversal) in reversals {
+            let placement = match &reversal.then {
+                Some(entry) => {
+                    let object = head.load(entry)?;
+                    let parent = object.parent().map(Id::new).transpose()?;
+                    (Id::new(object.id())?, Placement::Under { parent, moved: true })
+                }
+                None => {
+                    let gone = reversal.now.as_ref().map(|entry| head.load(entry));
+                    let Some(gone) = gone.transpose()? else { continue };
+                    (Id::new(gone.id())?, Placement::Gone)
+                }
+            };
+            placed.insert(*key, placement);
+        }
+        let tree = Tree {
+            before: head,
+            placed: &placed,
+        };
+        let children = || self.children(head.clone());
+        tree.check(children).map_err(|error| {
+            // What could not be read says nothing about later changes.
+            if error.kind() != ErrorKind::InvalidInput {
+                return error;
+            }
+            let ids = error.ids().to_vec();
+            Error::conflict(format!("later changes stand on this one: {error}")).with_ids(ids)
+        })
+    }
+}
+
+/// Whether the writer may set an id from one version to another.
+fn check_change(state: &State, writer: &Writer, now: Option<Entry>, then: Option<Entry>) -> Result<()> {
+    // Whoever is trusted may, and no version is read for that.
+    if writer.trust.is_trusted() {
+        return Ok(());
+    }
+    let load = |entry: Option<Entry>| entry.map(|entry| state.load(&entry)).transpose();
+    let (now, then) = (load(now)?, load(then)?);
+    check_return(writer.trust, now.as_ref(), then.as_ref())
+}
+
+/// What stands against a reversal.
+#[derive(Default)]
+struct Obstacles {
+    /// Ids that somebody has changed since.
+    changed: Vec<String>,
+    /// A version that nobody can bring back.
+    erased: Option<Object>,
+}
+
+impl Obstacles {
+    /// Looks at the version that an id would get.
+    fn add_erased(&mut self, head: &State, then: Option<Entry>) -> Result<()> {
+        // Most stores have nothing erased, and no version is read for that.
+        if head.store.records.erased() == 0 {
+            return Ok(());
+        }
+        let then = then.map(|entry| head.load(&entry)).transpose()?;
+        let erased = then.filter(Object::is_placeholder);
+        self.erased = self.erased.take().or(erased);
+        Ok(())
+    }
+
+    /// Adds the id that has these versions, by the first one that still says it.
+    fn add_changed(&mut self, head: &State, versions: &[Option<Entry>]) -> Result<()> {
+        for entry in versions.iter().flatten() {
+            let object = head.load(entry)?;
+            if !object.is_placeholder() {
+                self.changed.push(object.id().to_owned());
+                return Ok(());
+            }
+            self.erased.get_or_insert(object);
+        }
+        Ok(())
+    }
+
+    fn check(mut self, store: &Store, seq: u64) -> Result<()> {
+        let erased = self.erased.map(|object| {
+            let what = format!(
+                "seq:{seq} cannot be reversed: the version {} that it touched",
+                object.digest()
+            );
+            erased_by(store, &what, object.erased_by())
+        });
+        let by = |error: &Error| error.hint().unwrap_or_default().to_owned();
+        if self.changed.is_empty() {
+            return erased.map_or(Ok(()), |erased| {
+                let hint = format!("{}; {OTHERWISE}", by(&erased));
+                Err(erased.with_hint(hint))
+            });
+        }
+        self.changed.sort_unstable();
+        let mut hint = format!("nothing was done; `history ID` shows who changed it, {OTHERWISE}");
+        if let Some(erased) = erased {
+            hint = format!("{hint}; besides, {erased} {}", by(&erased));
+        }
+        Err(changed_meanwhile(self.changed)
+            .with_code("changed_since")
+            .with_hint(hint))
+    }
+}
+
+/// The commit to undo or redo, and the one before it.
+fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEntry>, Arc<CommitEntry>)> {
+    let lane = writer.lane();
+    let (found, code) = if op == Op::UNDO {
+        (store.to_undo(lane)?, "nothing_to_undo")
+    } else {
+        (store.to_redo(lane)?, "nothing_to_redo")
+    };
+    let Some(target) = found else {
+        return Err(Error::not_found(format!("lane {lane} has nothing to {op}"))
+            .with_code(code)
+            .with_hint("--session or --actor choose the lane; `log` shows whose commits there are"));
+    };
+    // Against any other commit than its parent, it would look as if it had changed what thinned ones did.
+    match store.before(&target)? {
+        Some(before) if target.commit.parents.first() == Some(&before.digest) => Ok((target, before)),
+        _ => {
+            let seq = target.seq();
+            Err(Error::not_found(format!(
+                "seq:{seq} cannot be reversed: the commit before it was thinned, so what it changed is not known"
+            ))
+            .with_code(code)
+            .with_hint("`restore REV ID` brings back single objects from a kept state, `rollback REV` a whole one"))
+        }
+    }
+}
+
+/// The head's state with the reversals, and the records for it: none if that is a kept state.
+fn reversed(head: &State, reversals: &BTreeMap<KeyPath, Reversal>) -> Result<(Trie, BatchBuilder)> {
+    let store = &*head.store;
+    let mut trie = head.trie.clone();
+    let (mut links, mut unlinks) = (Vec::new(), Vec::new());
+    for (key, reversal) in reversals {
+        if let Some(entry) = &reversal.then {
+            trie.insert(*entry, store)?;
+            links.extend_from_slice(key.as_bytes());
+            links.extend_from_slice(&entry.digest);
+        } else {
+            trie.remove(key, store)?;
+            unlinks.extend_from_slice(key.as_bytes());
+        }
+    }
+    let mut batch = BatchBuilder::new();
+    let root = trie.root(store.suite, Shape::State, store)?;
+    if store.by_root(root)?.is_none() {
+        add_links(&mut batch, &links, &unlinks);
+    }
+    Ok((trie, batch))
+}

@@ -1,0 +1,266 @@
+//! Snapshots: names for commits, by hand or automatic in a ring for each lane.
+//!
+//! A snapshot is one small record whatever the state holds.
+//!
+//! # Layer
+//! L5.
+
+use crate::digest::{CommitDigest, Root, TextDigest};
+use crate::error::{Error, Result};
+use crate::log::{BatchBuilder, HeadMark, RecordKind};
+use crate::object::{Reference, ReferenceClass, ReferenceName, Time, check_snapshot_name};
+use crate::store::{ChangeCounts, CommitEntry, Store};
+
+use super::authorisation::check_trusted;
+use super::commit::{Ready, Tip};
+use super::log_handle::Writing;
+use super::writer::Writer;
+use crate::engine::memory::{Inner, Memory};
+use crate::engine::upkeep::gc::done_anyway;
+
+/// A snapshot.
+#[derive(Clone, Debug)]
+pub struct SnapshotInfo {
+    /// Its name; an automatic one has a name too.
+    pub name: String,
+    /// Its place in its lane's ring, 0 the newest; `None` if it was named by hand.
+    pub index: Option<usize>,
+    /// The lane whose ring it is in.
+    pub lane: Option<String>,
+    /// The commit it names.
+    pub commit: CommitDigest,
+    /// The state of that commit.
+    pub root: Root,
+    /// The number of that commit.
+    pub seq: u64,
+    /// When it was taken.
+    pub time: Time,
+    /// Who took it.
+    pub actor: Option<String>,
+    /// In which session.
+    pub session: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// A reference record of any class.
+#[derive(Clone, Debug)]
+pub struct ReferenceInfo {
+    /// Class and rest, as in `snapshots/before-lunch` or `rejected/17`.
+    pub name: String,
+    /// The commit it names, or for drafts and rejected changes the one they are based on.
+    pub commit: Option<CommitDigest>,
+    /// When it was made.
+    pub time: Time,
+    /// Who made it.
+    pub actor: Option<String>,
+    /// In which session.
+    pub session: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+impl Inner {
+    pub(crate) fn reason(&self, digest: Option<TextDigest>) -> Option<String> {
+        let text = self.store().records.find_text(digest?).ok().flatten()?;
+        Some(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// `None` if what it names is no commit of this history.
+    fn snapshot_info(&self, store: &Store, reference: &Reference) -> Result<Option<SnapshotInfo>> {
+        let target = reference.commit.map(|commit| store.by_digest(commit));
+        let Some(target) = target.transpose()?.flatten() else {
+            return Ok(None);
+        };
+        let index = reference.lane.as_ref().and_then(|lane| {
+            store
+                .references()
+                .ring(lane)
+                .position(|other| other.reference.name == reference.name)
+        });
+        Ok(Some(SnapshotInfo {
+            name: reference.name.rest().to_owned(),
+            index,
+            lane: reference.lane.clone(),
+            commit: target.digest,
+            root: target.commit.root,
+            seq: target.seq(),
+            time: reference.time,
+            actor: reference.actor.clone(),
+            session: reference.session.clone(),
+            reason: self.reason(reference.reason),
+        }))
+    }
+
+    /// A reference as `writer` makes it now.
+    pub(crate) fn reference(
+        &self,
+        batch: &mut BatchBuilder,
+        name: ReferenceName,
+        commit: Option<CommitDigest>,
+        after: Time,
+        writer: &Writer,
+    ) -> Result<Reference> {
+        let mut reference = Reference::new(name, commit, self.time_after(after));
+        reference.actor.clone_from(&writer.actor);
+        reference.session.clone_from(&writer.session);
+        reference.reason = self.add_text(batch, writer.reason.as_deref())?;
+        Ok(reference)
+    }
+
+    /// Writes a batch that has no commit: the head stays.
+    pub(crate) fn write_references(
+        &self,
+        writing: &mut Writing,
+        batch: BatchBuilder,
+        head: &CommitEntry,
+    ) -> Result<()> {
+        let mark = HeadMark {
+            commit: head.digest,
+            root: head.commit.root,
+            seq: head.seq(),
+        };
+        let ready = Ready {
+            batch,
+            mark,
+            state: None,
+            counts: ChangeCounts::default(),
+        };
+        self.write_group(writing, vec![ready]).map(drop)
+    }
+
+    fn take_snapshot(
+        &self,
+        writing: &mut Writing,
+        name: Option<&str>,
+        writer: &Writer,
+    ) -> Result<SnapshotInfo> {
+        let head = self.store().head()?;
+        let mut batch = BatchBuilder::new();
+        let name = match name {
+            Some(name) => {
+                let name = ReferenceName::of(ReferenceClass::Snapshots, name)?;
+                if self.store().references().get(&name).is_some() {
+                    let taken = format!("there is a snapshot named '{}' already", name.rest());
+                    return Err(Error::invalid(taken)
+                        .with_code("name_taken")
+                        .with_hint("choose another name, or delete that one: `snapshot --delete NAME`"));
+                }
+                let time = head.commit.time;
+                let reference = self.reference(&mut batch, name.clone(), Some(head.digest), time, writer)?;
+                batch.add(RecordKind::Reference, 0, &reference.encode()?);
+                name
+            }
+            None => {
+                let tip = Tip::of(&self.store(), &head, writing)?;
+                self.add_ring_snapshot(&mut batch, &tip, writer)?
+            }
+        };
+        self.write_references(writing, batch, &head)?;
+        // Still under the writer's mutex: nobody of this process can have dropped it from the ring.
+        let store = self.store();
+        let taken = store.references().get(&name).map(|entry| entry.reference.clone());
+        let info = taken.map(|reference| self.snapshot_info(&store, &reference));
+        let info = info.transpose().map_err(done_anyway)?.flatten();
+        info.ok_or_else(|| Error::internal("the snapshot just taken is not there"))
+    }
+
+    /// Writes that a reference is gone.
+    pub(crate) fn drop_reference(
+        &self,
+        writing: &mut Writing,
+        name: ReferenceName,
+        writer: &Writer,
+    ) -> Result<()> {
+        let head = self.store().head()?;
+        let mut batch = BatchBuilder::new();
+        let reference = self.reference(&mut batch, name, None, head.commit.time, writer)?;
+        batch.add(RecordKind::Reference, 0, &reference.encode()?);
+        self.write_references(writing, batch, &head)
+    }
+
+    fn drop_snapshot(&self, writing: &mut Writing, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
+        let none = || {
+            Error::not_found(format!("there is no snapshot named '{name}'"))
+                .with_hint("`snapshots` lists them")
+        };
+        let full = ReferenceName::of(ReferenceClass::Snapshots, name).map_err(|_| none())?;
+        let store = self.store();
+        let reference = store.references().get(&full).map(|entry| entry.reference.clone());
+        let info = self
+            .snapshot_info(&store, &reference.ok_or_else(none)?)?
+            .ok_or_else(none)?;
+        self.drop_reference(writing, full, writer)?;
+        Ok(info)
+    }
+}
+
+/// The references, newest first.
+fn newest_references(store: &Store) -> Vec<Reference> {
+    let references = store.references();
+    let mut entries: Vec<_> = references.iter().collect();
+    entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.batch));
+    entries.into_iter().map(|entry| entry.reference.clone()).collect()
+}
+
+impl Memory {
+    /// Takes a snapshot of the head: named, or in the writer's ring. Costs the same at any size.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the name is not valid or taken; as [`Self::commit`].
+    ///
+    /// # Durability
+    /// As a commit.
+    pub fn snapshot(&self, name: Option<&str>, writer: &Writer) -> Result<SnapshotInfo> {
+        let inner = &self.inner;
+        inner.check_writable()?;
+        writer.check()?;
+        name.map_or(Ok(()), check_snapshot_name)?;
+        inner.write(|writing| inner.take_snapshot(writing, name, writer))
+    }
+
+    /// Deletes the name of a snapshot; commits and states stay.
+    ///
+    /// # Errors
+    /// `NotFound` if there is none; `Denied` (code `less_trusted`) if the writer is of an untrusted class; as
+    /// [`Self::commit`].
+    pub fn delete_snapshot(&self, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
+        let inner = &self.inner;
+        inner.check_writable()?;
+        writer.check()?;
+        // INVARIANT STN-2.
+        check_trusted(writer.trust, "delete the name of a snapshot")?;
+        inner.write(|writing| inner.drop_snapshot(writing, name, writer))
+    }
+
+    /// All snapshots, newest first: named ones and those of every lane's ring. A memory that is opened as degraded leaves out
+    /// those whose commit is damaged.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if what one of them names cannot be read.
+    pub fn snapshots(&self) -> Result<Vec<SnapshotInfo>> {
+        let store = self.inner.store();
+        let references = newest_references(&store).into_iter();
+        let snapshots = references.filter(|reference| reference.name.class() == ReferenceClass::Snapshots);
+        let infos = snapshots.map(|reference| self.inner.snapshot_info(&store, &reference));
+        let passes = |info: &Result<_>| {
+            let error = info.as_ref().err();
+            !(self.inner.options.degraded && error.is_some_and(Error::is_corruption))
+        };
+        infos.filter(passes).filter_map(Result::transpose).collect()
+    }
+
+    /// All references of every class, newest first.
+    pub fn references(&self) -> Vec<ReferenceInfo> {
+        let info = |reference: Reference| ReferenceInfo {
+            name: reference.name.as_str().to_owned(),
+            commit: reference.commit,
+            time: reference.time,
+            actor: reference.actor,
+            session: reference.session,
+            reason: self.inner.reason(reference.reason),
+        };
+        let store = self.inner.store();
+        newest_references(&store).into_iter().map(info).collect()
+    }
+}

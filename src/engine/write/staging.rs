@@ -1,0 +1,102 @@
+//! From staged changes to records and the state they make.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - STG-1: a batch holds no version and no content that history has already, and none twice.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::digest::{KeyPath, ObjectDigest};
+use crate::error::Result;
+use crate::log::{BODY_BYTES_MAX, BatchBuilder, RecordKind, UNLINKED};
+use crate::store::Store;
+use crate::trie::{Entry, NodeSource, Trie};
+
+use super::draft::{StagedChange, StagedObject};
+
+/// Whether the versions of a batch become part of the state, or are only kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    Linked,
+    Unlinked,
+}
+
+/// Adds the records of `past` and of `changes` to the batch and edits the trie, whose nodes are in `nodes`; returns what
+/// the object records hold.
+pub(crate) fn add_changes<'a>(
+    store: &Store,
+    nodes: &dyn NodeSource,
+    batch: &mut BatchBuilder,
+    trie: &mut Trie,
+    past: &BTreeMap<ObjectDigest, StagedObject>,
+    changes: impl Iterator<Item = (&'a KeyPath, &'a StagedChange)>,
+    keep: Keep,
+) -> Result<Vec<(KeyPath, ObjectDigest)>> {
+    let flags = if keep == Keep::Linked { 0 } else { UNLINKED };
+    let mut objects = Vec::new();
+    let mut contents = HashSet::new();
+    let (mut links, mut unlinks) = (Vec::new(), Vec::new());
+    let mut add_content = |batch: &mut BatchBuilder, staged: &StagedObject| -> Result<()> {
+        if let Some((digest, bytes)) = &staged.content
+            && contents.insert(*digest)
+            && store.records.find_content(*digest)?.is_none()
+        {
+            batch.add(RecordKind::Content, 0, bytes);
+        }
+        Ok(())
+    };
+    let mut add = |batch: &mut BatchBuilder, key: KeyPath, staged: &StagedObject, flags: u8| -> Result<()> {
+        batch.add(RecordKind::Object, flags, staged.object.bytes());
+        objects.push((key, staged.object.digest()));
+        Ok(())
+    };
+    for (digest, staged) in past {
+        if store.records.find_place(*digest)?.is_none() {
+            add_content(batch, staged)?;
+            add(batch, store.suite.key_path(staged.object.id()), staged, UNLINKED)?;
+        }
+    }
+    for (key, change) in changes {
+        let Some(staged) = &change.new else {
+            unlinks.extend_from_slice(key.as_bytes());
+            trie.remove(key, nodes)?;
+            continue;
+        };
+        let digest = staged.object.digest();
+        // Also that of a known version: it may have been erased.
+        add_content(batch, staged)?;
+        // Place and number of the first commit are set when the batch is taken in.
+        trie.insert(
+            Entry {
+                key: *key,
+                digest: *digest.as_bytes(),
+                place: 0,
+                created: 0,
+            },
+            nodes,
+        )?;
+        // STG-1. A digest covers the id, so one batch cannot stage a version for two ids.
+        if store.records.find_place(digest)?.is_some() {
+            links.extend_from_slice(key.as_bytes());
+            links.extend_from_slice(digest.as_bytes());
+            continue;
+        }
+        add(batch, *key, staged, flags)?;
+    }
+    if keep == Keep::Linked {
+        add_links(batch, &links, &unlinks);
+    }
+    Ok(objects)
+}
+
+/// Adds link and unlink records, each no longer than a record may be.
+pub(crate) fn add_links(batch: &mut BatchBuilder, links: &[u8], unlinks: &[u8]) {
+    for (kind, bytes) in [(RecordKind::Link, links), (RecordKind::Unlink, unlinks)] {
+        // The length of an entry of either kind divides the limit.
+        for part in bytes.chunks(BODY_BYTES_MAX) {
+            batch.add(kind, 0, part);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The tree of parents: every parent exists, nobody is their own ancestor, nobody leaves children behind.
+//!
+//! Checked on the state that a commit would make, after other writers' commits are in it.
+//!
+//! # Layer
+//! L5.
+//!
+//! # Invariants
+//! - TRE-1: in every committed state each parent exists.
+//! - TRE-2: in every committed state following parents ends.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::digest::KeyPath;
+use crate::error::{Error, Result};
+use crate::object::Id;
+
+use crate::engine::read::children::Children;
+use crate::engine::read::state::State;
+
+/// A version's new parent, or its removal, as a commit would make it.
+#[derive(Clone)]
+pub(crate) enum Placement {
+    /// The id exists afterwards, with this parent; `moved` if it had another one, or did not exist.
+    Under { parent: Option<Id>, moved: bool },
+    /// The id is gone afterwards.
+    Gone,
+}
+
+/// The state before a commit, with the placements that it would make.
+pub(crate) struct Tree<'a> {
+    pub(crate) before: &'a State,
+    pub(crate) placed: &'a BTreeMap<KeyPath, (Id, Placement)>,
+}
+
+impl Tree<'_> {
+    /// Checks TRE-1 and TRE-2 for the state after the commit.
+    ///
+    /// `children` gives those of the state before; it is asked for only if something is removed.
+    ///
+    /// # Errors
+    /// `InvalidInput` naming the ids concerned.
+    pub(crate) fn check<'b>(&self, children: impl FnOnce() -> Result<Children<'b>>) -> Result<()> {
+        for (id, placement) in self.placed.values() {
+            if let Placement::Under {
+                parent: Some(parent), ..
+            } = placement
+                && !self.exists(parent)?
+            {
+                return Err(
+                    Error::invalid(format!("the parent '{parent}' of '{id}' does not exist"))
+                        .with_code("no_parent")
+                        .with_ids(vec![id.to_string()])
+                        .with_hint("put the parent first, or in the same commit"),
+                );
+            }
+        }
+        self.check_orphans(children)?;
+        self.check_cycles()
+    }
+
+    fn key(&self, id: &Id) -> KeyPath {
+        self.before.store.suite.key_path(id.as_str())
+    }
+
+    fn exists(&self, id: &Id) -> Result<bool> {
+        let key = self.key(id);
+        match self.placed.get(&key) {
+            Some((_, Placement::Gone)) => Ok(false),
+            Some(_) => Ok(true),
+            None => Ok(self.before.entry_at(&key)?.is_some()),
+        }
+    }
+
+    fn parent_after(&self, key: &KeyPath) -> Result<Option<KeyPath>> {
+        match self.placed.get(key) {
+            Some((_, Placement::Gone)) => Ok(None),
+            Some((_, Placement::Under { parent, .. })) => Ok(parent.as_ref().map(|parent| self.key(parent))),
+            None => {
+                let Some(entry) = self.before.entry_at(key)? else {
+                    return Ok(None);
+                };
+                let object = self.before.load(&entry)?;
+                let suite = self.before.store.suite;
+                Ok(object.parent().map(|parent| suite.key_path(parent)))
+            }
+        }
+    }
+
+    fn check_orphans<'b>(&self, children: impl FnOnce() -> Result<Children<'b>>) -> Result<()> {
+        let mut gone = self
+            .placed
+            .values()
+            .filter(|(_, placement)| matches!(placement, Placement::Gone));
+        let Some(first) = gone.next() else { return Ok(()) };
+        let children = children()?;
+        for (id, _) in std::iter::once(first).chain(gone) {
+            // Children that this commit places elsewhere were checked with their new parent.
+            let left = children.of(id)?;
+            let left: Vec<_> = left
+                .filter(|child| !self.placed.contains_key(&self.key(child)))
+                .take(10)
+                .collect();
+            if !left.is_empty() {
+                let named: Vec<_> = left.iter().map(ToString::to_string).collect();
+                let quoted: Vec<_> = left.iter().map(|child| format!("'{child}'")).collect();
+                return Err(
+                    Error::invalid(format!("'{id}' has children: {}", quoted.join(", ")))
+                        .with_code("has_children")
+                        .with_ids(named)
+                        .with_hint("remove them too (`remove --recursive`) or give them another parent"),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// A cycle goes through an id that got another parent: walk up from each of these. Skipped is only a new id whose
+    /// parent stays: nobody was below it before, so a cycle through it has another id that got a parent, and that is walked.
+    fn check_cycles(&self) -> Result<()> {
+        let mut ends = HashSet::new();
+        for (key, (id, placement)) in self.placed {
+            let Placement::Under {
+                moved: true,
+                parent: Some(parent),
+            } = placement
+            else {
+                continue;
+            };
+            if !self.placed.contains_key(&self.key(parent)) && self.before.entry_at(key)?.is_none() {
+                continue;
+            }
+            let mut walked = HashSet::new();
+            let mut next = Some(*key);
+            while let Some(key) = next.filter(|key| !ends.contains(key)) {
+                if !walked.insert(key) {
+                    return Err(Error::invalid(format!("'{id}' would be its own ancestor"))
+                        .with_code("parent_cycle")
+                        .with_ids(vec![id.to_string()]));
+                }
+                next = self.parent_after(&key)?;
+            }
+            ends.extend(walked);
+        }
+        Ok(())
+    }
+}
