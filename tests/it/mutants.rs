@@ -273,7 +273,7 @@ const MUTANTS: [Mutant; 31] = [
     ),
     mutant(
         "acknowledge before the sync",
-        "src/engine/writing.rs",
+        "src/engine/write/log_handle.rs",
         [
             "=> self.log.append(lock, group, log::Durability::Synced),",
             "self.log.append(lock, group, log::Durability::Synced)",
@@ -283,13 +283,13 @@ const MUTANTS: [Mutant; 31] = [
     ),
     mutant(
         "go on with what was read before a rewrite",
-        "src/engine/writing.rs",
+        "src/engine/write/log_handle.rs",
         ["writing.is_behind = true;", "writing.is_behind = true;", ""],
         "engine::tests::moved",
     ),
     mutant(
         "overlook what is committed while garbage is collected",
-        "src/engine/gc.rs",
+        "src/engine/upkeep/gc.rs",
         [
             "!self.carries(&cut, &kept, live)?",
             "!self.carries(&cut, &kept, live)?",
