@@ -7,14 +7,15 @@
 //! # Layer
 //! L0. Imports nothing of this crate.
 
+mod code;
+
 use std::fmt;
 use std::io::ErrorKind as Kind;
 
+pub use code::ErrorCode;
+
 /// The crate's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// The code of what may be done in spite of the error, or is done.
-pub(crate) const OUTCOME_UNKNOWN: &str = "outcome_unknown";
 
 /// What the caller has to do about an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,7 +48,7 @@ pub struct Error(Box<Inner>);
 
 struct Inner {
     kind: ErrorKind,
-    code: &'static str,
+    code: ErrorCode,
     message: String,
     hint: Option<String>,
     ids: Vec<String>,
@@ -107,7 +108,7 @@ impl Error {
 
     /// Replaces the stable code (`snake_case`) that programs match on.
     #[must_use]
-    pub fn with_code(mut self, code: &'static str) -> Self {
+    pub fn with_code(mut self, code: ErrorCode) -> Self {
         self.0.code = code;
         self
     }
@@ -123,7 +124,7 @@ impl Error {
     #[must_use]
     pub(crate) fn behind_change(mut self, rest: &'static str) -> Self {
         self.0.behind = Some(rest);
-        self.with_code(OUTCOME_UNKNOWN)
+        self.with_code(ErrorCode::OutcomeUnknown)
             .with_hint(format!("the change is done: do not do it again; {rest}"))
     }
 
@@ -131,7 +132,7 @@ impl Error {
     #[cfg(feature = "cli")]
     pub(crate) fn rest_of_change(&self) -> Option<&'static str> {
         // Another code says that it is now the error of something else, which the change only preceded.
-        self.0.behind.filter(|_| self.0.code == OUTCOME_UNKNOWN)
+        self.0.behind.filter(|_| self.0.code == ErrorCode::OutcomeUnknown)
     }
 
     /// Adds the ids of the objects that the error is about.
@@ -184,7 +185,7 @@ impl Error {
     }
 
     /// The stable, `snake_case` code that programs match on.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> ErrorCode {
         self.0.code
     }
 
@@ -209,18 +210,18 @@ impl Error {
     }
 }
 
-fn default_code(kind: ErrorKind) -> &'static str {
+fn default_code(kind: ErrorKind) -> ErrorCode {
     match kind {
-        ErrorKind::NotFound => "not_found",
-        ErrorKind::InvalidInput => "invalid_input",
-        ErrorKind::Conflict => "conflict",
-        ErrorKind::Denied => "denied",
-        ErrorKind::Busy => "busy",
-        ErrorKind::Corrupt => "corrupt",
-        ErrorKind::UnsupportedFormat => "unsupported_format",
-        ErrorKind::Io => "io",
-        ErrorKind::Poisoned => "poisoned",
-        ErrorKind::Internal => "internal",
+        ErrorKind::NotFound => ErrorCode::NotFound,
+        ErrorKind::InvalidInput => ErrorCode::InvalidInput,
+        ErrorKind::Conflict => ErrorCode::Conflict,
+        ErrorKind::Denied => ErrorCode::Denied,
+        ErrorKind::Busy => ErrorCode::Busy,
+        ErrorKind::Corrupt => ErrorCode::Corrupt,
+        ErrorKind::UnsupportedFormat => ErrorCode::UnsupportedFormat,
+        ErrorKind::Io => ErrorCode::Io,
+        ErrorKind::Poisoned => ErrorCode::Poisoned,
+        ErrorKind::Internal => ErrorCode::Internal,
     }
 }
 

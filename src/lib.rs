@@ -34,7 +34,7 @@ pub use digest::{
     CommitDigest, HashAlgorithm, HashSuite, KeyPath, ObjectDigest, Root, SubtreeDigest, TextDigest,
 };
 pub use engine::*;
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorCode, ErrorKind, Result};
 pub use object::*;
 pub use store::ChangeCounts;
 pub use trie::{Proof, ProofError, Proven, verify_proof};

@@ -16,7 +16,7 @@ use super::item::NewItem;
 use super::settings::{Quotas, Secrets};
 use super::vocabulary::attribute;
 use crate::engine::{Draft, Writer};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{NewObject, Value};
 use crate::scan::{Category, Finding, Neutral, Report, Verdict};
 
@@ -142,7 +142,7 @@ impl Agent {
     pub(crate) fn admitted(&self, mut writer: Writer) -> Result<Writer> {
         if self.settings().is_disabled {
             return Err(Error::new(ErrorKind::Denied, "the memory is switched off")
-                .with_code("disabled")
+                .with_code(ErrorCode::Disabled)
                 .with_hint("nothing was stored; Settings::is_disabled says so"));
         }
         let clean = |text: &String| self.scanner().redact(text).into_owned();
@@ -168,7 +168,7 @@ impl Agent {
             ErrorKind::Denied,
             format!("{what} holds what looks like a secret"),
         )
-        .with_code("refused")
+        .with_code(ErrorCode::Refused)
         .with_hint("nothing was stored; names stay in the log as they are, so give another one"))
     }
 
@@ -191,7 +191,7 @@ impl Agent {
             if is_looked_at(name) && is_no_name(name, &self.scanner().scan(name)) {
                 return Err(
                     Error::new(ErrorKind::Denied, format!("{what} holds what no name may"))
-                        .with_code("refused")
+                        .with_code(ErrorCode::Refused)
                         .with_hint("nothing was stored; give a name in letters of one script, all of which can be seen"),
                 );
             }
@@ -355,7 +355,7 @@ fn check_quotas(item: &NewItem, quotas: &Quotas) -> Result<()> {
         if count > most {
             return Err(
                 Error::invalid(format!("{what} has {count} {of}, {most} are allowed"))
-                    .with_code("over_limit")
+                    .with_code(ErrorCode::OverLimit)
                     .with_hint("shorten it, or split it into several items"),
             );
         }

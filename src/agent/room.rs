@@ -20,7 +20,7 @@ use super::agent::Agent;
 use super::remember::unless_erased;
 use super::vocabulary::kind;
 use crate::engine::Draft;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, NewObject, Object, Origin, Scope, Time};
 
 /// Kinds that take no room: a session and the notes of sessions.
@@ -112,7 +112,7 @@ impl Rooms {
                     " that are not trusted"
                 }
             ))
-            .with_code("over_limit")
+            .with_code(ErrorCode::OverLimit)
             .with_hint("forget some, let some expire, or raise items_max in the settings"));
         }
         left.count -= 1;

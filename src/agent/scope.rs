@@ -11,7 +11,7 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::Scope;
 
 /// Before the name of a project.
@@ -58,7 +58,7 @@ impl Place {
         let named = |class: &str, name: &Option<String>, hint: &str| match name {
             Some(name) => Scope::new(&format!("{class}{name}")),
             None => Err(Error::invalid(format!("there is no {word} here"))
-                .with_code("no_place")
+                .with_code(ErrorCode::NoPlace)
                 .with_hint(hint)),
         };
         match word {

@@ -12,14 +12,12 @@ use super::item::NewItem;
 use super::remember::unless_erased;
 use super::room::Rooms;
 use crate::engine::{Committed, Draft, Memory, Staged, Writer};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Id, NewObject, Origin};
 use crate::scan::Verdict;
 
 /// How often a change is made, at most, because somebody else committed in between.
 const TRIES: usize = 16;
-/// The code of the error of such a commit; other conflicts stay what they are however often they are tried.
-const CONFLICT: &str = "conflict";
 
 /// Two drafts on one state: what is to be committed, and what is to be held back.
 pub(super) struct Staging {
@@ -144,7 +142,7 @@ pub(super) fn not_held(committed: &Committed, error: Error) -> Error {
 pub(super) fn with_tries<T>(mut change: impl FnMut() -> Result<T>) -> Result<T> {
     for _ in 1..TRIES {
         match change() {
-            Err(error) if error.code() == CONFLICT => {}
+            Err(error) if error.code() == ErrorCode::Conflict => {}
             done => return done,
         }
     }
@@ -157,7 +155,7 @@ pub(super) fn refused(rules: &[&'static str]) -> Error {
         ErrorKind::Denied,
         format!("the text is refused: the scan found {}", rules.join(", ")),
     )
-    .with_code("refused")
+    .with_code(ErrorCode::Refused)
     .with_hint("nothing of it is stored; take out what was found")
 }
 
@@ -178,7 +176,7 @@ mod tests {
         };
         assert_eq!(tries_of(&|| Error::conflict("overtaken")), TRIES);
         assert_eq!(
-            tries_of(&|| Error::conflict("elsewhere").with_code("other_scope")),
+            tries_of(&|| Error::conflict("elsewhere").with_code(ErrorCode::OtherScope)),
             1
         );
         assert_eq!(tries_of(&|| Error::invalid("wrong")), 1);

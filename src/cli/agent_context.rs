@@ -12,7 +12,7 @@ use super::context::{Context, shown};
 use super::verbs::ScopeOptions;
 use crate::agent::{Agent, Place, Reach, Settings};
 use crate::engine::Memory;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::scan;
 
 /// The name of the file of settings, in the folder that the store is in.
@@ -106,7 +106,8 @@ impl Context {
                 Ok((Settings::default(), Vec::new()))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(Error::not_found(format!("there is no file {}", shown(&path))).with_code("no_file"))
+                Err(Error::not_found(format!("there is no file {}", shown(&path)))
+                    .with_code(ErrorCode::NoFile))
             }
             Err(error) => Err(Error::io(format_args!("reading {}", shown(&path)), error)),
         }

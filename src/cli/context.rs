@@ -24,7 +24,7 @@ use super::output::{Mode, Output};
 use super::revision;
 use crate::digest::HashAlgorithm;
 use crate::engine::{CommitInfo, Memory, Options, Revision, View, Writer};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
 /// The folder of a store that belongs to a project.
 pub(crate) const PROJECT_FOLDER: &str = ".treering";
@@ -159,7 +159,7 @@ impl Context {
         }
         let path = self.store()?;
         let open = match self.engine_options().open(&path) {
-            Err(error) if error.code() == "no_store" => {
+            Err(error) if error.code() == ErrorCode::NoStore => {
                 refuse_other_folder(&path)?;
                 rehearse(&Memory::in_memory()?)?;
                 self.engine_options().open_or_create(&path)
@@ -181,7 +181,7 @@ impl Context {
     pub(crate) fn create(&mut self, path: &Path, hash: HashAlgorithm) -> Result<Memory> {
         let exists = |hint: String| {
             Error::invalid(format!("{} already is a store", shown(path)))
-                .with_code("store_exists")
+                .with_code(ErrorCode::StoreExists)
                 .with_hint(hint)
         };
         match self.engine_options().read_only(true).open(path) {
@@ -280,7 +280,7 @@ fn user_store() -> Option<PathBuf> {
 }
 
 fn no_home() -> Error {
-    Error::not_found("there is no store here, and no HOME to look for one in").with_code("no_store")
+    Error::not_found("there is no store here, and no HOME to look for one in").with_code(ErrorCode::NoStore)
 }
 
 /// Whether a folder holds what only a store does, whatever else is wrong with it.
@@ -308,7 +308,7 @@ fn refuse_other_folder(path: &Path) -> Result<()> {
                 "{} is a folder with other things in it, and no store",
                 shown(path)
             ))
-            .with_code("not_a_store")
+            .with_code(ErrorCode::NotAStore)
             .with_hint(format!(
                 "name an empty or new folder, such as {}",
                 shown(&path.join(PROJECT_FOLDER))
@@ -323,10 +323,10 @@ pub(crate) fn explain(error: Error, path: &Path) -> Error {
     let is_no_folder = system_kind(&error) == Some(io::ErrorKind::NotADirectory);
     if let Some(file) = path.ancestors().find(|part| is_no_folder && part.is_file()) {
         return Error::not_found(format!("{} is a file, and a store is a folder", shown(file)))
-            .with_code("no_store")
+            .with_code(ErrorCode::NoStore)
             .with_hint("name the folder of a store with --store DIR or TREERING_STORE");
     }
-    if error.code() != "no_store" {
+    if error.code() != ErrorCode::NoStore {
         return error;
     }
     let inside = path.join(PROJECT_FOLDER);

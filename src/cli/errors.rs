@@ -10,7 +10,7 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorCode, ErrorKind};
 
 /// Exit code: done.
 pub(crate) const DONE: u8 = 0;
@@ -98,7 +98,7 @@ impl Failure {
             Self::ClosedPipe
         } else {
             let hint = "only the answer is lost or cut off: what the verb changes is done, and treering log shows it";
-            let error = Error::io("writing the output", error).with_code("answer_lost");
+            let error = Error::io("writing the output", error).with_code(ErrorCode::AnswerLost);
             Self::Error(error.with_hint(hint))
         }
     }
@@ -116,7 +116,7 @@ impl Failure {
     pub(crate) fn document(&self) -> Value {
         let (code, message, hint) = match self {
             Self::Error(error) => (
-                error.code(),
+                error.code().as_str(),
                 error.message().to_owned(),
                 error.hint().map(str::to_owned),
             ),

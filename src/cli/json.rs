@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::digest::{CommitDigest, ObjectDigest, SubtreeDigest, TextDigest};
 use crate::engine::{CommitInfo, Committed, Finding, HistoryEntry, Memory, SnapshotInfo, VerifyReport, View};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorCode, ErrorKind, Result};
 use crate::ingest::json as lines;
 use crate::object::{self, Id, Object};
 use crate::store::ChangeCounts;
@@ -101,13 +101,13 @@ pub(crate) fn commit(memory: &Memory, info: &CommitInfo, counts: ChangeCounts) -
         "session": commit.session,
         "source": source,
         "source_digest": commit.source.map(TextDigest::to_hex),
-        "source_erased": source_gone == Some("erased"),
-        "source_lost": source_gone == Some("lost"),
+        "source_erased": source_gone == Some(ErrorCode::Erased),
+        "source_lost": source_gone == Some(ErrorCode::Lost),
         "trust": commit.trust.name(),
         "reason": reason,
         "reason_digest": commit.reason.map(TextDigest::to_hex),
-        "reason_erased": reason_gone == Some("erased"),
-        "reason_lost": reason_gone == Some("lost"),
+        "reason_erased": reason_gone == Some(ErrorCode::Erased),
+        "reason_lost": reason_gone == Some(ErrorCode::Lost),
         "added": counts.added,
         "changed": counts.changed,
         "removed": counts.removed,
@@ -135,10 +135,7 @@ pub(crate) fn told_text(memory: &Memory, digest: Option<TextDigest>) -> Result<O
 }
 
 /// A reason or source, or the code that says why it is not there: `erased` or `lost`.
-fn text_or_why(
-    memory: &Memory,
-    digest: Option<TextDigest>,
-) -> Result<(Option<String>, Option<&'static str>)> {
+fn text_or_why(memory: &Memory, digest: Option<TextDigest>) -> Result<(Option<String>, Option<ErrorCode>)> {
     let Some(digest) = digest else {
         return Ok((None, None));
     };

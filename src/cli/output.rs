@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use super::errors::{BUG, DONE, Failure, USAGE};
 use super::human;
 use crate::engine::Progress;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorCode, ErrorKind};
 
 /// The width of a line where no terminal says otherwise.
 const WIDTH: usize = 100;
@@ -460,7 +460,7 @@ impl Output {
 
 /// The end of a command that the user stopped.
 pub(crate) fn interrupted() -> Error {
-    Error::new(ErrorKind::Io, "stopped").with_code("interrupted")
+    Error::new(ErrorKind::Io, "stopped").with_code(ErrorCode::Interrupted)
 }
 
 /// Says on standard error what went wrong.

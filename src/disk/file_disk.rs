@@ -23,7 +23,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use super::lock::HOLDER_BYTES;
 use super::{Access, Disk, DiskFile, LockGuard, check_name, map};
 use crate::bytes::Buffer;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
 /// A folder of a local file system.
 #[derive(Debug)]
@@ -591,7 +591,7 @@ fn refuse_network(folder: &OwnedFd, path: &Path) -> Result<()> {
             path.display()
         );
         Err(Error::new(ErrorKind::Io, message)
-            .with_code("network_file_system")
+            .with_code(ErrorCode::NetworkFileSystem)
             .with_hint("copy it to a local disk, whole and while nobody writes, and use it there"))
     })
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock, OnceLock, Weak};
 
 use crate::digest::{HashAlgorithm, HashSuite, HistoryRoot, Root};
 use crate::disk::{Disk, FileDisk, MemDisk};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{BatchBuilder, HeadMark, Log, LogOptions, Mode, RecordKind};
 use crate::object::{Commit, HistoryTree, Op, Origin};
 use crate::store::Store;
@@ -181,7 +181,7 @@ fn no_store(path: &Path, error: Error) -> Error {
         return error;
     }
     Error::not_found(format!("there is no store in {}", path.display()))
-        .with_code("no_store")
+        .with_code(ErrorCode::NoStore)
         .with_hint("`treering init` creates one; --store or TREERING_STORE name another folder")
 }
 

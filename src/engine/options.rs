@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::digest::{HashAlgorithm, HashSuite};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::Time;
 
 use super::memory::Memory;
@@ -229,7 +229,7 @@ impl Options {
     pub(crate) fn check_stop(&self) -> Result<()> {
         match &self.stop {
             Some(stop) if stop.load(Ordering::Relaxed) => {
-                Err(Error::new(ErrorKind::Io, "stopped").with_code("interrupted"))
+                Err(Error::new(ErrorKind::Io, "stopped").with_code(ErrorCode::Interrupted))
             }
             _ => Ok(()),
         }
@@ -284,7 +284,7 @@ impl Options {
         }
         Err(
             Error::invalid("this process has the store open with another policy, limits or durability")
-                .with_code("already_open")
+                .with_code(ErrorCode::AlreadyOpen)
                 .with_hint("clone that handle, or let it go first"),
         )
     }
@@ -304,9 +304,9 @@ impl Options {
     pub fn open_or_create(self, path: impl AsRef<Path>) -> Result<(Memory, bool)> {
         match self.clone().open(path.as_ref()) {
             Ok(memory) => Ok((memory, false)),
-            Err(error) if error.code() == "no_store" => match self.clone().create(path.as_ref()) {
+            Err(error) if error.code() == ErrorCode::NoStore => match self.clone().create(path.as_ref()) {
                 // Another process was faster; its store is as good as ours.
-                Err(error) if error.code() == "store_exists" => Ok((self.open(path)?, false)),
+                Err(error) if error.code() == ErrorCode::StoreExists => Ok((self.open(path)?, false)),
                 created => Ok((created?, true)),
             },
             Err(error) => Err(error),

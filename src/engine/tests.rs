@@ -127,7 +127,10 @@ fn undo_refuses_what_others_changed_since() -> Result<()> {
     assert_eq!(error.ids(), ["a"]);
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("theirs"));
     let error = memory.rollback(&Revision::Seq(0), false, &by("one")).unwrap_err();
-    assert_eq!((error.kind(), error.code()), (ErrorKind::Conflict, "other_lanes"));
+    assert_eq!(
+        (error.kind(), error.code()),
+        (ErrorKind::Conflict, crate::error::ErrorCode::OtherLanes)
+    );
     memory.rollback(&Revision::Seq(0), true, &by("one"))?;
     assert!(memory.view().is_empty());
     Ok(())
@@ -201,7 +204,10 @@ fn an_attempt_is_whole_or_not_at_all() -> Result<()> {
     let error = memory
         .attempt(by("s"), change, &[&|_| Err("looks wrong".to_owned())])
         .unwrap_err();
-    assert_eq!((error.kind(), error.code()), (ErrorKind::Denied, "rejected"));
+    assert_eq!(
+        (error.kind(), error.code()),
+        (ErrorKind::Denied, crate::error::ErrorCode::Rejected)
+    );
     let failing = |draft: &mut Draft| -> Result<()> {
         draft.put(note("b", "half"))?;
         Err(crate::Error::new(ErrorKind::InvalidInput, "the model stopped"))

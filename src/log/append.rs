@@ -20,7 +20,7 @@ use super::segment::{SEGMENT_BYTES_LIMIT, SegmentHeader, create_segment};
 use super::{Log, WriteLock, of_other_kind};
 use crate::digest::CommitDigest;
 use crate::disk::{self, Access, LockGuard};
-use crate::error::{Error, ErrorKind, OUTCOME_UNKNOWN, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
 /// When an appended group becomes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -342,17 +342,17 @@ pub(super) fn check_current(guard: &dyn LockGuard) -> Result<()> {
 /// The error of a sync that failed: the bytes are written, and may be found whole by the next writer, or not.
 fn outcome_unknown(name: &str, error: io::Error) -> Error {
     Error::io(format!("cannot sync {name}"), error)
-        .with_code(OUTCOME_UNKNOWN)
+        .with_code(ErrorCode::OutcomeUnknown)
         .with_hint("it may be done or not: the next write settles it, so look at `treering log` after one before you do it again")
 }
 
 /// The error of what has to be written before the log is written anew: it says nothing of that, which did not begin.
 pub(crate) fn not_rewritten(error: Error) -> Error {
-    if error.code() != OUTCOME_UNKNOWN {
+    if error.code() != ErrorCode::OutcomeUnknown {
         return error;
     }
     error
-        .with_code("io")
+        .with_code(ErrorCode::Io)
         .with_hint("nothing was erased or collected: make room, then do it again")
 }
 

@@ -22,7 +22,7 @@ use super::segment::{LOG_FOLDER, SEGMENT_HEADER_BYTES, parse_segment_name, segme
 use super::{Log, Position, Tail, damage, unsupported};
 use crate::digest::{CommitDigest, Domain, HashSuite};
 use crate::disk::{self, Disk, OtherKind, is_of_other_kind};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
 /// Receives batches.
 pub(super) type Visit<'a> = dyn FnMut(Batch) -> Result<()> + 'a;
@@ -59,7 +59,7 @@ impl Log {
     /// # Errors
     /// `Corrupt`, naming file and offset, if a byte below the durable mark is not what was written;
     /// `UnsupportedFormat` for records of a newer version; `Poisoned` if batches that this handle handed out were
-    /// never durable and are gone; one of the code [`REWRITTEN`](super::REWRITTEN) if what was handed out is no longer
+    /// never durable and are gone; one of the code [`ErrorCode::Rewritten`] if what was handed out is no longer
     /// what the log consists of; `Io`; what `visit` returns.
     pub fn catch_up(&mut self, visit: &mut dyn FnMut(Batch) -> Result<()>) -> Result<Tail> {
         self.check_process()?;
@@ -77,7 +77,7 @@ impl Log {
                 if self.options.degraded
                     && !refused
                     && error.kind() == ErrorKind::Corrupt
-                    && error.code() != NO_LOG =>
+                    && error.code() != ErrorCode::NoLog =>
             {
                 Ok(Tail {
                     proven: false,
@@ -506,19 +506,16 @@ pub(super) fn content_of(batch: &Batch, suite: HashSuite) -> [u8; 32] {
 /// What is said of a log that is none.
 pub const NO_FOLDER: &str = "it is no folder, so there are no segments";
 
-/// The code of an error that says that the whole log is gone: not even a degraded reader finds anything.
-pub(super) const NO_LOG: &str = "no_log";
-
 /// A store without its log folder has lost it: that is damage, and not a failing device.
 pub(super) fn no_folder(disk: &dyn Disk, error: io::Error) -> Error {
     let lost = match error.kind() {
         io::ErrorKind::NotFound => Error::corrupt("the folder of the log is missing"),
         _ if is_of_other_kind(&error) => match disk::other_kind_at(disk, LOG_FOLDER) {
-            Some(OtherKind::Link) => return super::linked(LOG_FOLDER).with_code(NO_LOG),
+            Some(OtherKind::Link) => return super::linked(LOG_FOLDER).with_code(ErrorCode::NoLog),
             _ => damage(LOG_FOLDER, 0, NO_FOLDER),
         },
         _ => return Error::io("cannot list the log", error),
     };
-    lost.with_code(NO_LOG)
+    lost.with_code(ErrorCode::NoLog)
         .with_hint("nothing can be had without it but from a backup of the store, or an export")
 }

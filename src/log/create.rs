@@ -27,7 +27,7 @@ use super::segment::{
 use super::{LOCK_NAME, Log, LogOptions, Mode, damage, of_other_kind, read_format, read_small};
 use crate::digest::{HashAlgorithm, HashSuite};
 use crate::disk::{self, Access, Disk, is_of_other_kind, lock_within};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
 /// How long creating waits for somebody else who is creating the same store.
 const CREATE_WAIT: Duration = Duration::from_secs(30);
@@ -67,9 +67,8 @@ impl Log {
 fn refuse_existing(disk: &dyn Disk) -> Result<()> {
     // INVARIANT CRE-1.
     if read_format(disk, Mode::ReadOnly)?.is_some() {
-        return Err(
-            Error::invalid(format!("{} already is a store", disk.describe())).with_code("store_exists")
-        );
+        return Err(Error::invalid(format!("{} already is a store", disk.describe()))
+            .with_code(ErrorCode::StoreExists));
     }
     // Before anything is written: what is cut off half way would look like a damaged store.
     match in_the_way(disk) {
@@ -151,7 +150,7 @@ fn write_store(
 pub(super) fn no_store(disk: &dyn Disk) -> Error {
     damaged(disk).unwrap_or_else(|| {
         Error::not_found(format!("{} is not a store", disk.describe()))
-            .with_code("no_store")
+            .with_code(ErrorCode::NoStore)
             .with_hint("create one with `treering init`")
     })
 }
@@ -231,7 +230,7 @@ fn foreign(disk: &dyn Disk, name: &str) -> Error {
         "{} has {name} in it, which is of no store",
         disk.describe()
     ))
-    .with_code("exists")
+    .with_code(ErrorCode::Exists)
     .with_hint("name another folder, or move that away")
 }
 

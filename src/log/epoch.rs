@@ -12,16 +12,11 @@
 
 use std::sync::Arc;
 
-use super::catch_up::NO_LOG;
 use super::manifest::{MANIFEST_NAME, Manifest, SegmentEntry};
 use super::reader::Segments;
 use super::{Log, Position, damage, read_manifest};
 use crate::digest::CommitDigest;
-use crate::error::{Error, ErrorKind, Result};
-
-/// The code of the error of a handle that has handed out batches of a log that was rewritten since. It is no damage:
-/// [`Log::reopen`] makes the handle as one that was just opened.
-pub const REWRITTEN: &str = "rewritten";
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
 impl Log {
     /// How often the log was rewritten: batches, segments and positions of one epoch mean nothing in another.
@@ -87,7 +82,7 @@ impl Log {
     /// Goes on with a manifest that was read again.
     ///
     /// # Errors
-    /// [`REWRITTEN`], if what was handed out is of another epoch (EPO-1); `Corrupt` if it is older than the one before.
+    /// [`ErrorCode::Rewritten`], if what was handed out is of another epoch (EPO-1); `Corrupt` if it is older than the one before.
     pub(super) fn take_manifest(&mut self, manifest: Manifest) -> Result<()> {
         if manifest.generation < self.manifest.generation {
             return Err(damage(MANIFEST_NAME, 0, "it is older than it was before"));
@@ -121,7 +116,7 @@ impl Log {
                 Err(error)
                     if self.options.degraded
                         && error.is_corruption()
-                        && error.code() != NO_LOG
+                        && error.code() != ErrorCode::NoLog
                         && !self.is_outdated()? =>
                 {
                     passed_over.push(error);
@@ -156,6 +151,6 @@ pub(super) fn rewritten() -> Error {
         ErrorKind::Conflict,
         "the log was rewritten since this handle read it",
     )
-    .with_code(REWRITTEN)
+    .with_code(ErrorCode::Rewritten)
     .with_hint("open the store again")
 }

@@ -30,7 +30,7 @@ use super::recover::NextWriter;
 use super::segment::{LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name, segment_name};
 use super::{DurablePlaces, Log, LogOptions, Mode};
 use crate::disk::{Access, Disk, DiskFile, is_of_other_kind, read_full};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 pub use frames::{Found, Frame, Frames};
 use parts::{FORMAT_PARTS, LIVE_PARTS, SEGMENT_PARTS, manifest_parts, with_checksum};
 pub use parts::{Part, link_parts, seal_parts, unlink_parts};
@@ -294,7 +294,8 @@ impl Inspection {
     /// of its frames start from, cannot be read; `Io`.
     pub fn frames(&self, segment: u64, offset: u64) -> Result<Frames> {
         let name = segment_name(segment);
-        let missing = || Error::not_found(format!("there is no segment {segment}")).with_code("no_segment");
+        let missing =
+            || Error::not_found(format!("there is no segment {segment}")).with_code(ErrorCode::NoSegment);
         let file = self.open(&name)?.ok_or_else(missing)?;
         let mut bytes = vec![0; SEGMENT_HEADER_BYTES];
         let count = read_full(&*file, 0, &mut bytes)
@@ -306,7 +307,7 @@ impl Inspection {
             .map_err(|error| Error::io(format!("cannot read {name}"), error))?;
         if offset > end {
             let told = format!("segment {segment} ends at {end}, before {offset}");
-            return Err(Error::not_found(told).with_code("no_offset"));
+            return Err(Error::not_found(told).with_code(ErrorCode::NoOffset));
         }
         let at = offset.max(FIRST_OFFSET).next_multiple_of(FRAME_ALIGNMENT as u64);
         Ok(Frames::new(name, file, header.seed(), at..end))

@@ -59,7 +59,6 @@ pub(crate) use append::not_rewritten;
 pub use batch::{Batch, BatchBuilder, HeadMark, Ignorable, Locator, Record};
 pub use catch_up::NO_FOLDER;
 pub use check::{CheckItem, CheckSummary, Finding, NO_FILE, OTHER_NAME, Severity, TORN_TAIL, unproven_tail};
-pub use epoch::REWRITTEN;
 pub use format_file::{FORMAT, Format};
 pub use frame::{BODY_BYTES_MAX, CUT_OFF, LINK_BYTES, RecordKind, UNLINK_BYTES, UNLINKED};
 pub use inspect::{
@@ -80,7 +79,7 @@ use crate::digest::{CommitDigest, HashSuite};
 use crate::disk::{
     Access, Disk, LockGuard, OtherKind, is_of_other_kind, lock_within, other_kind_at, read_full,
 };
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use live::{LIVE_NAME, Live};
 use manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
 use reader::{SegmentFile, Segments};
@@ -331,7 +330,8 @@ impl Log {
         self.check_process()?;
         if self.mode == Mode::ReadOnly {
             return Err(
-                Error::new(ErrorKind::Denied, "the store was opened for reading only").with_code("read_only"),
+                Error::new(ErrorKind::Denied, "the store was opened for reading only")
+                    .with_code(ErrorCode::ReadOnly),
             );
         }
         if self.poisoned {

@@ -80,7 +80,7 @@ impl Log {
     /// Whether all of the log is whole and holds the batch before `position`, of the same epoch, wherever that is.
     ///
     /// # Errors
-    /// [`REWRITTEN`](super::REWRITTEN); `Io`.
+    /// [`ErrorCode::Rewritten`](crate::ErrorCode::Rewritten); `Io`.
     pub fn holds(&self, position: &Position) -> Result<bool> {
         let options = LogOptions {
             degraded: false,
@@ -126,7 +126,7 @@ impl Log {
     ///
     /// # Errors
     /// `Corrupt`, naming file and offset, if the log does not hold the batch before `position` where that says: it was
-    /// durable, so the log was cut or replaced by an older one; [`REWRITTEN`](super::REWRITTEN) if that happened since
+    /// durable, so the log was cut or replaced by an older one; [`ErrorCode::Rewritten`](crate::ErrorCode::Rewritten) if that happened since
     /// this handle was opened; `Io`.
     pub fn start_at(&mut self, position: &Position) -> Result<()> {
         self.check_process()?;

@@ -20,7 +20,7 @@ use super::rewrite::{NewFile, NewPlace, Rewritten, not_as_written};
 use super::segment::{SegmentHeader, create_segment, segment_name};
 use super::{Log, WriteLock};
 use crate::disk::Access;
-use crate::error::{Error, OUTCOME_UNKNOWN, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// A rewrite that has become the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,7 +146,7 @@ fn old_files_left(error: Error) -> Error {
 
 /// The error of a manifest that could not be given its name, or whose name could not be made durable.
 fn maybe_done(error: Error) -> Error {
-    error.with_code(OUTCOME_UNKNOWN).with_hint(format!(
+    error.with_code(ErrorCode::OutcomeUnknown).with_hint(format!(
         "it may be done or not: open the store again and look before you do it again; if it is done, {LEFT}"
     ))
 }

@@ -32,7 +32,7 @@ use super::{Log, WriteLock};
 use crate::bytes::Bytes;
 use crate::digest::{CommitDigest, HashSuite};
 use crate::disk::{self, Access, Disk, DiskFile, LockGuard, lock_within, read_full};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
 /// Name of the lock file that keeps two rewrites apart.
 pub(crate) const COMPACTION_LOCK_NAME: &str = "compact.lock";
@@ -406,7 +406,7 @@ pub(super) fn not_as_written(name: &str, offset: u64) -> Error {
     let message =
         format!("{name} does not read back at byte {offset} as it was written; nothing was changed");
     Error::new(ErrorKind::Io, message)
-        .with_code("not_as_written")
+        .with_code(ErrorCode::NotAsWritten)
         .with_hint("the memory or the disk of this machine may be failing")
 }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use unicode_normalization::is_nfc;
 
 use crate::codec::{DecodeError, as_text};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// What a short text has to keep to. Made by `rule!`, so that the sentences of a decoder are static.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl Rule {
                 "{what} of {} bytes is too long",
                 text.len()
             ))
-            .with_code("over_limit")
+            .with_code(ErrorCode::OverLimit)
             .with_hint(format!("use at most {} bytes of UTF-8", self.bytes_max))),
             Some(Broken::Control { character, at }) => Err(Error::invalid(format!(
                 "{what} holds the control character U+{:04X} at byte {at}",

@@ -14,14 +14,14 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, Root};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Locator, Position};
 use crate::object::{Commit, HistoryTree, Reference};
 use crate::threads::Mutex;
 use crate::trie::{NodeSource, Saver, StoredNode, Trie, stored_digest};
 
 use super::Store;
-use super::checkpoint::{Checkpoint, ChildRow, CommitRow, DAMAGED, DigestRow, Rows, StateRow};
+use super::checkpoint::{Checkpoint, ChildRow, CommitRow, DigestRow, Rows, StateRow};
 use super::commits::{ChangeCounts, CommitEntry, Gap};
 use super::records::{Records, unreadable};
 
@@ -71,7 +71,7 @@ impl Base {
             return instead(from_log);
         }
         match ask(&self.checkpoint) {
-            Err(error) if error.code() == DAMAGED => instead(self.read_log()?),
+            Err(error) if error.code() == ErrorCode::CheckpointDamaged => instead(self.read_log()?),
             answer => answer,
         }
     }
@@ -224,7 +224,8 @@ impl Base {
     /// The references up to the position, in the order of the log.
     pub(super) fn references(&self) -> Result<Vec<(u64, Reference)>> {
         let bad = |error: crate::codec::DecodeError| {
-            Error::corrupt(format!("{}: a reference: {error}", self.checkpoint.name())).with_code(DAMAGED)
+            Error::corrupt(format!("{}: a reference: {error}", self.checkpoint.name()))
+                .with_code(ErrorCode::CheckpointDamaged)
         };
         self.ask(
             |checkpoint| {
@@ -265,7 +266,7 @@ impl Base {
             return Ok(None);
         }
         match self.checkpoint.children(parent) {
-            Err(error) if error.code() == DAMAGED => Ok(None),
+            Err(error) if error.code() == ErrorCode::CheckpointDamaged => Ok(None),
             other => other.map(Some),
         }
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::digest::ObjectDigest;
 use crate::disk::Disk;
-use crate::error::Result;
+use crate::error::{ErrorCode, Result};
 use crate::log::{Locator, Position, RecordKind};
 use crate::object::{HistoryTree, Object};
 use crate::trie::{Entry, Trie};
@@ -49,7 +49,9 @@ impl Store {
         let written = self.write_checkpoint_once(disk, log, position, progress);
         match (&written, &self.base) {
             // Damage of the one before is not to keep all later ones from being made.
-            (Err(error), Some(base)) if error.code() == checkpoint::DAMAGED && base.turn_to_log()? => {
+            (Err(error), Some(base))
+                if error.code() == ErrorCode::CheckpointDamaged && base.turn_to_log()? =>
+            {
                 self.write_checkpoint_once(disk, log, position, progress)
             }
             _ => written,

@@ -16,7 +16,7 @@ use crate::bytes::Bytes;
 use crate::digest::{
     CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashSuite, KeyPath, ObjectDigest, TextDigest,
 };
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{Locator, LogReader, Record, RecordKind};
 use crate::object::Object;
 use crate::threads::{Mutex, RwLock};
@@ -392,7 +392,7 @@ impl Records {
 
 /// The error for asking after something that was erased.
 pub(crate) fn erased_error(what: impl std::fmt::Display) -> Error {
-    Error::new(ErrorKind::NotFound, format!("{what} was erased")).with_code("erased")
+    Error::new(ErrorKind::NotFound, format!("{what} was erased")).with_code(ErrorCode::Erased)
 }
 
 fn placeholder(record: &Record, digest: ObjectDigest) -> Result<Object> {

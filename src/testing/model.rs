@@ -4,6 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::error::ErrorCode;
+
 /// An object of the model.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ModelObject {
@@ -24,7 +26,7 @@ pub enum Outcome {
     /// Nothing changed, no commit.
     Unchanged,
     /// Refused with this code.
-    Refused(&'static str),
+    Refused(ErrorCode),
     /// A reference was written or deleted.
     Referenced,
 }
@@ -87,16 +89,16 @@ impl Default for Model {
 }
 
 /// Whether every parent exists and nobody is their own ancestor.
-fn is_tree(state: &ModelState) -> Result<(), &'static str> {
+fn is_tree(state: &ModelState) -> Result<(), ErrorCode> {
     for (id, object) in state {
         let mut seen = BTreeSet::from([id.clone()]);
         let mut above = object.parent.clone();
         while let Some(parent) = above.take() {
             if !seen.insert(parent.clone()) {
-                return Err("parent_cycle");
+                return Err(ErrorCode::ParentCycle);
             }
             let Some(object) = state.get(&parent) else {
-                return Err("no_parent");
+                return Err(ErrorCode::NoParent);
             };
             above.clone_from(&object.parent);
         }
@@ -139,7 +141,7 @@ impl Model {
     pub fn put(&mut self, lane: &str, id: &str, object: ModelObject) -> Outcome {
         let mut state = self.head().clone();
         if object.parent.as_ref().is_some_and(|parent| parent == id) {
-            return Outcome::Refused("invalid_input");
+            return Outcome::Refused(ErrorCode::InvalidInput);
         }
         state.insert(id.to_owned(), object);
         match is_tree(&state) {
@@ -179,7 +181,7 @@ impl Model {
     pub fn remove(&mut self, lane: &str, id: &str, recursive: bool) -> Outcome {
         let mut state = self.head().clone();
         if state.remove(id).is_none() {
-            return Outcome::Refused("not_found");
+            return Outcome::Refused(ErrorCode::NotFound);
         }
         loop {
             let gone = |object: &ModelObject| {
@@ -197,7 +199,7 @@ impl Model {
                 return self.commit(lane, state);
             }
             if !recursive {
-                return Outcome::Refused("has_children");
+                return Outcome::Refused(ErrorCode::HasChildren);
             }
             for orphan in orphans {
                 state.remove(&orphan);
@@ -215,7 +217,7 @@ impl Model {
             return Outcome::Referenced;
         };
         if self.named.contains_key(name) {
-            return Outcome::Refused("name_taken");
+            return Outcome::Refused(ErrorCode::NameTaken);
         }
         self.named.insert(name.to_owned(), seq);
         Outcome::Referenced
@@ -225,21 +227,21 @@ impl Model {
     pub fn delete_snapshot(&mut self, name: &str) -> Outcome {
         match self.named.remove(name) {
             Some(_) => Outcome::Referenced,
-            None => Outcome::Refused("not_found"),
+            None => Outcome::Refused(ErrorCode::NotFound),
         }
     }
 
     /// Brings back the state of a commit, if the target is known.
     pub fn rollback(&mut self, lane: &str, target: Option<usize>, all: bool) -> Outcome {
         let Some(target) = target else {
-            return Outcome::Refused("no_revision");
+            return Outcome::Refused(ErrorCode::NoRevision);
         };
         if self.thinned.contains(&target) {
-            return Outcome::Refused("thinned");
+            return Outcome::Refused(ErrorCode::Thinned);
         }
         let mut since = target + 1..self.commits.len();
         if !all && since.any(|seq| self.commits[seq].lane != lane || self.thinned.contains(&seq)) {
-            return Outcome::Refused("other_lanes");
+            return Outcome::Refused(ErrorCode::OtherLanes);
         }
         self.commit_as(lane, self.commits[target].state.clone(), Verb::Rollback(target))
     }
@@ -321,7 +323,7 @@ impl Model {
     /// Reverses the lane's newest commit that is not undone.
     pub fn undo(&mut self, lane: &str) -> Outcome {
         let Some(seq) = self.reversible(lane, true) else {
-            return Outcome::Refused("nothing_to_undo");
+            return Outcome::Refused(ErrorCode::NothingToUndo);
         };
         self.reverse(lane, seq, seq, seq - 1, true)
     }
@@ -329,7 +331,7 @@ impl Model {
     /// Does again what the lane's newest undo reversed.
     pub fn redo(&mut self, lane: &str) -> Outcome {
         let Some(seq) = self.reversible(lane, false) else {
-            return Outcome::Refused("nothing_to_redo");
+            return Outcome::Refused(ErrorCode::NothingToRedo);
         };
         self.reverse(lane, seq, seq - 1, seq, false)
     }
@@ -343,7 +345,7 @@ impl Model {
                 continue;
             }
             if state.get(&id) != from.get(&id) {
-                return Outcome::Refused("changed_since");
+                return Outcome::Refused(ErrorCode::ChangedSince);
             }
             match to.get(&id) {
                 Some(object) => state.insert(id, object.clone()),
@@ -351,7 +353,7 @@ impl Model {
             };
         }
         if is_tree(&state).is_err() {
-            return Outcome::Refused("conflict");
+            return Outcome::Refused(ErrorCode::Conflict);
         }
         self.commits.push(ModelCommit {
             state,

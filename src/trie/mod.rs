@@ -46,7 +46,7 @@ pub use diff::{Change, Diff};
 pub use inspect::{ChildNode, Node, NodeKind};
 pub use proof::{Proof, ProofLevel, Terminal};
 pub use save::Saver;
-pub use stored::{NODE_DAMAGED, NoSource, NodeSource, StoredNode, stored_digest};
+pub use stored::{NoSource, NodeSource, StoredNode, stored_digest};
 pub use verify::{ProofError, Proven, verify_proof};
 pub use walk::Iter;
 

@@ -23,14 +23,11 @@ use super::node::{Branch, COUNT_MAX, Child, Children};
 use super::{Entry, LEVELS, Shape};
 use crate::codec::{DecodeError, Reader};
 use crate::digest::{DIGEST_LEN, HashAlgorithm, HashSuite, KeyPath, to_hex};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// Kinds of a node in storage. Zero is never one.
 pub(super) const LEAF: u8 = 1;
 pub(super) const BRANCH: u8 = 2;
-
-/// The code of errors about nodes in storage: what holds them is derived.
-pub const NODE_DAMAGED: &str = "checkpoint_damaged";
 
 /// What is known of a node that is in storage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -204,7 +201,7 @@ fn damaged(node: &StoredNode, what: impl std::fmt::Display) -> Error {
         "the trie node at place {} is damaged: {what}",
         node.place
     ))
-    .with_code(NODE_DAMAGED)
+    .with_code(ErrorCode::CheckpointDamaged)
     .with_hint("this copy of the nodes is derived: build it anew from the log")
 }
 

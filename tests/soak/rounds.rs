@@ -345,7 +345,10 @@ fn check_acks(store: &Path, what: &str, whole: bool) -> u64 {
     let memory = match Options::new().read_only(true).open(store) {
         Ok(memory) => memory,
         Err(error) => {
-            let none = matches!(error.code(), "no_store" | "not_found");
+            let none = matches!(
+                error.code(),
+                treering::ErrorCode::NoStore | treering::ErrorCode::NotFound
+            );
             assert!(none && acked.is_empty(), "{what}: {error:?}");
             return 0;
         }

@@ -29,7 +29,7 @@ use crate::agent::scope::{Place, Reach};
 use crate::agent::staging::{Fate, Staging, with_tries};
 use crate::agent::vocabulary::{kind, op};
 use crate::engine::{CommitInfo, Query, Revision, Staged, View, Writer};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorCode, ErrorKind, Result};
 use crate::object::{Id, NewObject, Object, Origin, Scope, Time};
 
 /// The file of a block.
@@ -230,7 +230,9 @@ impl Agent {
                     said.extend(more);
                     became
                 }
-                Err(error) if error.kind() == ErrorKind::InvalidInput || error.code() == "erased" => {
+                Err(error)
+                    if error.kind() == ErrorKind::InvalidInput || error.code() == ErrorCode::Erased =>
+                {
                     said.push(error.message().to_owned());
                     Taken::Refused
                 }

@@ -18,7 +18,7 @@ use crate::agent::scope::Place;
 use crate::agent::strict_json::parse;
 use crate::agent::vocabulary::attribute;
 use crate::engine::View;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::ingest::json::{value_from_json, value_to_json};
 use crate::object::{Id, NewObject, Object, Origin, Scope, Time, Value};
 
@@ -129,7 +129,9 @@ pub(super) fn apply(object: &mut NewObject, before: Option<&Block>, block: &Bloc
             continue;
         }
         if item::MADE_BY_VERBS.contains(&key.as_str()) {
-            return Err(Error::invalid(format!("`{key}` is not for files to say")).with_code("reserved_key"));
+            return Err(
+                Error::invalid(format!("`{key}` is not for files to say")).with_code(ErrorCode::ReservedKey)
+            );
         }
         drop(attributes.insert(key.as_str(), value_of(value)));
     }

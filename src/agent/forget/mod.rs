@@ -20,7 +20,7 @@ use super::item::Item;
 use super::scope::Reach;
 use super::vocabulary::{attribute, op};
 use crate::engine::{CommitInfo, Query, View, Writer};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Kind, Time, Value};
 
 /// What is to be forgotten: what meets every condition that is given.
@@ -128,7 +128,7 @@ impl Agent {
     pub fn forget(&self, what: &Forgetting, writer: &Writer, dry_run: bool) -> Result<Forgot> {
         if what.is_empty() {
             return Err(Error::invalid("nothing says what to forget")
-                .with_code("no_criteria")
+                .with_code(ErrorCode::NoCriteria)
                 .with_hint("name ids, or give tags, an age, a session, a source, a kind or a scope"));
         }
         drop(self.memory().refresh()?);

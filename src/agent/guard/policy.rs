@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::Value;
 use crate::scan::Verdict;
 
@@ -262,6 +262,6 @@ impl Policy {
 
 fn bad(why: impl std::fmt::Display) -> Error {
     Error::invalid(format!("the policy cannot be read: {why}"))
-        .with_code("bad_policy")
+        .with_code(ErrorCode::BadPolicy)
         .with_hint("docs/agent/guard.md lists what a policy may say")
 }

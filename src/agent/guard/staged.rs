@@ -16,7 +16,7 @@ use crate::agent::remember::unless_erased;
 use crate::agent::staging::with_tries;
 use crate::agent::vocabulary::op;
 use crate::engine::{Draft, ReferenceInfo, Writer, check_trusted};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::ingest::json::{self, ObjectLine};
 use crate::object::{Id, Origin};
 use crate::store::ChangeCounts;
@@ -93,7 +93,7 @@ impl Agent {
                 ErrorKind::Denied,
                 format!("the change was refused: {}", report.told_short()),
             )
-            .with_code("refused")
+            .with_code(ErrorCode::Refused)
             .with_ids(report.ids())
             .with_hint("nothing was staged; write new objects beside these"));
         }
@@ -240,7 +240,7 @@ impl Agent {
 
 /// The error of what follows the commit.
 fn still_staged(error: Error) -> Error {
-    error.with_code("outcome_unknown").with_hint(
+    error.with_code(ErrorCode::OutcomeUnknown).with_hint(
         "the change is committed: do not do it again; `guard drop` takes what is still staged away",
     )
 }

@@ -472,7 +472,7 @@ fn who_stages_is_who_is_trusted() {
         .unwrap_err();
     assert_eq!(
         (refused.code(), refused.ids()),
-        ("refused", &["rule".to_owned()][..])
+        (crate::error::ErrorCode::Refused, &["rule".to_owned()][..])
     );
     assert!(agent.staged().is_empty());
     assert!(agent.stage("other", remove(), &free, &outside).is_ok());

@@ -16,7 +16,7 @@ use crate::agent::item::{KNOWN, MADE_BY_VERBS, known_kind, texts};
 use crate::agent::session::extraction::FactScope;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::{keyed, to_hex};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::ingest::json::value_from_json;
 use crate::object::{Attributes, Id, Kind, NewObject, Position, Scope, Time, Value};
 
@@ -74,7 +74,8 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
 
 /// Whether an error is of a part of a file, and costs no other one; not having a project is of all of it.
 pub(super) fn is_of_a_part(error: &Error) -> bool {
-    error.code() == "erased" || (error.kind() == ErrorKind::InvalidInput && error.code() != "no_place")
+    error.code() == ErrorCode::Erased
+        || (error.kind() == ErrorKind::InvalidInput && error.code() != ErrorCode::NoPlace)
 }
 
 fn usual(foreign: &Foreign<'_>) -> Result<Scope> {
@@ -95,7 +96,7 @@ fn text_of(bytes: &[u8]) -> Result<&str> {
 
 fn unreadable(why: impl Into<String>) -> Error {
     Error::invalid(why)
-        .with_code("unreadable")
+        .with_code(ErrorCode::Unreadable)
         .with_hint("see --format for what can be read")
 }
 

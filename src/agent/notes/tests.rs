@@ -85,7 +85,10 @@ fn another_sessions_note_is_deleted_but_not_replaced() {
     let id = write(agent, "mine", "s1");
     let taking = note("yours", "s2", Some(Replace::One(id.clone())));
     let refused = agent.write_note(&taking, &Writer::new()).unwrap_err();
-    assert_eq!((refused.kind(), refused.code()), (ErrorKind::Denied, "not_owner"));
+    assert_eq!(
+        (refused.kind(), refused.code()),
+        (ErrorKind::Denied, crate::error::ErrorCode::NotOwner)
+    );
     assert!(refused.message().contains("'s1'"), "{refused}");
     assert_eq!(texts(agent), ["mine"]);
     // With an empty text it is a deletion, which any session of the project may do; a miss is no failure.

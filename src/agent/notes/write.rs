@@ -20,7 +20,7 @@ use crate::agent::staging::{Fate, Staging, refused, with_tries};
 use crate::agent::vocabulary::{attribute, kind, op};
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Staged, Writer};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Id, Scope, Value};
 use crate::scan::Verdict;
 
@@ -228,7 +228,7 @@ fn check_owner(staging: &Staging, id: &Id, scope: &Scope, owner: &str) -> Result
             ErrorKind::Denied,
             format!("the note {id} belongs to the session '{other}'"),
         )
-        .with_code("not_owner")
+        .with_code(ErrorCode::NotOwner)
         .with_hint("delete it, or write a note of your own")),
         _ => Ok(()),
     }
@@ -238,6 +238,6 @@ fn taken(id: &Id) -> Error {
     Error::invalid(format!(
         "the id '{id}' belongs to something that is no note of this scope"
     ))
-    .with_code("id_taken")
+    .with_code(ErrorCode::IdTaken)
     .with_hint("`note list` shows the notes")
 }

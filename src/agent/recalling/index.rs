@@ -30,7 +30,7 @@ use crate::agent::item::Item;
 use crate::agent::vocabulary::kind;
 use crate::digest::KeyPath;
 use crate::engine::{Change, Memory, View};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Id, Object, Time};
 use crate::recall::{Embedder, Full, Index, Key, Scratch};
 use crate::threads::Mutex;
@@ -405,7 +405,7 @@ pub(super) fn text_of(object: &Object) -> Option<&str> {
 }
 
 fn full(_: Full) -> Error {
-    Error::invalid("there are more words than the index of recall can hold").with_code("over_limit")
+    Error::invalid("there are more words than the index of recall can hold").with_code(ErrorCode::OverLimit)
 }
 
 fn key_of(path: &KeyPath) -> Key {

@@ -15,7 +15,7 @@ use crate::agent::session::{SESSION_PREFIX, session_of};
 use crate::agent::vocabulary::{kind, op};
 use crate::agent::words::collapsed;
 use crate::engine::{CommitInfo, Committed, Draft, Staged, View, Writer};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Id, NewObject, Object, Origin};
 
 /// Items on their way into one commit.
@@ -111,7 +111,7 @@ impl<'a> Intake<'a> {
         if object.scope() != item.scope.as_str() {
             let error = Error::conflict(format!("'{id}' is an item of another scope"));
             return Err(error
-                .with_code("other_scope")
+                .with_code(ErrorCode::OtherScope)
                 .with_ids(vec![id.to_string()])
                 .with_hint("choose another id, or leave it out and let one be made"));
         }
@@ -119,7 +119,7 @@ impl<'a> Intake<'a> {
         if let Some(session) = owner_of(&object) {
             let error = format!("'{id}' belongs to the session '{session}'");
             return Err(Error::new(ErrorKind::Denied, error)
-                .with_code("not_owner")
+                .with_code(ErrorCode::NotOwner)
                 .with_ids(vec![id.to_string()])
                 .with_hint("`note write --replace` and `session append` write what a session has; else choose another id"));
         }
@@ -144,7 +144,7 @@ impl<'a> Intake<'a> {
                     object.scope()
                 );
                 return Err(Error::conflict(told)
-                    .with_code("other_scope")
+                    .with_code(ErrorCode::OtherScope)
                     .with_ids(vec![old.to_string()])
                     .with_hint("remember it in that scope (--scope)"));
             }
@@ -164,7 +164,7 @@ impl<'a> Intake<'a> {
             object.origin()
         );
         Err(Error::new(ErrorKind::Denied, error)
-            .with_code("less_trusted")
+            .with_code(ErrorCode::LessTrusted)
             .with_ids(vec![object.id().to_owned()])
             .with_hint("store it under an id of its own"))
     }

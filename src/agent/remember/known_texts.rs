@@ -19,7 +19,7 @@ use crate::agent::superseding::takes_place;
 use crate::agent::words::collapsed;
 use crate::digest::keyed;
 use crate::engine::{Memory, View};
-use crate::error::Result;
+use crate::error::{ErrorCode, Result};
 use crate::object::Object;
 
 /// The first bytes of the key path of an id, which name it in indexes.
@@ -232,7 +232,7 @@ impl KnownTexts {
 /// What was found, or nothing if its version was erased.
 pub(in crate::agent) fn unless_erased(found: Result<Option<Object>>) -> Result<Option<Object>> {
     match found {
-        Err(error) if error.code() == "erased" => Ok(None),
+        Err(error) if error.code() == ErrorCode::Erased => Ok(None),
         found => found,
     }
 }

@@ -35,7 +35,7 @@ use super::staging::with_tries;
 use super::vocabulary::kind;
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Committed, Staged, Writer};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Id, NewObject, Scope};
 use crate::scan::{Category, Verdict};
 use intake::{Intake, print_of};
@@ -204,7 +204,7 @@ impl Agent {
         self.check_given(&item)?;
         let reviewed = self.review(item)?;
         if reviewed.item.text.trim().is_empty() {
-            return Err(Error::invalid("there is no text to remember").with_code("no_text"));
+            return Err(Error::invalid("there is no text to remember").with_code(ErrorCode::NoText));
         }
         Ok(reviewed)
     }
@@ -214,15 +214,15 @@ impl Agent {
         item.check_given()?;
         if item.kind.as_str() == kind::SESSION {
             return Err(Error::invalid("a session is not remembered")
-                .with_code("not_owner")
+                .with_code(ErrorCode::NotOwner)
                 .with_hint("`session append` makes one"));
         }
         let Some(id) = item.id.as_ref().filter(|_| self.settings().quotas.are_ids_strict) else {
             return Ok(());
         };
-        BlockId::new(id.as_str())
-            .map(drop)
-            .map_err(|error| Error::invalid(format!("'{id}' is no id here: {error}")).with_code("bad_id"))
+        BlockId::new(id.as_str()).map(drop).map_err(|error| {
+            Error::invalid(format!("'{id}' is no id here: {error}")).with_code(ErrorCode::BadId)
+        })
     }
 
     fn remember_once(
@@ -400,7 +400,7 @@ fn refused(reviewed: &Reviewed) -> Error {
         ErrorKind::Denied,
         format!("this is not remembered: {}", reviewed.reason()),
     )
-    .with_code("refused")
+    .with_code(ErrorCode::Refused)
     .with_hint(match reviewed.bad_name {
         Some(_) => "nothing was stored; names stay in the log as they are: give another one",
         None => "nothing was stored; leave out what runs, hides or orders, and say what is to be known",
@@ -409,7 +409,7 @@ fn refused(reviewed: &Reviewed) -> Error {
 
 fn key_taken(id: &Id) -> Error {
     Error::conflict(format!("the key was used for another text, which is '{id}'"))
-        .with_code("key_taken")
+        .with_code(ErrorCode::KeyTaken)
         .with_ids(vec![id.to_string()])
         .with_hint("use a new key for a new text")
 }

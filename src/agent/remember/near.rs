@@ -13,7 +13,7 @@ use crate::agent::item::{Item, NewItem, Sensitivity, citations_value, texts};
 use crate::agent::review::Reviewed;
 use crate::agent::vocabulary::attribute;
 use crate::agent::words::collapsed;
-use crate::error::Result;
+use crate::error::{ErrorCode, Result};
 use crate::object::{Id, NewObject, Object, Value};
 use crate::recall::{self, Key};
 use crate::scan::Verdict;
@@ -117,7 +117,7 @@ impl Agent {
         add_new(&mut together.citations, &item.citations);
         // Two texts may say together what neither says alone.
         let reviewed = match self.review(together) {
-            Err(error) if error.code() == "over_limit" => return Ok(None),
+            Err(error) if error.code() == ErrorCode::OverLimit => return Ok(None),
             reviewed => reviewed?,
         };
         if reviewed.verdict > Verdict::Flag {

@@ -163,7 +163,10 @@ fn what_the_scan_blocks_is_nowhere_and_not_quoted() {
     let error = agent
         .remember(NewItem::new(download()), &RememberOptions::default(), &user())
         .unwrap_err();
-    assert_eq!((error.kind(), error.code()), (ErrorKind::Denied, "refused"));
+    assert_eq!(
+        (error.kind(), error.code()),
+        (ErrorKind::Denied, ErrorCode::Refused)
+    );
     let told = format!("{error} {:?}", error.hint());
     assert!(!told.contains("evil.example"), "{told}");
     assert!(told.contains("the scan found"), "{told}");
@@ -209,7 +212,10 @@ fn a_key_makes_a_retry_harmless() {
     assert_eq!((again.status, &again.id), (Status::Unchanged, &first.id));
     assert_eq!(again.digest, first.digest);
     let other = remember("Ada moved to Bergen").unwrap_err();
-    assert_eq!((other.kind(), other.code()), (ErrorKind::Conflict, "key_taken"));
+    assert_eq!(
+        (other.kind(), other.code()),
+        (ErrorKind::Conflict, ErrorCode::KeyTaken)
+    );
     assert!(
         agent
             .remember(
@@ -268,7 +274,10 @@ fn nobody_writes_over_another_scope_or_over_what_is_more_trusted() {
     let error = agent
         .remember(named("style", "Use spaces"), &quiet, &tool())
         .unwrap_err();
-    assert_eq!((error.kind(), error.code()), (ErrorKind::Denied, "less_trusted"));
+    assert_eq!(
+        (error.kind(), error.code()),
+        (ErrorKind::Denied, ErrorCode::LessTrusted)
+    );
     let mut rival = NewItem::new("Use spaces");
     rival.supersedes = vec![id("style")];
     assert_eq!(

@@ -27,7 +27,7 @@ use crate::agent::scope::Reach;
 use crate::agent::staging::{Fate, Staging, with_tries};
 use crate::agent::vocabulary::{attribute, kind, op};
 use crate::engine::{CommitInfo, Query, View, Writer};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Origin, Scope, Value};
 use crate::scan::Verdict;
 
@@ -243,7 +243,7 @@ impl Agent {
         {
             return Err(
                 Error::invalid(format!("the id '{id}' belongs to something that is no episode"))
-                    .with_code("id_taken")
+                    .with_code(ErrorCode::IdTaken)
                     .with_hint(format!("`remove {id}` takes it away, and undo brings it back")),
             );
         }
@@ -390,7 +390,7 @@ impl Agent {
                 item.derived_from = episode.map_or_else(|| transcript.sources.clone(), |digest| vec![digest]);
                 let passed = match staging.put(self, id.clone(), item, class, |_| {}) {
                     // No room for a fact is no reason to lose the episode.
-                    Err(error) if error.code() == "over_limit" => {
+                    Err(error) if error.code() == ErrorCode::OverLimit => {
                         return Ok(FactFate::Refused(error.message().to_owned()));
                     }
                     passed => passed?,

@@ -22,7 +22,7 @@ use crate::agent::staging::{Fate, Staging, with_tries};
 use crate::agent::vocabulary::{attribute, kind, op};
 use crate::digest::{keyed, to_hex};
 use crate::engine::{CommitInfo, Draft, Query, View, Writer};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Id, NewObject, Object, Origin, Position, Scope, Time, Value};
 use crate::scan::Verdict;
 
@@ -116,7 +116,7 @@ impl Agent {
         if append.entries.len() as u64 > BATCH_MAX {
             return Err(
                 Error::invalid(format!("{} entries are too many at once", append.entries.len()))
-                    .with_code("over_limit")
+                    .with_code(ErrorCode::OverLimit)
                     .with_hint(format!("append at most {BATCH_MAX} in a call")),
             );
         }
@@ -282,7 +282,7 @@ fn note_user(staging: &mut Staging, session: &Id, user: &str) -> Result<()> {
     if !may_name_user(class) {
         let told = format!("a writer of class {class} does not say who the person of a session is");
         return Err(Error::new(ErrorKind::Denied, told)
-            .with_code("less_trusted")
+            .with_code(ErrorCode::LessTrusted)
             .with_hint("leave it out, or let the host say it"));
     }
     if let Some(known) = staging.draft.get(session)? {

@@ -17,7 +17,7 @@ use crate::agent::item::known_kind;
 use crate::agent::scope::Reach;
 use crate::agent::vocabulary::kind;
 use crate::engine::{Draft, View};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Id, NewObject, Object, Origin, Scope};
 
 /// Before the name of a session, in the id of its object.
@@ -36,7 +36,7 @@ pub fn session_id(session: &str) -> Result<Id> {
         return Err(Error::invalid(format!(
             "the name of a session must have 1 to {NAME_BYTES_MAX} bytes"
         ))
-        .with_code("over_limit"));
+        .with_code(ErrorCode::OverLimit));
     }
     Id::new(&format!("{SESSION_PREFIX}{session}"))
 }
@@ -92,7 +92,7 @@ pub(super) fn check_reach(view: &View, reach: &Reach, session: &str) -> Result<(
 
 fn other_scope(session: &str, scope: &str) -> Error {
     Error::invalid(format!("the session '{session}' belongs to {scope}"))
-        .with_code("other_scope")
+        .with_code(ErrorCode::OtherScope)
         .with_hint(format!(
             "name the session otherwise, or work with that one: --scope {scope}"
         ))
@@ -148,7 +148,7 @@ pub(super) fn stage_session(
         (Some(wanted), Some(had)) if wanted != had => Err(Error::invalid(format!(
             "the session '{session}' was started from '{had}', not from '{wanted}'"
         ))
-        .with_code("other_parent")),
+        .with_code(ErrorCode::OtherParent)),
         (Some(_), None) => stage_new(
             agent,
             draft,
@@ -220,7 +220,7 @@ fn check_host(draft: &Draft, session: &str, origin: Origin) -> Result<()> {
         ErrorKind::Denied,
         format!("a writer of class {class} does not put the session '{session}' below another: it is of class {origin}"),
     )
-    .with_code("less_trusted")
+    .with_code(ErrorCode::LessTrusted)
     .with_hint("leave the parent out, or let the host say it"))
 }
 
@@ -232,7 +232,7 @@ fn check_ancestors(draft: &Draft, session: &str, parent: &str) -> Result<()> {
             return Err(Error::invalid(format!(
                 "the session '{session}' would be its own ancestor below '{parent}'"
             ))
-            .with_code("cycle"));
+            .with_code(ErrorCode::Cycle));
         }
         let object = draft.get(&session_id(&above)?)?;
         match parent_session(object.as_ref()) {
@@ -242,13 +242,13 @@ fn check_ancestors(draft: &Draft, session: &str, parent: &str) -> Result<()> {
     }
     Err(
         Error::invalid(format!("the session '{parent}' is {DEPTH_MAX} sessions deep"))
-            .with_code("over_limit")
+            .with_code(ErrorCode::OverLimit)
             .with_hint("start the session from one that is nearer to the root"),
     )
 }
 
 fn taken(id: &Id) -> Error {
     Error::invalid(format!("the id '{id}' belongs to something that is no session"))
-        .with_code("id_taken")
+        .with_code(ErrorCode::IdTaken)
         .with_hint("name the session otherwise")
 }

@@ -23,7 +23,7 @@ use crate::agent::scope::Reach;
 use crate::agent::staging::{Fate, Staging, with_tries};
 use crate::agent::vocabulary::{attribute, kind, op};
 use crate::engine::{CommitInfo, View, Writer};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Origin, Scope, Time, Value};
 
 /// Characters of a summary that is made of sentences.
@@ -162,7 +162,7 @@ impl Agent {
         {
             return Err(
                 Error::invalid(format!("the id '{id}' belongs to something that is no summary"))
-                    .with_code("id_taken"),
+                    .with_code(ErrorCode::IdTaken),
             );
         }
         let parent = session_id(root)?;

@@ -264,7 +264,7 @@ fn children_have_one_root_and_no_circles() {
     );
     let refused = |session: &str, parent: &str| {
         let error = try_append(agent, session, Some(parent), Vec::new()).unwrap_err();
-        error.code().to_owned()
+        error.code().as_str().to_owned()
     };
     assert_eq!(refused("a", "c"), "cycle");
     assert_eq!(refused("d", "d"), "cycle");
@@ -329,7 +329,7 @@ fn a_session_of_another_project_is_neither_read_nor_written() {
         assert!(error.hint().unwrap().contains("--scope project:tea"), "{error:?}");
     }
     let view = agent.memory().view();
-    let code = |failed: Option<crate::error::Error>| failed.unwrap().code().to_owned();
+    let code = |failed: Option<crate::error::Error>| failed.unwrap().code().as_str().to_owned();
     for failed in [
         agent.entries(&view, &here, "main").err(),
         agent.end_prompt(&view, &here, "main", None).err(),

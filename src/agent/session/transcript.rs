@@ -14,7 +14,7 @@ use crate::agent::scope::Reach;
 use crate::agent::vocabulary::kind;
 use crate::digest::ObjectDigest;
 use crate::engine::{Query, View};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object, Origin, Scope};
 
 /// Entries whose words are looked at, the newest of a session.
@@ -49,7 +49,7 @@ pub(super) fn read_transcript(view: &View, reach: &Reach, session: &str) -> Resu
     let id = session_id(session)?;
     let Some(object) = view.get(&id)?.filter(|object| session_of(object).is_some()) else {
         return Err(Error::not_found(format!("there is no session '{session}'"))
-            .with_code("no_session")
+            .with_code(ErrorCode::NoSession)
             .with_hint("`session append` writes the first entry of one"));
     };
     let mut items = VecDeque::new();

@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{Quotas, Secrets, Settings};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::scan::{Category, Severity, Verdict};
 
 /// Units of a length of time, in microseconds.
@@ -290,7 +290,7 @@ fn refused(text: &str, at: usize, why: &str) -> Error {
     let line = text.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1;
     let why = why.lines().collect::<Vec<_>>().join("; ");
     Error::invalid(format!("line {line}: {why}"))
-        .with_code("bad_settings")
+        .with_code(ErrorCode::BadSettings)
         .with_hint("docs/agent/remember.md lists the settings")
 }
 

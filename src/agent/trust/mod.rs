@@ -20,7 +20,7 @@ mod tests;
 pub use promote::{PersonSays, Promoted};
 pub use quarantine::{HeldObject, Quarantined};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::Origin;
 
 use crate::engine::Writer;
@@ -35,7 +35,7 @@ fn person(writer: &Writer, says: PersonSays, what: &str) -> Result<Writer> {
             ErrorKind::Denied,
             format!("only a person may {what}, and this writer is {}", writer.trust),
         )
-        .with_code("not_a_person")
+        .with_code(ErrorCode::NotAPerson)
         .with_hint("leave --trust away, and ask the person"));
     }
     let mut writer = writer.clone();

@@ -8,7 +8,7 @@ use crate::agent::Agent;
 use crate::agent::vocabulary::{attribute, op};
 use crate::digest::ObjectDigest;
 use crate::engine::{Committed, Writer};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Origin};
 
 /// How the caller knows that a person asks, and not a program for one. No code path of an agent has any business
@@ -69,7 +69,7 @@ impl Agent {
         if object.digest() != expected {
             return Err(
                 Error::conflict(format!("'{id}' is not the version {expected} any more"))
-                    .with_code("changed")
+                    .with_code(ErrorCode::Changed)
                     .with_ids(vec![id.to_string()])
                     .with_hint("look at it again: `get` shows the version that there is"),
             );

@@ -18,7 +18,7 @@ use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
 use crate::cli::verbs::{Export, ExportFormat, PictureOf};
 use crate::engine::{Memory, View};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::ingest::{self, Format, Piece, json as lines};
 use crate::object::Id;
 
@@ -258,7 +258,7 @@ fn tell_lowered(context: &mut Context, lowered: &[Id]) {
 /// What is no JSON is not written to an output that promises JSON.
 pub(super) fn no_document() -> Error {
     Error::invalid("this form is no JSON document")
-        .with_code("unsupported_format")
+        .with_code(ErrorCode::UnsupportedFormat)
         .with_hint("name a file to write it to, or leave --json out")
 }
 
@@ -284,7 +284,7 @@ fn refuse_existing(path: &Path, force: bool) -> Result<()> {
         Ok(there) if there.is_dir() || !force => {
             let refused = Error::invalid(format!("{} is there already; nothing was written", shown(path)));
             Err(refused
-                .with_code("file_exists")
+                .with_code(ErrorCode::FileExists)
                 .with_hint("write to another place, or over it with --force"))
         }
         _ => Ok(()),
@@ -299,7 +299,7 @@ fn refuse_links(folder: &Path, path: &Path) -> Result<()> {
         if fs::symlink_metadata(&below).is_ok_and(|there| !there.is_dir()) {
             let refused = Error::invalid(format!("{} is in the way: it is not a folder", shown(&below)));
             return Err(refused
-                .with_code("not_a_folder")
+                .with_code(ErrorCode::NotAFolder)
                 .with_hint("write to an empty folder"));
         }
     }

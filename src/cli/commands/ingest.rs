@@ -23,7 +23,7 @@ use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
 use crate::cli::verbs::{DocumentFormat, Ingest};
 use crate::engine::{Committed, Memory, Writer};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::ingest::{self, Change, Document, Format, IngestOptions};
 use crate::object::{Id, Scope};
 
@@ -205,7 +205,7 @@ struct Skipped {
 
 impl Skipped {
     fn document(&self) -> serde_json::Value {
-        json!({ "path": self.path, "code": self.why.code(), "message": self.why.message() })
+        json!({ "path": self.path, "code": self.why.code().as_str(), "message": self.why.message() })
     }
 }
 
@@ -292,7 +292,7 @@ fn read_documents(context: &mut Context, verb: &Ingest, format: Option<Format>) 
     let paths = read.skipped.into_iter().map(|bad| bad.path).collect();
     let refused = Error::invalid(format!("{bad} of {all} cannot be read; nothing was written"));
     Err(refused
-        .with_code("bad_documents")
+        .with_code(ErrorCode::BadDocuments)
         .with_ids(paths)
         .with_hint(LEAVE_OUT))
 }
@@ -327,7 +327,9 @@ fn files_of(
             // Of a name that is not text no form is known either, but that is not what to change.
             known_path(path)?;
             let refused = Error::invalid(format!("{} is of no known form", shown(path)));
-            return Err(refused.with_code("unsupported_document").with_hint(SUPPORTED));
+            return Err(refused
+                .with_code(ErrorCode::UnsupportedDocument)
+                .with_hint(SUPPORTED));
         }
     }
     Ok(files)
@@ -375,7 +377,7 @@ fn read_document(file: &Path, format: Option<Format>) -> Result<Document> {
     if bytes.len() as u64 > FILE_BYTES_MAX {
         let refused = Error::invalid(format!("{name} has more than {} MiB", FILE_BYTES_MAX >> 20));
         return Err(refused
-            .with_code("over_limit")
+            .with_code(ErrorCode::OverLimit)
             .with_hint("split the file, or use put --jsonl"));
     }
     Document::read(&name, &bytes, format)

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 
 use crate::cli::context::shown;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::CONTENT_BYTES_MAX;
 
 /// The longest line: the longest content with every byte escaped, and room for the rest.
@@ -27,7 +27,7 @@ pub(super) fn open_input(file: &Path) -> Result<Box<dyn BufRead>> {
 pub(in crate::cli) fn input_error(file: &Path, error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::NotFound => {
-            Error::not_found(format!("there is no file {}", shown(file))).with_code("no_file")
+            Error::not_found(format!("there is no file {}", shown(file))).with_code(ErrorCode::NoFile)
         }
         _ => Error::io(format_args!("reading {}", shown(file)), error),
     }
@@ -40,7 +40,7 @@ pub(super) fn read_input(file: &Path, bytes_max: u64) -> Result<Vec<u8>> {
     read.map_err(|error| input_error(file, error))?;
     if bytes.len() as u64 > bytes_max {
         let told = format!("{} has more than {} MiB", shown(file), bytes_max >> 20);
-        return Err(Error::invalid(told).with_code("over_limit"));
+        return Err(Error::invalid(told).with_code(ErrorCode::OverLimit));
     }
     Ok(bytes)
 }
@@ -111,7 +111,7 @@ impl<'a> Lines<'a> {
             }
             if read as u64 == LINE_BYTES_MAX && !self.buffer.ends_with(b"\n") {
                 let refused = Error::invalid(format!("it has more than {LINE_BYTES_MAX} bytes"))
-                    .with_code("over_limit");
+                    .with_code(ErrorCode::OverLimit);
                 return Err(at_line(self.number, refused));
             }
             if self.number == 1 && self.buffer.starts_with("\u{feff}".as_bytes()) {

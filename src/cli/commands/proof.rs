@@ -21,7 +21,7 @@ use crate::cli::output::Meaning;
 use crate::cli::verbs::{CheckProof, Contains, Prove};
 use crate::digest::{HashAlgorithm, HashSuite, KeyPath, Root, from_hex, to_hex};
 use crate::engine::Containment;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::ingest::json as lines;
 use crate::object::Id;
 use crate::trie::{Proof, ProofLevel, Proven, Terminal, verify_proof};
@@ -267,7 +267,7 @@ pub(super) fn check_proof(context: &mut Context, verb: &CheckProof) -> Done {
             }
             return Err(
                 Error::corrupt(format!("the proof does not hold: {}", one_line(&why)))
-                    .with_code("proof_failed")
+                    .with_code(ErrorCode::ProofFailed)
                     .into(),
             );
         }

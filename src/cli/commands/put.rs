@@ -28,7 +28,7 @@ use crate::cli::json::with_commit;
 use crate::cli::verbs::Put;
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Committed, Memory, Staged, Writer};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::ingest::json::{self as lines, ObjectLine};
 use crate::object::{Id, Kind, NewObject, Origin, Position, Scope, Value};
 
@@ -252,7 +252,7 @@ impl Batch {
             if past > most.max(PAST_LINES_MAX) {
                 let refused =
                     Error::invalid(format!("{past} earlier versions wait for an object to go with"));
-                let refused = refused.with_code("over_limit");
+                let refused = refused.with_code(ErrorCode::OverLimit);
                 return Err(at_line(number, refused.with_hint("take a larger --batch")));
             }
             read.push((number, line));

@@ -15,7 +15,7 @@ use crate::cli::time;
 use crate::cli::verbs::{Erase, Gc};
 use crate::digest::to_hex;
 use crate::engine::{ErasedKind, ErasedReport, Erasing, GcReport, Memory, Retention};
-use crate::error::Result;
+use crate::error::{ErrorCode, Result};
 use crate::object::{Id, Time};
 
 /// Records that people see named.
@@ -138,7 +138,7 @@ pub(super) fn erase(context: &mut Context, verb: &Erase) -> Done {
     let memory = context.open_to_read()?;
     let previewed = memory.erase_preview(&erasing);
     let (report, needs) = match previewed {
-        Err(refused) if refused.code() == "shared" => {
+        Err(refused) if refused.code() == ErrorCode::Shared => {
             erasing.everywhere = true;
             (memory.erase_preview(&erasing)?, Some(refused))
         }

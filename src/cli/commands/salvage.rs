@@ -16,7 +16,7 @@ use crate::cli::json;
 use crate::cli::output::Meaning;
 use crate::cli::verbs::Salvage;
 use crate::engine::{Memory, Problem, ProblemSeverity, Remedy, SalvageReport};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorCode, ErrorKind};
 use crate::log::LINKED;
 
 /// Exit code: not all could be saved, or the store is damaged.
@@ -239,7 +239,7 @@ fn salvaged(path: &Path) -> PathBuf {
 
 fn of_no_store(error: Error, path: &Path) -> Error {
     if error.kind() == ErrorKind::NotFound {
-        return explain(error.with_code("no_store"), path);
+        return explain(error.with_code(ErrorCode::NoStore), path);
     }
     // What a link leads to is not lost.
     if error.is_corruption() && !error.message().contains(LINKED) {

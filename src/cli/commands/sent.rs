@@ -14,7 +14,7 @@ use crate::cli::context::Context;
 use crate::cli::human::counted;
 #[cfg(feature = "agent")]
 use crate::error::Result;
-use crate::error::{Error, OUTCOME_UNKNOWN};
+use crate::error::{Error, ErrorCode};
 
 /// Lines that people are told of that were not stored.
 pub(super) const REFUSED_SHOWN: usize = 20;
@@ -141,7 +141,7 @@ impl SentLines {
             }
             self.look_for_more(file, lines);
             self.done(rest)
-        } else if has_batch && error.code() == OUTCOME_UNKNOWN {
+        } else if has_batch && error.code() == ErrorCode::OutcomeUnknown {
             self.look_for_more(file, lines);
             // Stored or not, the batch is without them.
             self.kept.refused.append(&mut self.batch.tally.refused);

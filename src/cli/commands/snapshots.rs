@@ -14,6 +14,7 @@ use crate::cli::revision;
 use crate::cli::time;
 use crate::cli::verbs::{Rollback, Snapshot, Snapshots};
 use crate::engine::{Committed, Memory, SnapshotInfo};
+use crate::error::ErrorCode;
 use crate::object::check_snapshot_name;
 use crate::store::ChangeCounts;
 
@@ -104,7 +105,7 @@ fn preview(context: &mut Context, verb: &Rollback) -> Done {
     let memory = context.open_to_read()?;
     let preview = |all| memory.rollback_preview(&target, all, &context.writer());
     let ((info, counts), refused) = match preview(verb.all) {
-        Err(refused) if refused.code() == "other_lanes" => (preview(true)?, Some(refused)),
+        Err(refused) if refused.code() == ErrorCode::OtherLanes => (preview(true)?, Some(refused)),
         previewed => (previewed?, None),
     };
     let head = memory.view().commit();

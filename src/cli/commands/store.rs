@@ -15,7 +15,7 @@ use crate::cli::output::{Meaning, Output};
 use crate::cli::verbs::{HashName, Init, Stats, Verify};
 use crate::digest::{HashAlgorithm, Root, to_hex};
 use crate::engine::{CommitInfo, Finding, FindingKind, Memory, Space, VerifyDepth, VerifyReport, View};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
 /// The files without which not even a degraded reader finds anything.
 const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];
@@ -249,7 +249,7 @@ pub(super) fn verify(context: &mut Context, verb: &Verify) -> Done {
     let report = Memory::verify_store(&path, &context.reading_options(), depth).map_err(|error| {
         let missing = error.kind() == ErrorKind::NotFound;
         let error = if missing {
-            error.with_code("no_store")
+            error.with_code(ErrorCode::NoStore)
         } else {
             error
         };
@@ -378,7 +378,7 @@ fn damaged(path: &Path, report: &VerifyReport) -> Error {
             .to_owned(),
     };
     Error::corrupt(format!("the store in {} is damaged in {places}", shown(path)))
-        .with_code("damaged")
+        .with_code(ErrorCode::Damaged)
         .with_hint(hint)
 }
 

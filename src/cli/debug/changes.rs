@@ -13,6 +13,7 @@ use crate::cli::commands::show_changes;
 use crate::cli::errors::{DONE, Done};
 use crate::cli::human::{counted, heading};
 use crate::cli::revision;
+use crate::error::ErrorCode;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command::own(
@@ -122,7 +123,7 @@ fn would(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
             let revision = revision::parse(revision)?;
             let preview = |all| memory.rollback_preview(&revision, all, &writer);
             let (info, _) = match preview(arguments.has("--all")) {
-                Err(refused) if refused.code() == "other_lanes" => {
+                Err(refused) if refused.code() == ErrorCode::OtherLanes => {
                     needs = Some(refused);
                     preview(true)?
                 }

@@ -5,7 +5,7 @@
 
 use std::io::{BufRead, Read as _};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// The longest line that is read, in bytes.
 const LINE_BYTES_MAX: u64 = 1 << 20;
@@ -60,7 +60,7 @@ impl<R: BufRead> Lines<R> {
         };
         if line.len() as u64 > LINE_BYTES_MAX {
             let told = format!("this line has more than {} MiB", LINE_BYTES_MAX >> 20);
-            return Err(self.refused(&told).with_code("over_limit"));
+            return Err(self.refused(&told).with_code(ErrorCode::OverLimit));
         }
         let line = std::str::from_utf8(line).map_err(|error| {
             let byte = error.valid_up_to() + 1;

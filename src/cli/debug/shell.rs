@@ -24,7 +24,7 @@ use crate::cli::human;
 use crate::cli::output::Mode;
 use crate::cli::verbs::Verb;
 use crate::engine::{CommitInfo, Memory, View};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
 /// Characters of an unknown name that a message repeats.
 const TYPED_SHOWN: usize = 60;
@@ -103,7 +103,8 @@ impl<'a> Shell<'a> {
             Ok(memory) => return Ok(Some(memory)),
             Err(error) => error,
         };
-        let is_damaged = error.is_corruption() || error.code() == "no_store" && looks_like_store(&self.path);
+        let is_damaged =
+            error.is_corruption() || error.code() == ErrorCode::NoStore && looks_like_store(&self.path);
         if !is_damaged {
             return Err(explain(error, &self.path));
         }
@@ -171,7 +172,7 @@ impl<'a> Shell<'a> {
         if command.writes && !self.writable {
             return Err(
                 Error::new(ErrorKind::Denied, format!("{} changes the store", command.name))
-                    .with_code("read_only")
+                    .with_code(ErrorCode::ReadOnly)
                     .with_hint("this shell only reads; start it with treering debug --write")
                     .into(),
             );
@@ -222,7 +223,7 @@ impl<'a> Shell<'a> {
             format!("{path} is no longer there")
         };
         Err(Error::not_found(told)
-            .with_code("store_moved")
+            .with_code(ErrorCode::StoreMoved)
             .with_hint("start treering debug again, on the folder that holds the store now"))
     }
 

@@ -14,7 +14,7 @@ use crate::cli::errors::{DONE, Done};
 use crate::cli::human;
 use crate::digest::{ObjectDigest, to_hex};
 use crate::engine::{Meaning, Revision};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::log::Part;
 use crate::object::{Id, Object};
 use crate::trie::{Node, NodeKind};
@@ -176,7 +176,7 @@ pub(super) fn version_of(shell: &Shell<'_>, digits: &str) -> Result<Object> {
         (Some(digest), None) => memory.version(digest)?.ok_or_else(unknown),
         (None, _) => Err(unknown()),
         (Some(_), Some(_)) => Err(Error::invalid(format!("{digits} may mean several versions"))
-            .with_code("ambiguous")
+            .with_code(ErrorCode::Ambiguous)
             .with_hint("give more digits; what DIGITS lists them")),
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::context::shown;
 use crate::digest::to_hex;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// A folder of the tour's own, removed at the end, or the one that the user keeps.
 pub(super) struct TourFolder {
@@ -31,7 +31,7 @@ impl TourFolder {
             Ok(mut entries) => {
                 if entries.next().transpose().map_err(failed)?.is_some() {
                     return Err(Error::invalid(format!("{} is not empty", shown(&path)))
-                        .with_code("not_empty")
+                        .with_code(ErrorCode::NotEmpty)
                         .with_hint("the tour makes a store of its own: name a new folder with --keep"));
                 }
             }

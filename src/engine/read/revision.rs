@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::digest::{CommitDigest, Root, from_hex};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::{ReferenceClass, ReferenceName, Time};
 use crate::store::{CommitEntry, Store};
 
@@ -146,7 +146,7 @@ pub(crate) fn resolve(store: &Store, revision: &Revision, lane: &str) -> Result<
             ref several => {
                 let count = several.len();
                 return Err(Error::invalid(format!("{prefix} may mean {count} commits"))
-                    .with_code("ambiguous")
+                    .with_code(ErrorCode::Ambiguous)
                     .with_hint("give more digits"));
             }
         },
@@ -164,7 +164,7 @@ fn commit_of(entry: &crate::store::ReferenceEntry) -> Option<CommitDigest> {
 
 /// The error for a revision that names no kept commit.
 fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
-    let error = |what: String| Error::not_found(what).with_code("no_revision");
+    let error = |what: String| Error::not_found(what).with_code(ErrorCode::NoRevision);
     let newest = store.head()?.seq();
     let thinned = |seq: u64| {
         let gap = store.gaps().into_iter();
@@ -190,7 +190,7 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
             _ => format!("the state of commit {revision}"),
         };
         return Ok(error(format!("{what} was thinned"))
-            .with_code("thinned")
+            .with_code(ErrorCode::Thinned)
             .with_hint(format!("retention thinned seq:{first} to seq:{last}; {nearest}")));
     }
     Ok(match revision {

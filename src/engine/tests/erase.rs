@@ -262,7 +262,10 @@ fn an_erased_version_says_who_erased_it_and_the_state_goes_on() -> Result<()> {
     assert_eq!(report.commit.as_ref().unwrap().commit.op.as_str(), "erase");
     assert!(memory.view().get(&id("a"))?.is_none());
     let refused = at(&memory, "seq:3").get(&id("a")).unwrap_err();
-    assert_eq!((refused.kind(), refused.code()), (ErrorKind::NotFound, "erased"));
+    assert_eq!(
+        (refused.kind(), refused.code()),
+        (ErrorKind::NotFound, crate::error::ErrorCode::Erased)
+    );
     let hint = refused.hint().unwrap();
     assert!(
         hint.contains("cleaning") && hint.contains("asked for") && hint.contains("seq:4"),
@@ -272,7 +275,10 @@ fn an_erased_version_says_who_erased_it_and_the_state_goes_on() -> Result<()> {
     assert_eq!(memory.contains(&root.to_hex())?, Containment::Kept);
     assert_eq!(memory.stats()?.erased, 2);
     let again = memory.erase(&of(&["a"]), &Writer::new()).unwrap_err();
-    assert_eq!((again.kind(), again.code()), (ErrorKind::NotFound, "erased"));
+    assert_eq!(
+        (again.kind(), again.code()),
+        (ErrorKind::NotFound, crate::error::ErrorCode::Erased)
+    );
     assert_eq!(again.hint(), Some(hint));
     // The same may be written again: it is what was put that counts.
     put(&memory, "a", "three");
@@ -299,7 +305,7 @@ fn a_version_is_erased_by_digest_without_moving_the_state() -> Result<()> {
     let refused = memory.erase(&of(&[&current]), &Writer::new()).unwrap_err();
     assert_eq!(
         (refused.code(), refused.ids()),
-        ("current", &["a".to_owned()][..])
+        (crate::error::ErrorCode::Current, &["a".to_owned()][..])
     );
     for nothing in ["nobody", "0123456789abcdef", "", "zzz"] {
         let refused = memory.erase(&of(&[nothing]), &Writer::new()).unwrap_err();
@@ -327,18 +333,18 @@ fn what_others_hold_is_refused_until_it_is_to_go_everywhere() -> Result<()> {
     let refused = memory.erase(&of(&["top"]), &Writer::new()).unwrap_err();
     assert_eq!(
         (refused.code(), refused.ids()),
-        ("has_children", &["below".to_owned()][..])
+        (crate::error::ErrorCode::HasChildren, &["below".to_owned()][..])
     );
     let refused = memory.erase(&of(&["one"]), &Writer::new()).unwrap_err();
     assert_eq!(
         (refused.code(), refused.ids()),
-        ("shared", &["two".to_owned()][..])
+        (crate::error::ErrorCode::Shared, &["two".to_owned()][..])
     );
     memory.put(note("below", "y"), Writer::new())?;
     let refused = memory.erase(&of(&["top"]), &Writer::new()).unwrap_err();
     assert_eq!(
         (refused.code(), refused.ids()),
-        ("shared", &["below".to_owned()][..])
+        (crate::error::ErrorCode::Shared, &["below".to_owned()][..])
     );
     assert_eq!(
         memory
@@ -623,7 +629,10 @@ fn what_was_erased_is_told_beside_conflicts_and_with_a_way_out() {
         .unwrap();
     // Nobody changed anything since: only the erasure is in the way.
     let refused = memory.undo(&Writer::new()).unwrap_err();
-    assert_eq!((refused.kind(), refused.code()), (ErrorKind::NotFound, "erased"));
+    assert_eq!(
+        (refused.kind(), refused.code()),
+        (ErrorKind::NotFound, crate::error::ErrorCode::Erased)
+    );
     assert!(refused.to_string().contains(&first), "{refused}");
     let hint = refused.hint().unwrap();
     assert!(
@@ -636,7 +645,11 @@ fn what_was_erased_is_told_beside_conflicts_and_with_a_way_out() {
     let refused = memory.undo(&Writer::new()).unwrap_err();
     assert_eq!(
         (refused.kind(), refused.code(), refused.ids()),
-        (ErrorKind::Conflict, "changed_since", &["q".to_owned()][..])
+        (
+            ErrorKind::Conflict,
+            crate::error::ErrorCode::ChangedSince,
+            &["q".to_owned()][..]
+        )
     );
     let hint = refused.hint().unwrap();
     assert!(

@@ -406,7 +406,7 @@ fn what_a_thinned_commit_did_is_told_of_nobody_else() {
         .unwrap();
     assert_eq!(
         (refused.code(), refused.ids()),
-        ("other_lanes", &["crawler".to_owned()][..])
+        (crate::error::ErrorCode::OtherLanes, &["crawler".to_owned()][..])
     );
     let none = std::time::Duration::ZERO;
     let least = Retention {

@@ -617,7 +617,7 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
         let error = salvage(to).unwrap_err();
         assert_eq!(
             (error.kind(), error.code()),
-            (ErrorKind::InvalidInput, "exists"),
+            (ErrorKind::InvalidInput, crate::error::ErrorCode::Exists),
             "{to}"
         );
         assert!(!at(to).exists(), "{to}");

@@ -11,8 +11,8 @@
 use std::sync::Arc;
 
 use crate::disk::Disk;
-use crate::error::{Error, Result};
-use crate::log::{DurablePlaces, Log, LogOptions, Mode, REWRITTEN};
+use crate::error::{Error, ErrorCode, Result};
+use crate::log::{DurablePlaces, Log, LogOptions, Mode};
 use crate::store::{self, LogId, Reread, Store};
 
 use crate::engine::memory::Inner;
@@ -65,7 +65,7 @@ impl Inner {
                 log.reopen()?;
                 Ok(Store::new(suite, log.reader()))
             }
-            Err(error) if self.options.degraded && error.code() != REWRITTEN => {
+            Err(error) if self.options.degraded && error.code() != ErrorCode::Rewritten => {
                 self.warn(format!("the newest checkpoint and the log do not agree: {error}"));
                 drop(self.damage.set(error.to_string()));
                 log.reopen()?;
@@ -87,7 +87,7 @@ impl Inner {
             if log.epoch() != epoch {
                 let message = "a checkpoint is damaged, and the log was rewritten since it was made";
                 return Err(Error::conflict(message)
-                    .with_code(REWRITTEN)
+                    .with_code(ErrorCode::Rewritten)
                     .with_hint("open the store again"));
             }
             let store = Store::new(suite, log.reader());

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::disk::{Access, Disk, FileDisk, is_of_other_kind, lock_holder};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::{log, store};
 
 use super::derived;
@@ -116,7 +116,7 @@ impl Memory {
     /// `NotFound` (code `no_store`) if there is no store; `Io` if it cannot be looked at.
     pub fn examine_store(path: impl AsRef<Path>, options: &Options) -> Result<Vec<Problem>> {
         let disk = match FileDisk::open(path) {
-            Err(error) if error.code() == "network_file_system" => {
+            Err(error) if error.code() == ErrorCode::NetworkFileSystem => {
                 return Ok(vec![of_error("network_file_system", &error, Remedy::Move)]);
             }
             other => other?,
@@ -129,7 +129,7 @@ impl Memory {
         match examine_disk(&seam, options, &mut problems) {
             // Whom a file of another user locks out is told why.
             Err(error)
-                if error.code() != "no_store"
+                if error.code() != ErrorCode::NoStore
                     && problems.iter().any(|problem| problem.remedy == Remedy::Owner) =>
             {
                 problems.push(of_error("unreadable", &error, Remedy::Nothing));

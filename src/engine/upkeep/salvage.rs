@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::digest::{KeyPath, Root};
 use crate::disk::{Access, Disk, FileDisk, LockGuard, lock_within};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, Durability, HeadMark, Log, LogOptions, Severity, Wreck, WriteLock};
 use crate::store::{self, Salvaged};
 
@@ -143,7 +143,7 @@ fn unfinished(to: &Path) -> Result<PathBuf> {
 
 fn exists(path: &Path, what: &str, hint: &str) -> Error {
     Error::invalid(format!("{what} {} already", path.display()))
-        .with_code("exists")
+        .with_code(ErrorCode::Exists)
         .with_hint(hint)
 }
 

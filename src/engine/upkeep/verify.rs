@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::digest::HashSuite;
 use crate::disk::{Access, Disk, FileDisk};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{self, Batch, CheckItem, Log, LogOptions, Mode, RecordKind, Severity, segment_name};
 use crate::store::{self, CommitEntry, LogId, Store};
 use crate::threads::beside;
@@ -242,7 +242,7 @@ impl VerifyReport {
                 self.erased = store.records.erased() - self.lost;
                 self.thinned = store.gaps().iter().map(|gap| gap.count).sum();
             }
-            Err(error) if error.code() == "interrupted" => return Err(error),
+            Err(error) if error.code() == ErrorCode::Interrupted => return Err(error),
             // Nothing was found out about the store.
             Err(error)
                 if matches!(
@@ -369,7 +369,7 @@ fn check_derived(disk: &Arc<dyn Disk>, options: &Options, report: &mut VerifyRep
             Ok(())
         }
         // Rewritten meanwhile.
-        Err(error) if error.code() == log::REWRITTEN => Ok(()),
+        Err(error) if error.code() == ErrorCode::Rewritten => Ok(()),
         other => other.map(drop),
     }
 }

@@ -9,7 +9,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
 use super::commit::Committed;
 use super::draft::Draft;
@@ -121,8 +121,8 @@ impl Memory {
     }
 
     fn rejected(&self, draft: &Draft, reason: &str) -> Refusal {
-        let error =
-            Error::new(ErrorKind::Denied, format!("the change was rejected: {reason}")).with_code("rejected");
+        let error = Error::new(ErrorKind::Denied, format!("the change was rejected: {reason}"))
+            .with_code(ErrorCode::Rejected);
         match self.reject(draft, reason) {
             Ok(Some(name)) => Refusal {
                 error: error.with_hint(format!("nothing was changed; what it staged is kept as {name}")),

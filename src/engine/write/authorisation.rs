@@ -8,7 +8,7 @@
 //!   writer, neither what is there nor what would come back. So what a person took back stays so.
 //! - STN-2: no writer of an untrusted class erases, or deletes the name of a snapshot.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Object, Origin};
 
 use super::draft::Draft;
@@ -78,7 +78,7 @@ pub(crate) fn check_trusted(class: Origin, what: &str) -> Result<()> {
     }
     let told = format!("a writer of class {class} does not {what}");
     Err(Error::new(ErrorKind::Denied, told)
-        .with_code("less_trusted")
+        .with_code(ErrorCode::LessTrusted)
         .with_hint("nothing was changed; somebody who is trusted may do it"))
 }
 
@@ -94,7 +94,7 @@ fn less_trusted(class: Origin, ids: Vec<String>) -> Error {
         named.join(", ")
     );
     Error::new(ErrorKind::Denied, told)
-        .with_code("less_trusted")
+        .with_code(ErrorCode::LessTrusted)
         .with_ids(ids)
         .with_hint("nothing was changed; somebody who is trusted as much may do it")
 }

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest, Root, TextDigest};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{BatchBuilder, HeadMark, RecordKind};
 use crate::object::{Commit, HistoryTree, Id, Op, ReferenceName, Time, hash_text};
 use crate::store::{ChangeCounts, CommitEntry, StagedState, Store};
@@ -205,7 +205,7 @@ impl Inner {
         if std::ptr::eq(Arc::as_ptr(&draft.base.inner), self) {
             return Ok(());
         }
-        Err(Error::invalid("the draft was made by another memory").with_code("foreign_draft"))
+        Err(Error::invalid("the draft was made by another memory").with_code(ErrorCode::ForeignDraft))
     }
 }
 
@@ -227,9 +227,8 @@ impl Memory {
         inner.check_own(&draft)?;
         draft.writer.check()?;
         if [Op::INIT, Op::ROLLBACK, Op::UNDO, Op::REDO, Op::ERASE].contains(&op) {
-            return Err(
-                Error::invalid(format!("`{op}` is the name of another operation")).with_code("reserved_op")
-            );
+            return Err(Error::invalid(format!("`{op}` is the name of another operation"))
+                .with_code(ErrorCode::ReservedOp));
         }
         let draft = self.review(draft, op)?;
         let answer = Arc::new(Answer::default());
@@ -269,7 +268,7 @@ impl Memory {
             Verdict::Quarantine(reason) => {
                 let name = self.reject(&draft, &reason)?.unwrap_or_default();
                 Err(denied(&reason)
-                    .with_code("quarantined")
+                    .with_code(ErrorCode::Quarantined)
                     .with_hint(format!("it is kept as {name}")))
             }
         }

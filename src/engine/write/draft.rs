@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::bytes::Bytes;
 use crate::digest::{ContentDigest, KeyPath, ObjectDigest};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Encoded, Id, NewObject, Object, Origin};
 use crate::store::ChangeCounts;
 
@@ -471,7 +471,7 @@ impl Draft {
     fn base_version(&self, id: &Id, key: &KeyPath) -> Result<Option<Object>> {
         let taken = |other: &str| {
             Error::invalid(format!("the ids '{id}' and '{other}' have the same key path"))
-                .with_code("key_path_taken")
+                .with_code(ErrorCode::KeyPathTaken)
         };
         if let Some(change) = self.staged.get(key).filter(|change| change.id != *id) {
             return Err(taken(change.id.as_str()));

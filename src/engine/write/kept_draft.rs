@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use crate::calendar::DAY_MICROS;
 use crate::digest::Root;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Id, Reference, ReferenceClass, ReferenceName, StagedChange, Time};
 use crate::store::Store;
@@ -62,7 +62,7 @@ impl Memory {
             if store.references().get(&name).is_some() {
                 return Err(
                     Error::invalid(format!("there is a draft named {} already", name.rest()))
-                        .with_code("name_taken")
+                        .with_code(ErrorCode::NameTaken)
                         .with_hint("choose another name"),
                 );
             }

@@ -12,10 +12,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::log::{
-    self, Batch, BatchBuilder, CompactionLock, HeadMark, Log, REWRITTEN, Rewrite, Rewritten, WriteLock,
-};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::log::{self, Batch, BatchBuilder, CompactionLock, HeadMark, Log, Rewrite, Rewritten, WriteLock};
 use crate::store::{CommitEntry, Store};
 use crate::threads::{Builder, sleep};
 
@@ -158,7 +156,8 @@ impl Inner {
     pub(crate) fn check_writable(&self) -> Result<()> {
         if self.options.read_only {
             return Err(
-                Error::new(ErrorKind::Io, "this handle was opened for reading only").with_code("read_only"),
+                Error::new(ErrorKind::Io, "this handle was opened for reading only")
+                    .with_code(ErrorCode::ReadOnly),
             );
         }
         Ok(())
@@ -178,7 +177,7 @@ impl Inner {
         // WRI-3: what was read from a place that recovery has left is read again from where it is now.
         let is_elsewhere = match &prepared {
             Ok(()) => writing.log.has_moved(),
-            Err(error) => error.code() == REWRITTEN,
+            Err(error) => error.code() == ErrorCode::Rewritten,
         };
         if is_elsewhere {
             prepared = self.load(writing).and_then(|()| self.prepare(writing));
@@ -249,7 +248,7 @@ impl Inner {
         }
         let store = self.store();
         match self.read_on(&mut writing.log, &mut |batch| self.take_in(&store, batch)) {
-            Err(error) if error.code() == REWRITTEN => self.load(writing),
+            Err(error) if error.code() == ErrorCode::Rewritten => self.load(writing),
             Err(error) => Err(error),
             Ok(bytes) => {
                 writing.tail_bytes += bytes;
@@ -279,7 +278,7 @@ impl Inner {
                 Ok((store, bytes))
             });
             match read {
-                Err(error) if error.code() == REWRITTEN => result = Err(error),
+                Err(error) if error.code() == ErrorCode::Rewritten => result = Err(error),
                 Err(error) => return Err(error),
                 Ok((store, bytes)) => {
                     writing.tail_bytes = bytes;

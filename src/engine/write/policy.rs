@@ -3,7 +3,7 @@
 //! # Layer
 //! L5.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::NewObject;
 
 use super::draft::Draft;
@@ -44,7 +44,7 @@ impl Limits {
                 "the content of {} has {length} bytes, {limit} are allowed",
                 object.id
             ))
-            .with_code("over_limit")
+            .with_code(ErrorCode::OverLimit)
             .with_ids(vec![object.id.to_string()])
             .with_hint("split it into several objects"));
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::digest::ObjectDigest;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object};
 
 use super::authorisation::check_return;
@@ -43,9 +43,8 @@ impl Draft {
     /// ```
     pub fn restore(&mut self, id: &Id, from: &View) -> Result<bool> {
         if !Arc::ptr_eq(&self.base().inner, &from.inner) {
-            return Err(
-                Error::invalid("the state to restore from is of another memory").with_code("foreign_view")
-            );
+            return Err(Error::invalid("the state to restore from is of another memory")
+                .with_code(ErrorCode::ForeignView));
         }
         let now = self.digest(id)?;
         match from.get(id)? {

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::digest::{KeyPath, ObjectDigest};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::BatchBuilder;
 use crate::object::{Id, Object, Op};
 use crate::store::{ChangeCounts, CommitEntry, Gap, Store};
@@ -200,7 +200,7 @@ impl Inner {
             target.seq(),
             named.join(", ")
         ))
-        .with_code("other_lanes")
+        .with_code(ErrorCode::OtherLanes)
         .with_ids(lanes.into_keys().collect())
         .with_hint("`--all` rolls their work back too; `undo` reverses only your own newest commit"))
     }
@@ -217,7 +217,7 @@ impl Inner {
         if head.digest != expected {
             return Err(
                 Error::conflict(format!("the head moved to seq:{} meanwhile", head.seq()))
-                    .with_code("head_moved")
+                    .with_code(ErrorCode::HeadMoved)
                     .with_hint("look at what came in (`log`, `diff`), then try again"),
             );
         }
@@ -432,7 +432,7 @@ impl Obstacles {
             hint = format!("{hint}; besides, {erased} {}", by(&erased));
         }
         Err(changed_meanwhile(self.changed)
-            .with_code("changed_since")
+            .with_code(ErrorCode::ChangedSince)
             .with_hint(hint))
     }
 }
@@ -441,9 +441,9 @@ impl Obstacles {
 fn to_reverse(store: &Store, op: &str, writer: &Writer) -> Result<(Arc<CommitEntry>, Arc<CommitEntry>)> {
     let lane = writer.lane();
     let (found, code) = if op == Op::UNDO {
-        (store.to_undo(lane)?, "nothing_to_undo")
+        (store.to_undo(lane)?, ErrorCode::NothingToUndo)
     } else {
-        (store.to_redo(lane)?, "nothing_to_redo")
+        (store.to_redo(lane)?, ErrorCode::NothingToRedo)
     };
     let Some(target) = found else {
         return Err(Error::not_found(format!("lane {lane} has nothing to {op}"))

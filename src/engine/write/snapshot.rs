@@ -6,7 +6,7 @@
 //! L5.
 
 use crate::digest::{CommitDigest, Root, TextDigest};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, HeadMark, RecordKind};
 use crate::object::{Reference, ReferenceClass, ReferenceName, Time, check_snapshot_name};
 use crate::store::{ChangeCounts, CommitEntry, Store};
@@ -143,7 +143,7 @@ impl Inner {
                 if self.store().references().get(&name).is_some() {
                     let taken = format!("there is a snapshot named '{}' already", name.rest());
                     return Err(Error::invalid(taken)
-                        .with_code("name_taken")
+                        .with_code(ErrorCode::NameTaken)
                         .with_hint("choose another name, or delete that one: `snapshot --delete NAME`"));
                 }
                 let time = head.commit.time;

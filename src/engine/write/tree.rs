@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::digest::KeyPath;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::Id;
 
 use crate::engine::read::children::Children;
@@ -49,7 +49,7 @@ impl Tree<'_> {
             {
                 return Err(
                     Error::invalid(format!("the parent '{parent}' of '{id}' does not exist"))
-                        .with_code("no_parent")
+                        .with_code(ErrorCode::NoParent)
                         .with_ids(vec![id.to_string()])
                         .with_hint("put the parent first, or in the same commit"),
                 );
@@ -106,7 +106,7 @@ impl Tree<'_> {
                 let quoted: Vec<_> = left.iter().map(|child| format!("'{child}'")).collect();
                 return Err(
                     Error::invalid(format!("'{id}' has children: {}", quoted.join(", ")))
-                        .with_code("has_children")
+                        .with_code(ErrorCode::HasChildren)
                         .with_ids(named)
                         .with_hint("remove them too (`remove --recursive`) or give them another parent"),
                 );
@@ -135,7 +135,7 @@ impl Tree<'_> {
             while let Some(key) = next.filter(|key| !ends.contains(key)) {
                 if !walked.insert(key) {
                     return Err(Error::invalid(format!("'{id}' would be its own ancestor"))
-                        .with_code("parent_cycle")
+                        .with_code(ErrorCode::ParentCycle)
                         .with_ids(vec![id.to_string()]));
                 }
                 next = self.parent_after(&key)?;

@@ -19,7 +19,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::digest::ObjectDigest;
 use crate::engine::{Memory, View};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object};
 
 /// A version on its way out.
@@ -135,7 +135,7 @@ pub(super) fn missing_parents(view: &View) -> Result<BTreeSet<Id>, Error> {
 fn is_missing(view: &View, id: &Id) -> bool {
     match view.get(id) {
         Ok(object) => object.is_none(),
-        Err(error) => matches!(error.code(), "erased" | "lost") || error.is_corruption(),
+        Err(error) => matches!(error.code(), ErrorCode::Erased | ErrorCode::Lost) || error.is_corruption(),
     }
 }
 

@@ -21,7 +21,7 @@ use super::super::order;
 use super::super::plan::{Existing, IngestOptions, Write, plan};
 use super::tree::{Node, Tree};
 use crate::digest::HashSuite;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Attributes, Id, NewObject, Object, Origin, Position, Scope, Value};
 
 /// How a format writes things.
@@ -181,7 +181,7 @@ fn refused(id: &Id) -> Error {
     Error::invalid(format!(
         "the object {id} cannot be written in this form so that it comes back as the same"
     ))
-    .with_code("not_exportable")
+    .with_code(ErrorCode::NotExportable)
     .with_hint("export as JSON Lines (--format jsonl), which hold everything")
 }
 

@@ -12,7 +12,7 @@ use super::super::document::{DOCUMENT_KIND, Document, ENTRY_KIND, HEADING_KIND};
 use super::super::text::at;
 use super::Existing;
 use super::known::listed_ids;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object};
 
 /// Checks every id that the documents state.
@@ -104,7 +104,7 @@ fn belongs(document: &Document, line: u64, id: &Id, owner: &Id) -> Error {
         line,
         format_args!("the id `{id}` belongs to the document `{owner}`"),
     )
-    .with_code("id_in_use")
+    .with_code(ErrorCode::IdInUse)
     .with_hint("an id names one object: change it here; if it moved here, ingest both files together")
     .with_ids(vec![id.to_string(), owner.to_string(), document.path.to_string()])
 }

@@ -32,7 +32,7 @@ use super::{Mode, read_format, read_small};
 use crate::bytes::Bytes;
 use crate::digest::{CommitDigest, HashAlgorithm, HashSuite};
 use crate::disk::Disk;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use files::{
     NO_SEGMENT, WreckFile, leave_out, list_files, most_common_instance, tell_rewritten_twice, use_headers,
     use_manifest,
@@ -117,7 +117,9 @@ impl Wreck {
             found.push(Finding::new(Severity::Damage, MANIFEST_NAME, 0, &what));
         }
         if files.is_empty() && format.is_none() && manifest.is_none() {
-            return Err(Error::not_found(format!("{} is not a store", disk.describe())).with_code("no_store"));
+            return Err(
+                Error::not_found(format!("{} is not a store", disk.describe())).with_code(ErrorCode::NoStore)
+            );
         }
         for (name, is_there) in [
             (FORMAT_NAME, format.is_some()),

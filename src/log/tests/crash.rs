@@ -1,6 +1,7 @@
 //! Crashes at every call, power losses that keep any part of what was not synced, and failing calls.
 
 use super::*;
+use crate::error::ErrorCode;
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, Fault, SimDisk};
 
@@ -53,7 +54,7 @@ fn append_group(log: &mut Log, ledger: &mut Ledger, count: usize, durability: Du
 /// Comes to the end of the log, whatever it was rewritten into.
 fn prepare(log: &mut Log, lock: &WriteLock) -> Result<()> {
     match log.prepare(lock, &mut |_| Ok(())) {
-        Err(error) if error.code() == REWRITTEN => {
+        Err(error) if error.code() == ErrorCode::Rewritten => {
             log.reopen()?;
             log.prepare(lock, &mut |_| Ok(()))
         }

@@ -457,7 +457,7 @@ fn a_folder_without_a_store_is_not_found_and_an_unfinished_creation_is_finished(
     .unwrap();
     assert_eq!(
         (again.kind(), again.code()),
-        (ErrorKind::InvalidInput, "store_exists")
+        (ErrorKind::InvalidInput, ErrorCode::StoreExists)
     );
     assert_eq!(read(&cut).unwrap(), expected(1));
 }

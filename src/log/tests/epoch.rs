@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::disk;
+use crate::error::ErrorCode;
 use crate::testing::sim_disk::{ReadFault, SimDisk};
 use batch::{Continue, encode_group};
 use manifest::{Manifest, SegmentEntry};
@@ -277,12 +278,12 @@ fn a_handle_that_finds_the_log_rewritten_says_so_and_reads_on_when_it_is_reopene
             let refused = reader.catch_up(&mut |_| Ok(())).unwrap_err();
             assert_eq!(
                 (refused.code(), refused.is_corruption()),
-                (REWRITTEN, false),
+                (ErrorCode::Rewritten, false),
                 "EPO-1"
             );
         }
         let refused = started.start_at(&all[BATCHES - 1].1).unwrap_err();
-        assert_eq!(refused.code(), REWRITTEN);
+        assert_eq!(refused.code(), ErrorCode::Rewritten);
         // What was handed out before stays readable, though most of its files have no name any more.
         let old = reader.reader();
         for record in all.iter().flat_map(|(batch, _)| &batch.records) {
@@ -318,7 +319,7 @@ fn a_handle_that_finds_the_log_rewritten_says_so_and_reads_on_when_it_is_reopene
 fn write_on(disk: &SimDisk, writer: &mut Log, before: &[String]) {
     let lock = writer.lock(NO_WAIT).unwrap();
     let refused = writer.prepare(&lock, &mut |_| Ok(())).unwrap_err();
-    assert_eq!(refused.code(), REWRITTEN);
+    assert_eq!(refused.code(), ErrorCode::Rewritten);
     let head = mark(BATCHES as u64 + 1);
     let group = || vec![(batch("later"), head)];
     assert!(

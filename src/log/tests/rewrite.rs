@@ -5,6 +5,7 @@ mod meanwhile;
 
 use super::*;
 use crate::disk::FileDisk;
+use crate::error::ErrorCode;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
 
 const BATCHES: usize = 90;
@@ -28,7 +29,7 @@ fn store() -> (SimDisk, Log) {
 fn at_end(log: &mut Log) -> Result<WriteLock> {
     let lock = log.lock(Duration::from_secs(20))?;
     match log.prepare(&lock, &mut |_| Ok(())) {
-        Err(error) if error.code() == REWRITTEN => {
+        Err(error) if error.code() == ErrorCode::Rewritten => {
             log.reopen()?;
             log.prepare(&lock, &mut |_| Ok(()))?;
         }

@@ -7,10 +7,10 @@ use super::header::{Header, LogId, Section};
 use super::reader::{Checkpoint, REFERENCE_HEAD_BYTES};
 use super::rows::{CommitRow, DigestRow, Rows, prefix_of};
 use super::writer::Progress;
-use super::{DAMAGED, FOLDER, damaged, list};
+use super::{FOLDER, damaged, list};
 use crate::digest::DIGEST_LEN;
 use crate::disk::{Disk, is_of_other_kind};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{Finding, Severity};
 use crate::threads::processors;
 use crate::trie::check_stored;
@@ -166,7 +166,7 @@ fn rising<K: Ord>(keys: impl Iterator<Item = Result<K>>) -> Result<()> {
 }
 
 fn contradiction(what: &str) -> Error {
-    Error::corrupt(what).with_code(DAMAGED)
+    Error::corrupt(what).with_code(ErrorCode::CheckpointDamaged)
 }
 
 /// Numbers, batches and times of commits rise, and the history tree is one.

@@ -9,7 +9,7 @@
 //! L4. Stands alone: knows tries and digests, and neither the catalog nor the records that places lead to.
 //!
 //! # Invariants
-//! - CKP-1: everything read is what was written, or an error with the code [`DAMAGED`].
+//! - CKP-1: everything read is what was written, or an error with the code [`ErrorCode::CheckpointDamaged`].
 //! - CKP-2: a failure to write a checkpoint leaves those that were there as they were.
 //!
 //! # After a crash
@@ -29,18 +29,14 @@ use std::io;
 
 use crate::digest::HashAlgorithm;
 use crate::disk::{Access, Disk, is_of_other_kind};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{Finding, Position, Severity};
-use crate::trie::NODE_DAMAGED;
 
 pub(crate) use check::{OF_LATER_LOG, check};
 pub(crate) use header::LogId;
 pub(crate) use reader::Checkpoint;
 pub(crate) use rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Gap, Rows, StateRow, prefix_of};
 pub(crate) use writer::{Contents, Progress, Source, State, write};
-
-/// The code of errors about bytes of a checkpoint: read the log instead.
-pub(crate) const DAMAGED: &str = NODE_DAMAGED;
 
 /// The folder of checkpoints.
 pub(crate) const FOLDER: &str = "checkpoint";
@@ -60,7 +56,7 @@ pub(crate) struct CheckpointFile {
 /// Bytes of a checkpoint are not what was written.
 fn damaged(name: &str, offset: u64, what: &str) -> Error {
     Error::corrupt(format!("{name} is damaged at byte {offset}: {what}"))
-        .with_code(DAMAGED)
+        .with_code(ErrorCode::CheckpointDamaged)
         .with_hint("it is derived: remove it, and the log is read instead")
 }
 

@@ -11,7 +11,7 @@ use super::workload::{Run, note, options};
 use super::{Settings, Tally};
 use crate::disk::Disk;
 use crate::engine::{Memory, VerifyDepth, Writer};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorCode, ErrorKind, Result};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
 use crate::threads::Mutex;
@@ -144,7 +144,7 @@ fn crashed(disk: &SimDisk, choice: CrashImage) -> SimDisk {
     let image = disk.crash_image(choice);
     if choice == CrashImage::ShutDown {
         match open(&image, false).and_then(|memory| recover(&memory)) {
-            Err(error) if error.code() == "no_store" => {}
+            Err(error) if error.code() == ErrorCode::NoStore => {}
             other => other.unwrap_or_else(|error| panic!("{choice:?}: {error:?}")),
         }
     }
@@ -162,7 +162,7 @@ fn recover(memory: &Memory) -> Result<()> {
 
 fn open_or_create(image: &SimDisk) -> Result<Memory> {
     match open(image, false) {
-        Err(error) if error.code() == "no_store" => {
+        Err(error) if error.code() == ErrorCode::NoStore => {
             Memory::on_disk(Arc::new(image.clone()) as Arc<dyn Disk>, options(0), true, None)
         }
         other => other,

@@ -10,7 +10,7 @@ use super::workload::{Operation, Run, Specified, operations, options, thins};
 use crate::digest::{CommitDigest, Domain, HashAlgorithm, HashSuite};
 use crate::disk::Disk;
 use crate::engine::{Memory, Revision, View};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorCode, ErrorKind, Result};
 use crate::object::Id;
 use crate::testing::model::{ModelState, Outcome};
 use crate::testing::random::SplitMix64;
@@ -141,7 +141,7 @@ pub(super) fn expect_state(view: &View, wanted: &ModelState, erased: bool, what:
                     && Some(wanted.content.as_str()) == object.content();
                 assert!(same, "{what}: {id} is not what was put");
             }
-            Err(error) if erased && error.code() == "erased" => {}
+            Err(error) if erased && error.code() == ErrorCode::Erased => {}
             other => panic!("{what}: {id}: {other:?}"),
         }
         seen += 1;
@@ -194,7 +194,7 @@ impl Allowed<'_> {
                 self.expect_states(&memory, &found, random, what);
                 Some(found)
             }
-            Err(error) if error.kind() == ErrorKind::NotFound && error.code() == "no_store" => None,
+            Err(error) if error.kind() == ErrorKind::NotFound && error.code() == ErrorCode::NoStore => None,
             Err(error) => panic!("{what}: {error:?}"),
         };
         assert!(before == disk.contents(), "{what}: reading changed the store");

@@ -8,7 +8,7 @@ use super::expected::{Allowed, Expected, Fingerprint, open};
 use super::workload::{Operation, Run};
 use super::{Settings, Tally};
 use crate::engine::{VerifyDepth, Writer};
-use crate::error::ErrorKind;
+use crate::error::{ErrorCode, ErrorKind};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, Fault, ReadFault, SimDisk};
 
@@ -175,7 +175,7 @@ fn go_on(
             drop(memory.delete_snapshot("no-such-name", &writer));
             Some(Fingerprint::of(&memory))
         }
-        Err(error) if error.code() == "no_store" => None,
+        Err(error) if error.code() == ErrorCode::NoStore => None,
         Err(error) => panic!("{what}, opened again: {error:?}"),
     };
     let list = allowed(expected, acked, submitted);

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use crate::disk::Disk;
 use crate::engine::{Clock, Erasing, Memory, Options, Retention, Revision, VerifyDepth, Writer};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Id, Kind, NewObject, Object, Time};
 use crate::testing::model::{Model, ModelObject, Outcome};
 use crate::testing::random::SplitMix64;
@@ -467,7 +467,7 @@ fn expect_sources(memory: &Memory) -> Result<()> {
             let is_erased = || {
                 memory
                     .check_kept(source)
-                    .is_err_and(|error| error.code() == "erased")
+                    .is_err_and(|error| error.code() == ErrorCode::Erased)
             };
             if memory.version(source)?.is_none() && !is_erased() {
                 let id = object.id();
@@ -680,14 +680,14 @@ impl Specified {
             Operation::Undo { lane } => model.undo(LANES[*lane]),
             Operation::Redo { lane } => model.redo(LANES[*lane]),
             Operation::KeepDraft { name, .. } if self.drafts.contains_key(name) => {
-                Outcome::Refused("name_taken")
+                Outcome::Refused(ErrorCode::NameTaken)
             }
             Operation::KeepDraft { name, .. } => {
                 self.drafts.insert(*name, model.commits.len() - 1);
                 Outcome::Referenced
             }
             Operation::DeleteDraft { name } if self.drafts.remove(name).is_some() => Outcome::Referenced,
-            Operation::DeleteDraft { .. } => Outcome::Refused("not_found"),
+            Operation::DeleteDraft { .. } => Outcome::Refused(ErrorCode::NotFound),
             Operation::GcBeside { beside, .. } => self.apply(step, beside),
             Operation::Gc { .. }
             | Operation::Reopen

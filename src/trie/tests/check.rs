@@ -2,6 +2,7 @@
 
 use super::stored::Storage;
 use super::*;
+use crate::error::ErrorCode;
 use crate::trie::check::check_stored;
 
 /// Two states that share most nodes, large enough for three threads.
@@ -59,12 +60,15 @@ fn a_changed_leaf_and_a_wrong_count_are_found_anywhere() {
     for place in of_leaves.into_iter().step_by(211) {
         storage.nodes.get_mut(&place).unwrap()[6 + 40] ^= 1;
         let error = check_stored(&tops, &storage, 2).unwrap_err();
-        assert_eq!(error.code(), NODE_DAMAGED);
+        assert_eq!(error.code(), ErrorCode::CheckpointDamaged);
         assert!(error.message().contains(&format!("place {place} ")), "{error}");
         storage.nodes.get_mut(&place).unwrap()[6 + 40] ^= 1;
     }
     tops[1].count += 1;
-    assert_eq!(check_stored(&tops, &storage, 2).unwrap_err().code(), NODE_DAMAGED);
+    assert_eq!(
+        check_stored(&tops, &storage, 2).unwrap_err().code(),
+        ErrorCode::CheckpointDamaged
+    );
 }
 
 #[test]
@@ -74,5 +78,8 @@ fn tries_of_one_entry_and_of_none_are_checked_too() {
     let tops = storage.save_all(&[&Trie::new(), &one]);
     check_stored(&tops, &storage, 1).unwrap();
     storage.nodes.get_mut(&tops[1].place).unwrap()[40] ^= 1;
-    assert_eq!(check_stored(&tops, &storage, 1).unwrap_err().code(), NODE_DAMAGED);
+    assert_eq!(
+        check_stored(&tops, &storage, 1).unwrap_err().code(),
+        ErrorCode::CheckpointDamaged
+    );
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use super::*;
+use crate::error::ErrorCode;
 
 /// A storage in memory that counts what it is asked for.
 #[derive(Default)]
@@ -111,7 +112,10 @@ fn places_that_two_parents_call_by_different_digests_are_both_verified() {
     let mut saver = Saver::new(&old, &mut write);
     saver.save(&tries[0]).unwrap();
     let error = saver.save(&tries[1]).unwrap_err();
-    assert!(error.is_corruption() && error.code() == NODE_DAMAGED, "{error:?}");
+    assert!(
+        error.is_corruption() && error.code() == ErrorCode::CheckpointDamaged,
+        "{error:?}"
+    );
 }
 
 proptest! {

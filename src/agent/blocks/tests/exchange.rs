@@ -405,7 +405,7 @@ fn who_is_less_trusted_than_a_block_neither_edits_nor_prunes_it() {
             .unwrap_err();
         assert_eq!(
             (error.code(), error.ids()),
-            ("less_trusted", &["tea".to_owned()][..])
+            (crate::error::ErrorCode::LessTrusted, &["tea".to_owned()][..])
         );
         assert_eq!(get(agent, "tea").unwrap().origin(), Origin::DirectUser);
     }

@@ -319,7 +319,7 @@ fn no_verb_writes_while_the_memory_is_switched_off() {
     ];
     for (at, error) in refused.into_iter().enumerate() {
         assert_eq!(
-            error.map(|error| error.code().to_owned()).as_deref(),
+            error.map(|error| error.code().as_str().to_owned()).as_deref(),
             Some("disabled"),
             "verb {at}"
         );

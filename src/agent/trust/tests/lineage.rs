@@ -280,7 +280,7 @@ impl World {
                 ..Forgetting::default()
             };
             let done = self.places[place].agent.forget(&what, writer, false);
-            let refused = done.err().map(|error| error.code().to_owned());
+            let refused = done.err().map(|error| error.code().as_str().to_owned());
             let is_refused = is_above(object.origin(), writer.trust);
             assert_eq!(refused.as_deref(), is_refused.then_some("less_trusted"));
         }

@@ -79,7 +79,10 @@ fn promotion_is_refused_to_others_and_of_other_versions() {
     let refused = agent
         .promote(&id("a"), seen, PersonSays::AtTerminal, &Writer::new())
         .unwrap_err();
-    assert_eq!((refused.kind(), refused.code()), (ErrorKind::Conflict, "changed"));
+    assert_eq!(
+        (refused.kind(), refused.code()),
+        (ErrorKind::Conflict, ErrorCode::Changed)
+    );
     let missing = agent.promote(&id("b"), seen, PersonSays::AtTerminal, &Writer::new());
     assert_eq!(missing.unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(
@@ -145,7 +148,10 @@ fn what_a_person_took_back_stays_so_and_an_outsider_takes_nothing_away() {
             restore(class),
         ] {
             let error = refused.unwrap_err();
-            assert_eq!((error.kind(), error.code()), (ErrorKind::Denied, "less_trusted"));
+            assert_eq!(
+                (error.kind(), error.code()),
+                (ErrorKind::Denied, ErrorCode::LessTrusted)
+            );
             assert_eq!(error.ids(), ["w"]);
         }
         assert_eq!(origin("w"), Some(Origin::ToolExternal));

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::agent::command::run;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// Returns what `program` prints, at most `bytes_max` bytes of it.
 ///
@@ -22,14 +22,14 @@ pub(super) fn reply(
 ) -> Result<String> {
     let failed = |what: String| {
         Error::invalid(format!("'{program}' {what}"))
-            .with_code("command_failed")
+            .with_code(ErrorCode::CommandFailed)
             .with_hint("nothing was written; give its reply with --reply")
     };
     let mut command = Command::new(program);
     let ran = run(command.args(arguments), prompt, time_limit, bytes_max);
     let ran = ran.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => {
-            Error::not_found(format!("there is no program '{program}'")).with_code("no_program")
+            Error::not_found(format!("there is no program '{program}'")).with_code(ErrorCode::NoProgram)
         }
         _ => Error::io(format_args!("running '{program}'"), error),
     })?;

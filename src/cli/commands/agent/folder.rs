@@ -19,7 +19,7 @@ use rustix::io::Errno;
 
 use crate::agent::blocks::FoundFile;
 use crate::cli::context::shown;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 /// Files that are looked at, at most.
 const FILES_MAX: usize = 100_000;
@@ -58,7 +58,7 @@ impl Folder {
         let top = rustix::fs::open(path, flags, Mode::empty());
         let top = top.map_err(|error| match error {
             Errno::NOENT | Errno::NOTDIR => Error::not_found(format!("there is no folder {}", shown(path)))
-                .with_code("no_file")
+                .with_code(ErrorCode::NoFile)
                 .with_hint("name a folder of Markdown files, or the form of a file with --format"),
             error => failed("opening", path, error.into()),
         })?;
@@ -174,7 +174,7 @@ impl Folder {
 
     fn too_much(&self, what: impl std::fmt::Display) -> Error {
         Error::invalid(format!("{} holds more than {what}", self.name))
-            .with_code("over_limit")
+            .with_code(ErrorCode::OverLimit)
             .with_hint("name the folder of the blocks, or a folder in it")
     }
 

@@ -20,7 +20,7 @@ use crate::cli::output::Meaning;
 use crate::cli::time;
 use crate::cli::verbs::{GuardRecall, GuardStage, GuardVerb, GuardWith};
 use crate::digest::CommitDigest;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
 /// The name of the policy beside the store's folder.
 const POLICY_FILE: &str = "guard.toml";
@@ -250,7 +250,7 @@ fn policy(context: &Context, verb: &GuardWith) -> Result<Policy> {
             command.name
         );
         return Err(Error::new(ErrorKind::Denied, told)
-            .with_code("command_not_allowed")
+            .with_code(ErrorCode::CommandNotAllowed)
             .with_hint("look at it, then name it with --policy FILE"));
     }
     Ok(policy)
@@ -275,7 +275,8 @@ fn read(file: &Path) -> Result<Policy> {
         .len();
     if length > POLICY_BYTES_MAX {
         return Err(
-            Error::invalid(format!("{} is too long for a policy", file.display())).with_code("over_limit"),
+            Error::invalid(format!("{} is too long for a policy", file.display()))
+                .with_code(ErrorCode::OverLimit),
         );
     }
     let text = fs::read_to_string(file).map_err(|error| input_error(file, error))?;

@@ -19,7 +19,7 @@ use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
 use crate::cli::json::with_commit;
 use crate::cli::verbs::{FactsAbout, Import, ImportFormat};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::Id;
 
 /// The largest file that is read.
@@ -97,7 +97,7 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
             "{} holds no block, and --prune would remove all",
             verb.path.display()
         ))
-        .with_code("nothing_to_import")
+        .with_code(ErrorCode::NothingToImport)
         .with_hint("name the folder that `export --format blocks` wrote, or say --force")
         .into());
     }
@@ -265,6 +265,6 @@ fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done 
 
 fn nothing_taken() -> Error {
     Error::invalid("nothing of it was taken")
-        .with_code("nothing_taken")
+        .with_code(ErrorCode::NothingTaken)
         .with_hint("the answer says of each part why")
 }

@@ -13,11 +13,8 @@
 mod survey;
 mod targets;
 
-/// The code of errors about a version that damage took: like one that was erased, but by nobody.
-pub(crate) const LOST: &str = "lost";
-
 use crate::digest::{CommitDigest, DIGEST_LEN, ObjectDigest};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, CompactionLock, HeadMark, RecordKind, not_rewritten};
 use crate::object::{Id, Op};
 use crate::store::{self, Erasure, Live, Plan, Store, erased_error};
@@ -287,7 +284,7 @@ impl Gone {
 pub(crate) fn erased_by(store: &Store, what: &str, by: Option<CommitDigest>) -> Error {
     let Some(by) = by.filter(|by| *by != CommitDigest::NOBODY) else {
         return Error::not_found(format!("{what} was lost, and could not be salvaged"))
-            .with_code(LOST)
+            .with_code(ErrorCode::Lost)
             .with_hint("nobody erased it: a backup or an export from before the damage may have it");
     };
     let Ok(Some(commit)) = store.by_digest(by) else {

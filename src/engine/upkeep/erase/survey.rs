@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::digest::{DIGEST_LEN, Domain, to_hex};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Record, RecordKind};
 use crate::object::{Id, Object};
 use crate::store::{Erased, Store};
@@ -192,7 +192,7 @@ impl Survey<'_> {
             }
             (true, _) => {
                 return Err(Error::invalid(format!("'{text}' is an id and fits a digest too"))
-                    .with_code("ambiguous")
+                    .with_code(ErrorCode::Ambiguous)
                     .with_hint("give the digest in full"));
             }
             (false, 0) if target.erased_by.is_some() => {
@@ -206,7 +206,7 @@ impl Survey<'_> {
             }
             (false, count) => {
                 return Err(Error::invalid(format!("{count} digests start with {text}"))
-                    .with_code("ambiguous")
+                    .with_code(ErrorCode::Ambiguous)
                     .with_hint("give more digits"));
             }
         }
@@ -257,7 +257,7 @@ impl Survey<'_> {
                 let (id, digest) = (&version.id, to_hex(&version.digest));
                 return Err(
                     Error::invalid(format!("{digest} is the current version of '{id}'"))
-                        .with_code("current")
+                        .with_code(ErrorCode::Current)
                         .with_ids(vec![id.clone()])
                         .with_hint("put another version first, or erase the id, with all of its versions"),
                 );
@@ -275,7 +275,7 @@ impl Survey<'_> {
         };
         tree.check(|| self.inner.children(head.clone()))
             .map_err(|refused| {
-                if refused.code() != "has_children" {
+                if refused.code() != ErrorCode::HasChildren {
                     return refused;
                 }
                 let ids = refused.ids().join(" ");
@@ -395,7 +395,7 @@ fn refuse_shared(what: &str, ids: &BTreeSet<String>) -> Result<()> {
     };
     Err(
         Error::invalid(format!("versions that stay {what}: {}{tail}", shown.join(", ")))
-            .with_code("shared")
+            .with_code(ErrorCode::Shared)
             .with_ids(ids.iter().cloned().collect())
             .with_hint("--everywhere takes it from them too"),
     )

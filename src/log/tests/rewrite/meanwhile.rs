@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::disk::FileDisk;
+use crate::error::ErrorCode;
 
 #[test]
 fn readers_writers_and_checks_in_other_threads_never_take_a_rewrite_for_damage() {
@@ -44,7 +45,10 @@ fn open_again(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
             Ok(())
         });
         assert!(
-            read.is_ok() || read.as_ref().is_err_and(|error| error.code() == REWRITTEN),
+            read.is_ok()
+                || read
+                    .as_ref()
+                    .is_err_and(|error| error.code() == ErrorCode::Rewritten),
             "{read:?}"
         );
     }
@@ -64,7 +68,7 @@ fn follow(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
             assert_eq!(&log.reader().read(record.locator).unwrap(), record);
         }
         if let Err(error) = caught_up {
-            assert_eq!(error.code(), REWRITTEN, "{error:?}");
+            assert_eq!(error.code(), ErrorCode::Rewritten, "{error:?}");
             log.reopen().unwrap();
             batches.clear();
             rewrites += 1;

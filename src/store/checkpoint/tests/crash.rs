@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::error::ErrorCode;
 use crate::testing::sim_disk::{CrashImage, Fault, ReadFault, SimDisk};
 
 /// A disk with two checkpoints, and what each of three says.
@@ -183,7 +184,7 @@ fn ckw_1_a_bit_that_flips_before_the_file_is_read_back_is_caught() {
             }
         }));
         let error = fixtures[2].write(&disk, &NoSource).unwrap_err();
-        assert_eq!(error.code(), DAMAGED, "byte {at}");
+        assert_eq!(error.code(), ErrorCode::CheckpointDamaged, "byte {at}");
         assert_eq!(names(&disk), before);
         assert_eq!(assert_usable(&disk, &answers, "after a flip"), 2);
     }
@@ -208,7 +209,7 @@ fn ckw_1_another_file_in_the_place_of_the_one_that_was_written_is_caught() {
         }
     }));
     let error = fixtures[2].write(&disk, &NoSource).unwrap_err();
-    assert_eq!(error.code(), DAMAGED, "{error:?}");
+    assert_eq!(error.code(), ErrorCode::CheckpointDamaged, "{error:?}");
     assert_eq!(assert_usable(&disk, &answers, "after a mix-up"), 2);
 }
 

@@ -3,6 +3,7 @@
 use super::header::{Header, Section};
 use super::*;
 use crate::disk::MemDisk;
+use crate::error::ErrorCode;
 use crate::testing::sim_disk::SimDisk;
 
 const NAME: &str = "checkpoint/00000001.ckpt";
@@ -126,7 +127,7 @@ fn ckp_1_what_passes_the_checksums_is_still_verified_against_the_roots() {
                 // Places and times of leaves are in no digest.
                 Ok(found) => assert!(found == *expected || found.contains("Entry"), "byte {at}"),
                 Err(error) => {
-                    assert_eq!(error.code(), DAMAGED, "{error:?}");
+                    assert_eq!(error.code(), ErrorCode::CheckpointDamaged, "{error:?}");
                     told += 1;
                 }
             }
@@ -215,7 +216,7 @@ fn lengths_that_lead_out_of_a_section_are_refused() {
             place: file + place,
         };
         let error = checkpoint.load(&stored).unwrap_err();
-        assert_eq!(error.code(), DAMAGED, "{place}: {error:?}");
+        assert_eq!(error.code(), ErrorCode::CheckpointDamaged, "{place}: {error:?}");
     }
     let at = nodes.offset as usize;
     let mut bad = good.clone();
@@ -336,6 +337,6 @@ fn a_checkpoint_that_copies_from_a_damaged_one_is_not_made() {
         position: state.position,
     }];
     let error = write(&disk, fixture.contents(&states), &old, &mut |_| Ok(())).unwrap_err();
-    assert_eq!(error.code(), DAMAGED);
+    assert_eq!(error.code(), ErrorCode::CheckpointDamaged);
     assert_eq!(list(&disk).unwrap().len(), 1);
 }

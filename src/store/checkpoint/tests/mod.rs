@@ -12,6 +12,7 @@ use std::sync::Arc;
 use super::rows::Row;
 use super::*;
 use crate::digest::{CommitDigest, HashAlgorithm, HashSuite, KeyPath, Root};
+use crate::error::ErrorCode;
 use crate::log::Position;
 use crate::object::HistoryTree;
 use crate::store::ChangeCounts;
@@ -294,7 +295,7 @@ fn assert_never_wrong(checkpoint: &Checkpoint, expected: &[String], what: &str) 
             Ok(found) => assert_eq!(found, *expected, "{what}"),
             Err(error) => {
                 assert!(
-                    error.is_corruption() && error.code() == DAMAGED,
+                    error.is_corruption() && error.code() == ErrorCode::CheckpointDamaged,
                     "{what}: {error:?}"
                 );
                 refused += 1;

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use super::*;
 use crate::disk::MemDisk;
+use crate::error::ErrorCode;
 
 /// Panics unless a checkpoint says what it was made of.
 fn assert_holds(checkpoint: &Checkpoint, fixture: &Fixture) {
@@ -225,7 +226,7 @@ fn contents_that_contradict_themselves_are_not_taken() {
     let disk = MemDisk::new();
     for contents in cases {
         let error = write(&disk, contents, &NoSource, &mut |_| Ok(())).unwrap_err();
-        assert_eq!(error.code(), DAMAGED, "{error:?}");
+        assert_eq!(error.code(), ErrorCode::CheckpointDamaged, "{error:?}");
         assert_eq!(list(&disk).unwrap(), []);
     }
     fixture.write(&disk, &NoSource).unwrap();

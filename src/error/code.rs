@@ -1,0 +1,229 @@
+//! The stable codes of errors, one table of names and meanings.
+//!
+//! # Layer
+//! L0. Imports nothing of this crate.
+
+use std::fmt;
+
+/// Declares the codes with the text that programs match on.
+macro_rules! codes {
+    ($($(#[$meaning:meta])* $name:ident = $text:literal,)*) => {
+        /// The stable code of an [`Error`](crate::Error): finer than its kind, and the same in every release.
+        ///
+        /// `--json` prints its text in `snake_case`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum ErrorCode {
+            $($(#[$meaning])* $name,)*
+        }
+
+        impl ErrorCode {
+            /// Every code, sorted by its text.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// Returns the text that programs match on.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The store is open in this process with other options.
+    AlreadyOpen = "already_open",
+    /// A prefix or name fits several things.
+    Ambiguous = "ambiguous",
+    /// The verb is done, but its answer could not be written.
+    AnswerLost = "answer_lost",
+    /// Documents cannot be read, and the call allows none to be skipped.
+    BadDocuments = "bad_documents",
+    /// The text is not a valid id here.
+    BadId = "bad_id",
+    /// A policy file breaks a rule of its format.
+    BadPolicy = "bad_policy",
+    /// A settings file breaks a rule of its format.
+    BadSettings = "bad_settings",
+    /// Another process holds the lock.
+    Busy = "busy",
+    /// The item changed since the caller looked at it.
+    Changed = "changed",
+    /// An object to reverse was changed by a later commit.
+    ChangedSince = "changed_since",
+    /// A checkpoint is damaged; the log still has everything.
+    CheckpointDamaged = "checkpoint_damaged",
+    /// A command that the guard ran failed to start or to end.
+    CommandFailed = "command_failed",
+    /// The policy does not allow commands to run.
+    CommandNotAllowed = "command_not_allowed",
+    /// The state changed underneath the work.
+    Conflict = "conflict",
+    /// Stored bytes are not what was written.
+    Corrupt = "corrupt",
+    /// The version is still in the current state.
+    Current = "current",
+    /// Items would supersede each other in a circle.
+    Cycle = "cycle",
+    /// The store is damaged, so the verb refuses.
+    Damaged = "damaged",
+    /// A policy refused.
+    Denied = "denied",
+    /// The memory is switched off by its settings.
+    Disabled = "disabled",
+    /// The content was erased.
+    Erased = "erased",
+    /// The target exists already.
+    Exists = "exists",
+    /// A file to write exists already.
+    FileExists = "file_exists",
+    /// The draft belongs to another memory.
+    ForeignDraft = "foreign_draft",
+    /// The view belongs to another memory.
+    ForeignView = "foreign_view",
+    /// The object has children.
+    HasChildren = "has_children",
+    /// The head is another commit than expected.
+    HeadMoved = "head_moved",
+    /// The id belongs to another object of the batch.
+    IdInUse = "id_in_use",
+    /// The id already names something else.
+    IdTaken = "id_taken",
+    /// A bug in Treering.
+    Internal = "internal",
+    /// The user stopped the work.
+    Interrupted = "interrupted",
+    /// The input breaks a rule.
+    InvalidInput = "invalid_input",
+    /// The operating system refused.
+    Io = "io",
+    /// Two ids have the same key path.
+    KeyPathTaken = "key_path_taken",
+    /// The key already names another item.
+    KeyTaken = "key_taken",
+    /// The writer is less trusted than what the change touches.
+    LessTrusted = "less_trusted",
+    /// The content was lost in damage and could not be salvaged.
+    Lost = "lost",
+    /// The name is in use.
+    NameTaken = "name_taken",
+    /// The store lies on a network file system.
+    NetworkFileSystem = "network_file_system",
+    /// The call names nothing to select by.
+    NoCriteria = "no_criteria",
+    /// The file does not exist.
+    NoFile = "no_file",
+    /// The folder of the log is missing.
+    NoLog = "no_log",
+    /// No record begins at the offset.
+    NoOffset = "no_offset",
+    /// The parent does not exist in the state.
+    NoParent = "no_parent",
+    /// The call needs a project, session or agent that is not set.
+    NoPlace = "no_place",
+    /// The program to run does not exist.
+    NoProgram = "no_program",
+    /// No commit fits the revision.
+    NoRevision = "no_revision",
+    /// The log has no such segment.
+    NoSegment = "no_segment",
+    /// The session does not exist.
+    NoSession = "no_session",
+    /// There is no store.
+    NoStore = "no_store",
+    /// The text is empty.
+    NoText = "no_text",
+    /// The path is not a folder.
+    NotAFolder = "not_a_folder",
+    /// Only a person may do this.
+    NotAPerson = "not_a_person",
+    /// The folder holds something other than a store.
+    NotAStore = "not_a_store",
+    /// What was read back differs from what was written.
+    NotAsWritten = "not_as_written",
+    /// The folder is not empty.
+    NotEmpty = "not_empty",
+    /// The objects have no form in this format.
+    NotExportable = "not_exportable",
+    /// The named thing does not exist.
+    NotFound = "not_found",
+    /// The note belongs to another session.
+    NotOwner = "not_owner",
+    /// The import took nothing.
+    NothingTaken = "nothing_taken",
+    /// The input has nothing to import.
+    NothingToImport = "nothing_to_import",
+    /// The lane has nothing to redo.
+    NothingToRedo = "nothing_to_redo",
+    /// The lane has nothing to undo.
+    NothingToUndo = "nothing_to_undo",
+    /// Other lanes committed in between.
+    OtherLanes = "other_lanes",
+    /// The session has another parent.
+    OtherParent = "other_parent",
+    /// The item belongs to another scope.
+    OtherScope = "other_scope",
+    /// The change may be done in spite of the error.
+    OutcomeUnknown = "outcome_unknown",
+    /// A quota or limit is exceeded.
+    OverLimit = "over_limit",
+    /// Objects would be their own ancestors.
+    ParentCycle = "parent_cycle",
+    /// An earlier write or sync of this handle failed.
+    Poisoned = "poisoned",
+    /// The proof does not hold.
+    ProofFailed = "proof_failed",
+    /// The change waits in quarantine for a person.
+    Quarantined = "quarantined",
+    /// The handle was opened for reading.
+    ReadOnly = "read_only",
+    /// The scan or a rule of the agent refused the text.
+    Refused = "refused",
+    /// A check or write policy rejected the change.
+    Rejected = "rejected",
+    /// The key is reserved for the engine.
+    ReservedKey = "reserved_key",
+    /// The name of the operation is reserved for the engine.
+    ReservedOp = "reserved_op",
+    /// Another process rewrote the log meanwhile.
+    Rewritten = "rewritten",
+    /// Other objects share the content.
+    Shared = "shared",
+    /// There is a store already.
+    StoreExists = "store_exists",
+    /// The store was replaced while it was open.
+    StoreMoved = "store_moved",
+    /// The commit was thinned, so its state is gone.
+    Thinned = "thinned",
+    /// The input cannot be read.
+    Unreadable = "unreadable",
+    /// The document has a format that is not supported.
+    UnsupportedDocument = "unsupported_document",
+    /// A newer version wrote the store.
+    UnsupportedFormat = "unsupported_format",
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Lets tests name a code by its text; production code compares variants.
+#[cfg(test)]
+impl PartialEq<&str> for ErrorCode {
+    fn eq(&self, text: &&str) -> bool {
+        self.as_str() == *text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_sorted_and_unique() {
+        assert!(ErrorCode::ALL.is_sorted_by(|a, b| a.as_str() < b.as_str()));
+    }
+}
