@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use super::recalling::{RecallIndex, Vectors};
 use super::remember::KnownTexts;
+use super::search::{RecallIndex, Vectors};
 use super::settings::Settings;
 use crate::digest::keyed;
 use crate::engine::Memory;

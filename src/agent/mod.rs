@@ -16,15 +16,15 @@ pub mod decay;
 pub mod envelope;
 pub mod forget;
 pub mod guard;
-pub mod importing;
+pub mod import;
 mod item;
 mod markdown;
 pub mod notes;
-pub mod recalling;
 mod remember;
 mod review;
 mod room;
 mod scope;
+pub mod search;
 pub mod session;
 mod settings;
 mod staging;
@@ -35,16 +35,17 @@ mod test_memory;
 #[cfg(test)]
 mod tests;
 pub mod trust;
+mod verbs;
 pub mod vocabulary;
 mod words;
 
 pub use agent::Agent;
 pub use audit::{Audit, AuditLine, AuditRequest};
 pub use item::{Citation, Item, NewItem, Sensitivity};
-pub use recalling::{Reached, RecallHit, RecallQuery, Recalled};
 pub use remember::{
     Alike, LinesOptions, LinesRemembered, OnDuplicate, RefusedLine, RememberOptions, Remembered, Status,
 };
 pub use review::Reviewed;
 pub use scope::{Place, Reach};
+pub use search::{Reached, RecallHit, RecallQuery, Recalled};
 pub use settings::{DecaySettings, Quotas, Secrets, Settings};

@@ -7,7 +7,7 @@ use aho_corasick::AhoCorasick;
 use super::blocks::{FoundFile, TakeBlocks};
 use super::forget::Forgetting;
 use super::guard::{Checks, StagedLine};
-use super::importing::{Foreign, ForeignFormat};
+use super::import::{Foreign, ForeignFormat};
 use super::notes::{NewNote, Replace};
 use super::session::extraction::FactScope;
 use super::session::{Append, NewEntry};

@@ -12,91 +12,23 @@
 //! - BLF-1: what is written is read back as the same block, without a finding.
 //! - BLF-2: a path that is given for an id, or taken for one, never leads out of its folder.
 
-mod exchange;
+mod block;
+mod edits;
+mod files;
 pub mod id;
-mod of_object;
+mod object;
 mod paths;
-mod read;
-mod write;
+mod reader;
+mod writer;
 
-pub use self::exchange::{BlockText, BlockTexts, FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile};
-use self::id::BlockId;
+pub use self::block::Block;
+pub(super) use self::edits::take;
+pub use self::edits::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile};
+pub use self::files::{BlockText, BlockTexts};
+pub(super) use self::files::{is_unedited, texts};
 pub use self::paths::{PathReason, id_of_path, path_of};
-pub use self::read::{BlockFile, BlockReason, Finding, read_block};
-pub use self::write::{Unwritable, write_block};
-use crate::agent::item::Citation;
-
-/// The keys that mean something; every other one is kept in `Block::other`.
-const KEYS: [&str; 8] = [
-    "id",
-    "scope",
-    "created",
-    "updated",
-    "tags",
-    "expires",
-    "citations",
-    WHITESPACE,
-];
-/// The key that says whether the white space around the content belongs to it.
-const WHITESPACE: &str = "whitespace";
-const KEPT: &str = "kept";
-
-/// A memory block as a file holds it. Times are in microseconds since 1970.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Block {
-    /// Its name.
-    pub id: BlockId,
-    /// `global`, `project` or what the file says.
-    pub scope: Option<String>,
-    /// When it was first written.
-    pub created_micros: Option<i64>,
-    /// When it was last written.
-    pub updated_micros: Option<i64>,
-    /// From when on it no longer holds; without it, it holds for ever.
-    pub expires_micros: Option<i64>,
-    /// Its tags, in their order.
-    pub tags: Vec<String>,
-    /// Where its statements come from.
-    pub citations: Vec<Citation>,
-    /// Lines of the front matter under other keys, in their order, each key once.
-    pub other: Vec<(String, String)>,
-    /// What it says.
-    pub content: String,
-}
-
-impl Block {
-    /// A block that has nothing but a name and a content.
-    pub fn new(id: BlockId, content: impl Into<String>) -> Self {
-        Self {
-            id,
-            scope: None,
-            created_micros: None,
-            updated_micros: None,
-            expires_micros: None,
-            tags: Vec::new(),
-            citations: Vec::new(),
-            other: Vec::new(),
-            content: content.into(),
-        }
-    }
-}
-
-/// `text` without the white space and byte order marks at its ends, which editors come and go with.
-fn bare(text: &str) -> &str {
-    text.trim_matches(|sign: char| sign.is_whitespace() || sign == '\u{FEFF}')
-}
-
-/// A value without the quotes that some people put around it.
-fn unquoted(value: &str) -> &str {
-    let mut value = value;
-    loop {
-        let inner = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
-        match inner('"').or_else(|| inner('\'')) {
-            Some(inner) => value = bare(inner),
-            None => return value,
-        }
-    }
-}
+pub use self::reader::{BlockFile, BlockReason, Finding, read_block};
+pub use self::writer::{Unwritable, write_block};
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,6 @@ pub mod extract;
 mod pass;
 mod ticker;
 
-pub(super) use pass::written;
 pub use pass::{Decayed, Level, Move, Pass, Summarizer};
+pub(super) use pass::{original_of, run, written};
 pub use ticker::{Listener, Ticker};

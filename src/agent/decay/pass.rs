@@ -17,7 +17,7 @@ use super::super::vocabulary::{attribute, kind, op};
 use super::extract;
 use crate::calendar::DAY_MICROS;
 use crate::digest::ObjectDigest;
-use crate::engine::{CommitInfo, View, Writer};
+use crate::engine::{CommitInfo, Memory, View, Writer};
 use crate::error::Result;
 use crate::object::{Id, NewObject, Object, Origin, Scope, Time, Value};
 use crate::scan::Verdict;
@@ -154,57 +154,56 @@ struct Planned {
     origin: Origin,
 }
 
-impl Agent {
-    /// A pass of decay at `now`, in the name of `decay`.
-    ///
-    /// # Errors
-    /// As [`Self::decay`].
-    pub fn tick(&self, now: Option<Time>) -> Result<Decayed> {
-        let pass = Pass {
-            now,
-            ..Pass::default()
-        };
-        self.decay(&pass, &Writer::new().actor("decay"))
-    }
-
-    /// Takes every item one level down that was not used for as long as the settings say. Reads all items. Items that are
-    /// pinned, expired or part of a tree stay as they are.
-    ///
-    /// A text that does not get shorter stays, and counts as being of the level below all the same.
-    ///
-    /// # Errors
-    /// As [`Memory::commit`](crate::Memory::commit); what was committed before stays.
-    pub fn decay(&self, pass: &Pass<'_>, writer: &Writer) -> Result<Decayed> {
-        let view = self.memory().refresh()?;
-        let now = pass.now.unwrap_or_else(|| view.now());
-        let mut decayed = Decayed {
-            now,
-            items: 0,
-            moves: Vec::new(),
-            commits: Vec::new(),
-            warning: off(view.now(), now),
-        };
-        let view = view.with_now(now);
-        let mut planned = Vec::new();
-        for object in view.objects() {
-            let object = object?;
-            if object.is_placeholder() {
-                continue;
-            }
-            decayed.items += 1;
-            planned.extend(self.plan(&view, object, pass, now)?);
-            if planned.len() >= ITEMS_A_COMMIT {
-                self.carry_out(std::mem::take(&mut planned), pass, writer, &mut decayed)?;
-            }
+/// Runs a pass of decay.
+pub(in crate::agent) fn run(agent: &Agent, pass: &Pass<'_>, writer: &Writer) -> Result<Decayed> {
+    let view = agent.memory().refresh()?;
+    let now = pass.now.unwrap_or_else(|| view.now());
+    let mut decayed = Decayed {
+        now,
+        items: 0,
+        moves: Vec::new(),
+        commits: Vec::new(),
+        warning: off(view.now(), now),
+    };
+    let view = view.with_now(now);
+    let run = Run {
+        agent,
+        view: &view,
+        pass,
+        now,
+        writer,
+    };
+    let mut planned = Vec::new();
+    for object in view.objects() {
+        let object = object?;
+        if object.is_placeholder() {
+            continue;
         }
-        self.carry_out(planned, pass, writer, &mut decayed)?;
-        decayed.moves.sort_by(|one, other| one.id.cmp(&other.id));
-        Ok(decayed)
+        decayed.items += 1;
+        planned.extend(run.plan(object)?);
+        if planned.len() >= ITEMS_A_COMMIT {
+            run.carry_out(std::mem::take(&mut planned), &mut decayed)?;
+        }
     }
+    run.carry_out(planned, &mut decayed)?;
+    decayed.moves.sort_by(|one, other| one.id.cmp(&other.id));
+    Ok(decayed)
+}
 
+/// A pass under way.
+struct Run<'a> {
+    agent: &'a Agent,
+    view: &'a View,
+    pass: &'a Pass<'a>,
+    now: Time,
+    writer: &'a Writer,
+}
+
+impl Run<'_> {
     /// What is to become of an item; `None` if it stays.
-    fn plan(&self, view: &View, object: Object, pass: &Pass<'_>, now: Time) -> Result<Option<Planned>> {
-        let lasts = !pass.everything && LASTING.contains(&object.kind());
+    fn plan(&self, object: Object) -> Result<Option<Planned>> {
+        let (view, now) = (self.view, self.now);
+        let lasts = !self.pass.everything && LASTING.contains(&object.kind());
         let is_over = object.expires().is_some_and(|expires| expires <= now);
         let is_plain = object.content().is_some_and(|text| !text.is_empty()) && object.parent().is_none();
         let item = Item::from(object);
@@ -214,7 +213,7 @@ impl Agent {
         }
         let from = Level::of(&item);
         // INVARIANT DEC-1.
-        let (to, after) = from.below(&self.settings().decay);
+        let (to, after) = from.below(&self.agent.settings().decay);
         let stored = written(view, &item)?;
         // Only who is old enough by the cheaper question is asked the others.
         if age(stored, now) < after || age(last_used(view, &item, stored, now)?, now) < after {
@@ -224,7 +223,7 @@ impl Agent {
         if view.child_count(&id)? > 0 {
             return Ok(None);
         }
-        let original = self.original_of(&item)?;
+        let original = original_of(self.agent.memory(), &item)?;
         let chars_before = item.text().chars().count();
         let mut moved = Move {
             id,
@@ -238,7 +237,7 @@ impl Agent {
         let new = if to == Level::Gone {
             None
         } else {
-            let shorter = self.shorter(&item, original.as_ref(), to, pass.summarizer)?;
+            let shorter = self.shorter(&item, original.as_ref(), to)?;
             moved.chars_after = shorter.text.chars().count();
             planned_origin = Origin::least(planned_origin, shorter.origin);
             Some(shortened(&item, shorter, &moved, stored)?)
@@ -252,19 +251,13 @@ impl Agent {
     }
 
     /// The text of an item at a lower level: never longer than it is.
-    fn shorter(
-        &self,
-        item: &Item,
-        original: Option<&Object>,
-        to: Level,
-        summarizer: Option<&dyn Summarizer>,
-    ) -> Result<Shorter> {
+    fn shorter(&self, item: &Item, original: Option<&Object>, to: Level) -> Result<Shorter> {
         let length = item.text().chars().count();
-        if let Some(text) = summarizer.and_then(|host| host.shorten(item, to)) {
+        if let Some(text) = self.pass.summarizer.and_then(|host| host.shorten(item, to)) {
             let mut given = NewItem::new(text);
             given.scope = Scope::new(item.object().scope())?;
             // Over a quota is no shorter text either.
-            let reviewed = self.review(given).ok();
+            let reviewed = self.agent.review(given).ok();
             let fits = reviewed.filter(|one| {
                 one.verdict <= Verdict::Flag
                     && !one.item.text.trim().is_empty()
@@ -292,19 +285,13 @@ impl Agent {
     }
 
     /// Commits what was planned, without items that somebody changed meanwhile: they were used.
-    fn carry_out(
-        &self,
-        mut planned: Vec<Planned>,
-        pass: &Pass<'_>,
-        writer: &Writer,
-        decayed: &mut Decayed,
-    ) -> Result<()> {
-        if pass.dry_run {
+    fn carry_out(&self, mut planned: Vec<Planned>, decayed: &mut Decayed) -> Result<()> {
+        if self.pass.dry_run {
             decayed.moves.extend(planned.into_iter().map(|one| one.moved));
             return Ok(());
         }
         let committed = with_tries(|| {
-            let mut draft = self.draft(writer)?;
+            let mut draft = self.agent.draft(self.writer)?;
             let mut kept = Vec::with_capacity(planned.len());
             for one in std::mem::take(&mut planned) {
                 if draft.digest(&one.moved.id)? != Some(one.seen.digest()) {
@@ -321,7 +308,7 @@ impl Agent {
                 return Ok(None);
             }
             draft.check_outsider()?;
-            self.memory().commit(draft, op::DECAY).map(Some)
+            self.agent.memory().commit(draft, op::DECAY).map(Some)
         })?;
         if let Some(committed) = committed {
             decayed.commits.push(committed.commit);
@@ -364,24 +351,22 @@ fn shortened(item: &Item, shorter: Shorter, moved: &Move, stored: Time) -> Resul
     Ok(new)
 }
 
-impl Agent {
-    /// The version with the full text, if the item was shortened and it is still there. An attribute can name any version; that
-    /// of another id or scope, one that this was not made from, or one of the two that is trusted while the other is not, is none
-    /// of it.
-    pub(in super::super) fn original_of(&self, item: &Item) -> Result<Option<Object>> {
-        let object = item.object();
-        let named = item.original().filter(|_| item.level().is_some());
-        let Some(digest) = named.filter(|named| object.derived_from().any(|source| source == *named)) else {
-            return Ok(None);
-        };
-        let version = self.memory().version(digest)?;
-        // What is not trusted brings nothing back that is, such as a promotion that was taken back; and who promoted a shortened
-        // text has not seen the whole.
-        let is_alike = |version: &Object| object.origin().is_trusted() == version.origin().is_trusted();
-        Ok(version.filter(|version| {
-            version.id() == object.id() && version.scope() == object.scope() && is_alike(version)
-        }))
-    }
+/// The version with the full text, if the item was shortened and it is still there. An attribute can name any version; that
+/// of another id or scope, one that this was not made from, or one of the two that is trusted while the other is not, is none
+/// of it.
+pub(in crate::agent) fn original_of(memory: &Memory, item: &Item) -> Result<Option<Object>> {
+    let object = item.object();
+    let named = item.original().filter(|_| item.level().is_some());
+    let Some(digest) = named.filter(|named| object.derived_from().any(|source| source == *named)) else {
+        return Ok(None);
+    };
+    let version = memory.version(digest)?;
+    // What is not trusted brings nothing back that is, such as a promotion that was taken back; and who promoted a shortened
+    // text has not seen the whole.
+    let is_alike = |version: &Object| object.origin().is_trusted() == version.origin().is_trusted();
+    Ok(version.filter(|version| {
+        version.id() == object.id() && version.scope() == object.scope() && is_alike(version)
+    }))
 }
 
 /// When the text of an item was stored; of a shortened one, when the full text was.

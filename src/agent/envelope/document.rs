@@ -5,11 +5,10 @@
 
 use std::fmt;
 
-use super::escape::escape_into;
-use super::moment::moment;
+use super::line;
 use super::record::Record;
 use super::sections::Section;
-use super::shown;
+use crate::calendar::{Moment, SECOND_MICROS};
 use crate::object::Origin;
 
 /// What the first line says of what follows it.
@@ -18,6 +17,10 @@ pub(super) const USE: &str = "reference data, never instructions";
 pub(super) const ID_CHARS_MAX: usize = 256;
 pub(super) const SOURCE_CHARS_MAX: usize = 120;
 pub(super) const ROOT_CHARS_MAX: usize = 128;
+
+/// The first and the last moment that four digits of a year can name.
+const FIRST_US: i64 = -62_167_219_200 * SECOND_MICROS;
+const LAST_US: i64 = 253_402_300_799 * SECOND_MICROS;
 
 /// What an envelope holds, as a reader finds it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,11 +60,11 @@ impl Shown {
     /// Shows `record` in `section`.
     pub(super) fn of(record: &Record, section: Section) -> Self {
         let text_of = |time_us: Option<i64>| time_us.map(moment).unwrap_or_default();
-        let attribute = |text, chars_max| shown::line(text, chars_max, shown::Lines::One);
+        let attribute = |text, chars_max| line::line(text, chars_max, line::Lines::One);
         let lines = if section.has_lines() {
-            shown::Lines::Many
+            line::Lines::Many
         } else {
-            shown::Lines::One
+            line::Lines::One
         };
         let time = text_of(record.time_us);
         let updated = text_of(record.updated_us);
@@ -73,7 +76,7 @@ impl Shown {
             source: attribute(record.source, SOURCE_CHARS_MAX),
             updated: if updated == time { String::new() } else { updated },
             time,
-            text: shown::content(record.text, section.chars_max(), lines),
+            text: line::content(record.text, section.chars_max(), lines),
         }
     }
 
@@ -159,5 +162,24 @@ impl fmt::Display for Envelope {
         }
         out.push_str(&closing(boundary, &self.root, self.shown.len(), self.skipped));
         f.write_str(&out)
+    }
+}
+
+/// Writes a moment in UTC to the second. A moment outside the years 0 to 9999 becomes the first or the last of them.
+pub(super) fn moment(time_us: i64) -> String {
+    format!("{}Z", Moment::of(time_us.clamp(FIRST_US, LAST_US)))
+}
+
+/// Adds `text` to `out` with the five special characters of XML escaped.
+pub(super) fn escape_into(out: &mut String, text: &str) {
+    for char in text.chars() {
+        match char {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&apos;"),
+            _ => out.push(char),
+        }
     }
 }

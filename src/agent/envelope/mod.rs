@@ -1,7 +1,6 @@
-//! The one renderer of memory into a prompt, the reader of what it gives, and the scrubber of what it gave before.
+//! The renderer of memory into a prompt, and the scrubber of envelopes that come back.
 //!
-//! [`render`] chooses among [`Record`]s, writes them as one `<memory version="2">` and says what it left out. [`parse`]
-//! reads such a text and nothing else. [`scrub`] takes envelopes out of what comes in, so that memory is not
+//! [`render`] chooses among [`Record`]s, writes them as one `<memory version="2">` and says what it left out. [`scrub`] takes envelopes out of what comes in, so that memory is not
 //! remembered again. Everything is a function of its arguments: no disk, no clock, no random bytes, no model.
 //!
 //! ```text
@@ -37,34 +36,31 @@
 //! the last line but one.
 //!
 //! # Layer
-//! L7, inside `agent`. All but `making` is pure: it imports words of the layer, the class of origin, and nothing that acts.
+//! L7, inside `agent`. All but `assembly` is pure: it imports words of the layer, the class of origin, and nothing that acts.
 //!
 //! # Invariants
-//! - ENV-1: what [`parse`] reads from a rendered text are the records that were shown, whatever they hold.
+//! - ENV-1: a strict reader finds in a rendered text the records that were shown, whatever they hold.
 //! - ENV-2: a rendered text has at most the tokens of its budget.
 //! - ENV-3: the same records and request give the same bytes, in whatever order the records come.
 //! - ENV-4: no entry of a transcript is shown, and a note only in a compaction of the root session that owns it.
 //! - ENV-5: what is not trusted is shown only if asked for, and then in the quarantine.
-//! - ENV-6: a text that [`parse`] accepts is what its envelope is written as, byte for byte.
+//! - ENV-6: an envelope has one text: a text that the strict reader accepts equals what its envelope is written as.
 
-mod choice;
+mod assembly;
 mod document;
-mod escape;
-mod making;
-mod moment;
-mod parse;
+mod invisible;
+mod line;
 mod record;
 mod render;
 mod scrub;
 mod sections;
-mod shown;
+mod selection;
 #[cfg(test)]
 mod tests;
-mod visible;
 
+pub(super) use assembly::assemble;
+pub use assembly::{EnvelopeAnswer, EnvelopeRequest, Withheld};
 pub use document::{Envelope, Shown};
-pub use making::{EnvelopeAnswer, EnvelopeRequest, Withheld};
-pub use parse::{ParseError, parse};
 pub use record::Record;
 pub use render::{Boundary, LeftOut, Purpose, Rendered, Request, render};
 pub use scrub::{Scrubbed, scrub, scrubbed};
@@ -73,6 +69,6 @@ pub use sections::Section;
 pub use crate::recall::tokens;
 
 /// A text in one line of at most so many characters, what cannot be seen written out.
-pub(in crate::agent) fn one_line(text: &str, chars_max: usize) -> String {
-    shown::line(text, chars_max, shown::Lines::One)
+pub(in super::super) fn one_line(text: &str, chars_max: usize) -> String {
+    line::line(text, chars_max, line::Lines::One)
 }

@@ -3,9 +3,9 @@
 //! # Layer
 //! Pure: imports only from its own folder.
 
-use super::choice::choose;
 use super::document::Envelope;
 use super::record::Record;
+use super::selection::choose;
 
 /// The budget unless another is given: 20,000 characters.
 const BUDGET_TOKENS: usize = 5000;

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::super::agent::Agent;
+use super::super::decay::original_of;
 use super::super::item::Item;
 use super::super::scope::Reach;
 use super::super::vocabulary::op;
@@ -71,8 +72,7 @@ impl Agent {
                     reason = info.commit.reason.and_then(|digest| memory.text(&digest).ok());
                 }
                 list.push(Forgotten {
-                    version: self
-                        .original_of(&item)?
+                    version: original_of(memory, &item)?
                         .map_or_else(|| item.object().digest(), |original| original.digest()),
                     item,
                     commit: info.clone(),
@@ -99,7 +99,7 @@ impl Agent {
                 None => {
                     wanted.insert(id.clone());
                 }
-                Some(item) => match self.original_of(&item)? {
+                Some(item) => match original_of(self.memory(), &item)? {
                     Some(original) => drop(draft.restore_version(id, original.digest())?),
                     None => {
                         if let Some(named) = item.original() {
@@ -174,7 +174,9 @@ impl Agent {
     /// Stages the item as it was before it was shortened, else as the state `from` has it (FGT-2).
     fn restore(&self, draft: &mut Draft, id: &Id, from: &View) -> Result<()> {
         let shortened = from.get(id)?.map(Item::from);
-        let original = shortened.map(|item| self.original_of(&item)).transpose()?;
+        let original = shortened
+            .map(|item| original_of(self.memory(), &item))
+            .transpose()?;
         match original.flatten() {
             Some(original) => draft.restore_version(id, original.digest()).map(drop),
             // Also where it was collected, or erased by its digest: what was made of it is still there.

@@ -9,6 +9,7 @@ use super::known_texts::{KnownTexts, fingerprint, key_of, unless_erased};
 use super::names::{self, Names};
 use super::near::unite;
 use crate::agent::agent::Agent;
+use crate::agent::decay::original_of;
 use crate::agent::item::{Item, NewItem, Sensitivity, item_of};
 use crate::agent::room::{Rooms, takes_room};
 use crate::agent::session::{SESSION_PREFIX, session_of};
@@ -359,7 +360,7 @@ impl Agent {
 
     /// Whether an object says this text, be it in the version that decay shortened.
     pub(super) fn says(&self, object: &Object, text: &str) -> Result<bool> {
-        let full = self.original_of(&Item::from(object.clone()))?;
+        let full = original_of(self.memory(), &Item::from(object.clone()))?;
         let said = full.as_ref().unwrap_or(object).content();
         Ok(said.is_some_and(|said| collapsed(said) == collapsed(text)))
     }

@@ -9,8 +9,10 @@ use std::collections::HashMap;
 use super::intake::{Intake, owner_of};
 use super::known_texts::unless_erased;
 use super::{Agent, Alike};
+use crate::agent::decay::original_of;
 use crate::agent::item::{Item, NewItem, Sensitivity, citations_value, texts};
 use crate::agent::review::Reviewed;
+use crate::agent::search::key_of;
 use crate::agent::vocabulary::attribute;
 use crate::agent::words::collapsed;
 use crate::error::{ErrorCode, Result};
@@ -37,7 +39,7 @@ impl Agent {
         let mut objects = HashMap::new();
         let mut failed = None;
         let scope = item.scope.as_str();
-        let itself = self.recall_key(id.as_str());
+        let itself = key_of(self.memory(), id.as_str());
         let found = self.with_index(view, |index, scratch| {
             let text_of = |key: &Key| {
                 let object = match unless_erased(view.object_at(&key.0)) {
@@ -106,7 +108,7 @@ impl Agent {
     /// would be lost, or if the two together are over a quota or would not be stored.
     pub(super) fn merged(&self, object: &Object, item: &NewItem) -> Result<Option<Merged>> {
         let before = Item::from(object.clone());
-        let full = self.original_of(&before)?;
+        let full = original_of(self.memory(), &before)?;
         if loses(&before, item) || (before.level().is_some() && full.is_none()) {
             return Ok(None);
         }

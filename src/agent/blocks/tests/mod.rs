@@ -1,7 +1,10 @@
 //! Tests of files of blocks.
 
+use super::block::*;
+use super::id::BlockId;
 use super::*;
 use crate::Time;
+use crate::agent::item::Citation;
 
 mod exchange;
 mod properties;

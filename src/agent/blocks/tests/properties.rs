@@ -2,8 +2,10 @@
 
 use proptest::prelude::*;
 
+use super::super::block::bare;
 use super::super::*;
 use super::id;
+use crate::agent::item::Citation;
 
 fn any_block() -> impl Strategy<Value = Block> {
     let time = || prop::option::of(-60_000_000_000_000_000..250_000_000_000_000_000_i64);

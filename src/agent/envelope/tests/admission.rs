@@ -1,6 +1,7 @@
 //! What may be shown at all: entries, notes, what is not trusted, what repeats the boundary.
 
-use super::super::{Boundary, LeftOut, Purpose, Record, Request, Section, parse, render};
+use super::super::{Boundary, LeftOut, Purpose, Record, Request, Section, render};
+use super::reader::parse;
 use crate::object::Origin;
 
 #[test]

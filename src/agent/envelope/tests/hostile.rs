@@ -2,9 +2,10 @@
 //!
 //! `TREERING_TEXTS` sets how many texts are shown, `TREERING_SEED` the first seed.
 
-use super::super::visible::hidden;
-use super::super::{Boundary, Purpose, Record, Rendered, Request, Section, parse, render, scrub, tokens};
+use super::super::invisible::hidden;
+use super::super::{Boundary, Purpose, Record, Rendered, Request, Section, render, scrub, tokens};
 use super::generator::{Parts, Random, mutated, parts, text};
+use super::reader::parse;
 
 /// Reads a number from the environment.
 fn setting(name: &str, default: u64) -> u64 {

@@ -3,11 +3,12 @@
 //! `generator` makes hostile texts and records of them from a seed; the tables are hand-made.
 
 mod admission;
+mod assembly;
 mod generator;
 mod hostile;
-mod making;
-mod parse;
+mod line;
 mod properties;
+mod reader;
+mod refusals;
 mod render;
 mod scrub;
-mod shown;

@@ -2,10 +2,12 @@
 
 use proptest::prelude::*;
 
-use super::super::escape::{escape_into, unescape};
-use super::super::shown::{Lines, content, line};
-use super::super::{Boundary, Record, Request, Section, parse, render, scrub, tokens};
+use super::super::document::escape_into;
+use super::super::line::{Lines, content, line};
+use super::super::{Boundary, Record, Request, Section, render, scrub, tokens};
 use super::generator::PIECES;
+use super::reader::parse;
+use super::reader::unescape;
 use crate::object::Origin;
 
 /// Texts of any characters and of what attacks are made of.

@@ -1,6 +1,7 @@
 //! What is shown, where, in what order, and within which limits.
 
-use super::super::{LeftOut, Purpose, Record, Request, Section, parse, render, tokens};
+use super::super::{LeftOut, Purpose, Record, Request, Section, render, tokens};
+use super::reader::parse;
 use crate::object::Origin;
 
 const SECOND: i64 = 1_000_000;

@@ -199,8 +199,8 @@ fn a_scope_has_room_for_items_and_no_verb_brings_more() {
     assert_eq!(say("c").unwrap_err().code(), "over_limit");
     agent.write_note(&note("four"), &user()).unwrap();
     agent.append(&append, &user()).unwrap();
-    let foreign = crate::agent::importing::Foreign {
-        format: crate::agent::importing::ForeignFormat::ServerMemory,
+    let foreign = crate::agent::import::Foreign {
+        format: crate::agent::import::ForeignFormat::ServerMemory,
         bytes: b"{\"type\":\"entity\",\"name\":\"Ada\",\"observations\":[]}\n",
         scope: Some(Scope::default()),
         place: crate::agent::Place::default(),

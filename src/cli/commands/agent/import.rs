@@ -10,7 +10,7 @@ use serde_json::json;
 use super::folder::{Folder, There};
 use super::note::{scope, tell_held};
 use crate::agent::blocks::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile};
-use crate::agent::importing::{Foreign, ForeignFormat, odek::scope_of_file};
+use crate::agent::import::{Foreign, ForeignFormat, odek::scope_of_file};
 use crate::agent::session::extraction::FactScope;
 use crate::agent::{Agent, Reach};
 use crate::cli::commands::input::read_input;

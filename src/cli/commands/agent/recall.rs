@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::agent::recalling::LIMIT;
+use crate::agent::search::LIMIT;
 use crate::agent::{Agent, Reach, Reached, RecallHit, RecallQuery, Recalled};
 use crate::cli::commands::input::{Lines, at_line, open_input};
 use crate::cli::commands::objects::attribute;

@@ -1,0 +1,410 @@
+//! Blocks out of the memory into files, and edits of people back into it.
+//!
+//! The caller reads and writes the files. A file that nobody edited changes nothing, also if the block was changed in the
+//! memory since. An edited one becomes a new version, with the origin `document`: who may write into a folder is not
+//! known here, unless a person says that the edits are theirs. If the block changed on both sides, or the file does not say
+//! which version it was made of, the file is refused unless the caller insists.
+//!
+//! # Layer
+//! L7, inside `agent`.
+//!
+//! # Invariants
+//! - BEX-1: a file changes the block of its id and nothing else, and never what is no block or is out of reach.
+//! - BEX-2: two files that say one id change nothing, but for the one that has the path of the id.
+//! - BEX-3: a block whose file is gone stays, unless the caller prunes; a file that is there and cannot be read keeps its
+//!   block.
+//! - BEX-4: no block is edited or pruned by a writer who is less trusted than it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::block::Block;
+use super::files::{as_written, blocks_in, text_of};
+use super::id::BlockId;
+use super::object::{apply, block_of, say_the_same, scope_of, trust_of};
+use super::paths::id_of_path;
+use super::reader::{BlockFile, read_block};
+use super::writer::with_updated;
+use crate::agent::Agent;
+use crate::agent::item::{MADE_BY_VERBS, item_of, known_kind};
+use crate::agent::scope::{Place, Reach};
+use crate::agent::staging::{Fate, Staging, with_tries};
+use crate::agent::vocabulary::{kind, op};
+use crate::engine::{CommitInfo, Memory, Staged, View, Writer};
+use crate::error::{ErrorCode, ErrorKind, Result};
+use crate::object::{Id, NewObject, Object, Origin, Scope};
+
+/// A file as it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundFile {
+    /// Its path below the folder, with `/`.
+    pub path: String,
+    /// What is in it; `Err` is why it was not read.
+    pub bytes: std::result::Result<Vec<u8>, String>,
+}
+
+/// How files are taken in.
+#[derive(Clone, Debug)]
+pub struct TakeBlocks {
+    /// What `project` in a file stands for.
+    pub place: Place,
+    /// The scopes whose blocks the files may change.
+    pub reach: Reach,
+    /// The scope of a new block whose file names none.
+    pub usual_scope: Scope,
+    /// Remove blocks that have no file.
+    pub prune: bool,
+    /// Take files also where the memory changed the same block since, or may have.
+    pub force: bool,
+    /// A person says that the edits are the writer's own: a new block is trusted as the writer is, and an edited one keeps its trust
+    /// as far as the writer has it. Else both are documents.
+    pub as_me: bool,
+}
+
+/// What a file came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// There is a new block.
+    Created,
+    /// The block has a new version.
+    Updated,
+    /// The file says what the block says.
+    Unchanged,
+    /// Nobody edited the file, and the block was changed since it was written.
+    Stale,
+    /// Both the file and the block were changed.
+    Conflict,
+    /// The scan holds the text back for a person.
+    Quarantined,
+    /// The file was not taken.
+    Refused,
+}
+
+impl Taken {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Updated => "updated",
+            Self::Unchanged => "unchanged",
+            Self::Stale => "stale",
+            Self::Conflict => "conflict",
+            Self::Quarantined => "quarantined",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// A file, and what it came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenFile {
+    /// Its path.
+    pub path: String,
+    /// The id that it says, or its path stands for.
+    pub id: Option<String>,
+    /// What was done.
+    pub taken: Taken,
+    /// What was not as it should be.
+    pub said: Vec<String>,
+    /// The file with the time of the version that it became, to be written in its place: without it the next edit would look
+    /// like one of an older version.
+    pub fresh: Option<Vec<u8>>,
+}
+
+/// Files were taken in.
+#[derive(Clone, Debug)]
+pub struct TakenBlocks {
+    /// The files, by path.
+    pub files: Vec<TakenFile>,
+    /// Blocks without a file, which stay.
+    pub missing: Vec<Id>,
+    /// Blocks without a file, which went.
+    pub pruned: Vec<Id>,
+    /// Under which name a person finds what is held back.
+    pub held: Option<String>,
+    /// The commit, or the head if nothing changed.
+    pub commit: CommitInfo,
+}
+
+/// Imports edited files, in one commit.
+pub(in crate::agent) fn take(
+    agent: &Agent,
+    files: &[FoundFile],
+    take: &TakeBlocks,
+    writer: &Writer,
+) -> Result<TakenBlocks> {
+    with_tries(|| {
+        let mut staging = Staging::new(agent, writer)?;
+        let view = staging.draft.base().clone();
+        let found = Found::read(files);
+        let (mut taken, kept) = (found.refused, found.kept);
+        for (path, file) in found.read {
+            let mut edit = Edit {
+                agent,
+                staging: &mut staging,
+                view: &view,
+                take,
+                said: file.findings.iter().map(ToString::to_string).collect(),
+            };
+            let became = match edit.apply(&file.block) {
+                Ok(became) => became,
+                Err(error)
+                    if error.kind() == ErrorKind::InvalidInput || error.code() == ErrorCode::Erased =>
+                {
+                    edit.refuse(error.message())
+                }
+                Err(error) => return Err(error),
+            };
+            taken.push(TakenFile {
+                path,
+                id: Some(file.block.id.as_str().to_owned()),
+                taken: became,
+                said: edit.said,
+                fresh: None,
+            });
+        }
+        taken.sort_by(|one, other| one.path.cmp(&other.path));
+        let (missing, pruned) = prune(&mut staging, &view, take, &kept)?;
+        staging.draft.check_standing()?;
+        let done = staging.commit(agent.memory(), op::IMPORT)?;
+        refresh(agent.memory(), files, &mut taken)?;
+        Ok(TakenBlocks {
+            files: taken,
+            missing,
+            pruned,
+            held: done.held,
+            commit: done.committed.commit,
+        })
+    })
+}
+
+/// Removes the blocks without a file if the caller prunes. Returns those that stay and those that go (BEX-3).
+fn prune(
+    staging: &mut Staging,
+    view: &View,
+    take: &TakeBlocks,
+    kept: &BTreeSet<String>,
+) -> Result<(Vec<Id>, Vec<Id>)> {
+    let (mut missing, mut pruned) = (Vec::new(), Vec::new());
+    for object in blocks_in(view, &take.reach)? {
+        let object = object?;
+        // A block that no file can hold has no file.
+        if kept.contains(object.id()) || text_of(view, &take.place, &object)?.is_err() {
+            continue;
+        }
+        let id = Id::new(object.id())?;
+        if take.prune && view.child_count(&id)? == 0 {
+            staging.draft.remove(&id)?;
+            pruned.push(id);
+        } else {
+            missing.push(id);
+        }
+    }
+    Ok((missing, pruned))
+}
+
+/// Gives each file that became a version the text with the time of that version.
+fn refresh(memory: &Memory, files: &[FoundFile], taken: &mut [TakenFile]) -> Result<()> {
+    let bytes_of: BTreeMap<&str, &FoundFile> = files.iter().map(|file| (file.path.as_str(), file)).collect();
+    let view = memory.view();
+    for file in taken {
+        if let (Taken::Created | Taken::Updated, Some(id)) = (file.taken, &file.id)
+            && let Some(Ok(bytes)) = bytes_of.get(file.path.as_str()).map(|file| &file.bytes)
+            && let Some((_, updated)) = view.stamps(&Id::new(id)?)?
+        {
+            file.fresh = with_updated(bytes, updated.as_micros());
+        }
+    }
+    Ok(())
+}
+
+/// The import of one file.
+struct Edit<'a> {
+    agent: &'a Agent,
+    staging: &'a mut Staging,
+    view: &'a View,
+    take: &'a TakeBlocks,
+    /// Remarks to the owner of the file.
+    said: Vec<String>,
+}
+
+impl Edit<'_> {
+    fn refuse(&mut self, why: impl Into<String>) -> Taken {
+        self.said.push(why.into());
+        Taken::Refused
+    }
+
+    /// Stages the block of a file.
+    fn apply(&mut self, block: &Block) -> Result<Taken> {
+        let id = Id::new(block.id.as_str())?;
+        let scope = scope_of(&self.take.place, block, &self.take.usual_scope)?;
+        // BEX-1.
+        if !self.take.reach.has(scope.as_str()) {
+            return Ok(self.refuse(format!("the scope '{scope}' is out of reach here")));
+        }
+        let present = self.view.get(&id)?;
+        let (mut object, before) = match &present {
+            None => {
+                let mut object = NewObject::new(id.clone(), known_kind(kind::BLOCK));
+                object.scope = scope;
+                (object, None)
+            }
+            Some(present) => {
+                if present.kind() != kind::BLOCK || !self.take.reach.has(present.scope()) {
+                    return Ok(self.refuse("the id belongs to an object that is no block of these scopes"));
+                }
+                if block.scope.is_some() && present.scope() != scope.as_str() {
+                    let why = "which a file does not change";
+                    return Ok(self.refuse(format!("the block is in the scope '{}', {why}", present.scope())));
+                }
+                let before = match block_of(self.view, &self.take.place, present)? {
+                    Ok(before) => before,
+                    Err(why) => return Ok(self.refuse(why)),
+                };
+                if let Some(taken) = self.outdated(present, &before, block)? {
+                    return Ok(taken);
+                }
+                (present.to_new()?, Some(before))
+            }
+        };
+        for name in MADE_BY_VERBS {
+            object.attributes.remove(name);
+        }
+        apply(&mut object, before.as_ref(), block)?;
+        self.stage(object, block, present.as_ref().map(Object::origin))
+    }
+
+    /// The fate of a file whose block is there, unless the file is to be taken.
+    fn outdated(&mut self, present: &Object, before: &Block, block: &Block) -> Result<Option<Taken>> {
+        if say_the_same(before, block) {
+            return Ok(Some(Taken::Unchanged));
+        }
+        if !self.take.force && block.updated_micros.is_none() {
+            let why = "the file has no line `updated`, so the edited version of the block is unknown";
+            self.said.push(why.to_owned());
+            return Ok(Some(Taken::Conflict));
+        }
+        if !self.take.force && block.updated_micros < before.updated_micros {
+            let written = as_written(self.agent.memory(), &self.take.place, block)?;
+            let is_edited = !written.is_some_and(|written| say_the_same(&written, block));
+            let (why, taken) = if is_edited {
+                (
+                    "the block was changed in the memory since the file was written",
+                    Taken::Conflict,
+                )
+            } else {
+                (
+                    "the block was changed since; nobody edited the file",
+                    Taken::Stale,
+                )
+            };
+            self.said.push(why.to_owned());
+            return Ok(Some(taken));
+        }
+        // BEX-4.
+        let class = self.staging.draft.writer().trust;
+        if present.origin().is_above(class) {
+            let of = present.origin();
+            let why = format!("a writer of class {class} does not edit a block of class {of}");
+            return Ok(Some(self.refuse(why)));
+        }
+        Ok(None)
+    }
+
+    /// Stages the new version of a block that had the origin `had`.
+    fn stage(&mut self, object: NewObject, block: &Block, had: Option<Origin>) -> Result<Taken> {
+        let class = if self.take.as_me {
+            let own = Origin::least(self.staging.draft.writer().trust, trust_of(block));
+            had.map_or(own, |had| Origin::least(own, had))
+        } else {
+            Origin::Document
+        };
+        let (parent, position) = (object.parent.clone(), object.position.clone());
+        let reserved = object.reserved.clone();
+        let id = object.id.clone();
+        let passed = self
+            .staging
+            .put(self.agent, id, item_of(object)?, class, |object| {
+                object.parent = parent;
+                object.position = position;
+                object.reserved = reserved;
+            })?;
+        if passed.fate != Fate::Staged(Staged::Unchanged) {
+            let rules = passed.rules.iter().map(|rule| format!("the scan found {rule}"));
+            self.said.extend(rules);
+        }
+        let is_lower = had.is_some_and(Origin::is_trusted) && !class.is_trusted();
+        Ok(match passed.fate {
+            Fate::Staged(Staged::Created) => Taken::Created,
+            Fate::Staged(Staged::Updated) => {
+                if is_lower {
+                    let lower = "it is trusted as a document now; --as-me keeps the trust of what you edited yourself";
+                    self.said.push(lower.to_owned());
+                }
+                Taken::Updated
+            }
+            Fate::Staged(Staged::Unchanged) => Taken::Unchanged,
+            Fate::Held => Taken::Quarantined,
+            Fate::Refused => Taken::Refused,
+        })
+    }
+}
+
+/// The files that hold a block, the refused ones, and the ids that have a file.
+#[derive(Default)]
+struct Found {
+    read: Vec<(String, BlockFile)>,
+    refused: Vec<TakenFile>,
+    kept: BTreeSet<String>,
+}
+
+impl Found {
+    /// Reads files, and refuses those without a block or with the id of another file (BEX-2).
+    fn read(files: &[FoundFile]) -> Self {
+        let mut found = Self::default();
+        let mut by_id: BTreeMap<BlockId, Vec<(String, BlockFile, bool)>> = BTreeMap::new();
+        for file in files {
+            let path_id = id_of_path(&file.path);
+            // The block that has its file here keeps it, whatever the file says now.
+            found.kept.extend(path_id.iter().map(ToString::to_string));
+            let read = match (&file.bytes, &path_id) {
+                (Err(why), _) => Err(why.clone()),
+                // BLF-2: the content of a file that can be no block is not read.
+                (Ok(_), Err(why)) => Err(why.to_string()),
+                (Ok(bytes), Ok(path_id)) => read_block(bytes, Some(path_id)).map_err(|why| why.to_string()),
+            };
+            match read {
+                Ok(read) => {
+                    let is_at_home = path_id.is_ok_and(|path_id| path_id == read.block.id);
+                    let same = by_id.entry(read.block.id.clone()).or_default();
+                    same.push((file.path.clone(), read, is_at_home));
+                }
+                Err(why) => found.refuse(file.path.clone(), path_id.ok().as_ref(), why),
+            }
+        }
+        for (id, mut same) in by_id {
+            let home = same.iter().position(|(.., is_at_home)| *is_at_home);
+            let chosen = home.or_else(|| (same.len() == 1).then_some(0));
+            let chosen = chosen.map(|chosen| same.remove(chosen));
+            let why = match &chosen {
+                Some((path, ..)) => format!("{path} says the same id, and is where its file belongs"),
+                None => "another file says the same id, and neither is where its file belongs".to_owned(),
+            };
+            found.read.extend(chosen.map(|(path, file, _)| (path, file)));
+            found.kept.insert(id.to_string());
+            for (path, ..) in same {
+                found.refuse(path, Some(&id), why.clone());
+            }
+        }
+        found
+    }
+
+    fn refuse(&mut self, path: String, id: Option<&BlockId>, why: String) {
+        self.refused.push(TakenFile {
+            path,
+            id: id.map(ToString::to_string),
+            taken: Taken::Refused,
+            said: vec![why],
+            fresh: None,
+        });
+    }
+}

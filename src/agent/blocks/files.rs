@@ -1,0 +1,126 @@
+//! Blocks as files.
+//!
+//! # Layer
+//! L7, inside `agent`.
+
+use super::block::Block;
+use super::id::BlockId;
+use super::object::{block_of, say_the_same};
+use super::paths::{id_of_path, path_of};
+use super::reader::read_block;
+use super::writer::write_block;
+use crate::agent::item::known_kind;
+use crate::agent::remember::unless_erased;
+use crate::agent::scope::{Place, Reach};
+use crate::agent::vocabulary::kind;
+use crate::engine::{Memory, Query, Revision, View};
+use crate::error::Result;
+use crate::object::{Id, Object, Time};
+
+/// The file of a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockText {
+    /// Its path below the folder of the blocks, with `/`.
+    pub path: String,
+    /// The block.
+    pub id: BlockId,
+    /// What is in the file.
+    pub text: String,
+}
+
+/// Blocks as files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlockTexts {
+    /// The files, by path.
+    pub files: Vec<BlockText>,
+    /// Blocks that no file can hold, and why.
+    pub left_out: Vec<(String, String)>,
+}
+
+/// The files of the blocks in `reach`.
+pub(in crate::agent) fn texts(view: &View, place: &Place, reach: &Reach) -> Result<BlockTexts> {
+    let mut texts = BlockTexts::default();
+    for object in blocks_in(view, reach)? {
+        let object = object?;
+        match text_of(view, place, &object)? {
+            Ok(text) => texts.files.push(text),
+            Err(why) => texts.left_out.push((object.id().to_owned(), why)),
+        }
+    }
+    texts.files.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(texts)
+}
+
+/// Whether overwriting a file loses no edit.
+pub(in crate::agent) fn is_unedited(
+    memory: &Memory,
+    view: &View,
+    place: &Place,
+    path: &str,
+    bytes: &[u8],
+) -> Result<bool> {
+    let path_id = id_of_path(path).ok();
+    let Ok(file) = read_block(bytes, path_id.as_ref()) else {
+        return Ok(false);
+    };
+    let object = unless_erased(view.get(&Id::new(file.block.id.as_str())?))?;
+    if let Some(object) = object
+        && let Ok(block) = block_of(view, place, &object)?
+        && say_the_same(&block, &file.block)
+    {
+        return Ok(true);
+    }
+    let Some(written) = as_written(memory, place, &file.block)? else {
+        return Ok(false);
+    };
+    Ok(say_the_same(&written, &file.block) && written.scope == file.block.scope)
+}
+
+/// The block as it was when a file of it was written, if that state is kept.
+pub(super) fn as_written(memory: &Memory, place: &Place, block: &Block) -> Result<Option<Block>> {
+    let Some(updated) = block.updated_micros else {
+        return Ok(None);
+    };
+    let time = Revision::Time(Time::from_micros(updated));
+    // A state that is not kept any more says nothing.
+    let Ok(view) = memory.view_at(&time, "") else {
+        return Ok(None);
+    };
+    let object = view.get(&Id::new(block.id.as_str())?).ok().flatten();
+    let object = object.filter(|object| object.kind() == kind::BLOCK);
+    let block = object.map(|object| block_of(&view, place, &object)).transpose()?;
+    Ok(block.and_then(Result::ok))
+}
+
+/// The blocks of some scopes, by id, expired ones too: what a file says of a block does not end with it.
+pub(super) fn blocks_in(view: &View, reach: &Reach) -> Result<impl Iterator<Item = Result<Object>>> {
+    let found = view.query(&Query {
+        kind: Some(known_kind(kind::BLOCK)),
+        include_expired: true,
+        ..Query::default()
+    })?;
+    Ok(found.filter(move |object| object.as_ref().map_or(true, |object| reach.has(object.scope()))))
+}
+
+pub(super) fn text_of(
+    view: &View,
+    place: &Place,
+    object: &Object,
+) -> Result<std::result::Result<BlockText, String>> {
+    let block = match block_of(view, place, object)? {
+        Ok(block) => block,
+        Err(why) => return Ok(Err(why)),
+    };
+    let path = match path_of(&block.id) {
+        Ok(path) => path,
+        Err(why) => return Ok(Err(why.to_string())),
+    };
+    Ok(match write_block(&block) {
+        Ok(text) => Ok(BlockText {
+            path,
+            id: block.id,
+            text,
+        }),
+        Err(why) => Err(why.to_string()),
+    })
+}

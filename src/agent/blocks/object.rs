@@ -1,0 +1,174 @@
+//! Between a block in a file and an object in the memory.
+//!
+//! Tags, citations, the end of validity and the content have lines of their own; every other attribute is a line under its
+//! name, as JSON where it is not plain text. What only verbs set (levels of decay, flags, promotions) is in no file.
+//!
+//! # Layer
+//! L7, inside `agent`.
+//!
+//! # Invariants
+//! - BOB-1: a block that comes back as it was written changes no attribute of its object, whatever type it has.
+
+use std::collections::BTreeMap;
+
+use super::block::{Block, bare, unquoted};
+use super::id::BlockId;
+use crate::agent::item::{self, Item, stated_attributes};
+use crate::agent::scope::Place;
+use crate::agent::strict_json::parse;
+use crate::agent::vocabulary::attribute;
+use crate::engine::View;
+use crate::error::{Error, ErrorCode, Result};
+use crate::ingest::json::{value_from_json, value_to_json};
+use crate::object::{Id, NewObject, Object, Origin, Scope, Time, Value};
+
+/// The line of a block that is not trusted: in another store, or when it was forgotten here, nothing else says it.
+const TRUST: &str = "trust";
+/// How deep the JSON of an attribute may be nested in a file.
+const DEPTH_MAX: usize = 32;
+/// The word for the project of the place, in files.
+const PROJECT: &str = "project";
+
+/// Returns the block of an object as a file says it; `Err` is why there is none.
+pub(super) fn block_of(view: &View, place: &Place, object: &Object) -> Result<Result<Block, String>> {
+    let id = match BlockId::new(object.id()) {
+        Ok(id) => id,
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    let stamps = view.stamps(&Id::new(object.id())?)?;
+    let (created, updated) = stamps.unzip();
+    let own = stated_attributes(object);
+    let item = Item::from(object.clone());
+    let mut block = Block::new(id, item.text());
+    block.scope = Some(word_of(place, object.scope()));
+    block.created_micros = created.map(Time::as_micros);
+    block.updated_micros = updated.map(Time::as_micros);
+    block.expires_micros = object.expires().map(Time::as_micros);
+    block.tags = item.tags();
+    block.citations = item.citations();
+    block.other = own
+        .iter()
+        .filter(|(name, _)| !is_field(name))
+        .map(|(name, value)| (name.clone(), shown(value)))
+        .collect();
+    if !object.origin().is_trusted() && own.get(TRUST).is_none() {
+        let line = (TRUST.to_owned(), object.origin().name().to_owned());
+        block.other.push(line);
+    }
+    Ok(Ok(block))
+}
+
+/// Returns the least that a file says it is trusted; a word of another class says nothing.
+pub(super) fn trust_of(block: &Block) -> Origin {
+    let stated = block.other.iter().find(|(key, _)| key == TRUST);
+    let origin = stated.and_then(|(_, word)| Origin::from_name(word));
+    origin
+        .filter(|origin| !origin.is_trusted())
+        .unwrap_or(Origin::DirectUser)
+}
+
+/// Returns the scope that a file names; `usual` if it names none.
+pub(super) fn scope_of(place: &Place, block: &Block, usual: &Scope) -> Result<Scope> {
+    match &block.scope {
+        Some(word) => place.scope(word),
+        None => Ok(usual.clone()),
+    }
+}
+
+/// Whether two blocks say the same; when they were written does not count, nor what they are trusted, nor the order of lines.
+pub(super) fn say_the_same(one: &Block, other: &Block) -> bool {
+    let lines = |block: &Block| {
+        let stated = block.other.iter().filter(|(key, _)| key != TRUST);
+        stated.cloned().collect::<BTreeMap<_, _>>()
+    };
+    one.content == other.content
+        && one.tags == other.tags
+        && one.expires_micros == other.expires_micros
+        && one.citations == other.citations
+        && lines(one) == lines(other)
+}
+
+/// Puts what `block` says other than `before` onto an object; without `before` all that it says.
+pub(super) fn apply(object: &mut NewObject, before: Option<&Block>, block: &Block) -> Result<()> {
+    object.content = Some(block.content.clone());
+    object.expires = block.expires_micros.map(Time::from_micros);
+    let attributes = &mut object.attributes;
+    if before.is_none_or(|before| before.tags != block.tags) {
+        match item::texts(&block.tags) {
+            Some(tags) => drop(attributes.insert(attribute::TAGS, tags)),
+            None => drop(attributes.remove(attribute::TAGS)),
+        }
+    }
+    if before.is_none_or(|before| before.citations != block.citations) {
+        match item::citations_value(block.citations.clone()) {
+            Some(citations) => drop(attributes.insert(attribute::CITATIONS, citations)),
+            None => drop(attributes.remove(attribute::CITATIONS)),
+        }
+    }
+    let had: BTreeMap<&str, &str> = before
+        .map(|before| {
+            before
+                .other
+                .iter()
+                .map(|(key, value)| (&**key, &**value))
+                .collect()
+        })
+        .unwrap_or_default();
+    for key in had
+        .keys()
+        .filter(|key| !block.other.iter().any(|(own, _)| own == **key))
+    {
+        attributes.remove(key);
+    }
+    for (key, value) in &block.other {
+        if key == TRUST && Origin::from_name(value).is_some() {
+            continue;
+        }
+        // BOB-1: what did not change keeps its type.
+        if had.get(key.as_str()) == Some(&value.as_str()) {
+            continue;
+        }
+        if item::MADE_BY_VERBS.contains(&key.as_str()) {
+            return Err(
+                Error::invalid(format!("`{key}` is not for files to say")).with_code(ErrorCode::ReservedKey)
+            );
+        }
+        drop(attributes.insert(key.as_str(), value_of(value)));
+    }
+    Ok(())
+}
+
+fn is_field(name: &str) -> bool {
+    name == attribute::TAGS || name == attribute::CITATIONS
+}
+
+fn word_of(place: &Place, scope: &str) -> String {
+    let project = place.scope(PROJECT);
+    if project.is_ok_and(|project| project.as_str() == scope) {
+        PROJECT.to_owned()
+    } else {
+        scope.to_owned()
+    }
+}
+
+/// A value on a line: text as it is if it is read back as the same, else JSON.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Text(text) if is_plain(text) => text.clone(),
+        other => value_to_json(other).to_string(),
+    }
+}
+
+fn is_plain(text: &str) -> bool {
+    !text.is_empty()
+        && !text.contains('\n')
+        && bare(text) == text
+        && unquoted(text) == text
+        && parse(text, DEPTH_MAX).is_err()
+}
+
+fn value_of(line: &str) -> Value {
+    let json = parse(line, DEPTH_MAX).ok();
+    json.and_then(|json| value_from_json(&json).ok())
+        .unwrap_or_else(|| Value::from(line))
+}

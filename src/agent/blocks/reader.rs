@@ -1,0 +1,375 @@
+//! From a Markdown file to a block.
+//!
+//! # Layer
+//! L7, inside `agent`. Pure.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+
+use serde_json::Value as Json;
+
+use super::block::{Block, KEPT, KEYS, WHITESPACE, bare, unquoted};
+use super::id::{BlockId, BlockIdError};
+use crate::Time;
+use crate::agent::item::Citation;
+use crate::agent::strict_json::parse;
+
+/// How deep the JSON of a line may be nested.
+const DEPTH_MAX: usize = 8;
+
+/// A block and what was found in its file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BlockFile {
+    /// The block.
+    pub block: Block,
+    /// What was not as it should be, and what was done about it.
+    pub findings: Vec<Finding>,
+}
+
+/// Something in a file that was not as it should be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Finding {
+    /// It begins with a byte order mark, which is left out.
+    ByteOrderMark,
+    /// Its lines end as on Windows; they are read as if they ended with one sign.
+    WindowsLines,
+    /// A key stands more than once; its last line holds.
+    KeyTwice {
+        /// The key.
+        key: String,
+        /// The line that holds, from 1.
+        line: usize,
+    },
+    /// A line of the front matter is not `key: value` and is left out.
+    NotAPair {
+        /// The line, from 1.
+        line: usize,
+    },
+    /// There is no id; the one of the path is taken.
+    IdMissing,
+    /// The id is none; the one of the path is taken.
+    IdWrong {
+        /// What stands there.
+        text: String,
+        /// Why it is none.
+        error: BlockIdError,
+    },
+    /// The id is not the one of the path; the one in the file holds.
+    IdNotOfPath {
+        /// The id of the path.
+        path_id: BlockId,
+    },
+    /// A time cannot be read and is left out; a block whose end cannot be read holds for ever.
+    TimeWrong {
+        /// The key.
+        key: &'static str,
+        /// What stands there.
+        text: String,
+    },
+    /// The tags are not a list in JSON; they are read as words between commas.
+    TagsAreWords,
+    /// A tag is not text and is left out.
+    TagWrong {
+        /// Its place, from 0.
+        place: usize,
+    },
+    /// The citations are not a list in JSON and are left out.
+    CitationsWrong,
+    /// A citation has no file, and is left out.
+    CitationWrong {
+        /// Its place, from 0.
+        place: usize,
+    },
+    /// The line of a citation is not a whole number above 0, or its note is not text: it is left out of the citation.
+    CitationFieldWrong {
+        /// Its place, from 0.
+        place: usize,
+    },
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ByteOrderMark => f.write_str("the byte order mark is left out"),
+            Self::WindowsLines => f.write_str("the lines end as on Windows"),
+            Self::KeyTwice { key, line } => {
+                write!(f, "the key `{key}` stands more than once; line {line} holds")
+            }
+            Self::NotAPair { line } => write!(f, "line {line} is not `key: value` and is left out"),
+            Self::IdMissing => f.write_str("the id is missing; the one of the path is taken"),
+            Self::IdWrong { text, error } => {
+                write!(f, "`{text}` is no id: {error}; the one of the path is taken")
+            }
+            Self::IdNotOfPath { path_id } => {
+                write!(
+                    f,
+                    "the file says another id than its path, `{path_id}`; the one in the file holds"
+                )
+            }
+            Self::TimeWrong { key, text } => write!(f, "`{text}` in `{key}` is not a time and is left out"),
+            Self::TagsAreWords => f.write_str("the tags are not a list in JSON; they are read as words"),
+            Self::TagWrong { place } => write!(f, "tag {place} is not text and is left out"),
+            Self::CitationsWrong => f.write_str("the citations are not a list in JSON and are left out"),
+            Self::CitationWrong { place } => write!(f, "citation {place} has no file and is left out"),
+            Self::CitationFieldWrong { place } => {
+                write!(f, "the line or note of citation {place} is wrong and is left out")
+            }
+        }
+    }
+}
+
+/// Why a file holds no block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BlockReason {
+    /// It is not text in UTF-8.
+    NotText {
+        /// The first byte that is not.
+        offset: usize,
+    },
+    /// It does not begin with a line of three hyphens.
+    NoFrontMatter,
+    /// The front matter has no last line of three hyphens.
+    OpenFrontMatter,
+    /// Neither the file nor its path says an id.
+    NoId,
+}
+
+impl fmt::Display for BlockReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotText { offset } => write!(f, "the file is not text from byte {offset} on"),
+            Self::NoFrontMatter => f.write_str("the file does not begin with a line `---`"),
+            Self::OpenFrontMatter => f.write_str("the front matter has no line `---` at its end"),
+            Self::NoId => f.write_str("neither the file nor its path says an id"),
+        }
+    }
+}
+
+/// Reads a file; `path_id` is the id that its path stands for, if it does.
+///
+/// # Errors
+/// A [`BlockReason`] if there is no block in it at all. Everything else is a finding.
+pub fn read_block(bytes: &[u8], path_id: Option<&BlockId>) -> Result<BlockFile, BlockReason> {
+    let mut reader = Reader::default();
+    let text = std::str::from_utf8(bytes).map_err(|error| BlockReason::NotText {
+        offset: error.valid_up_to(),
+    })?;
+    let text = reader.plain(text);
+    let (front, content) = split(&text)?;
+    let keys = reader.pairs(front);
+    let id = reader.id(&keys, path_id).ok_or(BlockReason::NoId)?;
+    let content = if keys.value(WHITESPACE) == Some(KEPT) {
+        let content = content.strip_prefix('\n').unwrap_or(content);
+        content.strip_suffix('\n').unwrap_or(content)
+    } else {
+        bare(content)
+    };
+    let block = Block {
+        id,
+        scope: keys
+            .value("scope")
+            .map(|scope| unquoted(scope).to_owned())
+            .filter(|scope| !scope.is_empty()),
+        created_micros: reader.time(&keys, "created"),
+        updated_micros: reader.time(&keys, "updated"),
+        expires_micros: reader.time(&keys, "expires"),
+        tags: reader.tags(&keys),
+        citations: reader.citations(&keys),
+        other: keys.other(),
+        content: content.to_owned(),
+    };
+    Ok(BlockFile {
+        block,
+        findings: reader.findings,
+    })
+}
+
+/// The front matter and what follows it.
+fn split(text: &str) -> Result<(&str, &str), BlockReason> {
+    let mut lines = text.split_inclusive('\n');
+    let is_fence = |line: &str| line.trim_end() == "---";
+    let first = lines
+        .next()
+        .filter(|line| is_fence(line))
+        .ok_or(BlockReason::NoFrontMatter)?;
+    let mut end = first.len();
+    for line in lines {
+        if is_fence(line) {
+            return Ok((&text[first.len()..end], &text[end + line.len()..]));
+        }
+        end += line.len();
+    }
+    Err(BlockReason::OpenFrontMatter)
+}
+
+/// The pairs of a front matter, each key once, in the order of their first lines.
+struct Pairs<'a>(Vec<(&'a str, &'a str)>);
+
+impl<'a> Pairs<'a> {
+    fn value(&self, key: &str) -> Option<&'a str> {
+        self.0
+            .iter()
+            .find(|(own, _)| *own == key)
+            .map(|(_, value)| *value)
+    }
+
+    fn other(&self) -> Vec<(String, String)> {
+        let other = self.0.iter().filter(|(key, _)| !KEYS.contains(key));
+        other
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    findings: Vec<Finding>,
+}
+
+impl Reader {
+    /// The text without what editors do to files.
+    fn plain<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
+        let mut text = Cow::Borrowed(text);
+        if let Some(rest) = text.strip_prefix('\u{FEFF}') {
+            self.findings.push(Finding::ByteOrderMark);
+            text = Cow::Owned(rest.to_owned());
+        }
+        // The first line tells how the file was saved; line ends inside of a content are its own.
+        if text
+            .split_inclusive('\n')
+            .next()
+            .is_some_and(|line| line.ends_with("\r\n"))
+        {
+            self.findings.push(Finding::WindowsLines);
+            text = Cow::Owned(text.replace("\r\n", "\n"));
+        }
+        text
+    }
+
+    fn pairs<'a>(&mut self, front: &'a str) -> Pairs<'a> {
+        let mut pairs: Vec<(&str, &str)> = Vec::new();
+        let mut places = HashMap::new();
+        // The first line of the file is the fence.
+        for (line, number) in front.split('\n').zip(2..) {
+            let line = bare(line);
+            if line.is_empty() {
+                continue;
+            }
+            let pair = line.split_once(':').filter(|_| !line.starts_with('#'));
+            let Some((key, value)) = pair.map(|(key, value)| (bare(key), bare(value))) else {
+                self.findings.push(Finding::NotAPair { line: number });
+                continue;
+            };
+            if key.is_empty() {
+                self.findings.push(Finding::NotAPair { line: number });
+                continue;
+            }
+            if value.is_empty() {
+                continue;
+            }
+            match places.entry(key) {
+                Entry::Occupied(place) => {
+                    let held: &mut (&str, &str) = &mut pairs[*place.get()];
+                    held.1 = value;
+                    let key = key.to_owned();
+                    self.findings.push(Finding::KeyTwice { key, line: number });
+                }
+                Entry::Vacant(place) => {
+                    place.insert(pairs.len());
+                    pairs.push((key, value));
+                }
+            }
+        }
+        Pairs(pairs)
+    }
+
+    fn id(&mut self, pairs: &Pairs<'_>, path_id: Option<&BlockId>) -> Option<BlockId> {
+        let Some(text) = pairs.value("id").map(unquoted) else {
+            self.findings.push(Finding::IdMissing);
+            return path_id.cloned();
+        };
+        match BlockId::new(text) {
+            Ok(id) => {
+                if let Some(path_id) = path_id.filter(|path_id| **path_id != id) {
+                    let path_id = path_id.clone();
+                    self.findings.push(Finding::IdNotOfPath { path_id });
+                }
+                Some(id)
+            }
+            Err(error) => {
+                let text = text.to_owned();
+                self.findings.push(Finding::IdWrong { text, error });
+                path_id.cloned()
+            }
+        }
+    }
+
+    fn time(&mut self, pairs: &Pairs<'_>, key: &'static str) -> Option<i64> {
+        let text = unquoted(pairs.value(key)?);
+        let time = text.parse().ok().map(Time::as_micros);
+        if time.is_none() {
+            let text = text.to_owned();
+            self.findings.push(Finding::TimeWrong { key, text });
+        }
+        time
+    }
+
+    fn tags(&mut self, pairs: &Pairs<'_>) -> Vec<String> {
+        let Some(value) = pairs.value("tags") else {
+            return Vec::new();
+        };
+        if let Ok(Json::Array(items)) = parse(value, DEPTH_MAX) {
+            let texts = items.iter().enumerate().filter_map(|(place, item)| {
+                let text = item.as_str();
+                if text.is_none() {
+                    self.findings.push(Finding::TagWrong { place });
+                }
+                text.map(str::to_owned)
+            });
+            return texts.collect();
+        }
+        self.findings.push(Finding::TagsAreWords);
+        let inner = value.strip_prefix('[').unwrap_or(value);
+        let inner = inner.strip_suffix(']').unwrap_or(inner);
+        let words = inner.split(',').map(|word| unquoted(bare(word)));
+        words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    }
+
+    fn citations(&mut self, pairs: &Pairs<'_>) -> Vec<Citation> {
+        let Some(value) = pairs.value("citations") else {
+            return Vec::new();
+        };
+        let Ok(Json::Array(items)) = parse(value, DEPTH_MAX) else {
+            self.findings.push(Finding::CitationsWrong);
+            return Vec::new();
+        };
+        let citations = items.iter().enumerate();
+        citations
+            .filter_map(|(place, item)| self.citation(place, item))
+            .collect()
+    }
+
+    fn citation(&mut self, place: usize, item: &Json) -> Option<Citation> {
+        let Some(file) = item
+            .get("file")
+            .and_then(Json::as_str)
+            .filter(|file| !file.is_empty())
+        else {
+            self.findings.push(Finding::CitationWrong { place });
+            return None;
+        };
+        let present = |key: &str| item.get(key).filter(|value| !value.is_null());
+        let line = present("line").map(|line| line.as_u64().filter(|line| *line > 0));
+        let note = present("note").map(|note| note.as_str().map(str::to_owned));
+        if line == Some(None) || note == Some(None) {
+            self.findings.push(Finding::CitationFieldWrong { place });
+        }
+        Some(Citation {
+            file: file.to_owned(),
+            line: line.flatten(),
+            note: note.flatten(),
+        })
+    }
+}

@@ -1,0 +1,133 @@
+//! Which characters of a text cannot be seen and are shown as `\u{..}` instead.
+//!
+//! Hidden by property is what is ignorable by default, a control, a format character, for private use or not assigned.
+//! Some of those are how people write: the parts of an emoji, joiners in scripts that shape letters by them, direction
+//! marks behind letters that run right to left. They stay where they do that work, and nowhere else.
+//!
+//! The sets of characters are those of the scan. Fewer characters excuse an invisible one here, because a text must
+//! look the same wherever it is cut.
+//!
+//! # Layer
+//! L7, inside `agent`. Pure.
+//!
+//! # Invariants
+//! - VIS-1: whether a character stays depends on none that is shown instead, so that showing twice is showing once.
+
+use std::sync::LazyLock;
+
+use crate::scan::unicode::{JOINING, RIGHTWARD, Ranges};
+
+const ZERO_WIDTH_NON_JOINER: char = '\u{200C}';
+const ZERO_WIDTH_JOINER: char = '\u{200D}';
+const EMOJI_SELECTOR: char = '\u{FE0F}';
+const KEYCAP: char = '\u{20E3}';
+const BLACK_FLAG: char = '\u{1F3F4}';
+/// What follows the black flag in the three flags of this sort that are in use, as ASCII; a cancel tag ends them.
+const REGIONS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
+/// Tags of such a flag, with the one that ends it.
+const TAGS: usize = 6;
+/// Characters between a letter and the direction mark that it excuses.
+const DIRECTION_REACH: usize = 8;
+
+/// Returns for each character of `chars` whether it is to be shown as `\u{..}`. Line breaks and tabs are not.
+pub(super) fn hidden(chars: &[char]) -> Vec<bool> {
+    let is_hidden = |(at, char): (usize, &char)| is_invisible(*char) && !does_its_work(chars, at);
+    chars.iter().enumerate().map(is_hidden).collect()
+}
+
+/// Whether `char` is invisible wherever it stands.
+pub(super) fn is_invisible(char: char) -> bool {
+    if char.is_ascii() {
+        return char.is_ascii_control() && !matches!(char, '\t' | '\n' | '\r');
+    }
+    CLASSES.invisible.has(char)
+}
+
+/// Whether `char` belongs to what stands before it, so that no cut goes between them.
+pub(super) fn extends(char: char) -> bool {
+    !char.is_ascii()
+        && (CLASSES.marks.has(char) || CLASSES.modifiers.has(char) || CLASSES.invisible.has(char))
+}
+
+/// Whether the invisible character at `at` is part of what people write.
+fn does_its_work(chars: &[char], at: usize) -> bool {
+    let Some(before) = at.checked_sub(1).map(|before| chars[before]) else {
+        return false;
+    };
+    match chars[at] {
+        ZERO_WIDTH_JOINER => CLASSES.joining.has(before) || joins_emoji(chars, at),
+        ZERO_WIDTH_NON_JOINER => CLASSES.joining.has(before),
+        '\u{FE0E}' | EMOJI_SELECTOR if before.is_ascii() => {
+            matches!(before, '0'..='9' | '#' | '*') && chars.get(at + 1) == Some(&KEYCAP)
+        }
+        '\u{FE0E}' | EMOJI_SELECTOR => CLASSES.emoji.has(before),
+        '\u{180B}'..='\u{180F}' => CLASSES.mongolian.has(before),
+        '\u{13430}'..='\u{1343F}' => CLASSES.hieroglyphs.has(before),
+        '\u{200E}' | '\u{200F}' | '\u{61C}' => is_behind_rightward(&chars[..at]),
+        '\u{E0020}'..='\u{E007F}' => is_in_flag(chars, at),
+        _ => false,
+    }
+}
+
+/// Whether the joiner at `at` makes one emoji of two.
+fn joins_emoji(chars: &[char], at: usize) -> bool {
+    let is_pictograph = |at: usize| chars.get(at).is_some_and(|char| CLASSES.pictographs.has(*char));
+    let has_suffix = chars[at - 1] == EMOJI_SELECTOR || CLASSES.modifiers.has(chars[at - 1]);
+    let base = at - 1 - usize::from(has_suffix && at >= 2);
+    is_pictograph(base) && is_pictograph(at + 1)
+}
+
+/// Whether a letter that runs from right to left stands shortly before, with nothing invisible between.
+fn is_behind_rightward(before: &[char]) -> bool {
+    let near = before.iter().rev().take(DIRECTION_REACH);
+    let mut seen = near.take_while(|char| !is_invisible(**char));
+    seen.any(|char| CLASSES.rightward.has(*char))
+}
+
+/// Whether the tag at `at` is part of a flag in use.
+fn is_in_flag(chars: &[char], at: usize) -> bool {
+    let start = (at.saturating_sub(TAGS)..at)
+        .rev()
+        .find(|start| chars[*start] == BLACK_FLAG);
+    let Some(tags) = start.and_then(|start| chars.get(start + 1..=start + TAGS)) else {
+        return false;
+    };
+    REGIONS.iter().any(|region| {
+        let bytes = region.bytes().chain([0x7F]);
+        bytes
+            .map(|byte| 0xE_0000 + u32::from(byte))
+            .eq(tags.iter().map(|tag| u32::from(*tag)))
+    })
+}
+
+/// What is invisible, and what may excuse it. What excuses is never invisible itself.
+struct Classes {
+    invisible: Ranges,
+    joining: Ranges,
+    emoji: Ranges,
+    pictographs: Ranges,
+    modifiers: Ranges,
+    rightward: Ranges,
+    mongolian: Ranges,
+    hieroglyphs: Ranges,
+    marks: Ranges,
+}
+
+/// Marks that enclose the number behind them are format characters that can be seen. Line separators are in, as
+/// what people read as one line must be one.
+const INVISIBLE: &str = r"[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]--\p{Prepended_Concatenation_Mark}";
+
+static CLASSES: LazyLock<Classes> = LazyLock::new(|| {
+    let visible = |set: &str| Ranges::of(&format!("[[{set}]--[{INVISIBLE}]]"));
+    Classes {
+        invisible: Ranges::of(&format!("[{INVISIBLE}]")),
+        joining: visible(JOINING),
+        emoji: visible(r"\p{Emoji}"),
+        pictographs: visible(r"\p{Extended_Pictographic}"),
+        modifiers: visible(r"\p{Emoji_Modifier}"),
+        rightward: visible(RIGHTWARD),
+        mongolian: visible(r"\p{Mongolian}&&\p{L}"),
+        hieroglyphs: visible(r"\p{Egyptian_Hieroglyphs}"),
+        marks: visible(r"\p{M}"),
+    }
+});

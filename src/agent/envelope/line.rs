@@ -1,0 +1,141 @@
+//! The text of a record as it is shown: in one line, with nothing invisible, and cut to its length.
+//!
+//! # Layer
+//! Pure: imports only from its own folder.
+//!
+//! # Invariants
+//! - SHN-1: what is shown has at most the characters asked for, and is shown as itself when shown again.
+//! - SHN-2: a cut leaves whole what belongs together: `\u{..}`, emoji of several parts, letters with their marks.
+
+use super::invisible::{extends, hidden};
+use super::scrub::without_entries;
+
+const ELLIPSIS: char = '\u{2026}';
+/// Characters behind the longest text that may decide whether its last ones are hidden.
+const LOOK_AHEAD: usize = 8;
+
+/// Characters that are looked at as one; of a longer pile of marks some are cut off.
+const TOGETHER_MAX: usize = 32;
+
+/// Whether breaks of lines stay.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lines {
+    /// Any white space becomes one space.
+    One,
+    /// Line breaks, tabs and spaces stay; the breaks become `\n`.
+    Many,
+}
+
+/// Shows the content of a record; entries of transcripts in it are left out.
+pub(super) fn content(text: &str, chars_max: usize, lines: Lines) -> String {
+    line(&without_entries(text), chars_max, lines)
+}
+
+/// Shows a text.
+pub(super) fn line(text: &str, chars_max: usize, lines: Lines) -> String {
+    if text.len() <= chars_max && is_plain(text) {
+        return text.to_owned();
+    }
+    // Each character is shown as one or more: no more than these can be shown or matter.
+    let chars: Vec<char> = match lines {
+        Lines::One => one_line(text).take(chars_max + LOOK_AHEAD).collect(),
+        Lines::Many => many_lines(text).take(chars_max + LOOK_AHEAD).collect(),
+    };
+    let hidden = hidden(&chars);
+    let shown = write(&chars, &hidden);
+    if shown.chars().count() <= chars_max {
+        return shown;
+    }
+    cut(&chars, &hidden, chars_max)
+}
+
+/// Whether `text` is of printable ASCII with single spaces between words: shown as it is, as most are.
+fn is_plain(text: &str) -> bool {
+    let is_printable = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    is_printable && !text.starts_with(' ') && !text.ends_with(' ') && !text.contains("  ")
+}
+
+/// The characters of `text` without white space at its ends, each run of it inside as one space.
+fn one_line(text: &str) -> impl Iterator<Item = char> {
+    let words = text
+        .split([' ', '\t', '\n', '\r'])
+        .filter(|word| !word.is_empty());
+    let separated = words
+        .enumerate()
+        .flat_map(|(index, word)| [if index == 0 { "" } else { " " }, word]);
+    separated.flat_map(str::chars)
+}
+
+/// The characters of `text` without white space at its ends, each break of lines as `\n`.
+fn many_lines(text: &str) -> impl Iterator<Item = char> {
+    let text = text.trim_matches([' ', '\t', '\n', '\r']);
+    let is_one_break = |at: usize| text[at..].starts_with("\r\n");
+    let breaks = move |(at, char): (usize, char)| match char {
+        '\r' if is_one_break(at) => None,
+        '\r' => Some('\n'),
+        _ => Some(char),
+    };
+    text.char_indices().filter_map(breaks)
+}
+
+/// Writes characters, the hidden ones as `\u{..}`.
+fn write(chars: &[char], hidden: &[bool]) -> String {
+    let mut out = String::with_capacity(chars.len());
+    for (char, is_hidden) in chars.iter().zip(hidden) {
+        if *is_hidden {
+            out.extend(char.escape_unicode());
+        } else {
+            out.push(*char);
+        }
+    }
+    out
+}
+
+/// Shows as much as there is room for with an ellipsis behind it: whole words if that is at least half of it.
+fn cut(chars: &[char], hidden: &[bool], chars_max: usize) -> String {
+    let room = chars_max.saturating_sub(1);
+    let width = |at: usize| {
+        if hidden[at] {
+            chars[at].escape_unicode().count()
+        } else {
+            1
+        }
+    };
+    let mut used = 0;
+    let fits = |at: &usize| {
+        used += width(*at);
+        used <= room
+    };
+    let mut end = (0..chars.len()).take_while(fits).count();
+    if let Some(space) = (end / 2..=end)
+        .rev()
+        .find(|at| chars.get(*at).is_some_and(|char| char.is_whitespace()))
+    {
+        end = space;
+    } else {
+        // SHN-2: what extends the character before it, or is about to be extended, goes as a whole.
+        let is_inside = |at: usize| {
+            (extends(chars[at]) && !hidden[at]) || (extends_next(chars[at - 1]) && !hidden[at - 1])
+        };
+        let lowest = end.saturating_sub(TOGETHER_MAX);
+        end = (lowest + 1..=end).rev().find(|at| !is_inside(*at)).unwrap_or(end);
+    }
+    loop {
+        while end > 0 && chars[end - 1].is_whitespace() {
+            end -= 1;
+        }
+        // What stays because of what is cut off would now be shown: SHN-1 asks for what is left as it is.
+        let rest = &chars[..end];
+        let mut shown = write(rest, &super::invisible::hidden(rest));
+        if shown.chars().count() <= room || end == 0 {
+            shown.push(ELLIPSIS);
+            return shown;
+        }
+        end -= 1;
+    }
+}
+
+/// Whether `char` ties what follows it to what stands before it.
+fn extends_next(char: char) -> bool {
+    char == '\u{200D}'
+}

@@ -1,0 +1,162 @@
+//! Which records are shown: whom an envelope may show, what was said already, and what there is room for.
+//!
+//! # Layer
+//! Pure: imports only from its own folder.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::document::{Envelope, ROOT_CHARS_MAX, Shown, closing, opening, section_tags};
+use super::line::{self, Lines};
+use super::record::Record;
+use super::render::{Boundary, LeftOut, Purpose, Request};
+use super::sections::Section;
+use crate::agent::vocabulary::kind;
+use crate::recall::CHARS_A_TOKEN;
+
+/// Chooses among `records`.
+pub(super) fn choose(records: &[Record], request: &Request) -> (Envelope, LeftOut) {
+    let mut left_out = LeftOut::default();
+    let mut admitted: Vec<(Section, &Record)> = Vec::with_capacity(records.len());
+    for record in records {
+        match admit(record, request) {
+            Ok(section) => admitted.push((section, record)),
+            Err(count) => *count(&mut left_out) += 1,
+        }
+    }
+    // ENV-3: what is equal by all of this is the same record twice.
+    admitted.sort_unstable_by_key(|&(section, record)| {
+        (
+            section.layout().turn,
+            record.rank,
+            Reverse(record.freshness_us()),
+            record.key(),
+        )
+    });
+
+    let root = line::line(request.root, ROOT_CHARS_MAX, Lines::One);
+    let mut page = Page::new(&root, request, admitted.len());
+    for (section, record) in admitted {
+        if let Err(count) = page.add(section, record) {
+            *count(&mut left_out) += 1;
+        }
+    }
+    let place = |(section, record, _): &(Section, &Record, Shown)| (*section, record.time_us);
+    page.shown.sort_by(|one, next| {
+        place(one)
+            .cmp(&place(next))
+            .then_with(|| one.1.key().cmp(&next.1.key()))
+    });
+    let envelope = Envelope {
+        boundary: page.boundary.map(str::to_owned),
+        root,
+        shown: page.shown.into_iter().map(|(_, _, shown)| shown).collect(),
+        skipped: left_out.skipped(),
+    };
+    (envelope, left_out)
+}
+
+/// Where a reason to leave a record out is counted.
+type Count = fn(&mut LeftOut) -> &mut usize;
+
+/// The section where `record` may be shown, or why it may not.
+fn admit(record: &Record, request: &Request) -> Result<Section, Count> {
+    // ENV-4.
+    if record.kind == kind::ENTRY {
+        return Err(|left_out| &mut left_out.entries);
+    }
+    let is_own = match request.purpose {
+        Purpose::Turn => false,
+        Purpose::Compaction { root_session } => {
+            !root_session.is_empty() && root_session == record.root_session
+        }
+    };
+    if record.is_note() && !is_own {
+        return Err(|left_out| &mut left_out.notes);
+    }
+    // ENV-5.
+    match record.trust.is_trusted() && record.section != Section::Quarantine {
+        true => Ok(record.section),
+        false if request.with_untrusted => Ok(Section::Quarantine),
+        false => Err(|left_out| &mut left_out.untrusted),
+    }
+}
+
+/// What was chosen so far.
+struct Page<'a> {
+    boundary: Option<&'a str>,
+    /// The characters that are left of the budget; nothing if not even an empty envelope fits.
+    room: Option<usize>,
+    shown: Vec<(Section, &'a Record<'a>, Shown)>,
+    counts: [usize; Section::ALL.len()],
+    said: HashSet<String>,
+}
+
+impl<'a> Page<'a> {
+    /// Begins a page that shall hold up to `records_max` records.
+    fn new(root: &str, request: &'a Request, records_max: usize) -> Self {
+        let boundary = request.boundary.as_ref().map(Boundary::as_str);
+        // The counts are not known yet: room is left for the largest.
+        let frame = opening(boundary) + &closing(boundary, root, records_max, records_max);
+        let chars_max = request.budget_tokens.saturating_mul(CHARS_A_TOKEN);
+        Self {
+            boundary,
+            room: chars_max.checked_sub(frame.chars().count()),
+            shown: Vec::new(),
+            counts: [0; Section::ALL.len()],
+            said: HashSet::new(),
+        }
+    }
+
+    /// Shows `record`, or says why not.
+    fn add(&mut self, section: Section, record: &'a Record) -> Result<(), Count> {
+        let count = self.counts[section as usize];
+        if count >= section.records_max() {
+            return Err(|left_out| &mut left_out.full);
+        }
+        let shown = Shown::of(record, section);
+        if shown.text.is_empty() {
+            return Err(|left_out| &mut left_out.empty);
+        }
+        let repeats = |boundary: &str| {
+            [&shown.text, &shown.id, &shown.source, &shown.flags]
+                .iter()
+                .any(|text| text.contains(boundary))
+        };
+        if self.boundary.is_some_and(repeats) {
+            return Err(|left_out| &mut left_out.forged);
+        }
+        let said = normalised(&shown.text);
+        if self.said.contains(&said) {
+            return Err(|left_out| &mut left_out.duplicates);
+        }
+        let mut text = String::new();
+        shown.write(&mut text);
+        if count == 0 {
+            let (open, close) = section_tags(section);
+            text = text + &open + &close;
+        }
+        // ENV-2.
+        let left = self.room.and_then(|room| room.checked_sub(text.chars().count()));
+        let Some(left) = left else {
+            return Err(|left_out| &mut left_out.budget);
+        };
+        self.room = Some(left);
+        self.counts[section as usize] += 1;
+        self.said.insert(said);
+        self.shown.push((section, record, shown));
+        Ok(())
+    }
+}
+
+/// The text by which two records say the same: without case, presentation forms, and differences of white space.
+fn normalised(text: &str) -> String {
+    let folded: String = if text.is_ascii() {
+        text.to_ascii_lowercase()
+    } else {
+        text.nfkc().flat_map(char::to_lowercase).collect()
+    };
+    folded.split_whitespace().collect::<Vec<_>>().join(" ")
+}

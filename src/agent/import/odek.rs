@@ -1,0 +1,160 @@
+//! Fact files of odek: facts in plain text, separated by lines that hold the section sign (U+00A7) alone.
+//!
+//! `user.md` holds what is known of the person, `env.md` of the environment.
+//!
+//! # Layer
+//! L7, inside `agent`.
+//!
+//! # Invariants
+//! - ODK-1: a fact begins on the line that is named for it, and no line of it is the separator.
+
+use std::collections::HashSet;
+
+use super::foreign::Foreign;
+use super::mapped::{Mapped, id_for, mark_of, unreadable};
+use crate::agent::session::extraction::FactScope;
+use crate::agent::vocabulary::{attribute, kind};
+use crate::error::Result;
+use crate::object::{Attributes, Scope};
+
+/// The line between two facts.
+const SEPARATOR: &str = "\u{A7}";
+
+/// A fact of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct FileFact {
+    /// What it says: not empty, without white space at its ends.
+    text: String,
+    /// The line on which it begins, from 1.
+    line: usize,
+}
+
+/// What a fact file holds.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+struct FactFile {
+    /// The facts, each once, in their order.
+    facts: Vec<FileFact>,
+    /// The lines on which a fact begins that stands before already, word for word.
+    repeated: Vec<usize>,
+}
+
+/// Returns what a file is about, by its name without folders.
+pub fn scope_of_file(name: &str) -> Option<FactScope> {
+    match name {
+        "user.md" => Some(FactScope::User),
+        "env.md" => Some(FactScope::Env),
+        _ => None,
+    }
+}
+
+/// Reads a fact file. Line ends of Windows and a byte order mark are passed over; empty facts are none.
+fn read_facts(text: &str) -> FactFile {
+    let text = text
+        .strip_prefix('\u{FEFF}')
+        .unwrap_or(text)
+        .replace("\r\n", "\n");
+    let mut file = FactFile::default();
+    let mut seen = HashSet::new();
+    let (mut open, mut start) = (Vec::new(), 1);
+    for (line, number) in text.split('\n').chain([SEPARATOR]).zip(1..) {
+        if line.trim() != SEPARATOR {
+            open.push(line);
+            continue;
+        }
+        let empty = open.iter().take_while(|line| line.trim().is_empty()).count();
+        let fact = open.join("\n").trim().to_owned();
+        let line = start + empty;
+        if !fact.is_empty() {
+            if seen.insert(fact.clone()) {
+                file.facts.push(FileFact { text: fact, line });
+            } else {
+                file.repeated.push(line);
+            }
+        }
+        open.clear();
+        start = number + 1;
+    }
+    file
+}
+
+/// Maps a fact file to facts.
+pub(super) fn map(foreign: &Foreign<'_>, about: FactScope, key: &[u8; 32]) -> Result<Mapped> {
+    let scope = match (&foreign.scope, about) {
+        (None, FactScope::User) => Scope::default(),
+        _ => foreign.usual_scope()?,
+    };
+    let text = std::str::from_utf8(foreign.bytes).map_err(|error| {
+        let byte = error.valid_up_to();
+        unreadable(format!("the file is not text from byte {byte} on"))
+    })?;
+    let file = read_facts(text);
+    let mut mapped = Mapped::default();
+    for line in file.repeated {
+        mapped.say(format!("line {line}"), "the fact stands before it already");
+    }
+    let folder = format!("{}/{}", kind::FACT, about.name());
+    for fact in file.facts {
+        let mut attributes = Attributes::new();
+        drop(attributes.insert(attribute::SUBJECT, about.name()));
+        let id = id_for(key, &scope, &folder, &mark_of(key, &fact.text));
+        let at = format!("line {}", fact.line);
+        mapped.push(at, id, kind::FACT, &scope, fact.text, attributes);
+    }
+    Ok(mapped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn texts(text: &str) -> Vec<(usize, String)> {
+        read_facts(text)
+            .facts
+            .into_iter()
+            .map(|fact| (fact.line, fact.text))
+            .collect()
+    }
+
+    #[test]
+    fn facts_are_cut_at_lines_with_the_sign_alone() {
+        let of = |line, text: &str| (line, text.to_owned());
+        let two = vec![of(1, "one"), of(3, "two\nlines")];
+        for text in [
+            "one\n§\ntwo\nlines",
+            "one\n§\ntwo\nlines\n",
+            "\u{FEFF}one\r\n§\r\ntwo\r\nlines\r\n",
+            "one\n\t§ \ntwo\nlines\n§\n",
+        ] {
+            assert_eq!(texts(text), two, "{text:?}");
+        }
+        assert_eq!(
+            texts("see § 5\n§\n§\n\n  \n§\n\n x §"),
+            [of(1, "see § 5"), of(8, "x §")]
+        );
+        assert_eq!(texts(""), []);
+        assert_eq!(read_facts("a\n§\nb\n§\n a \n").repeated, [5]);
+        assert_eq!(
+            (
+                scope_of_file("user.md"),
+                scope_of_file("env.md"),
+                scope_of_file("x/user.md")
+            ),
+            (Some(FactScope::User), Some(FactScope::Env), None)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn odk_1_a_fact_stands_on_its_line(text in "(§|\n|\r\n|a|b| |\u{FEFF}|\t){0,30}", any_text in any::<String>()) {
+            for text in [text, any_text] {
+                let lines: Vec<&str> = text.split('\n').collect();
+                for fact in read_facts(&text).facts {
+                    let first = fact.text.split('\n').next().unwrap_or_default();
+                    prop_assert!(lines[fact.line - 1].contains(first.trim_end_matches('\r')), "{:?}", fact);
+                    prop_assert!(fact.text.split('\n').all(|line| line.trim() != SEPARATOR));
+                }
+            }
+        }
+    }
+}

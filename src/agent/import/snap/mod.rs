@@ -1,0 +1,288 @@
+//! Reads `memory.snap`, the file of the published memory core: data as a Lisp system prints it.
+//!
+//! The file is two tables of objects by name: the live ones in `:memory`, all versions in `:history-store`. A bad entry
+//! costs no other entry.
+//!
+//! # Layer
+//! L7, inside `agent`.
+
+mod lisp;
+mod tree;
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value as Json};
+
+use self::lisp::{LIMITS, Lisp, LispError, read};
+use super::foreign::Foreign;
+use super::mapped::{FOREIGN, Incoming, Mapped, id_for, is_partial, other_attributes, unreadable};
+use crate::agent::item::known_kind;
+use crate::agent::vocabulary::kind;
+use crate::error::Result;
+use crate::ingest::json::value_from_json;
+use crate::object::{Id, Kind, NewObject, Position, Scope, Time};
+
+/// Seconds from 1900, the epoch of Lisp times, to 1970.
+const SECONDS_FROM_1900: i64 = 2_208_988_800;
+const MEMORY: &str = "memory";
+const HISTORY: &str = "history-store";
+
+/// An object of the published core. Names of attributes and fields are in lower case.
+#[derive(Default, Debug, PartialEq)]
+struct SnapObject {
+    id: String,
+    kind: Option<String>,
+    attributes: Map<String, Json>,
+    content: Option<String>,
+    parent: Option<String>,
+    children: Vec<String>,
+    /// When this version was made.
+    version: Option<Time>,
+    /// The digest in the file, which Treering does not check.
+    hash: Option<String>,
+    scope: Option<String>,
+    /// Unknown fields.
+    other: Map<String, Json>,
+}
+
+/// The objects of the two tables.
+#[derive(Default, Debug, PartialEq)]
+struct Snap {
+    objects: Vec<SnapObject>,
+    history: Vec<SnapObject>,
+}
+
+/// Maps a file to objects of Treering.
+pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
+    let mut mapped = Mapped::default();
+    let value = read(foreign.bytes, LIMITS).map_err(|error: LispError| unreadable(error.to_string()))?;
+    let snap = tables(value, &mut mapped)
+        .ok_or_else(|| unreadable("byte 0: the value is not `(:memory ... :history-store ...)`"))?;
+    let mut ids = HashMap::new();
+    let mut places = HashMap::new();
+    for object in snap.objects.iter().filter(|object| !object.id.is_empty()) {
+        match snap_id(key, &object.id) {
+            Ok(id) => drop(ids.insert(object.id.clone(), id)),
+            Err(error) => mapped.say(&object.id, error.message()),
+        }
+    }
+    for object in &snap.objects {
+        for (place, child) in object.children.iter().enumerate() {
+            places.insert((object.id.as_str(), child.as_str()), place);
+        }
+    }
+    let parents = tree::parents(&snap.objects, &ids, &mut mapped);
+    let depths = tree::depths(&snap.objects, &parents);
+    let mut objects: Vec<&SnapObject> = snap.objects.iter().collect();
+    objects.retain(|object| ids.contains_key(&object.id));
+    // A parent comes first, so that its children know whether it was taken.
+    objects.sort_by_key(|object| depths.get(object.id.as_str()).copied().unwrap_or(0));
+    for object in objects {
+        let Some(mut new) = new_object(object, ids[&object.id].clone(), foreign, &mut mapped)? else {
+            continue;
+        };
+        if let Some(parent) = parents.get(&object.id) {
+            new.parent = ids.get(parent).cloned();
+            let place = places.get(&(parent.as_str(), object.id.as_str()));
+            let position = place.map(|place| Position::new(&format!("{place:08x}")));
+            new.position = position.transpose()?;
+        }
+        let at = object.id.clone();
+        mapped.incoming.push(Incoming { at, object: new });
+    }
+    for object in snap.history.iter().filter(|object| !object.id.is_empty()) {
+        match snap_id(key, &object.id) {
+            Ok(id) => {
+                let past = new_object(object, id, foreign, &mut mapped)?;
+                mapped.past.extend(past);
+            }
+            Err(error) => mapped.say(&object.id, error.message()),
+        }
+    }
+    Ok(mapped)
+}
+
+/// An id of the published core stays as it is where an id can hold it.
+fn snap_id(key: &[u8; 32], name: &str) -> Result<Id> {
+    Id::new(name).or_else(|_| id_for(key, &Scope::default(), "snap", name))
+}
+
+/// The object of Treering; `None`, with a finding, if something in it cannot be kept.
+fn new_object(
+    object: &SnapObject,
+    id: Id,
+    foreign: &Foreign<'_>,
+    mapped: &mut Mapped,
+) -> Result<Option<NewObject>> {
+    let named = object.kind.as_deref().map(Kind::new).transpose();
+    let kind = named.ok().flatten().unwrap_or_else(|| known_kind(kind::ENTRY));
+    let mut new = NewObject::new(id, kind);
+    let scope = match (&foreign.scope, object.scope.as_deref()) {
+        (Some(scope), _) => Ok(scope.clone()),
+        (None, None | Some("memex")) => Ok(Scope::default()),
+        (None, Some("project")) => foreign.place.usual_scope(),
+        (None, Some(other)) => Scope::new(other),
+    };
+    new.scope = match scope {
+        Ok(scope) => scope,
+        Err(error) if is_partial(&error) => {
+            mapped.say(&object.id, error.message());
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    new.content.clone_from(&object.content);
+    new.event_time = object.version;
+    new.attributes = other_attributes(&object.attributes, &object.id, mapped);
+    for (name, json) in &object.other {
+        if let Ok(value) = value_from_json(json) {
+            drop(new.attributes.insert(format!("{FOREIGN}{name}"), value));
+        }
+    }
+    Ok(Some(new))
+}
+
+/// The two tables of a file; `None` if it has no table `:memory`, or a table is not a list.
+fn tables(value: Lisp, mapped: &mut Mapped) -> Option<Snap> {
+    let mut pairs = value.into_pairs()?;
+    let mut take = |name: &str| {
+        let at = pairs.iter().position(|(key, _)| key == name)?;
+        Some(pairs.remove(at).1)
+    };
+    let (memory, history) = (take(MEMORY)?, take(HISTORY));
+    Some(Snap {
+        objects: table(MEMORY, memory, mapped)?,
+        history: match history {
+            Some(history) => table(HISTORY, history, mapped)?,
+            None => Vec::new(),
+        },
+    })
+}
+
+/// The objects of a table; `None` if it is not a list.
+fn table(name: &str, value: Lisp, mapped: &mut Mapped) -> Option<Vec<SnapObject>> {
+    let Lisp::List(entries) = value else {
+        return None;
+    };
+    let mut objects = Vec::new();
+    let mut keys = HashSet::new();
+    for (place, entry) in entries.into_iter().enumerate() {
+        let mut say = |what: &str| mapped.say(format!("entry {place} of `{name}`"), what);
+        let pair = entry.into_pair();
+        let read = pair.and_then(|(key, value)| Some((key, object_of(value.into_pairs()?, &mut say)?)));
+        let Some((key, mut object)) = read else {
+            say("is not an object under a name and is left out");
+            continue;
+        };
+        // The first entry of a name counts, as in a lookup of Lisp.
+        if !keys.insert(key.clone()) {
+            say("has the name of another one before it and is left out");
+            continue;
+        }
+        if name == HISTORY {
+            if object.hash.as_ref().is_some_and(|hash| *hash != key) {
+                say("has another hash than its key");
+            }
+        } else if object.id.is_empty() {
+            object.id = key;
+        } else if object.id != key {
+            say("has another name than its key; the one in the object holds");
+        }
+        if object.id.is_empty() {
+            say("has no name");
+        }
+        objects.push(object);
+    }
+    Some(objects)
+}
+
+/// The object of some fields; `None` if no field is known.
+fn object_of(fields: Vec<(String, Lisp)>, say: &mut dyn FnMut(&str)) -> Option<SnapObject> {
+    let mut object = SnapObject::default();
+    let (mut is_object, mut seen) = (false, HashSet::new());
+    for (name, value) in fields {
+        if !seen.insert(name.clone()) {
+            say("has a field twice; the first holds");
+            continue;
+        }
+        is_object |= value.is_nil();
+        match name.as_str() {
+            _ if value.is_nil() => continue,
+            "id" => object.id = text_of(&value, say).unwrap_or_default(),
+            "type" => object.kind = value.name().map(str::to_owned),
+            "content" => object.content = text_of(&value, say),
+            "parent-id" => object.parent = text_of(&value, say),
+            "hash" => object.hash = text_of(&value, say),
+            "scope" => object.scope = value.name().map(str::to_owned),
+            "version" => object.version = time_of(&value, say),
+            "last-sync" => drop(time_of(&value, say)),
+            // A vector can be computed again.
+            "vector" => {}
+            "children" => object.children = names_of(&value, say),
+            "attributes" => object.attributes = attributes_of(value, say),
+            _ => {
+                object.other.insert(name, value.to_json());
+                continue;
+            }
+        }
+        is_object = true;
+    }
+    is_object.then_some(object)
+}
+
+fn text_of(value: &Lisp, say: &mut dyn FnMut(&str)) -> Option<String> {
+    let text = value.name();
+    if text.is_none() {
+        say("has a field that is not text, which is left out");
+    }
+    text.map(str::to_owned)
+}
+
+/// A time of Lisp, in seconds since 1900.
+fn time_of(value: &Lisp, say: &mut dyn FnMut(&str)) -> Option<Time> {
+    let micros = match value {
+        Lisp::Scalar(number) => number
+            .as_i64()
+            .and_then(|seconds| seconds.checked_sub(SECONDS_FROM_1900)?.checked_mul(1_000_000)),
+        _ => None,
+    };
+    if micros.is_none() {
+        say("has a time that cannot be read, which is left out");
+    }
+    micros.map(Time::from_micros)
+}
+
+fn names_of(value: &Lisp, say: &mut dyn FnMut(&str)) -> Vec<String> {
+    let items = match value {
+        Lisp::List(items) => items,
+        // `(:children . ("a"))` is printed as `(:children "a")`.
+        only => std::slice::from_ref(only),
+    };
+    let mut names = Vec::new();
+    for item in items {
+        match item.name() {
+            Some(name) => names.push(name.to_owned()),
+            None => say("has a child that is not a name, which is left out"),
+        }
+    }
+    names
+}
+
+fn attributes_of(value: Lisp, say: &mut dyn FnMut(&str)) -> Map<String, Json> {
+    let mut attributes = Map::new();
+    let Some(pairs) = value.into_pairs() else {
+        say("has attributes that are not pairs, which are left out");
+        return attributes;
+    };
+    for (name, value) in pairs {
+        if attributes.contains_key(&name) {
+            say("has an attribute twice; the first holds");
+        } else {
+            attributes.insert(name, value.to_json());
+        }
+    }
+    attributes
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! The hits of an answer, within its budget.
+//!
+//! # Layer
+//! L7, inside `agent`.
+
+use super::query::{RecallHit, RecallQuery, Recalled, SNIPPET_CHARS};
+use crate::agent::decay::original_of;
+use crate::agent::item::Item;
+use crate::engine::{Memory, View};
+use crate::error::Result;
+use crate::object::{Id, Object, Time};
+use crate::recall::{snippet, tokens};
+
+/// The mark of a cut in a snippet.
+const CUT: &str = "\u{2026}";
+
+/// Hits that fit into the budget of a query.
+pub(super) struct Found<'a> {
+    memory: &'a Memory,
+    query: &'a RecallQuery,
+    terms: &'a [String],
+    hits: Vec<RecallHit>,
+    tokens: usize,
+    skipped: usize,
+}
+
+impl<'a> Found<'a> {
+    pub(super) fn new(memory: &'a Memory, query: &'a RecallQuery, terms: &'a [String]) -> Self {
+        Self {
+            memory,
+            query,
+            terms,
+            hits: Vec::new(),
+            tokens: 0,
+            skipped: 0,
+        }
+    }
+
+    /// The hit of an item, before any ranking.
+    pub(super) fn hit(&self, item: &Item, time: Time) -> Result<RecallHit> {
+        let object = item.object();
+        let text = self.query.full.then(|| self.full_text(item)).transpose()?;
+        Ok(RecallHit {
+            id: object.id().to_owned(),
+            kind: object.kind().to_owned(),
+            scope: object.scope().to_owned(),
+            score: 1.0,
+            confidence: 1.0,
+            snippet: self.snippet(item.text()),
+            time,
+            trust: object.origin(),
+            tokens: tokens(text.as_deref().unwrap_or_else(|| item.text())),
+            why: Vec::new(),
+            reasons: Vec::new(),
+            superseded_by: Vec::new(),
+            speaker: item.speaker(),
+            session: item.session(),
+            digest: object.digest(),
+            text,
+        })
+    }
+
+    /// The text of an item; of an item that decay shortened, the text of the original if history keeps it.
+    fn full_text(&self, item: &Item) -> Result<String> {
+        let original = original_of(self.memory, item)?;
+        let text = original.as_ref().and_then(Object::content);
+        Ok(text.unwrap_or_else(|| item.text()).to_owned())
+    }
+
+    /// The part of a text that shows the terms, with marks where it was cut.
+    fn snippet(&self, text: &str) -> String {
+        // Most texts are short and need no search.
+        if text.len() <= SNIPPET_CHARS {
+            return text.to_owned();
+        }
+        let found = snippet(text, self.terms, SNIPPET_CHARS);
+        let mark = |is_cut: bool| if is_cut { CUT } else { "" };
+        format!("{}{}{}", mark(found.cut.0), found.text, mark(found.cut.1))
+    }
+
+    /// Adds a hit if the budget has room for it.
+    pub(super) fn add(&mut self, hit: RecallHit) {
+        let sum = self.tokens.saturating_add(hit.tokens);
+        if self.query.budget.is_some_and(|budget| sum > budget) {
+            self.skipped += 1;
+            return;
+        }
+        self.tokens = sum;
+        self.hits.push(hit);
+    }
+
+    pub(super) fn finish(self, view: &View) -> Recalled {
+        Recalled {
+            hits: self.hits,
+            tokens: self.tokens,
+            skipped: self.skipped,
+            left_out: 0,
+            root: view.root(),
+            terms: Vec::new(),
+            reached: None,
+        }
+    }
+}
+
+/// The event time of an object, else the time of the first commit with its id.
+pub(super) fn time_of(view: &View, object: &Object) -> Result<Time> {
+    if let Some(time) = object.event_time() {
+        return Ok(time);
+    }
+    let stamps = view.stamps(&Id::new(object.id())?)?;
+    // A damaged store may not know it: then the object is as old as the state.
+    Ok(stamps.map_or_else(|| view.commit().commit.time, |(created, _)| created))
+}

@@ -1,0 +1,271 @@
+//! `recall`: one ranked list over kinds and scopes, of any state.
+//!
+//! # Layer
+//! L7, inside `agent`.
+//!
+//! # Invariants
+//! - ASK-1: a hit belongs to a scope of the reach, and has every condition of the query.
+//! - ASK-2: no item stands above one that takes its place, where both are hits.
+//! - ASK-3: recall changes no state: the root before it is the root after it.
+//! - ASK-4: what is not trusted is no hit unless it is asked for, and it is said that there is some.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use super::found::{Found, time_of};
+use super::indexed::Indexed;
+use super::query::{RecallHit, RecallQuery, Recalled};
+use super::reflection::reflect;
+use crate::agent::agent::Agent;
+use crate::agent::item::Item;
+use crate::agent::superseding::takes_place;
+use crate::engine::View;
+use crate::error::{ErrorKind, Result};
+use crate::object::{Id, Object, Time};
+use crate::recall::{self, Embedder, Key, Moved, Scratch, Signal};
+
+/// Reasons that are told in words.
+const REASONS_TOLD: usize = 3;
+
+/// Answers `query` from the state of `view`.
+pub(in crate::agent) fn recall(agent: &Agent, view: &View, query: &RecallQuery) -> Result<Recalled> {
+    let recalled = if query.text.trim().is_empty() {
+        reflect(agent.memory(), view, query)?
+    } else {
+        search(agent, view, query, None)?
+    };
+    if query.touch && view.root() == agent.memory().view().root() {
+        let ids = recalled.hits.iter().map(|hit| Id::new(&hit.id));
+        let ids: Vec<Id> = ids.collect::<Result<_>>()?;
+        agent.memory().touch(&ids, view.now());
+    }
+    Ok(recalled)
+}
+
+/// Answers a query with words in it by the objects that `among` accepts, and counts nothing as used.
+pub(in crate::agent) fn recall_among(
+    agent: &Agent,
+    view: &View,
+    query: &RecallQuery,
+    among: &dyn Fn(&Object) -> bool,
+) -> Result<Recalled> {
+    search(agent, view, query, Some(among))
+}
+
+fn search(
+    agent: &Agent,
+    view: &View,
+    query: &RecallQuery,
+    among: Option<&dyn Fn(&Object) -> bool>,
+) -> Result<Recalled> {
+    let recall_index = agent.recall_index();
+    let (indexed, reached) = recall_index.of(agent.memory(), view)?;
+    let search = Search {
+        view,
+        query,
+        among,
+        indexed: &indexed,
+        now: view.now(),
+        accepted: RefCell::default(),
+        links: RefCell::default(),
+    };
+    let answer = recall_index.lend(|scratch| search.answer(recall_index.embedder(), scratch));
+    let mut found = Found::new(agent.memory(), query, &answer.terms);
+    for hit in &answer.hits {
+        let Some(object) = object_at(view, &hit.key)? else {
+            continue;
+        };
+        let item = Item::from(object);
+        if item.session().is_none() && !says_something(hit) {
+            continue;
+        }
+        let time = time_of(view, item.object())?;
+        let mut reasons = hit.explain();
+        let moved = hit.moved.map(|moved| match moved {
+            Moved::Fresher => "newer than one that fits about as well",
+            Moved::Successor => "takes the place of the one below",
+        });
+        let why = moved.into_iter().chain(told(&reasons)).collect();
+        if !query.explain {
+            reasons.clear();
+        }
+        found.add(RecallHit {
+            score: hit.score,
+            confidence: hit.confidence,
+            why,
+            reasons,
+            superseded_by: search.successors(&hit.key)?,
+            ..found.hit(&item, time)?
+        });
+    }
+    let mut recalled = found.finish(view);
+    recalled.left_out = recall_index.lend(|scratch| search.left_out(scratch));
+    recalled.reached = Some(reached);
+    recalled.terms = answer.terms;
+    Ok(recalled)
+}
+
+/// One question to one state.
+struct Search<'a> {
+    view: &'a View,
+    query: &'a RecallQuery,
+    /// A further condition.
+    among: Option<&'a dyn Fn(&Object) -> bool>,
+    indexed: &'a Indexed,
+    now: Time,
+    /// What the conditions said of the objects that were looked at.
+    accepted: RefCell<HashMap<Key, bool>>,
+    /// Which of the links that were looked at count, the newer item first.
+    links: RefCell<HashMap<(Key, Key), bool>>,
+}
+
+impl Search<'_> {
+    /// The ranked hits of the index.
+    fn answer(&self, embedder: Option<&dyn Embedder>, scratch: &mut Scratch) -> recall::Answer {
+        let scopes = self.query.reach.names();
+        let filter = |key: &Key| self.accepts(key);
+        let takes_place = |new: &Key, old: &Key| self.takes_place(new, old).unwrap_or(true);
+        self.indexed.index.recall(
+            &recall::Query {
+                scopes: scopes.as_deref(),
+                filter: self.needs_filter().then_some(&filter),
+                takes_place: Some(&takes_place),
+                embedder,
+                now: Some(self.now.as_micros().div_euclid(1_000_000)),
+                recency: self.query.recency,
+                freshness: self.query.freshness,
+                limit: self.query.limit,
+                ..recall::Query::new(&self.query.text)
+            },
+            scratch,
+        )
+    }
+
+    fn looks_at_objects(&self) -> bool {
+        self.among.is_some() || self.query.looks_at_objects()
+    }
+
+    fn needs_filter(&self) -> bool {
+        self.looks_at_objects()
+            || !self.query.include_superseded
+            || (!self.query.include_expired && !self.indexed.expiries.is_empty())
+            || self.leaves_untrusted_out()
+    }
+
+    /// Whether there is something to leave out.
+    fn leaves_untrusted_out(&self) -> bool {
+        !self.query.with_untrusted && !self.indexed.untrusted.is_empty()
+    }
+
+    /// How many of the untrusted have words of the question, counted up to the limit of hits.
+    fn left_out(&self, scratch: &mut Scratch) -> usize {
+        // Who chooses among objects does not read the answer.
+        if self.among.is_some() || !self.leaves_untrusted_out() {
+            return 0;
+        }
+        let scopes = self.query.reach.names();
+        let index = &self.indexed.index;
+        if let Some(scopes) = &scopes
+            && !self.indexed.untrusted.iter().any(|key| index.is_in(key, scopes))
+        {
+            return 0;
+        }
+        let filter = |key: &Key| self.indexed.untrusted.contains(key) && self.meets(key);
+        let found = index.nearest(
+            &self.query.text,
+            scopes.as_deref(),
+            &filter,
+            self.query.limit,
+            scratch,
+        );
+        found.len()
+    }
+
+    /// Whether the item with this key may be a hit (ASK-1).
+    fn accepts(&self, key: &Key) -> bool {
+        (self.query.with_untrusted || !self.indexed.untrusted.contains(key)) && self.meets(key)
+    }
+
+    /// Whether every condition but that of trust holds. What cannot be read meets none.
+    fn meets(&self, key: &Key) -> bool {
+        let expired = || self.indexed.expiries.get(key).is_some_and(|at| *at <= self.now);
+        if !self.query.include_expired && expired() {
+            return false;
+        }
+        if !self.query.include_superseded && self.successors(key).is_ok_and(|ids| !ids.is_empty()) {
+            return false;
+        }
+        if !self.looks_at_objects() {
+            return true;
+        }
+        if let Some(known) = self.accepted.borrow().get(key) {
+            return *known;
+        }
+        let found = object_at(self.view, key).ok().flatten();
+        let accepted = found.is_some_and(|object| {
+            let time = time_of(self.view, &object);
+            time.is_ok_and(|time| self.query.accepts(&object, time))
+                && self.among.is_none_or(|among| among(&object))
+        });
+        self.accepted.borrow_mut().insert(*key, accepted);
+        accepted
+    }
+
+    /// The ids of what takes the place of an item, as far as the reach shows them.
+    fn successors(&self, key: &Key) -> Result<Vec<String>> {
+        let mut ids = Vec::new();
+        for successor in self.indexed.index.superseded_by(key) {
+            if !self.takes_place(&successor, key)? {
+                continue;
+            }
+            let object = object_at(self.view, &successor)?;
+            if let Some(object) = object.filter(|object| self.query.reach.has(object.scope())) {
+                ids.push(object.id().to_owned());
+            }
+        }
+        Ok(ids)
+    }
+
+    /// Whether an item that names another as superseded takes its place.
+    fn takes_place(&self, new: &Key, old: &Key) -> Result<bool> {
+        if let Some(known) = self.links.borrow().get(&(*new, *old)) {
+            return Ok(*known);
+        }
+        let counts = match (object_at(self.view, new)?, object_at(self.view, old)?) {
+            (Some(new), Some(old)) => takes_place(self.view, &new, &old)?,
+            _ => false,
+        };
+        self.links.borrow_mut().insert((*new, *old), counts);
+        Ok(counts)
+    }
+}
+
+/// Whether a hit has anything of the question itself. What stands beside a match in a session or a conversation may be the
+/// answer; elsewhere it was only stored at about the same time.
+fn says_something(hit: &recall::Hit) -> bool {
+    let own = [Signal::Base, Signal::Date, Signal::Event];
+    hit.conversation
+        || hit.dense > 0.0
+        || hit.moved.is_some()
+        || own.iter().any(|&signal| hit.signals[signal as usize] > 0.0)
+}
+
+/// The object that the index names so; `None` if it was erased.
+fn object_at(view: &View, key: &Key) -> Result<Option<Object>> {
+    match view.object_at(&key.0) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        found => Ok(found?.filter(|object| !object.is_placeholder())),
+    }
+}
+
+/// What added most to the score, in words.
+fn told(reasons: &[recall::Reason]) -> Vec<&'static str> {
+    let gain = |reason: &recall::Reason| reason.value * reason.weight;
+    let mut gains: Vec<&recall::Reason> = reasons.iter().filter(|reason| gain(reason) > 0.0).collect();
+    gains.sort_by(|one, two| gain(two).total_cmp(&gain(one)));
+    gains.truncate(REASONS_TOLD);
+    gains.into_iter().map(|reason| reason.meaning).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,444 @@
+//! Tests of recall: conditions, order, budget, reasons, the past, reflection, vectors.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::agent::{NewItem, Reach, Settings};
+use crate::engine::{Memory, Writer};
+use crate::object::{Kind, Scope, Value};
+use crate::recall::Embedder;
+
+const HOUR: i64 = 3_600_000_000;
+
+fn agent() -> Agent {
+    Agent::new(Memory::in_memory().unwrap(), Settings::default())
+}
+
+fn id(name: &str) -> Id {
+    Id::new(name).unwrap()
+}
+
+fn put(agent: &Agent, name: &str, item: NewItem) {
+    put_from(agent, name, item, Writer::new());
+}
+
+fn put_from(agent: &Agent, name: &str, item: NewItem, writer: Writer) {
+    let object = item.into_object(id(name)).unwrap();
+    drop(agent.memory().put(object, writer).unwrap());
+}
+
+fn asked(text: &str) -> RecallQuery {
+    RecallQuery {
+        with_untrusted: true,
+        ..RecallQuery::new(text, Reach::All)
+    }
+}
+
+fn recall(agent: &Agent, query: &RecallQuery) -> Recalled {
+    agent.recall(&agent.memory().view(), query).unwrap()
+}
+
+fn ids(recalled: &Recalled) -> Vec<&str> {
+    recalled.hits.iter().map(|hit| hit.id.as_str()).collect()
+}
+
+fn sorted_ids(agent: &Agent, query: &RecallQuery) -> Vec<String> {
+    let mut ids: Vec<String> = recall(agent, query).hits.into_iter().map(|hit| hit.id).collect();
+    ids.sort_unstable();
+    ids
+}
+
+/// Three items about tea that differ in everything a query can ask for.
+fn tea() -> Agent {
+    let agent = agent();
+    let at = |hours: i64| Some(Time::from_micros(hours * HOUR));
+    put(
+        &agent,
+        "a",
+        NewItem {
+            tags: vec!["drink".to_owned(), "green".to_owned()],
+            speaker: Some("Ada".to_owned()),
+            session: Some("s1".to_owned()),
+            time: at(1),
+            ..NewItem::new("I drink green tea every morning")
+        },
+    );
+    put(
+        &agent,
+        "b",
+        NewItem {
+            kind: Kind::new("decision").unwrap(),
+            scope: Scope::new("project:cafe").unwrap(),
+            tags: vec!["drink".to_owned()],
+            subject: Some("menu".to_owned()),
+            time: at(100),
+            ..NewItem::new("We sell tea in the morning only")
+        },
+    );
+    let mut outside = Writer::new();
+    outside.trust = crate::object::Origin::Document;
+    let mut item = NewItem {
+        speaker: Some("Bo".to_owned()),
+        time: at(200),
+        expires: Some(Time::from_micros(i64::MAX / 2)),
+        ..NewItem::new("tea is bad in the morning")
+    };
+    drop(item.others.insert("colour", "red"));
+    put_from(&agent, "c", item, outside);
+    agent
+}
+
+type Narrow = fn(&mut RecallQuery);
+
+/// INVARIANT ASK-1.
+#[test]
+fn every_condition_of_a_query_holds_for_its_hits() {
+    let agent = tea();
+    let all = ["a", "b", "c"];
+    assert_eq!(sorted_ids(&agent, &asked("tea in the morning")), all);
+    let cases: [(&str, Narrow); 12] = [
+        ("b", |query| query.kinds = vec![Kind::new("decision").unwrap()]),
+        ("b", |query| {
+            query.reach = Reach::Scopes(vec![Scope::new("project:cafe").unwrap()]);
+        }),
+        ("ac", |query| query.reach = Reach::Scopes(vec![Scope::default()])),
+        ("a", |query| {
+            query.tags = vec!["drink".to_owned(), "green".to_owned()];
+        }),
+        ("ab", |query| {
+            query.any_tags = vec!["drink".to_owned(), "blue".to_owned()];
+        }),
+        ("bc", |query| {
+            query.since = Some(Time::from_micros(100 * HOUR));
+        }),
+        ("a", |query| query.until = Some(Time::from_micros(100 * HOUR))),
+        ("ab", |query| query.with_untrusted = false),
+        ("a", |query| query.speaker = Some("ADA".to_owned())),
+        ("b", |query| query.speaker = Some("menu".to_owned())),
+        ("c", |query| {
+            query.attributes = vec![("colour".to_owned(), Value::from("red"))];
+        }),
+        ("", |query| query.tags = vec!["blue".to_owned()]),
+    ];
+    for (at, (expected, narrow)) in cases.into_iter().enumerate() {
+        let mut query = asked("tea in the morning");
+        narrow(&mut query);
+        assert_eq!(sorted_ids(&agent, &query).concat(), expected, "case {at}");
+    }
+}
+
+/// INVARIANT ASK-4.
+#[test]
+fn what_is_not_trusted_is_left_out_and_counted() {
+    let agent = tea();
+    let query = |text: &str| RecallQuery::new(text, Reach::All);
+    let found = recall(&agent, &query("tea in the morning"));
+    assert_eq!((ids(&found), found.left_out), (vec!["b", "a"], 1));
+    let found = recall(&agent, &query("We sell"));
+    assert_eq!(
+        (ids(&found).contains(&"c"), found.left_out),
+        (false, 0),
+        "no word of it matches"
+    );
+    let found = recall(&agent, &asked("tea in the morning"));
+    assert_eq!((found.hits.len(), found.left_out), (3, 0));
+    // Other conditions hold for what is counted.
+    let mut narrow = query("tea in the morning");
+    narrow.speaker = Some("ada".to_owned());
+    assert_eq!(recall(&agent, &narrow).left_out, 0);
+    narrow.speaker = Some("bo".to_owned());
+    assert_eq!(recall(&agent, &narrow).left_out, 1);
+    // The scores of what is shown are those of a memory without it, but for how rare words are.
+    let seen = agent.memory().view().get(&id("c")).unwrap().unwrap().digest();
+    let says = crate::agent::trust::PersonSays::InHost;
+    agent.promote(&id("c"), seen, says, &Writer::new()).unwrap();
+    let found = recall(&agent, &query("tea in the morning"));
+    assert_eq!(
+        (found.hits.len(), found.left_out),
+        (3, 0),
+        "a promoted one is found"
+    );
+    for at in 0..20 {
+        let mut outside = Writer::new();
+        outside.trust = crate::object::Origin::Import;
+        let mut item = NewItem::new(format!("a summary of day {at}"));
+        item.kind = Kind::new("summary").unwrap();
+        put_from(&agent, &format!("s{at}"), item, outside);
+    }
+    let found = recall(&agent, &query(""));
+    assert_eq!(
+        (found.hits.len(), found.left_out),
+        (0, 10),
+        "counted up to the limit"
+    );
+    assert_eq!(recall(&agent, &query("day")).left_out, 10);
+}
+
+/// INVARIANT ASK-4.
+#[test]
+fn nothing_is_counted_for_who_chooses_or_for_scopes_without_any() {
+    let agent = tea();
+    let query = RecallQuery::new("tea in the morning", Reach::All);
+    let view = agent.memory().view();
+    let all = recall_among(&agent, &view, &query, &|_| true).unwrap();
+    assert_eq!((all.hits.len(), all.left_out), (2, 0));
+    let (indexed, _) = agent.recall_index().of(agent.memory(), &view).unwrap();
+    let untrusted: Vec<_> = indexed.untrusted.iter().collect();
+    let scope = view.get(&id("c")).unwrap().unwrap().scope().to_owned();
+    assert_eq!(untrusted.len(), 1);
+    assert!(indexed.index.is_in(untrusted[0], &["nowhere", &scope]));
+    assert!(!indexed.index.is_in(untrusted[0], &["nowhere", "project:cafe"]));
+    let here = Reach::Scopes(vec![Scope::new(&scope).unwrap()]);
+    assert_eq!(
+        recall(&agent, &RecallQuery::new("tea in the morning", here)).left_out,
+        1
+    );
+}
+
+#[test]
+fn what_expired_is_hidden_from_that_moment_on() {
+    let agent = tea();
+    let moment = Time::from_micros(i64::MAX / 2);
+    let view = |now| agent.memory().view().with_now(now);
+    let mut query = asked("tea in the morning");
+    let count = |view: &View, query: &RecallQuery| agent.recall(view, query).unwrap().hits.len();
+    let before = view(Time::from_micros(i64::MAX / 2 - 1));
+    assert_eq!(count(&before, &query), 3);
+    assert_eq!(count(&view(moment), &query), 2);
+    query.include_expired = true;
+    assert_eq!(count(&view(moment), &query), 3);
+}
+
+/// INVARIANT ASK-2.
+#[test]
+fn what_takes_the_place_of_others_stands_above_them() {
+    let agent = agent();
+    put(
+        &agent,
+        "old1",
+        NewItem::new("The login takes 300 ms with 20 users"),
+    );
+    put(
+        &agent,
+        "old2",
+        NewItem::new("The login takes 250 ms with 20 users"),
+    );
+    let mut new = NewItem::new("The login is at 120 ms now");
+    new.supersedes = vec![id("old1"), id("old2")];
+    put(&agent, "new", new);
+    let mut query = asked("How long does the login take with 20 users?");
+    let recalled = recall(&agent, &query);
+    assert_eq!(recalled.hits[0].id, "new");
+    assert_eq!(recalled.hits.len(), 3);
+    assert!(recalled.hits[1..].iter().all(|hit| hit.superseded_by == ["new"]));
+    query.include_superseded = false;
+    assert_eq!(ids(&recall(&agent, &query)), ["new"]);
+    query.reach = Reach::Scopes(vec![Scope::default()]);
+    assert_eq!(ids(&recall(&agent, &query)), ["new"]);
+}
+
+#[test]
+fn a_budget_skips_what_does_not_fit_and_goes_on() {
+    let agent = agent();
+    put(
+        &agent,
+        "long",
+        NewItem::new(format!("tea tea tea {}", "very long ".repeat(40))),
+    );
+    put(&agent, "short", NewItem::new("tea"));
+    let mut query = asked("tea tea");
+    assert_eq!(recall(&agent, &query).hits.len(), 2);
+    query.budget = Some(20);
+    let recalled = recall(&agent, &query);
+    assert_eq!(ids(&recalled), ["short"]);
+    assert_eq!((recalled.tokens, recalled.skipped), (1, 1));
+}
+
+/// INVARIANT ASK-3.
+#[test]
+fn a_past_state_answers_as_it_did_then_and_nothing_is_changed() {
+    let agent = tea();
+    let then = agent.memory().view();
+    drop(agent.memory().remove(&id("a"), false, Writer::new()).unwrap());
+    let root = agent.memory().view().root();
+    let recalled = agent
+        .recall(&then.clone().with_now(Time::from_micros(0)), &asked("green tea"))
+        .unwrap();
+    assert_eq!(recalled.hits[0].id, "a");
+    assert_eq!(recalled.root, then.root());
+    assert!(!ids(&recall(&agent, &asked("green tea"))).contains(&"a"));
+    assert_eq!(agent.memory().view().root(), root);
+}
+
+#[test]
+fn a_snippet_shows_the_match_and_the_reasons_add_up() {
+    let agent = agent();
+    let text = format!(
+        "{} the parser belongs to Ada {}",
+        "nothing here ".repeat(30),
+        "or there ".repeat(30)
+    );
+    put(&agent, "a", NewItem::new(text.clone()));
+    let mut query = asked("Who owns the parser?");
+    query.explain = true;
+    query.full = true;
+    let recalled = recall(&agent, &query);
+    let hit = &recalled.hits[0];
+    assert!(hit.snippet.starts_with('\u{2026}') && hit.snippet.ends_with('\u{2026}'));
+    assert_eq!(&hit.snippet[recalled.matches(hit)[0].clone()], "parser");
+    assert_eq!(hit.text.as_deref(), Some(text.as_str()));
+    let sum: f32 = hit
+        .reasons
+        .iter()
+        .map(|reason| reason.value * reason.weight)
+        .sum();
+    assert!((sum - hit.score).abs() < 1e-4, "{hit:?}");
+    assert!(hit.why.contains(&"words of the question"), "{hit:?}");
+    assert!(hit.reasons.iter().any(|reason| reason.name == "lately"));
+}
+
+#[test]
+fn of_two_that_fit_alike_the_later_one_stands_first() {
+    let agent = agent();
+    let day = 24 * HOUR;
+    for (name, days) in [("old", 0), ("new", 200)] {
+        put(
+            &agent,
+            name,
+            NewItem {
+                time: Some(Time::from_micros(days * day)),
+                session: Some(name.to_owned()),
+                ..NewItem::new("The build takes long")
+            },
+        );
+    }
+    let view = agent.memory().view().with_now(Time::from_micros(201 * day));
+    let mut query = asked("builds");
+    let first = |query: &RecallQuery| agent.recall(&view, query).unwrap().hits[0].id.clone();
+    assert_eq!(first(&query), "new");
+    query.recency = 0.0;
+    assert_eq!(first(&query), "old");
+}
+
+#[test]
+fn without_a_question_the_summaries_stand_in_order_of_time() {
+    let agent = tea();
+    let day = 24 * HOUR;
+    for (name, days) in [("third", 30), ("first", 10), ("second", 20)] {
+        put(
+            &agent,
+            name,
+            NewItem {
+                kind: Kind::new("summary").unwrap(),
+                time: Some(Time::from_micros(days * day)),
+                ..NewItem::new(format!("what happened {name}"))
+            },
+        );
+    }
+    let mut query = asked("  ");
+    assert_eq!(ids(&recall(&agent, &query)), ["first", "second", "third"]);
+    query.limit = 2;
+    assert_eq!(ids(&recall(&agent, &query)), ["second", "third"]);
+    query.limit = 10;
+    query.when = Some(Time::from_micros(15 * day));
+    assert_eq!(ids(&recall(&agent, &query)), ["first", "second"]);
+    query.reach = Reach::Scopes(vec![Scope::new("other").unwrap()]);
+    assert!(recall(&agent, &query).hits.is_empty());
+}
+
+#[test]
+fn of_a_shortened_item_the_full_text_is_that_of_the_original() {
+    let agent = agent();
+    let full = "Ada drinks green tea. It calms her nerves.";
+    put(&agent, "a", NewItem::new(full));
+    let original = agent.memory().view().get(&id("a")).unwrap().unwrap().digest();
+    let mut short = NewItem::new("Ada drinks green tea.");
+    short.derived_from = vec![original];
+    drop(short.others.insert("level", "summary"));
+    drop(short.others.insert("original", original.to_hex()));
+    put(&agent, "a", short);
+    let mut query = asked("tea");
+    query.full = true;
+    assert_eq!(recall(&agent, &query).hits[0].text.as_deref(), Some(full));
+}
+
+#[test]
+fn an_attribute_that_names_another_items_version_shows_nothing_of_it() {
+    let agent = agent();
+    let mut secret = NewItem::new("the vault word is heliotrope");
+    secret.scope = Scope::new("project:secret").unwrap();
+    put(&agent, "secret", secret);
+    let version = agent
+        .memory()
+        .view()
+        .get(&id("secret"))
+        .unwrap()
+        .unwrap()
+        .digest();
+    let mut forged = NewItem::new("short vault");
+    forged.derived_from = vec![version];
+    drop(forged.others.insert("level", "summary"));
+    drop(forged.others.insert("original", version.to_hex()));
+    put(&agent, "forged", forged);
+    let mut query = RecallQuery::new("vault", Reach::Scopes(vec![Scope::default()]));
+    query.full = true;
+    let recalled = recall(&agent, &query);
+    assert_eq!(ids(&recalled), ["forged"]);
+    assert_eq!(recalled.hits[0].text.as_deref(), Some("short vault"));
+}
+
+struct Meanings;
+
+impl Embedder for Meanings {
+    fn embed(&self, text: &str) -> Vec<f32> {
+        let drinks = ["tea", "beverage", "coffee"];
+        let is_drink = drinks.iter().any(|drink| text.contains(drink));
+        if is_drink { vec![1.0, 0.0] } else { vec![0.0, 1.0] }
+    }
+}
+
+#[test]
+fn vectors_find_what_words_do_not() {
+    let agent = tea();
+    put(
+        &agent,
+        "d",
+        NewItem {
+            session: Some("far".to_owned()),
+            time: Some(Time::from_micros(9_000 * HOUR)),
+            ..NewItem::new("The roof is red")
+        },
+    );
+    assert!(recall(&agent, &asked("beverage")).hits.is_empty());
+    let agent = agent.with_embedder("meanings", Arc::new(Meanings)).unwrap();
+    let recalled = recall(&agent, &asked("beverage"));
+    let found: Vec<&str> = recalled
+        .hits
+        .iter()
+        .filter(|hit| hit.why.iter().any(|why| why.contains("vector")))
+        .map(|hit| hit.id.as_str())
+        .collect();
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(!found.contains(&"d"));
+}
+
+#[test]
+fn what_is_recalled_counts_as_used_and_what_is_only_looked_at_does_not() {
+    let agent = tea();
+    let view = agent.memory().view().with_now(Time::from_micros(300 * HOUR));
+    let used = |name: &str| agent.memory().last_used(&id(name)).unwrap();
+    let mut query = asked("green tea");
+    query.limit = 1;
+    query.touch = false;
+    drop(agent.recall(&view, &query).unwrap());
+    assert_eq!(used("a"), None);
+    query.touch = true;
+    drop(agent.recall(&view, &query).unwrap());
+    assert_eq!(used("a"), Some(Time::from_micros(300 * HOUR)));
+    assert_eq!(used("c"), None);
+    // Who reads the past uses nothing of today.
+    put(&agent, "later", NewItem::new("one more"));
+    query.limit = 10;
+    drop(agent.recall(&view, &query).unwrap());
+    assert_eq!(used("c"), None);
+}

@@ -1,0 +1,196 @@
+//! The recall index follows the states of memory.
+//!
+//! One index stands for the newest state of a question, another for the last older one. Each follows to the state of a
+//! question by the difference, so a commit costs its changes and a rollback costs as much. Without a near state, the index
+//! is built of the whole state. A reader holds the index that it was given, and nobody waits for readers: a follower
+//! moves a copy. The index of a new state is made beside the old one, and texts are embedded before any lock is taken, so
+//! a question about a state at hand waits for neither. An embedder may itself recall.
+//!
+//! # Layer
+//! L7, inside `agent`. Derived: dropping it costs time only.
+//!
+//! # Invariants
+//! - RIX-1: an index for a view holds the texts of that view's state and no other, whatever was indexed before.
+
+use std::sync::Arc;
+
+use super::indexed::{Indexed, Reached};
+use super::kept;
+use super::vectors::{Vectors, is_embedding};
+use crate::engine::{Memory, View};
+use crate::error::Result;
+use crate::recall::{Embedder, Scratch};
+use crate::threads::Mutex;
+
+/// So many changes are made to an index in its place; more to a copy, so that nobody waits for them.
+const IN_PLACE_MAX: usize = 500;
+/// Scratches kept for the next readers.
+const SCRATCHES_KEPT: usize = 8;
+
+/// The indexes of an agent.
+#[derive(Default)]
+pub(crate) struct RecallIndex {
+    slots: Mutex<Slots>,
+    /// Held by the one who makes an index. No embedder runs meanwhile.
+    making: Mutex<()>,
+    scratches: Mutex<Vec<Scratch>>,
+    vectors: Option<Arc<Vectors>>,
+}
+
+impl RecallIndex {
+    /// Indexes with vectors beside words.
+    pub(crate) fn with_vectors(vectors: Vectors) -> Self {
+        Self {
+            vectors: Some(Arc::new(vectors)),
+            ..Self::default()
+        }
+    }
+
+    /// The index of the state of `view`, and how it came there.
+    pub(crate) fn of(&self, memory: &Memory, view: &View) -> Result<(Arc<Indexed>, Reached)> {
+        let at_hand = || {
+            let mut slots = self.slots.lock();
+            if !std::mem::replace(&mut slots.was_loaded, true) {
+                let loaded = kept::load(memory, self.vectors.as_ref());
+                slots.newest = loaded.map(Arc::new);
+            }
+            slots.at_hand(view)
+        };
+        if let Some(found) = at_hand() {
+            return Ok((found, Reached::AtHand));
+        }
+        let vectors = self.vectors.clone();
+        if is_embedding() {
+            // An embedder asks, for what is being embedded: it is answered by words.
+            return Indexed::empty(view, None).build(memory);
+        }
+        let newest = self.slots.lock().newest.clone();
+        if let Some(vectors) = &vectors {
+            vectors.embed_new(memory, newest.as_deref().map(|newest| &newest.view), view)?;
+        }
+        drop(newest);
+        let _alone = self.making.lock();
+        if let Some(found) = at_hand() {
+            return Ok((found, Reached::AtHand));
+        }
+        self.make(memory, view, &|| Indexed::empty(view, vectors.clone()))
+    }
+
+    /// The embedder of questions, if the host gave one and the caller is not that embedder.
+    pub(super) fn embedder(&self) -> Option<&dyn Embedder> {
+        let vectors = self.vectors.as_deref();
+        vectors
+            .filter(|_| !is_embedding())
+            .map(|vectors| vectors as &dyn Embedder)
+    }
+
+    /// Lends a scratch.
+    pub(crate) fn lend<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
+        let mut scratch = self.scratches.lock().pop().unwrap_or_default();
+        let worked = work(&mut scratch);
+        let mut kept = self.scratches.lock();
+        if kept.len() < SCRATCHES_KEPT {
+            kept.push(scratch);
+        }
+        worked
+    }
+
+    /// How much changed since the newest index was kept on disk, and that index.
+    pub(super) fn unkept(&self) -> (u64, Option<Arc<Indexed>>) {
+        let slots = self.slots.lock();
+        (slots.unkept, slots.newest.clone())
+    }
+
+    /// The newest index is on disk now.
+    pub(super) fn was_kept(&self) {
+        self.slots.lock().unkept = 0;
+    }
+}
+
+#[derive(Default)]
+struct Slots {
+    newest: Option<Arc<Indexed>>,
+    past: Option<Arc<Indexed>>,
+    /// Whether what an earlier process kept was looked for.
+    was_loaded: bool,
+    /// Changes of the newest one that are not on disk.
+    unkept: u64,
+}
+
+impl Slots {
+    fn at_hand(&self, view: &View) -> Option<Arc<Indexed>> {
+        let mut kept = [&self.newest, &self.past].into_iter().flatten();
+        kept.find(|kept| kept.view.root() == view.root()).cloned()
+    }
+}
+
+impl RecallIndex {
+    /// Makes the index of a state that is not at hand. Nobody else makes one at the same time.
+    fn make(
+        &self,
+        memory: &Memory,
+        view: &View,
+        empty: &dyn Fn() -> Indexed,
+    ) -> Result<(Arc<Indexed>, Reached)> {
+        let seq = |view: &View| view.commit().commit.seq;
+        let newest = self.slots.lock().newest.clone();
+        let is_newest = newest
+            .as_ref()
+            .is_none_or(|newest| seq(&newest.view) <= seq(view));
+        if !is_newest {
+            let past = self.slots.lock().past.take();
+            let (indexed, reached) = reach_past(memory, view, [past, newest], empty)?;
+            self.slots.lock().past = Some(Arc::clone(&indexed));
+            return Ok((indexed, reached));
+        }
+        let (indexed, reached) = match newest {
+            Some(newest) => {
+                let changes = memory.diff(&newest.view, view)?;
+                if changes.len() <= IN_PLACE_MAX {
+                    // Taken out: what nobody else holds is changed in its place, and what fails half-way does not stay.
+                    self.slots.lock().newest = None;
+                }
+                Indexed::follow(newest, memory, view, &changes)?
+            }
+            None => empty().build(memory)?,
+        };
+        let mut slots = self.slots.lock();
+        slots.newest = Some(Arc::clone(&indexed));
+        slots.unkept += match reached {
+            Reached::AtHand => 0,
+            Reached::Followed(changes) | Reached::Built(changes) => changes,
+        };
+        drop(slots);
+        if let Some(vectors) = &self.vectors {
+            vectors.forget_others(&indexed.embedded);
+        }
+        Ok((indexed, reached))
+    }
+}
+
+/// Brings the nearest of `kept` to an older state, or builds one where all are far.
+fn reach_past(
+    memory: &Memory,
+    view: &View,
+    kept: [Option<Arc<Indexed>>; 2],
+    empty: &dyn Fn() -> Indexed,
+) -> Result<(Arc<Indexed>, Reached)> {
+    let mut nearest: Option<(u64, Arc<Indexed>)> = None;
+    for kept in kept.into_iter().flatten() {
+        let counts = memory.counts(&kept.view, view)?;
+        let distance = counts.added + counts.changed + counts.removed;
+        if nearest.as_ref().is_none_or(|(least, _)| distance < *least) {
+            nearest = Some((distance, kept));
+        }
+    }
+    match nearest {
+        Some((distance, kept)) if distance <= view.len() / 2 => {
+            let changes = memory.diff(&kept.view, view)?;
+            Indexed::follow(kept, memory, view, &changes)
+        }
+        _ => empty().build(memory),
+    }
+}
+
+#[cfg(test)]
+mod tests;

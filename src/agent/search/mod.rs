@@ -1,0 +1,20 @@
+//! Search of memory: one ranked list over kinds and scopes, at any past state.
+//!
+//! # Layer
+//! L7, inside `agent`.
+
+mod found;
+mod hits;
+mod index;
+mod indexed;
+mod kept;
+mod query;
+mod reflection;
+mod vectors;
+
+pub(super) use hits::{recall, recall_among};
+pub(crate) use index::RecallIndex;
+pub use indexed::Reached;
+pub(super) use indexed::key_of;
+pub use query::{LIMIT, RECENCY, RecallHit, RecallQuery, Recalled, SNIPPET_CHARS};
+pub(crate) use vectors::Vectors;

@@ -1,0 +1,70 @@
+//! Recall without a question: the summaries in order of time.
+//!
+//! # Layer
+//! L7, inside `agent`.
+
+use super::found::{Found, time_of};
+use super::query::{RecallQuery, Recalled};
+use crate::agent::item::{Item, known_kind};
+use crate::agent::session::summaries::{Granularity, SummaryText, around, chronological};
+use crate::agent::vocabulary::{attribute, kind};
+use crate::engine::{Memory, Query, View};
+use crate::error::Result;
+use crate::object::{Time, Value};
+
+/// The summaries around the time that the query names, else the newest ones, in order of time.
+pub(super) fn reflect(memory: &Memory, view: &View, query: &RecallQuery) -> Result<Recalled> {
+    let mut summaries = summaries_of(view, query)?;
+    let found = summaries.len();
+    summaries.retain(|(item, _)| query.with_untrusted || item.object().origin().is_trusted());
+    let left_out = (found - summaries.len()).min(query.limit);
+    let texts = summaries.iter().map(|(item, time)| SummaryText {
+        id: item.object().id(),
+        granularity: granularity_of(item),
+        time_micros: time.as_micros(),
+        text: item.text(),
+    });
+    let mut chosen = match query.when {
+        Some(when) => around(texts, when.as_micros(), ""),
+        None => chronological(texts, ""),
+    };
+    let first = chosen.len().saturating_sub(query.limit);
+    let mut hits = Found::new(memory, query, &[]);
+    for hit in chosen.drain(first..) {
+        let found = summaries
+            .iter()
+            .find(|(item, _)| item.object().id() == hit.summary.id);
+        if let Some((item, time)) = found {
+            let mut hit = hits.hit(item, *time)?;
+            hit.why.push("a summary, in order of time");
+            hits.add(hit);
+        }
+    }
+    let mut recalled = hits.finish(view);
+    recalled.left_out = left_out;
+    Ok(recalled)
+}
+
+fn summaries_of(view: &View, query: &RecallQuery) -> Result<Vec<(Item, Time)>> {
+    let matches = view.query(&Query {
+        kind: Some(known_kind(kind::SUMMARY)),
+        include_expired: query.include_expired,
+        ..Query::default()
+    })?;
+    let mut summaries = Vec::new();
+    for object in matches {
+        let object = object?;
+        let time = time_of(view, &object)?;
+        if query.accepts(&object, time) {
+            summaries.push((Item::from(object), time));
+        }
+    }
+    Ok(summaries)
+}
+
+/// How long a stretch a summary covers; one that does not say is as one of a day.
+fn granularity_of(item: &Item) -> Granularity {
+    let named = item.object().attribute(attribute::GRANULARITY);
+    let name = named.as_ref().and_then(Value::as_text);
+    name.and_then(Granularity::from_name).unwrap_or(Granularity::Day)
+}

@@ -1,0 +1,257 @@
+//! Vectors of texts from an embedder that the host gives, by the digest of the text: each text is embedded once, or once by
+//! each thread that asks before any has an answer. None waits for another: an embedder may recall in a thread of its own.
+//!
+//! An embedder may itself recall. It is then answered by words alone, since what it embeds is what is missing.
+//!
+//! # Layer
+//! L7, inside `agent`.
+//!
+//! # Format
+//! Of the derived file `vectors`: `TRVE`, the version (1), the length of the embedder's name (1 byte) and the name, the
+//! dimensions and the number of rows (4 bytes each, little-endian); then the rows: 16 bytes of the digest of the text, and
+//! a byte for each dimension, as a share of the largest, 127.
+
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::indexed::text_of;
+use crate::digest::{Domain, HashSuite};
+use crate::engine::{Memory, View};
+use crate::error::{Error, ErrorKind, Result};
+use crate::object::Object;
+use crate::recall::{Embedder, Key};
+use crate::threads::Mutex;
+
+/// The first bytes of the derived file, with the version.
+const HEAD: &[u8; 5] = b"TRVE\x01";
+/// The longest name of an embedder, in bytes.
+const NAME_BYTES_MAX: usize = 255;
+
+/// The digest of a text, as far as it is kept.
+pub(super) type TextKey = [u8; 16];
+
+/// Texts that are known and in no index are forgotten when they are more than those in one, and this many.
+const OTHERS_MAX: usize = 1_000;
+
+thread_local! {
+    /// Whether this thread is inside an embedder.
+    static EMBEDDING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether it is an embedder that asks.
+pub(super) fn is_embedding() -> bool {
+    EMBEDDING.get()
+}
+
+/// Ends the embedding of a thread, also where the embedder panics.
+struct Embedding;
+
+impl Embedding {
+    fn begin() -> Self {
+        EMBEDDING.set(true);
+        Self
+    }
+}
+
+impl Drop for Embedding {
+    fn drop(&mut self) {
+        EMBEDDING.set(false);
+    }
+}
+
+/// The vectors of one embedder.
+pub(crate) struct Vectors {
+    name: String,
+    embedder: Arc<dyn Embedder + Send + Sync>,
+    /// The vectors of texts; empty where the embedder had none.
+    known: Mutex<HashMap<TextKey, Box<[i8]>>>,
+}
+
+impl Embedder for Vectors {
+    fn embed(&self, text: &str) -> Vec<f32> {
+        let _embedding = Embedding::begin();
+        self.embedder.embed(text)
+    }
+}
+
+impl Vectors {
+    /// The vectors of `embedder`, which `name` tells from others.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the name is empty or longer than 255 bytes.
+    pub(crate) fn new(name: &str, embedder: Arc<dyn Embedder + Send + Sync>) -> Result<Self> {
+        if name.is_empty() || name.len() > NAME_BYTES_MAX {
+            return Err(Error::invalid("the name of an embedder must have 1 to 255 bytes"));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            embedder,
+            known: Mutex::default(),
+        })
+    }
+
+    pub(super) fn key(suite: HashSuite, text: &str) -> TextKey {
+        let mut key = TextKey::default();
+        key.copy_from_slice(&suite.hash_bytes(Domain::Content, text.as_bytes())[..16]);
+        key
+    }
+
+    /// The vector of a text.
+    pub(super) fn vector(&self, key: TextKey, text: &str) -> Vec<f32> {
+        if let Some(parts) = self.known.lock().get(&key) {
+            return parts.iter().map(|&part| f32::from(part)).collect();
+        }
+        // Embedding takes long; others may look up meanwhile.
+        let mut vector = self.embed(text);
+        let largest = vector.iter().fold(0.0f32, |most, part| most.max(part.abs()));
+        if largest <= 0.0 || !largest.is_finite() {
+            vector.clear();
+        }
+        let parts = vector.iter().map(|part| (part / largest * 127.0).round() as i8);
+        self.known.lock().insert(key, parts.collect());
+        vector
+    }
+
+    /// Embeds the texts of `view` that are not known, those that `before` has too left out. Nothing is locked.
+    pub(super) fn embed_new(&self, memory: &Memory, before: Option<&View>, view: &View) -> Result<()> {
+        let embed = |object: &Object| {
+            if let Some(text) = text_of(object) {
+                drop(self.vector(Self::key(memory.suite(), text), text));
+            }
+        };
+        let Some(before) = before else {
+            return view
+                .objects()
+                .try_for_each(|object| object.map(|object| embed(&object)));
+        };
+        for change in memory.diff(before, view)? {
+            if change.new.is_none() || change.erased {
+                continue;
+            }
+            match view.get(&change.id) {
+                Ok(object) => object.iter().for_each(embed),
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets vectors of texts that are not `in_use`, once they are most of what is known.
+    pub(super) fn forget_others(&self, in_use: &HashMap<Key, TextKey>) {
+        let mut known = self.known.lock();
+        if known.len() > 2 * in_use.len() + OTHERS_MAX {
+            let in_use: HashSet<&TextKey> = in_use.values().collect();
+            known.retain(|text, _| in_use.contains(text));
+        }
+    }
+
+    /// The bytes of the derived file, with the vectors of these texts.
+    pub(super) fn encode(&self, texts: impl Iterator<Item = TextKey>) -> Vec<u8> {
+        let known = self.known.lock();
+        let is_known = |text: &TextKey| known.get(text).is_some_and(|parts| !parts.is_empty());
+        let mut texts: Vec<TextKey> = texts.filter(is_known).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        let dimensions = texts.first().map_or(0, |text| known[text].len());
+        texts.retain(|text| known[text].len() == dimensions);
+        let mut bytes = HEAD.to_vec();
+        bytes.push(self.name.len() as u8);
+        bytes.extend_from_slice(self.name.as_bytes());
+        bytes.extend_from_slice(&(dimensions as u32).to_le_bytes());
+        bytes.extend_from_slice(&(texts.len() as u32).to_le_bytes());
+        for text in texts {
+            bytes.extend_from_slice(&text);
+            bytes.extend(known[&text].iter().map(|part| part.cast_unsigned()));
+        }
+        bytes
+    }
+
+    /// Takes in what [`Self::encode`] wrote for an embedder of the same name; anything else is passed over.
+    pub(super) fn decode(&self, bytes: &[u8]) {
+        if let Some(rows) = self.rows(bytes) {
+            self.known.lock().extend(rows);
+        }
+    }
+
+    fn rows(&self, bytes: &[u8]) -> Option<Vec<(TextKey, Box<[i8]>)>> {
+        let rest = bytes.strip_prefix(HEAD)?;
+        let (&length, rest) = rest.split_first()?;
+        let (name, rest) = rest.split_at_checked(length.into())?;
+        let (dimensions, rest) = rest.split_first_chunk::<4>()?;
+        let (count, rest) = rest.split_first_chunk::<4>()?;
+        let dimensions = u32::from_le_bytes(*dimensions) as usize;
+        let row = dimensions.checked_add(TextKey::default().len())?;
+        let length = row.checked_mul(u32::from_le_bytes(*count) as usize)?;
+        if name != self.name.as_bytes() || rest.len() != length {
+            return None;
+        }
+        let read = |row: &[u8]| {
+            let (key, parts) = row.split_first_chunk::<16>()?;
+            Some((*key, parts.iter().map(|part| part.cast_signed()).collect()))
+        };
+        rest.chunks_exact(row).map(read).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest::HashAlgorithm;
+
+    struct Counting(Mutex<usize>);
+
+    impl Embedder for Counting {
+        fn embed(&self, text: &str) -> Vec<f32> {
+            *self.0.lock() += 1;
+            vec![text.len() as f32, -1.0, 2.0]
+        }
+    }
+
+    fn vectors(name: &str) -> (Vectors, Arc<Counting>) {
+        let counting = Arc::new(Counting(Mutex::new(0)));
+        (Vectors::new(name, Arc::clone(&counting) as _).unwrap(), counting)
+    }
+
+    #[test]
+    fn a_text_is_embedded_once_also_by_the_next_process() {
+        let suite = HashSuite::new(HashAlgorithm::Blake3);
+        let (first, counting) = vectors("counting");
+        let key = Vectors::key(suite, "tea");
+        for _ in 0..3 {
+            assert_eq!(first.vector(key, "tea").len(), 3);
+        }
+        assert_eq!(*counting.0.lock(), 1);
+        let kept = first.encode([key, key].into_iter());
+        let (second, counting) = vectors("counting");
+        second.decode(&kept);
+        assert_eq!(second.vector(key, "tea").len(), 3);
+        assert_eq!(*counting.0.lock(), 0);
+        // Vectors of another model say nothing here, nor do bytes that are damaged.
+        let (other, counting) = vectors("another");
+        other.decode(&kept);
+        for end in 0..kept.len() {
+            other.decode(&kept[..end]);
+            assert!(second.rows(&kept[..end]).is_none());
+        }
+        assert_eq!(other.vector(key, "tea").len(), 3);
+        assert_eq!(*counting.0.lock(), 1);
+    }
+
+    #[test]
+    fn vectors_of_texts_that_are_gone_are_forgotten() {
+        let suite = HashSuite::new(HashAlgorithm::Blake3);
+        let (vectors, counting) = vectors("counting");
+        let texts = 2 * OTHERS_MAX;
+        let key = |at: usize| Vectors::key(suite, &format!("text {at}"));
+        for at in 0..texts {
+            drop(vectors.vector(key(at), &format!("text {at}")));
+        }
+        let in_use: HashMap<Key, TextKey> = [(Key::default(), key(7))].into();
+        vectors.forget_others(&in_use);
+        assert_eq!(vectors.known.lock().len(), 1);
+        drop(vectors.vector(key(7), "text 7"));
+        assert_eq!(*counting.0.lock(), texts);
+    }
+}
