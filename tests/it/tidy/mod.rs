@@ -3,6 +3,8 @@
 //! Each rule is a function from files to a list of violations. It has two tests: one on a small bad sample, which
 //! shows that the rule can fail, and one on the repository.
 
+mod causes;
+mod circles;
 mod coverage;
 mod docs;
 mod invariants;

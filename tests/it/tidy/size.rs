@@ -1,12 +1,16 @@
 //! Every file says what it is, is about one thing, and has functions that fit a screen.
 
+use std::collections::BTreeMap;
+
 use super::source::{Source, block_length};
-use super::{all_sources, expect_none, expect_one};
+use super::{all_sources, expect_none, expect_one, sources};
 
 /// Lines of the longest file. Only ever lowered.
 const FILE_LINES_MAX: usize = 800;
 /// Lines of the longest function. Only ever lowered.
 const FUNCTION_LINES_MAX: usize = 100;
+/// Lines of code in src, without blanks, comments and tests. Only ever lowered.
+const CODE_LINES_MAX: usize = 69_900;
 
 /// Files that do not begin by saying what they are.
 fn without_header(files: &[Source]) -> Vec<String> {
@@ -53,6 +57,20 @@ fn long_functions(files: &[Source], lines_max: usize) -> Vec<String> {
     violations
 }
 
+/// Lines of code of each top folder, without blanks, comments and tests.
+fn code_lines(files: &[Source]) -> BTreeMap<String, usize> {
+    let mut lines = BTreeMap::new();
+    for file in files {
+        let folder = file.path.trim_start_matches("src/").split('/').next();
+        let folder = folder.unwrap_or_default().trim_end_matches(".rs");
+        let is_code = |line: &str| !line.is_empty() && !line.starts_with("//");
+        let shipped = file.text.split('\n').zip(&file.for_tests);
+        let code = shipped.filter(|(line, for_tests)| !**for_tests && is_code(line.trim()));
+        *lines.entry(folder.to_owned()).or_default() += code.count();
+    }
+    lines
+}
+
 #[test]
 fn a_missing_header_and_too_many_lines_are_seen() {
     let file = |text: &str| [Source::new("src/a.rs", text)];
@@ -74,6 +92,31 @@ fn a_missing_header_and_too_many_lines_are_seen() {
 #[test]
 fn every_file_begins_with_a_header() {
     expect_none(&without_header(&all_sources()));
+}
+
+#[test]
+fn code_is_counted_without_blanks_comments_and_tests() {
+    let text = "//! A header.\n\nfn a() {\n    // Why.\n}\n#[cfg(test)]\nmod tests {\n    fn b() {}\n}\n";
+    let files = [
+        Source::new("src/a/b.rs", text),
+        Source::new("src/a.rs", "fn c() {}\n"),
+    ];
+    assert_eq!(code_lines(&files), BTreeMap::from([("a".to_owned(), 3)]));
+}
+
+/// Prints the table with `cargo tidy -- --nocapture`.
+#[test]
+fn the_code_does_not_grow() {
+    let mut total = 0;
+    for (folder, lines) in code_lines(&sources("src")) {
+        println!("{lines:>6}  {folder}");
+        total += lines;
+    }
+    println!("{total:>6}  in all");
+    assert!(
+        total <= CODE_LINES_MAX,
+        "{total} lines of code, {CODE_LINES_MAX} are allowed"
+    );
 }
 
 #[test]

@@ -1,0 +1,82 @@
+//! Control flow reads causes and codes, which are types, and never a sentence.
+
+use super::source::Source;
+use super::{expect_none, expect_one, sources};
+
+/// Fields and methods that hold a sentence for people.
+const SENTENCES: [&str; 6] = [
+    "message()",
+    ".message",
+    ".what",
+    "hint()",
+    "code().as_str()",
+    "to_string()",
+];
+/// What compares, searches or parses a text.
+const READERS: [&str; 9] = [
+    ".contains(",
+    ".starts_with(",
+    ".ends_with(",
+    ".strip_prefix(",
+    ".strip_suffix(",
+    ".split_once(",
+    ".find(",
+    "==",
+    "!=",
+];
+
+/// Lines that still read a sentence. Only ever lowered; none is the aim.
+const LINES_MAX: usize = 14;
+
+/// Lines of a normal build that read a sentence.
+fn reads_of_sentences(files: &[Source]) -> Vec<String> {
+    let mut violations = Vec::new();
+    for file in files {
+        for (number, line) in file.shipped() {
+            let reads = |sentence: &&str| {
+                line.match_indices(*sentence).any(|(at, _)| {
+                    let rest = line[at + sentence.len()..].trim_start();
+                    let rest = rest.strip_prefix(".as_str()").unwrap_or(rest).trim_start();
+                    READERS.iter().any(|reader| rest.starts_with(reader))
+                })
+            };
+            let compares = line.contains("code() == \"")
+                || line.contains("code() != \"")
+                || line.contains(".to_string().contains(");
+            if compares || SENTENCES.iter().any(|sentence| reads(&sentence)) {
+                violations.push(file.at(number));
+            }
+        }
+    }
+    violations
+}
+
+#[test]
+fn a_sentence_that_is_read_is_seen() {
+    let check = |text: &str| reads_of_sentences(&[Source::new("src/a.rs", text)]);
+    for read in [
+        "if error.message().contains(\"gone\") {}",
+        "if found.what == OLDER {}",
+        "if found.message.starts_with(CUT) {}",
+        "if error.code() == \"erased\" {}",
+        "if error.code().as_str() == ERASED {}",
+        "if error.to_string().contains(x) {}",
+    ] {
+        expect_one(&check(read), "src/a.rs:1");
+    }
+    expect_none(&check(
+        "let text = error.message(); let what = found.what.clone();",
+    ));
+    expect_none(&check("if error.code() == ErrorCode::Erased {}"));
+}
+
+#[test]
+fn no_code_reads_a_sentence() {
+    let found = reads_of_sentences(&sources("src"));
+    assert!(
+        found.len() <= LINES_MAX,
+        "{} lines:\n{}",
+        found.len(),
+        found.join("\n")
+    );
+}
