@@ -4,14 +4,7 @@ use super::source::Source;
 use super::{expect_none, expect_one, sources};
 
 /// Fields and methods that hold a sentence for people.
-const SENTENCES: [&str; 6] = [
-    "message()",
-    ".message",
-    ".what",
-    "hint()",
-    "code().as_str()",
-    "to_string()",
-];
+const SENTENCES: [&str; 5] = ["message()", ".message", ".what", "hint()", "code().as_str()"];
 /// What compares, searches or parses a text.
 const READERS: [&str; 9] = [
     ".contains(",
