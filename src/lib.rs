@@ -2,6 +2,8 @@
 
 #[cfg(feature = "agent")]
 pub mod agent;
+#[cfg(feature = "cli")]
+pub(crate) mod answers;
 pub mod bytes;
 pub(crate) mod calendar;
 #[cfg(feature = "cli")]

@@ -1,15 +1,15 @@
 //! The agent that a verb works with: its settings, its place, and the scopes that it reads.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
+use clap::Args;
 use std::env;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 
 use super::context::{Context, shown};
-use super::verbs::ScopeOptions;
 use crate::agent::{Agent, Place, Reach, Settings};
 use crate::engine::Memory;
 use crate::error::{Error, ErrorCode, Result};
@@ -17,6 +17,18 @@ use crate::scan;
 
 /// The name of the file of settings, in the folder that the store is in.
 const SETTINGS_FILE: &str = "treering.toml";
+
+/// The scopes that a verb reads.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ScopeOptions {
+    /// Only this scope: global, project, session, agent, or a name such as project:tea; may be repeated
+    /// [default: global and those at work here]
+    #[arg(long = "scope", value_name = "SCOPE")]
+    pub(crate) scopes: Vec<String>,
+    /// Every scope of the store
+    #[arg(long, conflicts_with = "scopes")]
+    pub(crate) all_scopes: bool,
+}
 
 impl Context {
     /// The verbs of an agent over the store, for reading.

@@ -1,69 +1,64 @@
-//! The command line: what can be typed, and nothing about what it does.
+//! The command line: the verbs of the table, and the options that all of them share.
 //!
-//! The options that every verb knows may stand before the verb or after it. They are declared in both places
-//! and laid over each other by [`Cli::into_parts`], so that an option a verb has no use for is refused by
-//! name instead of being ignored.
+//! A shared option stands before the verb, after it, or between a verb and a verb within it. The definition of a verb
+//! says which of them it takes: [`reads`], [`writes`] and [`waits`] show these in its help, and an option that the verb
+//! does not take is refused by name instead of being ignored.
 //!
 //! # Layer
-//! L9, part of cli.
-
-mod nested;
+//! L10, part of cli.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::error::{ContextKind, ContextValue};
-use clap::{Args, Parser, ValueEnum};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _, ValueEnum};
 
-use super::errors::Failure;
+use super::commands;
+use super::context::Context;
+use super::errors::{Done, Failure};
 use super::human;
-use super::overview::overview;
 use super::time;
-use super::verbs::Verb;
+use super::verb::Entry;
 use crate::engine::Writer;
 use crate::error::Error;
 use crate::object::Origin;
 
+/// The heading of the shared options in the help of a verb.
 pub(crate) const HEADING: &str = "Options that may also stand before the verb";
 
-/// The whole command line.
-#[derive(Debug, Parser)]
-// An alias may give an option already; what stands last counts.
-#[command(
-    name = "treering",
-    bin_name = "treering",
-    version,
-    about,
-    args_override_self = true
-)]
-pub(crate) struct Cli {
-    #[command(flatten)]
-    before: AnyOptions,
-    #[command(subcommand)]
-    verb: Verb,
-}
+/// The shared options that only some verbs take, and which.
+const TAKEN_BY_SOME: [(&str, &str); 6] = [
+    ("at", "only verbs that read a store take it"),
+    ("degraded", "only verbs that read a store take it"),
+    ("source", "only verbs that commit take it"),
+    ("trust", "only verbs that commit take it"),
+    ("reason", "only verbs that commit take it"),
+    ("wait", "only verbs that write take it"),
+];
 
-/// Every option that may stand before the verb.
+/// The options that verbs share.
 #[derive(Args, Clone, Debug, Default)]
-pub(crate) struct AnyOptions {
+#[command(next_help_heading = HEADING)]
+pub(crate) struct SharedOptions {
     /// The folder of the store
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
     /// Print JSON: one document, or a line each for streams
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub(crate) json: bool,
     /// Print for a language model: few tokens, no colours, columns that stay
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, global = true, conflicts_with = "json")]
     pub(crate) agent: bool,
-    /// Read the state at REV
-    #[arg(long, value_name = "REV")]
+    /// Read the past: @-3, snap:0, a snapshot's name, seq:7, a digest, a time
+    #[arg(long, global = true, value_name = "REV")]
     pub(crate) at: Option<String>,
     /// Read a damaged store at the newest state before the damage
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub(crate) degraded: bool,
     /// What the verbs of an agent are allowed; without it, a file beside the store
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     pub(crate) settings: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) lane: LaneOptions,
@@ -75,27 +70,27 @@ pub(crate) struct AnyOptions {
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct LaneOptions {
     /// Who is at work: the lane where no session is named
-    #[arg(long, value_name = "A", help_heading = HEADING)]
+    #[arg(long, global = true, value_name = "A")]
     pub(crate) actor: Option<String>,
     /// The session at work; it, else the actor, is the lane that undo and snap:N count in
-    #[arg(long, value_name = "S", help_heading = HEADING)]
+    #[arg(long, global = true, value_name = "S")]
     pub(crate) session: Option<String>,
 }
 
-/// What a commit says about itself.
+/// What a commit records about itself.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct CommitOptions {
     /// Where this comes from
-    #[arg(long, value_name = "SRC", help_heading = HEADING)]
+    #[arg(long, global = true, value_name = "SRC")]
     pub(crate) source: Option<String>,
     /// Mark what is written as not to be trusted; nothing here raises trust
-    #[arg(long, value_name = "untrusted", hide_possible_values = true, help_heading = HEADING)]
+    #[arg(long, global = true, value_name = "untrusted", hide_possible_values = true)]
     pub(crate) trust: Option<Trust>,
     /// How long to wait for another writer: 30s, 500ms, 0 [default: 30s]
-    #[arg(long, value_name = "DURATION", value_parser = time::duration, help_heading = HEADING)]
+    #[arg(long, global = true, value_name = "DURATION", value_parser = time::duration)]
     pub(crate) wait: Option<Duration>,
     /// Why
-    #[arg(short = 'm', long, value_name = "REASON", help_heading = HEADING)]
+    #[arg(short = 'm', long, global = true, value_name = "REASON")]
     pub(crate) reason: Option<String>,
 }
 
@@ -105,195 +100,201 @@ pub(crate) enum Trust {
     Untrusted,
 }
 
-/// The options of a verb that reads a store.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct ReadOptions {
-    #[command(flatten)]
-    plain: PlainOptions,
-    /// Read the past: @-3, snap:0, a snapshot's name, seq:7, a digest, a time
-    #[arg(long, value_name = "REV", help_heading = HEADING)]
-    at: Option<String>,
-    /// Read a damaged store at the newest state before the damage
-    #[arg(long, help_heading = HEADING)]
-    degraded: bool,
-    /// What the verbs of an agent are allowed
-    #[arg(long, value_name = "FILE", hide = true, help_heading = HEADING)]
-    settings: Option<PathBuf>,
-    #[command(flatten)]
-    lane: LaneOptions,
+/// The shared options of a verb that reads a store.
+pub(crate) fn reads() -> Vec<Arg> {
+    shared(&["at", "degraded"])
 }
 
-/// The options of a verb that writes to a store.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct WriteOptions {
-    #[command(flatten)]
-    plain: PlainOptions,
-    /// What the verbs of an agent are allowed
-    #[arg(long, value_name = "FILE", hide = true, help_heading = HEADING)]
-    settings: Option<PathBuf>,
-    #[command(flatten)]
-    lane: LaneOptions,
-    #[command(flatten)]
-    commit: CommitOptions,
+/// The shared options of a verb that commits.
+pub(crate) fn writes() -> Vec<Arg> {
+    shared(&["source", "trust", "wait", "reason"])
 }
 
-/// The options of a verb that keeps the store in order and makes no commit.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct UpkeepOptions {
-    #[command(flatten)]
-    plain: PlainOptions,
-    /// How long to wait for another writer: 30s, 500ms, 0 [default: 30s]
-    #[arg(long, value_name = "DURATION", value_parser = time::duration, help_heading = HEADING)]
-    wait: Option<Duration>,
+/// The shared options of a verb that writes without a commit.
+pub(crate) fn waits() -> Vec<Arg> {
+    shared(&["wait"])
 }
 
-/// The options of the shell, which reads and, if it is told so, writes.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct ShellOptions {
-    #[command(flatten)]
-    read: ReadOptions,
-    #[command(flatten)]
-    commit: CommitOptions,
+/// The shared options of a verb that reads, and commits if it is allowed to.
+pub(crate) fn reads_and_writes() -> Vec<Arg> {
+    shared(&["at", "degraded", "source", "trust", "wait", "reason"])
 }
 
-/// The options of a verb that works on no store, or makes its own.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct PlainOptions {
-    /// The folder of the store
-    #[arg(long, value_name = "DIR", help_heading = HEADING)]
-    store: Option<PathBuf>,
-    /// Print JSON: one document, or a line each for streams
-    #[arg(long, help_heading = HEADING)]
-    json: bool,
-    /// Print for a language model: few tokens, no colours, columns that stay
-    #[arg(long, conflicts_with = "json", help_heading = HEADING)]
-    agent: bool,
+fn shared(names: &[&str]) -> Vec<Arg> {
+    let all = SharedOptions::augment_args(Command::new("shared"));
+    let taken = all
+        .get_arguments()
+        .filter(|option| names.contains(&option.get_id().as_str()));
+    taken.cloned().collect()
 }
 
-/// The options of a verb, whatever it does.
-pub(crate) enum VerbOptions<'a> {
-    Read(&'a ReadOptions),
-    Write(&'a WriteOptions),
-    Upkeep(&'a UpkeepOptions),
-    Plain(&'a PlainOptions),
-    Shell(&'a ShellOptions),
+/// The definition of the command line.
+pub(crate) fn definition() -> Command {
+    let options = SharedOptions::augment_args(Command::new("treering"));
+    let refused: Vec<Arg> = TAKEN_BY_SOME
+        .iter()
+        .filter_map(|(name, _)| options.get_arguments().find(|option| option.get_id() == *name))
+        .map(|option| option.clone().hide(true))
+        .collect();
+    let verbs = commands::all().map(|verb| without(&refused, verb.definition()));
+    options
+        .bin_name("treering")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(env!("CARGO_PKG_DESCRIPTION"))
+        // An alias may give an option already; what stands last counts.
+        .args_override_self(true)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands(verbs)
 }
 
-impl Cli {
-    /// The verb, and the options that stood before it and after it as one. Where both say something, what
-    /// stands after the verb counts.
+/// The verb, and the verbs within it, with each option hidden that it does not take.
+fn without(refused: &[Arg], verb: Command) -> Command {
+    let missing = refused.iter().filter(|option| {
+        verb.get_arguments()
+            .all(|taken| taken.get_id() != option.get_id())
+    });
+    let missing: Vec<Arg> = missing.cloned().collect();
+    let names: Vec<String> = verb
+        .get_subcommands()
+        .map(|inner| inner.get_name().to_owned())
+        .collect();
+    let verb = verb.args(missing);
+    names.iter().fold(verb, |verb, name| {
+        verb.mut_subcommand(name, |inner| without(refused, inner))
+    })
+}
+
+/// The definition without the verbs that are not for people.
+pub(crate) fn definition_shown() -> Command {
+    let whole = definition();
+    let verbs = whole.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let verbs: Vec<Command> = verbs.cloned().collect();
+    Command::new("treering")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(env!("CARGO_PKG_DESCRIPTION"))
+        .args(whole.get_arguments().cloned())
+        .subcommands(verbs)
+}
+
+/// A command line that was understood.
+pub(crate) struct Parsed {
+    pub(crate) options: SharedOptions,
+    verb: &'static Entry,
+    matches: ArgMatches,
+    commits: bool,
+}
+
+impl Parsed {
+    /// Reads a command line, the first argument being the program's name, by a definition.
     ///
     /// # Errors
-    /// A usage failure when an option stands before a verb that has no use for it.
-    pub(crate) fn into_parts(self) -> Result<(AnyOptions, Verb), Failure> {
-        let Self { before, verb } = self;
-        let after = match verb.options() {
-            VerbOptions::Read(read) => {
-                refuse(&verb, "a verb that only reads", &before.commit.named())?;
-                read.as_any(CommitOptions::default())
-            }
-            VerbOptions::Shell(shell) => shell.read.as_any(shell.commit.clone()),
-            VerbOptions::Write(write) => {
-                refuse(&verb, "a verb that writes", &before.reading_named())?;
-                AnyOptions {
-                    settings: write.settings.clone(),
-                    lane: write.lane.clone(),
-                    commit: write.commit.clone(),
-                    ..write.plain.as_any()
-                }
-            }
-            VerbOptions::Upkeep(upkeep) => {
-                let named = [before.reading_named(), before.commit.said_of_a_commit()].concat();
-                refuse(&verb, "a verb that makes no commit", &named)?;
-                let mut options = upkeep.plain.as_any();
-                options.commit.wait = upkeep.wait;
-                options
-            }
-            VerbOptions::Plain(plain) => {
-                refuse(&verb, "a verb that opens no store", &before.reading_named())?;
-                plain.as_any()
-            }
+    /// What clap has to show: a refusal, the help of a verb, or the version.
+    pub(crate) fn read(
+        definition: &mut Command,
+        arguments: impl IntoIterator<Item = OsString>,
+    ) -> Result<Result<Self, Failure>, clap::Error> {
+        let matches = definition.try_get_matches_from_mut(arguments)?;
+        let options = SharedOptions::from_arg_matches(&matches)?;
+        Ok(Self::of(definition, options, &matches))
+    }
+
+    /// The verb that was typed, unless an option has no meaning for it.
+    fn of(definition: &Command, options: SharedOptions, matches: &ArgMatches) -> Result<Self, Failure> {
+        let missing = || Failure::usage("the verb is missing", "see treering --help");
+        let (name, typed) = matches.subcommand().ok_or_else(missing)?;
+        let (mut command, mut innermost) = (definition, matches);
+        while let Some((inner, matches)) = innermost.subcommand() {
+            command = command.find_subcommand(inner).ok_or_else(missing)?;
+            innermost = matches;
+        }
+        let is_taken = |option: &str| {
+            let defined = command.get_arguments().find(|taken| taken.get_id() == option);
+            defined.is_some_and(|defined| !defined.is_hide_set())
         };
-        let options = before.overlaid_by(after);
-        options.refuse_two_modes(&verb)?;
-        Ok((options, verb))
+        for (option, who) in TAKEN_BY_SOME {
+            if innermost.value_source(option) == Some(ValueSource::CommandLine) && !is_taken(option) {
+                let option = if option == "reason" {
+                    "-m".to_owned()
+                } else {
+                    format!("--{option}")
+                };
+                return Err(Failure::usage(
+                    format!("{option} has no meaning for '{name}': {who}"),
+                    format!("see treering {name} --help"),
+                ));
+            }
+        }
+        // Where both stand on one side of the verb, clap refuses them.
+        if options.json && options.agent {
+            return Err(two_modes("--agent"));
+        }
+        Ok(Self {
+            verb: commands::find(name).ok_or_else(missing)?,
+            commits: is_taken("reason"),
+            matches: typed.clone(),
+            options,
+        })
     }
 
-    /// The definition, with the help page for lines of this width.
-    pub(crate) fn definition(width: usize) -> clap::Command {
-        <Self as clap::CommandFactory>::command().override_help(overview(width))
+    /// The name of the verb.
+    pub(crate) fn name(&self) -> &'static str {
+        self.verb.name
     }
 
-    /// The definition without the verbs that are not for people.
-    pub(crate) fn definition_shown() -> clap::Command {
-        let whole = <Self as clap::CommandFactory>::command();
-        let verbs = whole
-            .get_subcommands()
-            .filter(|verb| !verb.is_hide_set())
-            .cloned();
-        clap::Command::new("treering")
-            .version(env!("CARGO_PKG_VERSION"))
-            .about(env!("CARGO_PKG_DESCRIPTION"))
-            .args(whole.get_arguments().cloned())
-            .subcommands(verbs)
+    /// Whether an argument of the verb was typed.
+    pub(crate) fn gives(&self, argument: &str) -> bool {
+        self.matches.contains_id(argument)
     }
 
-    /// Reads a command line, the first argument being the program's name.
-    pub(crate) fn read(arguments: &[OsString], width: usize) -> Result<Self, clap::Error> {
-        let definition = Self::definition(width);
-        let arguments = nested::in_order(&definition, arguments);
-        let matches = definition.try_get_matches_from(arguments)?;
-        <Self as clap::FromArgMatches>::from_arg_matches(&matches)
+    /// Whether the verb commits.
+    pub(crate) fn commits(&self) -> bool {
+        self.commits
+    }
+
+    /// Does what the verb says.
+    pub(crate) fn run(&self, context: &mut Context) -> Done {
+        self.verb.run(&self.matches, context)
     }
 }
 
-/// A refusal of clap's said in our words: an option that other verbs take, or no verb at all.
+/// The refusal of two ways to write one answer.
+pub(crate) fn two_modes(other: &str) -> Failure {
+    Failure::usage(
+        format!("--json and {other} say how to write the same answer"),
+        "give one of them",
+    )
+}
+
+/// A refusal of clap's said in our words.
 pub(crate) fn in_our_words(error: &clap::Error, arguments: &[OsString]) -> Option<Failure> {
-    if let Some(text) = dashed(error) {
-        return Some(text);
+    if let Some(failure) = dashed(error).or_else(|| shortened(error)) {
+        return Some(failure);
     }
-    if let Some(shortened) = shortened(error) {
-        return Some(shortened);
-    }
-    if error.kind() == clap::error::ErrorKind::MissingSubcommand {
+    if error.kind() == ErrorKind::MissingSubcommand {
         return Some(Failure::usage("the verb is missing", "see treering --help"));
     }
-    let definition = <Cli as clap::CommandFactory>::command();
+    if error.kind() != ErrorKind::ValueValidation {
+        return None;
+    }
     let verb = arguments
         .iter()
         .filter_map(|argument| argument.to_str())
-        .find(|argument| definition.find_subcommand(argument).is_some());
+        .find(|argument| commands::find(argument).is_some());
     let help = match verb {
         Some(verb) => format!("see treering {verb} --help"),
         None => "see treering --help".to_owned(),
     };
-    if error.kind() == clap::error::ErrorKind::ValueValidation {
-        let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>());
-        let hint = source.and_then(Error::hint).unwrap_or(&help);
-        return Some(Failure::of_clap(error, hint));
-    }
-    let option = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(option)) if error.kind() == clap::error::ErrorKind::UnknownArgument => {
-            option
-        }
-        _ => return None,
-    };
-    let who = match option.as_str() {
-        "--at" | "--degraded" => "only verbs that read a store take it",
-        "--source" | "--trust" | "--reason" | "-m" => "only verbs that commit take it",
-        "--wait" => "only verbs that write take it",
-        "--actor" | "--session" => "only verbs that ask who is at work take it",
-        _ => return None,
-    };
-    Some(Failure::usage(
-        format!("{option} has no meaning for '{}': {who}", verb?),
-        help,
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>());
+    Some(Failure::of_clap(
+        error,
+        source.and_then(Error::hint).unwrap_or(&help),
     ))
 }
 
-/// The refusal of a text that begins with a dash, such as an item of a list; what it says is not repeated.
+/// The refusal of a text that begins with a dash, such as an item of a list; the message does not repeat the text.
 fn dashed(error: &clap::Error) -> Option<Failure> {
-    let unknown = (error.kind() == clap::error::ErrorKind::UnknownArgument)
+    let unknown = (error.kind() == ErrorKind::UnknownArgument)
         .then(|| error.get(ContextKind::InvalidArg))
         .flatten();
     match unknown {
@@ -327,41 +328,7 @@ fn shortened(error: &clap::Error) -> Option<Failure> {
     Some(Failure::usage(message, "see treering --help"))
 }
 
-fn refuse(verb: &Verb, what: &str, named: &[&str]) -> Result<(), Failure> {
-    match named.first() {
-        None => Ok(()),
-        Some(option) => Err(Failure::usage(
-            format!("{option} has no meaning for '{}', {what}", verb.name()),
-            format!("see treering {} --help", verb.name()),
-        )),
-    }
-}
-
-impl PlainOptions {
-    fn as_any(&self) -> AnyOptions {
-        AnyOptions {
-            store: self.store.clone(),
-            json: self.json,
-            agent: self.agent,
-            ..AnyOptions::default()
-        }
-    }
-}
-
-impl ReadOptions {
-    fn as_any(&self, commit: CommitOptions) -> AnyOptions {
-        AnyOptions {
-            at: self.at.clone(),
-            degraded: self.degraded,
-            settings: self.settings.clone(),
-            lane: self.lane.clone(),
-            commit,
-            ..self.plain.as_any()
-        }
-    }
-}
-
-impl AnyOptions {
+impl SharedOptions {
     /// These options where `after` says nothing else.
     pub(crate) fn overlaid_by(self, after: Self) -> Self {
         Self {
@@ -384,30 +351,6 @@ impl AnyOptions {
         }
     }
 
-    /// Refuses to write one answer in two ways; where both stand on one side of the verb clap does.
-    fn refuse_two_modes(&self, verb: &Verb) -> Result<(), Failure> {
-        let mode = match verb {
-            Verb::Debug(debug) if debug.mode.is_some() => Some("--mode"),
-            _ => self.agent.then_some("--agent"),
-        };
-        match mode {
-            Some(mode) if self.json => Err(Failure::usage(
-                format!("--json and {mode} say how to write the same answer"),
-                "give one of them",
-            )),
-            _ => Ok(()),
-        }
-    }
-
-    fn reading_named(&self) -> Vec<&'static str> {
-        let given = [(self.at.is_some(), "--at"), (self.degraded, "--degraded")];
-        given
-            .iter()
-            .filter(|(is_given, _)| *is_given)
-            .map(|(_, name)| *name)
-            .collect()
-    }
-
     /// Who writes, as the engine wants to know it.
     pub(crate) fn writer(&self) -> Writer {
         Writer {
@@ -420,27 +363,6 @@ impl AnyOptions {
             },
             reason: self.commit.reason.clone(),
         }
-    }
-}
-
-impl CommitOptions {
-    fn named(&self) -> Vec<&'static str> {
-        let mut named = self.said_of_a_commit();
-        named.extend(self.wait.map(|_| "--wait"));
-        named
-    }
-
-    fn said_of_a_commit(&self) -> Vec<&'static str> {
-        let given = [
-            (self.source.is_some(), "--source"),
-            (self.trust.is_some(), "--trust"),
-            (self.reason.is_some(), "-m"),
-        ];
-        given
-            .iter()
-            .filter(|(is_given, _)| *is_given)
-            .map(|(_, name)| *name)
-            .collect()
     }
 }
 

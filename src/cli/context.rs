@@ -5,7 +5,7 @@
 //! an error and not an empty memory.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 //!
 //! # Invariants
 //! - CLI-4: a folder that holds anything else is never turned into a store.
@@ -17,14 +17,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::args::AnyOptions;
+use super::args::SharedOptions;
 use super::errors::system_kind;
-use super::human::counted;
-use super::output::{Mode, Output};
+use super::human::{counted, short_in};
+use super::output::{Meaning, Mode, Output};
 use super::revision;
-use crate::digest::HashAlgorithm;
+use crate::digest::{HashAlgorithm, Root, to_hex};
 use crate::engine::{CommitInfo, Memory, Options, Revision, View, Writer};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::object::Time;
 
 /// The folder of a store that belongs to a project.
 pub(crate) const PROJECT_FOLDER: &str = ".treering";
@@ -43,16 +44,22 @@ const STORE_NAMES: [&str; 8] = [
 
 /// What a run works with: the options and the output.
 pub(crate) struct Context {
-    pub(crate) options: AnyOptions,
+    pub(crate) options: SharedOptions,
     pub(crate) output: Output,
     /// Set when the person at a shell stops the command.
     pub(crate) stop: Option<Arc<AtomicBool>>,
+    /// Whether standard input is taken already: a shell reads its commands there.
+    pub(crate) input_is_taken: bool,
     /// The memory that a shell opened for all of its commands.
     kept: Option<Memory>,
+    /// The memory that the verb opened.
+    opened: Option<Memory>,
+    /// Whether the verb opened it to write.
+    is_written: bool,
 }
 
 impl Context {
-    pub(crate) fn new(options: AnyOptions) -> Self {
+    pub(crate) fn new(options: SharedOptions) -> Self {
         let mut output = Output::new(options.json);
         if options.agent && !options.json {
             output.set_mode(Mode::Agent);
@@ -61,7 +68,10 @@ impl Context {
             options,
             output,
             stop: None,
+            input_is_taken: false,
             kept: None,
+            opened: None,
+            is_written: false,
         }
     }
 
@@ -120,8 +130,8 @@ impl Context {
 
     /// Opens the store for reading: takes no lock, writes nothing.
     pub(crate) fn open_to_read(&mut self) -> Result<Memory> {
-        if let Some(kept) = &self.kept {
-            return Ok(kept.clone());
+        if let Some(kept) = self.kept.clone() {
+            return Ok(self.opened(kept));
         }
         let path = self.store()?;
         let memory = self
@@ -134,13 +144,14 @@ impl Context {
             let told = format!("seq {seq} is the newest state that can be read");
             self.output.warn("degraded", &told);
         }
-        Ok(memory)
+        Ok(self.opened(memory))
     }
 
     /// Opens the store for writing; it must be there.
     pub(crate) fn open_to_write(&mut self) -> Result<Memory> {
-        if let Some(kept) = &self.kept {
-            return Ok(kept.clone());
+        self.is_written = true;
+        if let Some(kept) = self.kept.clone() {
+            return Ok(self.opened(kept));
         }
         let path = self.store()?;
         let memory = self
@@ -148,14 +159,15 @@ impl Context {
             .open(&path)
             .map_err(|error| explain(error, &path))?;
         self.tell_warnings(&memory);
-        Ok(memory)
+        Ok(self.opened(memory))
     }
 
     /// Opens the store for writing, and makes it if there is none. Before a store is made, `rehearse` does the
     /// work on an empty memory: a write that is refused leaves no empty store behind.
     pub(crate) fn open_or_create(&mut self, rehearse: impl FnOnce(&Memory) -> Result<()>) -> Result<Memory> {
-        if let Some(kept) = &self.kept {
-            return Ok(kept.clone());
+        self.is_written = true;
+        if let Some(kept) = self.kept.clone() {
+            return Ok(self.opened(kept));
         }
         let path = self.store()?;
         let open = match self.engine_options().open(&path) {
@@ -174,7 +186,48 @@ impl Context {
             );
         }
         self.tell_warnings(&memory);
-        Ok(memory)
+        Ok(self.opened(memory))
+    }
+
+    fn opened(&mut self, memory: Memory) -> Memory {
+        self.opened = Some(memory.clone());
+        memory
+    }
+
+    /// Closes the memory that the verb opened.
+    pub(crate) fn close(&mut self) -> Result<()> {
+        let is_written = std::mem::take(&mut self.is_written);
+        match self.opened.take() {
+            Some(memory) if is_written => memory.close(),
+            _ => Ok(()),
+        }
+    }
+
+    /// The moment that ages count from.
+    pub(crate) fn now(&self) -> Time {
+        let opened = self.opened.as_ref();
+        opened.map_or(Time::from_micros(0), |memory| memory.view().now())
+    }
+
+    /// The first digits of a commit's digest or a root: as many as name it in the memory that is open.
+    pub(crate) fn short(&self, digest: &[u8; 32]) -> String {
+        match &self.opened {
+            Some(memory) => short_in(memory, digest),
+            None => to_hex(digest),
+        }
+    }
+
+    /// A state in a line, as every verb that writes ends with it.
+    pub(crate) fn state_line(&self, seq: u64, root: Root) -> String {
+        let root = self.output.paint(Meaning::Name, self.short(root.as_bytes()));
+        format!("seq {seq}, root {root}")
+    }
+
+    /// The commit that a typed revision names in the memory that is open.
+    pub(crate) fn resolve_opened(&self, text: &str) -> Result<CommitInfo> {
+        let opened = self.opened.as_ref();
+        let memory = opened.ok_or_else(|| Error::internal("a revision without a store"))?;
+        self.resolve(memory, text)
     }
 
     /// Makes a store; there must be none.

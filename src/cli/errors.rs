@@ -1,7 +1,7 @@
 //! What a verb can end in, and the exit code of each.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 //!
 //! # Invariants
 //! - CLI-1: an exit code is a function of the kind of the error alone, so a script can act on the code.

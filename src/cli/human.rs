@@ -1,7 +1,7 @@
 //! What people read: aligned tables, short digests, ages, and excerpts of what changed.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 mod diff;
 mod style;
@@ -169,6 +169,11 @@ impl Table {
             output.nothing_found();
         }
         Ok(())
+    }
+
+    /// Writes the rest.
+    pub(crate) fn end(mut self, output: &mut Output) -> Result<(), Failure> {
+        self.write(output)
     }
 
     fn write(&mut self, output: &mut Output) -> Result<(), Failure> {

@@ -1,7 +1,7 @@
 //! The documents that programs read, field by field as the command line promises them.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 use serde_json::{Value, json};
 
@@ -173,22 +173,6 @@ pub(crate) fn snapshot(info: &SnapshotInfo) -> Value {
         "actor": info.actor,
         "session": info.session,
         "reason": info.reason,
-    })
-}
-
-/// What a rollback, undo or redo did.
-pub(crate) fn moved(committed: &Committed, counts: ChangeCounts) -> Value {
-    let CommitInfo { digest, commit } = &committed.commit;
-    json!({
-        "root": commit.root.to_hex(),
-        "commit": digest.to_hex(),
-        "seq": commit.seq,
-        "added": counts.added,
-        "changed": counts.changed,
-        "removed": counts.removed,
-        // Where nothing moved there is no commit to speak of; the head's own would be another verb's.
-        "op": committed.changed.then(|| commit.op.as_str()),
-        "target": commit.target.filter(|_| committed.changed).map(CommitDigest::to_hex),
     })
 }
 

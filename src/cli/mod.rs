@@ -4,10 +4,11 @@
 //! out. A command reads and writes through the engine only, and says what it has to say through `output.rs`.
 //!
 //! # Layer
-//! L9. Sees everything below; nothing sees it.
+//! L10. Sees everything below; nothing sees it.
 
 #[cfg(feature = "agent")]
 mod agent_context;
+mod answer;
 mod args;
 mod commands;
 mod context;
@@ -22,7 +23,7 @@ mod revision;
 mod schema;
 mod time;
 mod tour;
-mod verbs;
+mod verb;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -30,7 +31,7 @@ use std::sync::Arc;
 
 use signal_hook::consts::SIGXFSZ;
 
-use args::Cli;
+use args::Parsed;
 use context::Context;
 use output::Output;
 
@@ -40,8 +41,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     drop(signal_hook::flag::register(SIGXFSZ, Arc::default()));
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let json = output::wants_json(arguments.iter().skip(1).cloned());
-    let cli = match Cli::read(&arguments, output::help_width()) {
-        Ok(cli) => cli,
+    let mut definition = args::definition().override_help(overview::overview(output::help_width()));
+    let parsed = match Parsed::read(&mut definition, arguments.iter().cloned()) {
+        Ok(Ok(parsed)) => parsed,
+        Ok(Err(failure)) => return Output::new(json).finish(Err(failure)),
         Err(error) => {
             return match args::in_our_words(&error, &arguments) {
                 Some(failure) => Output::new(json).finish(Err(failure)),
@@ -49,12 +52,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             };
         }
     };
-    let (options, verb) = match cli.into_parts() {
-        Ok(parts) => parts,
-        Err(failure) => return Output::new(json).finish(Err(failure)),
-    };
-    let mut context = Context::new(options);
-    let done = commands::run(&mut context, verb);
+    let mut context = Context::new(parsed.options.clone());
+    let done = commands::run(&mut context, &parsed);
     context.output.finish(done)
 }
 

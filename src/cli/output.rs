@@ -5,7 +5,7 @@
 //! that standard error is never a mixture.
 //!
 //! # Layer
-//! L9, part of cli. The only file of the crate that writes to standard output or standard error.
+//! L10, part of cli. The only file of the crate that writes to standard output or standard error.
 //!
 //! # Invariants
 //! - CLI-2: with `--json` every line on standard output is one JSON document.
@@ -22,6 +22,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use parking_lot::Mutex;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::errors::{BUG, DONE, Failure, USAGE};
@@ -315,9 +316,10 @@ impl Output {
     }
 
     /// Writes one document, or one line of a stream.
-    pub(crate) fn document(&mut self, document: &Value) -> Result<(), Failure> {
+    pub(crate) fn document(&mut self, document: &impl Serialize) -> Result<(), Failure> {
         if self.mode == Mode::Markdown {
-            return self.write_line(document);
+            let text = serde_json::to_string(document).map_err(|error| Failure::from_output(error.into()))?;
+            return self.write_line(text);
         }
         self.check_stop()?;
         serde_json::to_writer(&mut self.out, document)

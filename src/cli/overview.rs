@@ -1,7 +1,7 @@
 //! The page that `treering --help` shows, laid out for the width of the terminal.
 //!
 //! # Layer
-//! L9, part of cli. Pure.
+//! L10, part of cli. Pure.
 
 use super::human::wrapped;
 

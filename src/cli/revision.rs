@@ -1,7 +1,7 @@
 //! A revision as typed: a time first, then every form that the engine reads.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 use crate::engine::Revision;
 use crate::error::Result;

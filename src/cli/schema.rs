@@ -4,13 +4,17 @@
 //! and neither side may have a field that the other lacks.
 //!
 //! # Layer
-//! L9, part of cli. Pure.
+//! L10, part of cli. Pure.
 
+use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
+
+use super::commands;
+use super::verb::Form;
 
 /// A verb, when it answers so, and the fields: `name:type`, `?` behind the type where it may be null, `*`
 /// where the field may be missing. A verb with several answers stands here several times.
-const ANSWERS: [(&str, &str, &str); 80] = [
+const ANSWERS: [(&str, &str, &str); 76] = [
     ("init", "", "store:text hash:hash format:count"),
     (
         "ingest",
@@ -27,19 +31,6 @@ const ANSWERS: [(&str, &str, &str); 80] = [
         "put",
         "with --jsonl",
         "objects:count created:count updated:count unchanged:count removed:count commit:digest seq:count root:digest",
-    ),
-    (
-        "get",
-        "",
-        "id:text kind:text scope:text parent:text? position:text? attributes:map origin:text digest:digest created:time? \
-         updated:time? derived_from:texts event_time:time? expires:time? children:texts children_total:count \
-         content:text? content_erased_by:digest? subtree_digest:digest?",
-    ),
-    (
-        "list",
-        "a line each",
-        "id:text kind:text scope:text parent:text? position:text? attributes:map origin:text digest:digest created:time? \
-         updated:time? derived_from:texts event_time:time? expires:time?",
     ),
     ("remove", "", "removed:count commit:digest seq:count root:digest"),
     (
@@ -101,18 +92,11 @@ const ANSWERS: [(&str, &str, &str); 80] = [
         "",
         "now:time items:count moves:moves commits:digests dry_run:flag root:digest",
     ),
-    ("rollback", "", MOVED),
     ("restore", "", MOVED),
     (
         "restore",
         "with --dry-run",
         "added:count changed:count removed:count ids:texts dry_run:flag",
-    ),
-    (
-        "rollback",
-        "with --dry-run",
-        "root:digest commit:digest seq:count added:count changed:count removed:count target:digest dry_run:flag \
-         needs:text? other_lanes:texts",
     ),
     ("undo", "", MOVED),
     ("redo", "", MOVED),
@@ -373,6 +357,10 @@ const MOVED: &str =
 
 /// The schema of a verb's answers; `None` if it has none of its own.
 pub(crate) fn of(verb: &str) -> Option<Value> {
+    let forms = commands::find(verb).map_or(&[][..], |verb| verb.answers);
+    if !forms.is_empty() {
+        return Some(titled(verb, forms.iter().map(of_form).collect()));
+    }
     let found: Vec<_> = ANSWERS.iter().filter(|(name, _, _)| *name == verb).collect();
     let mut schema = match found.as_slice() {
         [] => return None,
@@ -387,6 +375,44 @@ pub(crate) fn of(verb: &str) -> Option<Value> {
     Some(schema)
 }
 
+/// The schema of a verb whose answers have these forms.
+fn titled(verb: &str, mut forms: Vec<Value>) -> Value {
+    let mut schema = match forms.len() {
+        1 => forms.remove(0),
+        _ => json!({ "anyOf": forms }),
+    };
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    schema["title"] = format!("treering {verb}").into();
+    schema
+}
+
+/// The schema of one form: each type written out where it is used, and no fields but those that are named.
+fn of_form(form: &Form) -> Value {
+    let mut settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.inline_subschemas = true;
+    let mut schema = (form.schema)(&mut settings.into_generator());
+    if !form.when.is_empty() {
+        schema.insert("description".to_owned(), form.when.into());
+    }
+    let mut schema = schema.to_value();
+    close(&mut schema);
+    schema
+}
+
+/// Refuses fields that an object does not name.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(close);
+            if fields.contains_key("properties") {
+                fields.insert("additionalProperties".to_owned(), false.into());
+            }
+        }
+        Value::Array(schemas) => schemas.iter_mut().for_each(close),
+        _ => {}
+    }
+}
+
 /// The schemas of all, by name.
 pub(crate) fn all() -> Value {
     let schemas = names()
@@ -398,6 +424,8 @@ pub(crate) fn all() -> Value {
 /// What there are schemas of.
 pub(crate) fn names() -> Vec<&'static str> {
     let mut names: Vec<_> = ANSWERS.iter().map(|(name, _, _)| *name).collect();
+    let typed = commands::all().filter(|verb| !verb.answers.is_empty());
+    names.extend(typed.map(|verb| verb.name));
     names.sort_unstable();
     names.dedup();
     names

@@ -1,7 +1,7 @@
 //! Durations as typed, and ages as people tell them. A time itself is written and read by [`Time`].
 //!
 //! # Layer
-//! L9, part of cli. Converts only: what is "now" comes from the engine.
+//! L10, part of cli. Converts only: what is "now" comes from the engine.
 
 use std::time::Duration;
 

@@ -13,6 +13,8 @@ use std::fmt;
 /// The last three are equally untrusted; they are kept apart because they are told apart when read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Origin {
     /// A person, directly.
     DirectUser = 1,

@@ -19,6 +19,7 @@ const DEFAULT_LANE: &str = "default";
 
 /// How many ids differ between two states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct ChangeCounts {
     /// Ids that only the newer state has.
     pub added: u64,

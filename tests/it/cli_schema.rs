@@ -23,6 +23,7 @@ fn wrong(schema: &Value, found: &Value, at: &str) -> Vec<String> {
         "pattern",
         "format",
         "minimum",
+        "const",
     ];
     let keywords = schema.as_object().unwrap();
     assert!(
@@ -40,11 +41,15 @@ fn wrong(schema: &Value, found: &Value, at: &str) -> Vec<String> {
         "null" => found.is_null(),
         other => panic!("{other} is no type"),
     };
-    if keywords
-        .get("type")
-        .is_some_and(|kind| !fits(kind.as_str().unwrap()))
-    {
+    let fits_type = |kind: &Value| match kind {
+        Value::Array(kinds) => kinds.iter().any(|kind| fits(kind.as_str().unwrap())),
+        kind => fits(kind.as_str().unwrap()),
+    };
+    if keywords.get("type").is_some_and(|kind| !fits_type(kind)) {
         said.push(format!("{at} is no {}: {found}", keywords["type"]));
+    }
+    if keywords.get("const").is_some_and(|word| word != found) {
+        said.push(format!("{at} is {found}"));
     }
     for (several, right) in [("anyOf", None), ("oneOf", Some(1))] {
         let Some(choices) = keywords.get(several).and_then(Value::as_array) else {
@@ -64,7 +69,7 @@ fn wrong(schema: &Value, found: &Value, at: &str) -> Vec<String> {
     {
         said.push(format!("{at} is {found}"));
     }
-    if keywords.contains_key("pattern") {
+    if keywords.contains_key("pattern") && found.is_string() {
         let text = found.as_str().unwrap_or_default();
         if text.len() != 64 || !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
             said.push(format!("{at} is no digest: {found}"));

@@ -1,23 +1,24 @@
 //! What can be typed, and what is refused.
 
-use clap::Parser as _;
-
 use super::*;
 
-fn parts(line: &str) -> Result<(AnyOptions, Verb), Failure> {
-    let words = std::iter::once("treering").chain(line.split(' '));
-    Cli::try_parse_from(words)
-        .unwrap_or_else(|error| panic!("{line}: {error}"))
-        .into_parts()
+fn read(line: &str) -> Result<Result<Parsed, Failure>, clap::Error> {
+    let words = std::iter::once("treering").chain(line.split(' ').filter(|word| !word.is_empty()));
+    Parsed::read(&mut definition(), words.map(OsString::from))
+}
+
+fn parsed(line: &str) -> Parsed {
+    let read = read(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+    read.unwrap_or_else(|failure| panic!("{line}: {failure:?}"))
 }
 
 fn refused(line: &str) -> clap::Error {
-    Cli::try_parse_from(std::iter::once("treering").chain(line.split(' '))).unwrap_err()
+    read(line).err().unwrap_or_else(|| panic!("{line} is taken"))
 }
 
 #[test]
 fn the_definition_is_sound() {
-    Cli::definition(100).debug_assert();
+    definition().debug_assert();
 }
 
 #[test]
@@ -26,7 +27,7 @@ fn options_stand_before_or_after_the_verb() {
         "--store s --json --at @-1 --degraded get a",
         "get a --store s --json --at @-1 --degraded",
     ] {
-        let (options, _) = parts(line).unwrap();
+        let options = parsed(line).options;
         assert_eq!(options.store.as_deref(), Some("s".as_ref()));
         assert_eq!(options.at.as_deref(), Some("@-1"));
         assert!(options.json && options.degraded);
@@ -35,7 +36,7 @@ fn options_stand_before_or_after_the_verb() {
         "--actor a --session s --source x --trust untrusted --wait 2s -m why undo",
         "undo --actor a --session s --source x --trust untrusted --wait 2s -m why",
     ] {
-        let (options, _) = parts(line).unwrap();
+        let options = parsed(line).options;
         let writer = options.writer();
         assert_eq!(
             (writer.actor.as_deref(), writer.session.as_deref()),
@@ -52,7 +53,7 @@ fn options_stand_before_or_after_the_verb() {
 
 #[test]
 fn what_stands_after_the_verb_counts() {
-    let (options, _) = parts("--store before --session b get a --store after --session a").unwrap();
+    let options = parsed("--store before --session b get a --store after --session a").options;
     assert_eq!(options.store.as_deref(), Some("after".as_ref()));
     assert_eq!(options.lane.session.as_deref(), Some("a"));
 }
@@ -61,28 +62,29 @@ fn what_stands_after_the_verb_counts() {
 fn an_option_without_meaning_is_refused_by_name() {
     for (line, named) in [
         ("--at @-1 put a --kind k", "--at"),
+        ("put a --kind k --at @", "--at"),
         ("--degraded undo", "--degraded"),
+        ("init --degraded", "--degraded"),
         ("-m why get a", "-m"),
         ("--trust untrusted log", "--trust"),
+        ("get a --trust untrusted", "--trust"),
+        ("gc --source x", "--source"),
+        ("verify --wait 2s", "--wait"),
         ("--at @ check-proof f", "--at"),
+        ("tour --at @", "--at"),
     ] {
-        match parts(line) {
+        match read(line).unwrap() {
             Err(Failure::Usage { message, .. }) => assert!(message.starts_with(named), "{message}"),
-            other => panic!("{line}: {other:?}"),
+            _ => panic!("{line} is taken"),
         }
     }
-    for line in [
-        "put a --kind k --at @",
-        "get a --trust untrusted",
-        "tour --at @",
-        "init --degraded",
-    ] {
-        assert_eq!(
-            refused(line).kind(),
-            clap::error::ErrorKind::UnknownArgument,
-            "{line}"
-        );
-    }
+    assert!(read("gc --wait 2s").unwrap().is_ok());
+}
+
+#[test]
+fn one_answer_is_not_written_in_two_ways() {
+    assert!(read("--json get a --agent").unwrap().is_err());
+    assert_eq!(refused("get a --json --agent").exit_code(), 2);
 }
 
 #[test]
@@ -95,20 +97,18 @@ fn options_stand_before_behind_and_within_a_verb_of_verbs() {
         "--json session --session list append hi",
         "session --session list append --json hi",
     ] {
-        let arguments: Vec<OsString> = std::iter::once("treering")
-            .chain(line.split(' '))
-            .map(Into::into)
-            .collect();
-        let (options, verb) = Cli::read(&arguments, 100).unwrap().into_parts().unwrap();
-        assert_eq!(verb.name(), "session", "{line}");
+        let parsed = parsed(line);
+        assert_eq!(parsed.name(), "session", "{line}");
+        let options = parsed.options;
         assert_eq!(
             (options.lane.session.as_deref(), options.json),
             (Some("list"), true),
             "{line}"
         );
     }
-    let arguments: Vec<OsString> = ["treering", "session", "--json"].map(Into::into).to_vec();
-    assert!(Cli::read(&arguments, 100).is_err());
+    assert!(read("session --json").is_err());
+    assert!(read("note read x -m why").unwrap().is_err());
+    assert!(read("note -m why delete x").unwrap().is_ok());
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn put_takes_an_object_or_lines_and_not_both() {
     ] {
         assert_eq!(refused(line).exit_code(), 2, "{line}");
     }
-    assert!(parts("put --jsonl - --batch 3").is_ok());
+    assert!(read("put --jsonl - --batch 3").unwrap().is_ok());
     assert_eq!(refused("put --jsonl - --batch 0").exit_code(), 2);
 }
 
@@ -141,7 +141,7 @@ fn a_typo_is_met_with_a_suggestion() {
 
 #[test]
 fn the_help_names_every_verb_and_fits_a_screen() {
-    let mut definition = Cli::definition(100);
+    let mut definition = definition().override_help(crate::cli::overview::overview(100));
     definition.build();
     let help = definition.render_help().to_string();
     assert!(help.lines().count() <= 45, "{help}");
@@ -165,22 +165,20 @@ fn the_help_names_every_verb_and_fits_a_screen() {
 }
 
 #[test]
-fn every_verb_knows_its_own_name() {
-    for verb in Cli::definition(100).get_subcommands() {
-        let words: &[&str] = match verb.get_name() {
-            "ingest" | "get" | "remove" | "rollback" | "history" | "diff" | "prove" | "check-proof"
-            | "contains" | "erase" | "remember" | "promote" | "unforget" | "forget" | "import" => &["x"],
-            "put" => &["x", "--kind", "k"],
-            "restore" | "salvage" => &["x", "y"],
-            "completions" => &["bash"],
-            "expire" => &["x", "--never"],
-            "note" | "session" | "guard" => &["list"],
-            _ => &[],
-        };
-        let line = ["treering", verb.get_name()]
-            .into_iter()
-            .chain(words.iter().copied());
-        let cli = Cli::try_parse_from(line).unwrap();
-        assert_eq!(cli.into_parts().unwrap().1.name(), verb.get_name());
+fn the_help_shows_the_options_that_a_verb_takes_and_no_others() {
+    let mut definition = definition();
+    definition.build();
+    for (verb, shown, hidden) in [
+        ("get", "--at", "--source"),
+        ("put", "--reason", "--degraded"),
+        ("gc", "--wait", "--reason"),
+        ("man", "--json", "--wait"),
+    ] {
+        let help = definition
+            .find_subcommand_mut(verb)
+            .unwrap()
+            .render_help()
+            .to_string();
+        assert!(help.contains(shown) && !help.contains(hidden), "{verb}: {help}");
     }
 }

@@ -1,11 +1,14 @@
 //! `export`: every object, one a line in the form that `put --jsonl` reads, or as files that `ingest` reads.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 //!
 //! # Invariants
 //! - CLI-7: nothing is written outside of the path that was given, and Org and Markdown overwrite nothing without `--force`.
 
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::{Args, ValueEnum};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -16,13 +19,85 @@ use super::pictures;
 use crate::cli::context::{Context, shown};
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
-use crate::cli::verbs::{Export, ExportFormat, PictureOf};
 use crate::engine::{Memory, View};
 use crate::error::{Error, ErrorCode, Result};
 use crate::ingest::{self, Format, Piece, json as lines};
 use crate::object::Id;
 
-pub(super) fn export(context: &mut Context, verb: &Export) -> Done {
+/// The form to export in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    #[default]
+    Jsonl,
+    Org,
+    Markdown,
+    /// A picture, for Graphviz
+    Dot,
+    /// A picture
+    Svg,
+    /// A page with all pictures, to look around in
+    Html,
+    /// A folder with one Markdown file a block, to edit and import again
+    #[cfg(feature = "agent")]
+    Blocks,
+}
+
+/// What a picture shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PictureOf {
+    /// The tree of objects
+    Tree,
+    /// Commits, snapshots and ways back
+    History,
+    /// The trie nodes that two states share and do not share
+    Trie,
+}
+
+/// Write out every object, one a line, as `put --jsonl` reads it, or draw a picture
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "The page of --format html needs no network and no other file; open it in a browser.\n\n\
+                  Examples:\n  treering export > memory.jsonl\n  treering export memory.jsonl --at release-1\n  \
+                  treering export --format html memory.html\n  treering export --format svg --picture trie --from snap:0 turn.svg\n  \
+                  treering export --format dot --under notes/plan | dot -Tpng > plan.png"
+)]
+pub(crate) struct Export {
+    /// The file to write, or for Org and Markdown a folder [default: standard output]
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
+    /// The form to write
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
+    pub(crate) format: ExportFormat,
+    /// Write over files that are there
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// What a picture shows; a page shows all three [default: tree]
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) picture: Option<PictureOf>,
+    /// The older of the two states whose trie nodes are drawn [default: the newest snapshot before]
+    #[arg(long, value_name = "REV")]
+    pub(crate) from: Option<String>,
+    /// Draw only this object and what is below it
+    #[arg(long, value_name = "ID")]
+    pub(crate) under: Option<String>,
+    /// The most rows of a picture [default: 2000]
+    #[arg(long, value_name = "N")]
+    pub(crate) rows: Option<usize>,
+    /// The scope of the blocks [default: global, and the project, session and agent at work]
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
+}
+
+impl Verb for Export {
+    const NAME: &'static str = "export";
+
+    fn run(self, context: &mut Context) -> Done {
+        export(context, &self)
+    }
+}
+
+fn export(context: &mut Context, verb: &Export) -> Done {
     check_options(verb)?;
     #[cfg(feature = "agent")]
     if verb.format == ExportFormat::Blocks {

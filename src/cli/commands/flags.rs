@@ -3,7 +3,7 @@
 //! `remember` redacts, holds back and refuses; the verbs of the engine store what they are given.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 use std::collections::BTreeSet;
 

@@ -4,8 +4,11 @@
 //! never holds half of what it was given without a word; each such file is named.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::{Args, ValueEnum};
 use std::collections::HashSet;
 use std::env;
 use std::fs::{self, File};
@@ -21,7 +24,6 @@ use super::store::head_line;
 use crate::cli::context::{Context, shown};
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
-use crate::cli::verbs::{DocumentFormat, Ingest};
 use crate::engine::{Committed, Memory, Writer};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::ingest::{self, Change, Document, Format, IngestOptions};
@@ -36,7 +38,53 @@ const LEAVE_OUT: &str = "correct what is named, or leave such files out with --s
 /// What is said about a file that has none of the known endings.
 const SUPPORTED: &str = "supported are .org, .md and .jsonl; name the form of another file with --format";
 
-pub(super) fn ingest(context: &mut Context, verb: &Ingest) -> Done {
+/// The form of a document to read; `auto` goes by the ending of the file's name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DocumentFormat {
+    #[default]
+    Auto,
+    Org,
+    Markdown,
+    Jsonl,
+}
+
+/// Turn Org, Markdown and JSON Lines documents into objects
+#[derive(Args, Debug)]
+#[command(
+    args = args::writes(),
+    after_help = "A folder gives every .org, .md and .jsonl file below it. Ingesting again updates what changed \
+                  and removes what left the document; unchanged input makes no commit. All of it is one \
+                  commit, and a snapshot of the state before goes into the ring of your lane (snap:0).\n\n\
+                  Examples:\n  treering ingest notes/ README.md\n  treering ingest --scope work journal.org\n  \
+                  treering ingest notes/ --prune notes/old.org"
+)]
+pub(crate) struct Ingest {
+    /// Files and folders
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// The form of the documents
+    #[arg(long, value_name = "FORMAT", default_value = "auto")]
+    pub(crate) format: DocumentFormat,
+    /// Leave out, and name, files that cannot be read; without it one of them refuses all
+    #[arg(long)]
+    pub(crate) skip_bad: bool,
+    /// The scope of the objects
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
+    /// Remove this document, or those below this folder, if the files are gone; may be given again
+    #[arg(long, value_name = "PATH")]
+    pub(crate) prune: Vec<PathBuf>,
+}
+
+impl Verb for Ingest {
+    const NAME: &'static str = "ingest";
+
+    fn run(self, context: &mut Context) -> Done {
+        ingest(context, &self)
+    }
+}
+
+fn ingest(context: &mut Context, verb: &Ingest) -> Done {
     let format = match verb.format {
         DocumentFormat::Auto => None,
         DocumentFormat::Org => Some(Format::Org),
@@ -75,7 +123,6 @@ pub(super) fn ingest(context: &mut Context, verb: &Ingest) -> Done {
     tell(context, &memory, &told)?;
     #[cfg(feature = "agent")]
     super::flags::tell_since(context, &memory, &before)?;
-    memory.close()?;
     Ok(DONE)
 }
 

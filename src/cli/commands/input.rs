@@ -1,13 +1,14 @@
 //! What a verb reads besides its arguments: files, standard input, lines of them; all of it bounded.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
 
-use crate::cli::context::shown;
+use crate::cli::context::{Context, shown};
+use crate::cli::errors::Failure;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::CONTENT_BYTES_MAX;
 
@@ -15,12 +16,24 @@ use crate::object::CONTENT_BYTES_MAX;
 const LINE_BYTES_MAX: u64 = 8 * CONTENT_BYTES_MAX as u64;
 
 /// Opens a file; `-` is standard input.
-pub(super) fn open_input(file: &Path) -> Result<Box<dyn BufRead>> {
+pub(super) fn open_input(context: &Context, file: &Path) -> Result<Box<dyn BufRead>, Failure> {
     if file == Path::new("-") {
+        check_input(context)?;
         return Ok(Box::new(BufReader::new(io::stdin())));
     }
     let opened = File::open(file).map_err(|error| input_error(file, error))?;
     Ok(Box::new(BufReader::with_capacity(1 << 16, opened)))
+}
+
+/// Refuses to read standard input where the shell reads its commands there.
+fn check_input(context: &Context) -> Result<(), Failure> {
+    if context.input_is_taken {
+        return Err(Failure::usage(
+            "standard input is the shell's own here",
+            "name a file, or give the text itself",
+        ));
+    }
+    Ok(())
 }
 
 /// A file that cannot be read: not there is the caller's mistake, the rest is the system's.
@@ -34,19 +47,22 @@ pub(in crate::cli) fn input_error(file: &Path, error: io::Error) -> Error {
 }
 
 /// The bytes of a file, or of standard input for `-`.
-pub(super) fn read_input(file: &Path, bytes_max: u64) -> Result<Vec<u8>> {
+pub(super) fn read_input(context: &Context, file: &Path, bytes_max: u64) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    let read = open_input(file)?.take(bytes_max + 1).read_to_end(&mut bytes);
+    let read = open_input(context, file)?
+        .take(bytes_max + 1)
+        .read_to_end(&mut bytes);
     read.map_err(|error| input_error(file, error))?;
     if bytes.len() as u64 > bytes_max {
         let told = format!("{} has more than {} MiB", shown(file), bytes_max >> 20);
-        return Err(Error::invalid(told).with_code(ErrorCode::OverLimit));
+        return Err(Error::invalid(told).with_code(ErrorCode::OverLimit).into());
     }
     Ok(bytes)
 }
 
 /// The text on standard input.
-pub(super) fn content_from_input() -> Result<String> {
+pub(super) fn content_from_input(context: &Context) -> Result<String, Failure> {
+    check_input(context)?;
     let mut bytes = Vec::new();
     // One byte more than any object can hold tells a content that is too long from one that just fits.
     io::stdin()
@@ -54,9 +70,10 @@ pub(super) fn content_from_input() -> Result<String> {
         .take(CONTENT_BYTES_MAX as u64 + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| Error::io("reading the content from standard input", error))?;
-    String::from_utf8(bytes).map_err(|_| {
+    let text = String::from_utf8(bytes).map_err(|_| {
         Error::invalid("the content on standard input is not UTF-8").with_hint("an object's content is text")
-    })
+    })?;
+    Ok(text)
 }
 
 /// The error of what stands on a line.

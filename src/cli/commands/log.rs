@@ -1,8 +1,11 @@
 //! `log`, `diff`: what happened, and what is different.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::Args;
 use std::collections::HashMap;
 
 use serde_json::json;
@@ -17,7 +20,6 @@ use crate::cli::human::{
 use crate::cli::json;
 use crate::cli::output::{Meaning, Output};
 use crate::cli::time;
-use crate::cli::verbs::{Diff, Log};
 use crate::digest::{CommitDigest, ObjectDigest};
 use crate::engine::{Change, ChangeKind, CommitInfo, Memory, Revision, View};
 use crate::error::Result;
@@ -38,7 +40,71 @@ const LOG_HEADINGS: [&str; 11] = [
     "reason",
 ];
 
-pub(super) fn log(context: &mut Context, verb: &Log) -> Done {
+/// List the commits, newest first
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "--actor A and --session S show only what that actor did, or was done in that session.\n\n\
+                  Examples:\n  treering log --limit 10\n  treering log --session night-run --since 2h\n  \
+                  treering log --at snap:0 --op rollback --json\n  treering log --refs"
+)]
+pub(crate) struct Log {
+    /// At most N
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// List the references instead: snapshots, drafts, rejected
+    #[arg(long, conflicts_with = "op")]
+    pub(crate) refs: bool,
+    /// Only this operation: put, ingest, remove, rollback, undo, ...
+    #[arg(long, value_name = "OP")]
+    pub(crate) op: Option<String>,
+    /// Only from this time on: an RFC 3339 time, a date, or how long ago (90s, 2h, 3d)
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Only until this time
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<String>,
+}
+
+impl Verb for Log {
+    const NAME: &'static str = "log";
+
+    fn run(self, context: &mut Context) -> Done {
+        log(context, &self)
+    }
+}
+
+/// Show what changed between two states
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Examples:\n  treering diff snap:0\n  treering diff @-5 @-2 --json\n  \
+                  treering diff release-1 --exit-code"
+)]
+pub(crate) struct Diff {
+    /// From this state
+    #[arg(value_name = "REV")]
+    pub(crate) from: String,
+    /// To this one [default: @]
+    #[arg(value_name = "REV2")]
+    pub(crate) to: Option<String>,
+    /// Exit with 1 where they differ
+    #[arg(long)]
+    pub(crate) exit_code: bool,
+    /// At most N
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+}
+
+impl Verb for Diff {
+    const NAME: &'static str = "diff";
+
+    fn run(self, context: &mut Context) -> Done {
+        diff(context, &self)
+    }
+}
+
+fn log(context: &mut Context, verb: &Log) -> Done {
     if verb.refs {
         return references(context, verb);
     }
@@ -235,7 +301,7 @@ fn references(context: &mut Context, verb: &Log) -> Done {
     Ok(DONE)
 }
 
-pub(super) fn diff(context: &mut Context, verb: &Diff) -> Done {
+fn diff(context: &mut Context, verb: &Diff) -> Done {
     if verb.to.is_some() && context.options.at.is_some() {
         return Err(Failure::usage(
             "--at and a second revision both say where to look",

@@ -1,17 +1,50 @@
-//! The verbs, one file for each family.
+//! The verbs, a file each.
 //!
-//! Each command opens what it needs through the [`Context`], does one thing, and answers in JSON or for people.
+//! The file of a verb has everything about it: a struct with its arguments, whose comments are its help; [`Verb`] for that struct,
+//! which names the forms of its answer and runs it; and what people read of an answer. To add a verb, write its file and
+//! add one line to [`GROUPS`]: the help, the overview, completions, man pages and `schema` follow from there.
+//!
+//! ```text
+//! /// Show the present root                                  <- a line for the overview and `-h`
+//! #[derive(Args, Debug)]
+//! #[command(args = args::reads(), after_help = "Examples: ...")]  <- the shared options that it takes
+//! pub(crate) struct Head {}
+//!
+//! impl Verb for Head {
+//!     const NAME: &'static str = "head";
+//!     const ANSWERS: &'static [Form] = &[form::<answers::Head>("")];
+//!
+//!     fn run(self, context: &mut Context) -> Done {
+//!         let memory = context.open_to_read()?;          <- the run closes it
+//!         let view = context.view(&memory)?;
+//!         context.answer(&answers::Head::of(&memory, &view))?;
+//!         Ok(DONE)
+//!     }
+//! }
+//!
+//! impl Answer for answers::Head {                        <- what people read; JSON is the struct itself
+//!     fn show(&self, context: &mut Context) -> Result<(), Failure> { ... }
+//! }
+//! ```
+//!
+//! A verb with many answers passes an iterator of them to [`Context::rows`]; each is a [`Row`] of a table. The types of
+//! answers are in `crate::answers`, where servers find them too. A verb never asks whether the output is JSON.
+//!
+//! [`Row`]: super::answer::Row
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 #[cfg(feature = "agent")]
 mod agent;
+mod attributes;
 mod export;
 #[cfg(feature = "agent")]
 mod flags;
+mod get;
 mod ingest;
 mod input;
+mod list;
 mod log;
 mod objects;
 mod pictures;
@@ -20,6 +53,7 @@ mod put;
 mod reference;
 mod restore;
 mod retention;
+mod rollback;
 mod salvage;
 mod sent;
 mod snapshots;
@@ -29,55 +63,98 @@ pub(super) use input::input_error;
 pub(super) use log::show_changes;
 pub(super) use proof::{check as check_proof_document, document as proof_document};
 
-use super::args::AnyOptions;
+use super::args::{Parsed, SharedOptions};
 use super::context::Context;
 use super::debug;
 use super::errors::Done;
 use super::tour;
-use super::verbs::Verb;
+use super::verb::{Entry, entry};
 
-/// Does what the verb says.
-pub(super) fn run(context: &mut Context, verb: Verb) -> Done {
-    match verb {
-        Verb::Init(verb) => store::init(context, &verb),
-        Verb::Ingest(verb) => ingest::ingest(context, &verb),
-        Verb::Put(verb) => put::put(context, verb),
-        Verb::Get(verb) => objects::get(context, &verb),
-        Verb::List(verb) => objects::list(context, &verb),
-        Verb::Remove(verb) => objects::remove(context, &verb),
-        Verb::Head(_) => store::head(context),
-        Verb::Snapshot(verb) => snapshots::snapshot(context, &verb),
-        Verb::Snapshots(verb) => snapshots::snapshots(context, &verb),
-        Verb::Rollback(verb) => snapshots::rollback(context, &verb),
-        Verb::Restore(verb) => restore::restore(context, &verb),
-        Verb::Undo(_) => snapshots::undo(context),
-        Verb::Redo(_) => snapshots::redo(context),
-        Verb::Log(verb) => log::log(context, &verb),
-        Verb::History(verb) => objects::history(context, &verb),
-        Verb::Diff(verb) => log::diff(context, &verb),
-        Verb::Prove(verb) => proof::prove(context, &verb),
-        Verb::CheckProof(verb) => proof::check_proof(context, &verb),
-        Verb::Contains(verb) => proof::contains(context, &verb),
-        Verb::Verify(verb) => store::verify(context, &verb),
-        Verb::Doctor(_) => salvage::doctor(context),
-        Verb::Salvage(verb) => salvage::salvage(context, &verb),
-        Verb::Export(verb) => export::export(context, &verb),
-        Verb::Gc(verb) => retention::gc(context, &verb),
-        Verb::Erase(verb) => retention::erase(context, &verb),
-        Verb::Stats(verb) => store::stats(context, &verb),
-        Verb::Debug(verb) => debug::debug(context, &verb),
-        Verb::Tour(verb) => tour::tour(context, verb.keep),
-        Verb::Completions(verb) => reference::completions(context, &verb),
-        Verb::Man(verb) => reference::man(context, &verb),
-        Verb::Schema(verb) => reference::schema(context, &verb),
-        #[cfg(feature = "agent")]
-        Verb::Agent(verb) => agent::run(context, *verb),
-        Verb::TourWriter(_) => tour::write_until_killed(context),
+/// The verbs by what they are for.
+pub(super) static GROUPS: &[(&str, &[Entry])] = &[
+    (
+        "Write",
+        &[
+            entry::<store::Init>(),
+            entry::<ingest::Ingest>(),
+            entry::<put::Put>(),
+            entry::<objects::Remove>(),
+        ],
+    ),
+    (
+        "Read",
+        &[
+            entry::<get::Get>(),
+            entry::<list::List>(),
+            entry::<objects::History>(),
+            entry::<export::Export>(),
+        ],
+    ),
+    (
+        "Time",
+        &[
+            entry::<snapshots::Snapshot>(),
+            entry::<snapshots::Snapshots>(),
+            entry::<rollback::Rollback>(),
+            entry::<restore::Restore>(),
+            entry::<log::Log>(),
+            entry::<snapshots::Undo>(),
+            entry::<snapshots::Redo>(),
+            entry::<log::Diff>(),
+        ],
+    ),
+    (
+        "Trust",
+        &[
+            entry::<store::Verify>(),
+            entry::<salvage::Doctor>(),
+            entry::<salvage::Salvage>(),
+            entry::<store::Head>(),
+            entry::<proof::Prove>(),
+            entry::<proof::Contains>(),
+            entry::<proof::CheckProof>(),
+            entry::<store::Stats>(),
+        ],
+    ),
+    #[cfg(feature = "agent")]
+    ("Agent", agent::VERBS),
+    ("Keep", &[entry::<retention::Gc>(), entry::<retention::Erase>()]),
+    (
+        "Learn",
+        &[
+            entry::<debug::Debug>(),
+            entry::<tour::Tour>(),
+            entry::<reference::Schema>(),
+            entry::<reference::Man>(),
+            entry::<reference::Completions>(),
+        ],
+    ),
+    ("Hidden", &[entry::<tour::TourWriter>()]),
+];
+
+/// Every verb.
+pub(super) fn all() -> impl Iterator<Item = &'static Entry> {
+    GROUPS.iter().flat_map(|(_, verbs)| verbs.iter())
+}
+
+/// The verb of this name.
+pub(super) fn find(name: &str) -> Option<&'static Entry> {
+    all().find(|verb| verb.name == name)
+}
+
+/// Does what the command line says, and closes what it wrote to.
+pub(super) fn run(context: &mut Context, parsed: &Parsed) -> Done {
+    #[cfg(feature = "agent")]
+    if agent::is_switched_off(parsed) {
+        return agent::answer_disabled(context);
     }
+    let code = parsed.run(context)?;
+    context.close()?;
+    Ok(code)
 }
 
 /// The command that reverses what was just done.
-fn undo_command(options: &AnyOptions) -> String {
+fn undo_command(options: &SharedOptions) -> String {
     let mut command = String::from("treering undo");
     for (option, value) in [
         ("--session", &options.lane.session),

@@ -1,19 +1,18 @@
 //! `export --format dot|svg|html`: pictures of the store.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 use std::io::Write as _;
 use std::path::Path;
 
 use serde_json::json;
 
-use super::export::{no_document, write_file};
+use super::export::{Export, ExportFormat, PictureOf, no_document, write_file};
 use crate::cli::context::{Context, shown};
 use crate::cli::errors::{DONE, Done};
 use crate::cli::human::counted;
 use crate::cli::picture::{self, Picture, ROWS_DRAWN};
-use crate::cli::verbs::{Export, ExportFormat, PictureOf};
 use crate::engine::{Memory, View};
 use crate::error::Result;
 use crate::object::Id;

@@ -4,13 +4,17 @@
 //! nobody can smuggle a claim into a document that "holds".
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 //!
 //! # Invariants
 //! - CLI-6: a document that `check-proof` accepts says nothing that was not checked.
 
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::path::PathBuf;
 
 use super::input::read_input;
 use super::objects::cannot_be_said;
@@ -18,7 +22,6 @@ use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure, NO};
 use crate::cli::human::one_line;
 use crate::cli::output::Meaning;
-use crate::cli::verbs::{CheckProof, Contains, Prove};
 use crate::digest::{HashAlgorithm, HashSuite, KeyPath, Root, from_hex, to_hex};
 use crate::engine::Containment;
 use crate::error::{Error, ErrorCode, Result};
@@ -230,7 +233,70 @@ pub(in crate::cli) struct Checked {
     pub(in crate::cli) object: Option<String>,
 }
 
-pub(super) fn prove(context: &mut Context, verb: &Prove) -> Done {
+/// Prove that an object is, or is not, in the state of a root
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Examples:\n  treering prove tea --json > tea.proof\n  treering prove tea --at release-1 --json"
+)]
+pub(crate) struct Prove {
+    /// The object, present or not
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+}
+
+impl Verb for Prove {
+    const NAME: &'static str = "prove";
+
+    fn run(self, context: &mut Context) -> Done {
+        prove(context, &self)
+    }
+}
+
+/// Check a proof; needs no store
+#[derive(Args, Debug)]
+#[command(after_help = "Exit code 0: the proof holds. 5: it does not.\n\n\
+                  Examples:\n  treering check-proof tea.proof --root 5f0c...\n  \
+                  treering prove tea --json | treering check-proof -")]
+pub(crate) struct CheckProof {
+    /// The proof document; - is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The root that it must be a proof against, all 64 digits
+    #[arg(long, value_name = "ROOT")]
+    pub(crate) root: Option<String>,
+}
+
+impl Verb for CheckProof {
+    const NAME: &'static str = "check-proof";
+
+    fn run(self, context: &mut Context) -> Done {
+        check_proof(context, &self)
+    }
+}
+
+/// Say whether a commit or root is kept here
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Exit code 0: kept or thinned. 1: absent.\n\nExamples:\n  treering contains 5f0c81d2\n  \
+                  treering contains 5f0c81d2 --json"
+)]
+pub(crate) struct Contains {
+    /// A commit's or root's digest, or 8 or more digits of it
+    #[arg(value_name = "DIGEST")]
+    pub(crate) digest: String,
+}
+
+impl Verb for Contains {
+    const NAME: &'static str = "contains";
+
+    fn run(self, context: &mut Context) -> Done {
+        contains(context, &self)
+    }
+}
+
+fn prove(context: &mut Context, verb: &Prove) -> Done {
     let id = Id::new(&verb.id)?;
     let memory = context.open_to_read()?;
     let view = context.view(&memory)?;
@@ -246,9 +312,9 @@ pub(super) fn prove(context: &mut Context, verb: &Prove) -> Done {
     Ok(DONE)
 }
 
-pub(super) fn check_proof(context: &mut Context, verb: &CheckProof) -> Done {
+fn check_proof(context: &mut Context, verb: &CheckProof) -> Done {
     let wanted = verb.root.as_deref().map(root_option).transpose()?;
-    let bytes = read_input(&verb.file, DOCUMENT_BYTES_MAX)?;
+    let bytes = read_input(context, &verb.file, DOCUMENT_BYTES_MAX)?;
     let checked = String::from_utf8(bytes)
         .map_err(|_| "it is not text".to_owned())
         .and_then(|text| check(&text))
@@ -310,7 +376,7 @@ fn root_option(text: &str) -> Result<String, Failure> {
     Ok(root.to_hex())
 }
 
-pub(super) fn contains(context: &mut Context, verb: &Contains) -> Done {
+fn contains(context: &mut Context, verb: &Contains) -> Done {
     let memory = context.open_to_read()?;
     // With --at the question is whether the state was kept by then.
     let newest = context.view(&memory)?.commit().commit.seq;

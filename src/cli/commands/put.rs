@@ -4,20 +4,24 @@
 //! one batch of it, and what was committed before a bad line stays.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 //!
 //! # Invariants
 //! - CLI-5: of the batch that holds a refused line, nothing is kept; the message names the line.
 
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::Args;
 use std::collections::HashMap;
 use std::path::Path;
+use std::path::PathBuf;
 
 use serde_json::json;
 
+use super::attributes::attribute;
 #[cfg(feature = "agent")]
 use super::flags::Flags;
 use super::input::{Lines, at_line, content_from_input, open_input};
-use super::objects::attribute;
 use super::sent::SentLines;
 use super::store::head_line;
 use super::undo_command;
@@ -25,7 +29,6 @@ use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
 use crate::cli::json::with_commit;
-use crate::cli::verbs::Put;
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Committed, Memory, Staged, Writer};
 use crate::error::{Error, ErrorCode, Result};
@@ -35,7 +38,54 @@ use crate::object::{Id, Kind, NewObject, Origin, Position, Scope, Value};
 /// Earlier versions that may wait for an object that they go with, in batches that are smaller.
 const PAST_LINES_MAX: usize = 10_000;
 
-pub(super) fn put(context: &mut Context, verb: Put) -> Done {
+/// Store one object, or many from JSON Lines; replaces the whole object
+#[derive(Args, Debug)]
+#[command(
+    args = args::writes(),
+    after_help = "Examples:\n  treering put tea --kind fact --content 'Ada drinks green tea'\n  \
+                  treering put task/7 --kind task --attr state=open --attr 'tags:=[\"a\",\"b\"]'\n  \
+                  git log -1 | treering put last-commit --kind note --content -\n  \
+                  treering export | treering --store copy put --jsonl - --batch 1000"
+)]
+pub(crate) struct Put {
+    /// The name of the object, for ever
+    #[arg(required_unless_present = "jsonl", value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// What kind of object it is
+    #[arg(long, required_unless_present = "jsonl", value_name = "KIND")]
+    pub(crate) kind: Option<String>,
+    /// An attribute: k=text, or k:=JSON (null: absent); may be repeated
+    #[arg(long = "attr", value_name = "K=V")]
+    pub(crate) attributes: Vec<String>,
+    /// The scope [default: global]
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
+    /// The object that this one belongs to
+    #[arg(long, value_name = "ID")]
+    pub(crate) parent: Option<String>,
+    /// The order key among the children of its parent
+    #[arg(long, value_name = "KEY")]
+    pub(crate) position: Option<String>,
+    /// The text; - reads it from standard input
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) content: Option<String>,
+    /// Read objects from FILE, one a line; - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "kind", "attributes", "scope", "parent", "position", "content"])]
+    pub(crate) jsonl: Option<PathBuf>,
+    /// Commit after every N lines [default: one commit for all]
+    #[arg(long, value_name = "N", requires = "jsonl", conflicts_with = "id", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) batch: Option<u64>,
+}
+
+impl Verb for Put {
+    const NAME: &'static str = "put";
+
+    fn run(self, context: &mut Context) -> Done {
+        put(context, self)
+    }
+}
+
+fn put(context: &mut Context, verb: Put) -> Done {
     match verb.jsonl {
         Some(file) => put_lines(context, &file, verb.batch.unwrap_or(u64::MAX)),
         None => put_one(context, verb),
@@ -43,7 +93,7 @@ pub(super) fn put(context: &mut Context, verb: Put) -> Done {
 }
 
 fn put_one(context: &mut Context, verb: Put) -> Done {
-    let object = object_of(verb)?;
+    let object = object_of(context, verb)?;
     let id = object.id.clone();
     let writer = context.writer();
     let write = |memory: &Memory| -> Result<_> {
@@ -75,7 +125,6 @@ fn put_one(context: &mut Context, verb: Put) -> Done {
         };
         tell_committed(context, &memory, &committed, &format!("{what} {id}"))?;
     }
-    memory.close()?;
     Ok(DONE)
 }
 
@@ -101,7 +150,7 @@ pub(super) fn tell_undo(context: &mut Context, committed: &Committed) {
 }
 
 /// The object that the command line describes.
-fn object_of(verb: Put) -> Result<NewObject, Failure> {
+fn object_of(context: &Context, verb: Put) -> Result<NewObject, Failure> {
     let (id, kind) = (verb.id.unwrap_or_default(), verb.kind.unwrap_or_default());
     let mut object = NewObject::new(Id::new(&id)?, Kind::new(&kind)?);
     if let Some(scope) = verb.scope {
@@ -121,7 +170,7 @@ fn object_of(verb: Put) -> Result<NewObject, Failure> {
         }
     }
     object.content = match verb.content.as_deref() {
-        Some("-") => Some(content_from_input()?),
+        Some("-") => Some(content_from_input(context)?),
         other => other.map(str::to_owned),
     };
     Ok(object)
@@ -140,7 +189,7 @@ struct Sums {
 }
 
 fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
-    let mut input = open_input(file)?;
+    let mut input = open_input(context, file)?;
     let mut reader = Lines::of(&mut *input);
     let writer = context.writer();
     // The first batch is read before the store is opened: if it is refused, none is made for it.
@@ -196,7 +245,6 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
                 .note("undo", format!("take the last batch back with: {undo}"));
         }
     }
-    memory.close()?;
     Ok(DONE)
 }
 

@@ -1,18 +1,52 @@
 //! `restore`: single objects as an earlier state had them.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::Args;
 use serde_json::json;
 
-use super::snapshots::{tell, told_counts};
+use super::snapshots::told_counts;
+use crate::answers::commits::Moved;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done};
-use crate::cli::verbs::Restore;
 use crate::error::{Error, Result};
 use crate::object::Id;
 
-pub(super) fn restore(context: &mut Context, verb: &Restore) -> Done {
+/// Bring back single objects as an earlier state had them
+#[derive(Args, Debug)]
+#[command(
+    args = args::writes(),
+    after_help = "One commit for all of them: what else was written since stays. An object that was not there at REV is removed.\n\n\
+                  Examples:\n  treering restore seq:3 facts/office\n  treering restore snap:0 notes/plan --recursive --dry-run\n  \
+                  treering restore @-1 facts/office facts/hours -m 'the page was wrong'"
+)]
+pub(crate) struct Restore {
+    /// The state to take them from
+    #[arg(value_name = "REV")]
+    pub(crate) revision: String,
+    /// The objects
+    #[arg(value_name = "ID", required = true)]
+    pub(crate) ids: Vec<String>,
+    /// Everything below them too
+    #[arg(long)]
+    pub(crate) recursive: bool,
+    /// Say what would change, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+impl Verb for Restore {
+    const NAME: &'static str = "restore";
+
+    fn run(self, context: &mut Context) -> Done {
+        restore(context, &self)
+    }
+}
+
+fn restore(context: &mut Context, verb: &Restore) -> Done {
     let memory = if verb.dry_run {
         context.open_to_read()?
     } else {
@@ -67,7 +101,7 @@ pub(super) fn restore(context: &mut Context, verb: &Restore) -> Done {
         return Ok(DONE);
     }
     let committed = memory.commit(draft, "restore")?;
-    tell(context, &memory, "restored", &committed, "undo")?;
+    context.answer(&Moved::of(&memory, &committed)?)?;
     memory.close()?;
     Ok(DONE)
 }

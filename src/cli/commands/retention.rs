@@ -1,9 +1,13 @@
 //! `gc`, `erase`: what of history goes, by a policy or for good.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::Args;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 use super::store::head_line;
 use crate::cli::context::Context;
@@ -12,7 +16,6 @@ use crate::cli::human::{bytes, counted, one_line, short};
 use crate::cli::json::with_commit;
 use crate::cli::output::{Meaning, Output};
 use crate::cli::time;
-use crate::cli::verbs::{Erase, Gc};
 use crate::digest::to_hex;
 use crate::engine::{ErasedKind, ErasedReport, Erasing, GcReport, Memory, Retention};
 use crate::error::{ErrorCode, Result};
@@ -21,7 +24,92 @@ use crate::object::{Id, Time};
 /// Records that people see named.
 const RECORDS_SHOWN: usize = 20;
 
-pub(super) fn gc(context: &mut Context, verb: &Gc) -> Done {
+/// Thin history by a policy, and give back the space of what nobody needs
+#[derive(Args, Debug)]
+#[command(
+    args = args::waits(),
+    after_help = "Snapshots, drafts, erasures, and what a rollback, undo or redo went back to keep their commits, whatever \
+                  the policy. A thinned commit's digest stays in the chain; its state is gone for good, so a policy that \
+                  keeps less than the standard one, or another moment than now, asks for --yes. It holds for this run: a \
+                  writer that closes the store may collect by itself, with the standard policy, but nothing younger than 7 days. Ages are judged by \
+                  the newest commit where the clock is more than a day ahead of it. Others may read and write meanwhile. \
+                  A duration is 12h, 30d, 8w, 2y, 0 or forever.\n\n\
+                  Examples:\n  treering gc --dry-run\n  treering gc\n  treering gc --keep-all 2d --hourly 0 --weekly 2y --yes"
+)]
+pub(crate) struct Gc {
+    /// Say what would go, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Thin by a stricter policy than the standard one: nothing brings it back
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Keep every commit younger than this [default: 7d]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = time::span)]
+    pub(crate) keep_all: Option<Duration>,
+    /// But no more than the N newest because of --keep-all [default: 5000]
+    #[arg(long, value_name = "N")]
+    pub(crate) newest: Option<u64>,
+    /// Keep the last commit of each hour younger than this [default: 30d]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = time::span)]
+    pub(crate) hourly: Option<Duration>,
+    /// Keep the last commit of each day younger than this [default: 365d]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = time::span)]
+    pub(crate) daily: Option<Duration>,
+    /// Keep the last commit of each week younger than this [default: forever]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = time::span)]
+    pub(crate) weekly: Option<Duration>,
+    /// The moment that ages are judged at: an RFC 3339 time, a date, or how long ago (2h, 3d) [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<String>,
+}
+
+impl Verb for Gc {
+    const NAME: &'static str = "gc";
+
+    fn run(self, context: &mut Context) -> Done {
+        gc(context, &self)
+    }
+}
+
+/// Take objects, versions, contents or reasons out of every file, for good
+#[derive(Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+#[command(
+    args = args::writes(),
+    after_help = "An ID leaves the state, and every version of it goes, wherever history, drafts or snapshots keep it. A \
+                  DIGEST (8 digits or more) is one earlier version, a content, a reason or a source. Roots and digests of \
+                  commits stay, and the history still verifies; who asks for what is gone is told who erased it, and why. \
+                  Backups, and blocks that the file system or the device still holds, are beyond its reach.\n\n\
+                  Examples:\n  treering erase facts/password --dry-run\n  treering erase facts/password -m 'a secret' --yes\n  \
+                  treering erase 5f0c81d2 --yes"
+)]
+pub(crate) struct Erase {
+    /// Objects, and digests of versions, contents, reasons or sources
+    #[arg(value_name = "ID|DIGEST", required = true)]
+    pub(crate) targets: Vec<String>,
+    /// Also contents that other objects share, and earlier versions that name an erased parent
+    #[arg(long)]
+    pub(crate) everywhere: bool,
+    /// Also every version that was derived from an erased one
+    #[arg(long)]
+    pub(crate) derived: bool,
+    /// Say what would go, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Do it: nothing brings it back
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+impl Verb for Erase {
+    const NAME: &'static str = "erase";
+
+    fn run(self, context: &mut Context) -> Done {
+        erase(context, &self)
+    }
+}
+
+fn gc(context: &mut Context, verb: &Gc) -> Done {
     let standard = Retention::default();
     let retention = Retention {
         all: verb.keep_all.unwrap_or(standard.all),
@@ -62,7 +150,6 @@ pub(super) fn gc(context: &mut Context, verb: &Gc) -> Done {
     let memory = context.open_to_write()?;
     let report = memory.gc(&retention, now_of(verb, &memory)?)?;
     tell_gc(&mut context.output, &report, false)?;
-    memory.close()?;
     Ok(DONE)
 }
 
@@ -126,7 +213,7 @@ fn tell_gc(output: &mut Output, report: &GcReport, dry_run: bool) -> Result<(), 
     output.field(0, 11, "log", told)
 }
 
-pub(super) fn erase(context: &mut Context, verb: &Erase) -> Done {
+fn erase(context: &mut Context, verb: &Erase) -> Done {
     let mut erasing = Erasing {
         targets: verb.targets.clone(),
         everywhere: verb.everywhere,
@@ -184,7 +271,6 @@ fn erase_now(context: &mut Context, erasing: &Erasing) -> Done {
     }
     let note = "nothing brings it back; backups of this folder still have it";
     context.output.note("gone", note);
-    memory.close()?;
     Ok(DONE)
 }
 

@@ -1,8 +1,10 @@
 //! `salvage` and `doctor`: what to do with a store that is damaged.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
+use crate::cli::verb::Verb;
+use clap::Args;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +16,6 @@ use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{self, counted};
 use crate::cli::json;
 use crate::cli::output::Meaning;
-use crate::cli::verbs::Salvage;
 use crate::engine::{Memory, Problem, ProblemSeverity, Remedy, SalvageReport};
 use crate::error::{Error, ErrorCode, ErrorKind};
 use crate::log::LINKED;
@@ -26,7 +27,44 @@ const LOST_SHOWN: usize = 20;
 /// What to do where nothing can be had.
 const NOTHING_LEFT: &str = "a backup of the store, or treering put --jsonl of an export";
 
-pub(super) fn salvage(context: &mut Context, verb: &Salvage) -> Done {
+/// Name each problem of the store, with the command that mends it
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Damage needs the command that is named, a warning something to be done, a notice nothing. \
+                  Exit code 5: damage.\n\nExamples:\n  treering doctor\n  treering doctor --json"
+)]
+pub(crate) struct Doctor {}
+
+impl Verb for Doctor {
+    const NAME: &'static str = "doctor";
+
+    fn run(self, context: &mut Context) -> Done {
+        doctor(context)
+    }
+}
+
+/// Write a new store with everything that still verifies in a damaged one
+#[derive(Args, Debug)]
+#[command(
+    after_help = "FROM is only read, and TO must not be there; --store means nothing here. An object whose newest version is \
+                  lost has that of the newest kept commit (older), or is gone (lost). Exit code 5: something is lost.\n\nExamples:\n  treering salvage .treering saved"
+)]
+pub(crate) struct Salvage {
+    /// The folder of the damaged store
+    pub(crate) from: PathBuf,
+    /// The folder of the new store
+    pub(crate) to: PathBuf,
+}
+
+impl Verb for Salvage {
+    const NAME: &'static str = "salvage";
+
+    fn run(self, context: &mut Context) -> Done {
+        salvage(context, &self)
+    }
+}
+
+fn salvage(context: &mut Context, verb: &Salvage) -> Done {
     let report = Memory::salvage_store(&verb.from, &verb.to, &context.engine_options())
         .map_err(|error| of_no_store(error, &verb.from))?;
     if context.output.is_json() {
@@ -126,7 +164,7 @@ fn tell_saved(context: &mut Context, verb: &Salvage, report: &SalvageReport) -> 
     Ok(())
 }
 
-pub(super) fn doctor(context: &mut Context) -> Done {
+fn doctor(context: &mut Context) -> Done {
     let path = context.store()?;
     let problems = Memory::examine_store(&path, &context.reading_options())
         .map_err(|error| of_no_store(error, &path))?;

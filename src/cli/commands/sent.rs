@@ -1,7 +1,7 @@
 //! Lines that are committed in batches: which of them are in when a batch fails.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 //!
 //! # Invariants
 //! - CLI-8: who sends again the lines that an error names has all of the input in the store, and nothing is dropped.

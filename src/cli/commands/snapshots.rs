@@ -1,24 +1,102 @@
 //! `snapshot`, `snapshots`, `rollback`, `undo`, `redo`: going back and forth in time.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
-use super::store::{head_line, state_line};
-use super::undo_command;
+use super::store::state_line;
+use crate::answers::commits::Moved;
+use crate::cli::args;
 use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::{self, Table, coloured, number, plain, short};
+use crate::cli::errors::{DONE, Done};
+use crate::cli::human::{Table, coloured, number, plain, short};
 use crate::cli::json;
 use crate::cli::output::Meaning;
-use crate::cli::revision;
 use crate::cli::time;
-use crate::cli::verbs::{Rollback, Snapshot, Snapshots};
-use crate::engine::{Committed, Memory, SnapshotInfo};
-use crate::error::ErrorCode;
+use crate::cli::verb::Verb;
+use crate::engine::SnapshotInfo;
 use crate::object::check_snapshot_name;
 use crate::store::ChangeCounts;
+use clap::Args;
 
-pub(super) fn snapshot(context: &mut Context, verb: &Snapshot) -> Done {
+/// Take a snapshot of the present state
+#[derive(Args, Debug)]
+#[command(
+    args = args::writes(),
+    after_help = "Without a name it goes into the ring of your lane, which keeps the newest 20 (snap:0 is the \
+                  newest). A named one stays until it is deleted.\n\n\
+                  Examples:\n  treering snapshot -m 'before the refactoring'\n  treering snapshot release-1\n  \
+                  treering snapshot --delete release-1"
+)]
+pub(crate) struct Snapshot {
+    /// A name that stays; without it, the ring of your lane
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Delete the snapshot NAME; the state it names stays in the history
+    #[arg(long, value_name = "NAME", conflicts_with = "name")]
+    pub(crate) delete: Option<String>,
+}
+
+impl Verb for Snapshot {
+    const NAME: &'static str = "snapshot";
+
+    fn run(self, context: &mut Context) -> Done {
+        snapshot(context, &self)
+    }
+}
+
+/// List the snapshots, newest first
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Examples:\n  treering snapshots\n  treering snapshots --limit 5 --json"
+)]
+pub(crate) struct Snapshots {
+    /// At most N
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+}
+
+impl Verb for Snapshots {
+    const NAME: &'static str = "snapshots";
+
+    fn run(self, context: &mut Context) -> Done {
+        snapshots(context, &self)
+    }
+}
+
+/// Reverse the last change of your lane
+#[derive(Args, Debug)]
+#[command(
+    args = args::writes(),
+    after_help = "Examples:\n  treering undo\n  treering undo --session night-run"
+)]
+pub(crate) struct Undo {}
+
+impl Verb for Undo {
+    const NAME: &'static str = "undo";
+
+    fn run(self, context: &mut Context) -> Done {
+        undo(context)
+    }
+}
+
+/// Bring back what undo reversed
+#[derive(Args, Debug)]
+#[command(
+    args = args::writes(),
+    after_help = "Examples:\n  treering redo\n  treering redo --session night-run"
+)]
+pub(crate) struct Redo {}
+
+impl Verb for Redo {
+    const NAME: &'static str = "redo";
+
+    fn run(self, context: &mut Context) -> Done {
+        redo(context)
+    }
+}
+
+fn snapshot(context: &mut Context, verb: &Snapshot) -> Done {
     if let Some(name) = &verb.name {
         check_snapshot_name(name)?;
     }
@@ -53,7 +131,6 @@ pub(super) fn snapshot(context: &mut Context, verb: &Snapshot) -> Done {
             .output
             .note("next", format!("come back with: treering rollback {revision}"));
     }
-    memory.close()?;
     Ok(DONE)
 }
 
@@ -63,7 +140,7 @@ pub(super) fn revision_of(info: &SnapshotInfo) -> String {
         .map_or_else(|| info.name.clone(), |index| format!("snap:{index}"))
 }
 
-pub(super) fn snapshots(context: &mut Context, verb: &Snapshots) -> Done {
+fn snapshots(context: &mut Context, verb: &Snapshots) -> Done {
     let memory = context.open_to_read()?;
     let newest = context.view(&memory)?.commit().commit.seq;
     let now = memory.view().now();
@@ -88,108 +165,18 @@ pub(super) fn snapshots(context: &mut Context, verb: &Snapshots) -> Done {
     Ok(DONE)
 }
 
-pub(super) fn rollback(context: &mut Context, verb: &Rollback) -> Done {
-    let target = revision::parse(&verb.revision)?;
-    if verb.dry_run {
-        return preview(context, verb);
-    }
-    let memory = context.open_to_write()?;
-    let committed = memory.rollback(&target, verb.all, &context.writer())?;
-    tell(context, &memory, "rolled back to", &committed, "undo")?;
-    memory.close()?;
-    Ok(DONE)
-}
-
-fn preview(context: &mut Context, verb: &Rollback) -> Done {
-    let target = revision::parse(&verb.revision)?;
-    let memory = context.open_to_read()?;
-    let preview = |all| memory.rollback_preview(&target, all, &context.writer());
-    let ((info, counts), refused) = match preview(verb.all) {
-        Err(refused) if refused.code() == ErrorCode::OtherLanes => (preview(true)?, Some(refused)),
-        previewed => (previewed?, None),
-    };
-    let head = memory.view().commit();
-    if context.output.is_json() {
-        context.output.document(&serde_json::json!({
-            "root": info.commit.root.to_hex(),
-            "commit": head.digest.to_hex(),
-            "seq": head.commit.seq,
-            "added": counts.added,
-            "changed": counts.changed,
-            "removed": counts.removed,
-            "target": info.digest.to_hex(),
-            "dry_run": true,
-            "needs": refused.as_ref().map(|_| "--all"),
-            "other_lanes": refused.as_ref().map_or(&[][..], |refused| refused.ids()),
-        }))?;
-    } else {
-        let root = context
-            .output
-            .paint(Meaning::Name, short(info.commit.root.as_bytes()));
-        let told = told_counts(context, counts);
-        context.output.line(format_args!(
-            "would roll back to seq {}, root {root}: {told}",
-            info.commit.seq
-        ))?;
-        if let Some(refused) = refused {
-            let note = format!("this needs --all: {refused}");
-            context.output.note("needs", note);
-        }
-        context.output.note("dry_run", "nothing was changed");
-    }
-    Ok(DONE)
-}
-
-pub(super) fn undo(context: &mut Context) -> Done {
+fn undo(context: &mut Context) -> Done {
     let memory = context.open_to_write()?;
     let committed = memory.undo(&context.writer())?;
-    tell(context, &memory, "undone", &committed, "redo")?;
-    memory.close()?;
+    context.answer(&Moved::of(&memory, &committed)?)?;
     Ok(DONE)
 }
 
-pub(super) fn redo(context: &mut Context) -> Done {
+fn redo(context: &mut Context) -> Done {
     let memory = context.open_to_write()?;
     let committed = memory.redo(&context.writer())?;
-    tell(context, &memory, "done again", &committed, "undo")?;
-    memory.close()?;
+    context.answer(&Moved::of(&memory, &committed)?)?;
     Ok(DONE)
-}
-
-/// Says what moved, and which verb moves it back.
-pub(super) fn tell(
-    context: &mut Context,
-    memory: &Memory,
-    what: &str,
-    committed: &Committed,
-    back: &str,
-) -> Result<(), Failure> {
-    let counts = json::counts(memory, committed)?;
-    if context.output.is_json() {
-        return context.output.document(&json::moved(committed, counts));
-    }
-    if !committed.changed {
-        return context
-            .output
-            .line("nothing to change: the state is that one already");
-    }
-    let commit = &committed.commit.commit;
-    let head = head_line(&context.output, memory, &committed.commit);
-    let counts = told_counts(context, counts);
-    // Which commit was meant: an undo takes the newest of a lane, which may not be the one that was thought of.
-    let meant = commit
-        .target
-        .map(|target| context.resolve(memory, &target.to_hex()))
-        .transpose()?;
-    let of = meant.map_or_else(String::new, |meant| format!(" {}", human::heading(&meant)));
-    context
-        .output
-        .line(format_args!("{what}{of}: {counts}; {head}"))?;
-    let command = undo_command(&context.options).replacen("undo", back, 1);
-    context
-        .output
-        .note("undo", format!("take that back with: {command}"));
-    Ok(())
 }
 
 /// `3 added, 1 changed, 0 removed`

@@ -1,8 +1,11 @@
 //! `init`, `head`, `stats`, `verify`: the store as a whole.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::{Args, ValueEnum};
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -12,7 +15,6 @@ use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{self, bytes, counted, short, short_in};
 use crate::cli::json::{self, FORMAT};
 use crate::cli::output::{Meaning, Output};
-use crate::cli::verbs::{HashName, Init, Stats, Verify};
 use crate::digest::{HashAlgorithm, Root, to_hex};
 use crate::engine::{CommitInfo, Finding, FindingKind, Memory, Space, VerifyDepth, VerifyReport, View};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
@@ -20,7 +22,93 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 /// The files without which not even a degraded reader finds anything.
 const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];
 
-pub(super) fn init(context: &mut Context, verb: &Init) -> Done {
+/// Show the head: the root that names the whole state
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Examples:\n  treering head\n  treering head --at @-3 --json"
+)]
+pub(crate) struct Head {}
+
+impl Verb for Head {
+    const NAME: &'static str = "head";
+
+    fn run(self, context: &mut Context) -> Done {
+        head(context)
+    }
+}
+
+/// The hash of a new store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HashName {
+    #[default]
+    Blake3,
+    Sha256,
+}
+
+/// Make a store
+#[derive(Args, Debug)]
+#[command(
+    args = args::writes(),
+    after_help = "Examples:\n  treering init\n  treering init --store /srv/agent --hash sha256"
+)]
+pub(crate) struct Init {
+    /// The hash that names everything in the store
+    #[arg(long, value_name = "HASH", default_value = "blake3")]
+    pub(crate) hash: HashName,
+}
+
+impl Verb for Init {
+    const NAME: &'static str = "init";
+
+    fn run(self, context: &mut Context) -> Done {
+        init(context, &self)
+    }
+}
+
+/// Count and measure the store
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Examples:\n  treering stats\n  treering stats --space --json"
+)]
+pub(crate) struct Stats {
+    /// Also what takes the space of the log, and what gc would free: reads all of it
+    #[arg(long)]
+    pub(crate) space: bool,
+}
+
+impl Verb for Stats {
+    const NAME: &'static str = "stats";
+
+    fn run(self, context: &mut Context) -> Done {
+        stats(context, &self)
+    }
+}
+
+/// Check every byte, digest and commit of the store
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Works on a store that does not open, too, and writes nothing. Each place is corrupt, missing, cut, older or \
+                  foreign; what is harmless is listed and costs nothing. Exit code 5: damage.\n\n\
+                  Examples:\n  treering verify\n  treering verify --quick --json"
+)]
+pub(crate) struct Verify {
+    /// Check frames and seals only, no digest of an object
+    #[arg(long)]
+    pub(crate) quick: bool,
+}
+
+impl Verb for Verify {
+    const NAME: &'static str = "verify";
+
+    fn run(self, context: &mut Context) -> Done {
+        verify(context, &self)
+    }
+}
+
+fn init(context: &mut Context, verb: &Init) -> Done {
     let path = context.new_store();
     let hash = match verb.hash {
         HashName::Blake3 => HashAlgorithm::Blake3,
@@ -46,7 +134,7 @@ pub(super) fn init(context: &mut Context, verb: &Init) -> Done {
     Ok(DONE)
 }
 
-pub(super) fn head(context: &mut Context) -> Done {
+fn head(context: &mut Context) -> Done {
     let memory = context.open_to_read()?;
     let view = context.view(&memory)?;
     let info = view.commit();
@@ -87,7 +175,7 @@ pub(super) fn head(context: &mut Context) -> Done {
     Ok(DONE)
 }
 
-pub(super) fn stats(context: &mut Context, verb: &Stats) -> Done {
+fn stats(context: &mut Context, verb: &Stats) -> Done {
     let memory = context.open_to_read()?;
     let view = context.view(&memory)?;
     // Files and versions are those of the whole store; of a past state they say nothing.
@@ -239,7 +327,7 @@ fn tell_space(output: &mut Output, space: &Space) -> Done {
     Ok(DONE)
 }
 
-pub(super) fn verify(context: &mut Context, verb: &Verify) -> Done {
+fn verify(context: &mut Context, verb: &Verify) -> Done {
     let path = context.store()?;
     let depth = if verb.quick {
         VerifyDepth::Quick

@@ -31,22 +31,66 @@ mod terminal;
 mod tree;
 mod words;
 
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::Args;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal as _};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::cli::commands::input_error;
 use crate::cli::context::{Context, shown};
 use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::verbs::Debug;
+use crate::cli::output::Mode;
 
 use lines::Lines;
 use shell::Shell;
 
+/// Ask the store anything, in a shell that writes nothing
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads_and_writes(),
+    after_help = "At a terminal it reads commands with completion and history; otherwise it runs the commands of -f and \
+                  -c, or those on standard input, a line each, and stops at the first that fails. Opens damaged \
+                  stores too, and says what of them is served.\n\n\
+                  Examples:\n  treering debug\n  treering debug -c 'changes' -c 'would rollback snap:0'\n  \
+                  treering debug --mode markdown -f questions.txt\n  echo 'where tea' | treering debug --json"
+)]
+pub(crate) struct Debug {
+    /// Run this command and leave; may be repeated
+    #[arg(short = 'c', long = "command", value_name = "COMMAND")]
+    pub(crate) commands: Vec<String>,
+    /// Run the commands in FILE (- is standard input), a line each, and leave; may be repeated, and comes before -c
+    #[arg(short = 'f', long = "file", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Allow snapshot, rollback, undo, redo, put, remove, gc and erase
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// How answers are written
+    #[arg(long, value_name = "MODE", conflicts_with = "json")]
+    pub(crate) mode: Option<Mode>,
+    /// Go on after a command that failed; the exit code is still that of the first failure
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+}
+
+impl Verb for Debug {
+    const NAME: &'static str = "debug";
+
+    fn run(self, context: &mut Context) -> Done {
+        debug(context, &self)
+    }
+}
+
 /// Runs the shell until its commands, or the person, come to an end.
 pub(super) fn debug(context: &mut Context, verb: &Debug) -> Done {
+    context.input_is_taken = true;
     if let Some(mode) = verb.mode {
+        if context.options.json {
+            return Err(args::two_modes("--mode"));
+        }
         context.output.set_mode(mode);
     }
     context.output.show_headings();

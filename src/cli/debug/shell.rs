@@ -6,23 +6,21 @@
 //! # Invariants
 //! - DBG-1: without `--write` the store is opened read-only, whatever is typed.
 
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::Parser as _;
-
 use super::arguments::Arguments;
 use super::table::{self, Command, Run};
 use super::words;
-use crate::cli::args::{AnyOptions, Cli, LaneOptions};
+use crate::cli::args::{self, LaneOptions, Parsed, SharedOptions};
 use crate::cli::commands;
 use crate::cli::context::{Context, explain, looks_like_store, shown};
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human;
 use crate::cli::output::Mode;
-use crate::cli::verbs::Verb;
 use crate::engine::{CommitInfo, Memory, View};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
@@ -249,17 +247,11 @@ impl<'a> Shell<'a> {
         let line = ["treering", name]
             .into_iter()
             .chain(words.iter().map(String::as_str));
-        let parsed = match Cli::try_parse_from(line) {
-            Ok(parsed) => parsed,
+        let verb = match Parsed::read(&mut args::definition(), line.map(OsString::from)) {
+            Ok(parsed) => parsed?,
             Err(error) => return self.answer_of_clap(name, &error),
         };
-        let (mut typed, verb) = parsed.into_parts()?;
-        if verb.reads_standard_input() {
-            return Err(Failure::usage(
-                "standard input is the shell's own here",
-                "name a file, or give the text itself",
-            ));
-        }
+        let mut typed = verb.options.clone();
         if typed.store.is_some() {
             return Err(Failure::usage(
                 "the shell has its store open",
@@ -281,7 +273,7 @@ impl<'a> Shell<'a> {
         if json {
             self.context.output.set_mode(Mode::Json);
         }
-        let done = commands::run(self.context, verb);
+        let done = commands::run(self.context, &verb);
         let ended = self.context.output.end_command();
         self.context.output.set_mode(mode);
         self.context.options = options;
@@ -289,13 +281,13 @@ impl<'a> Shell<'a> {
     }
 
     /// The settings of the shell that mean the same for a verb.
-    fn shared_with(&self, verb: &Verb) -> AnyOptions {
+    fn shared_with(&self, verb: &Parsed) -> SharedOptions {
         let mut options = self.context.options.clone();
-        match verb {
+        match verb.name() {
             // Two revisions say all about where to look.
-            Verb::Diff(diff) if diff.to.is_some() => options.at = None,
+            "diff" if verb.gives("to") => options.at = None,
             // The lane decides what snap:0 is; which commits are listed is asked for with the command.
-            Verb::Log(_) => options.lane = LaneOptions::default(),
+            "log" => options.lane = LaneOptions::default(),
             _ => {}
         }
         options

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use super::arguments::Arguments;
 use super::shell::Shell;
 use super::{changes, files, history, objects, settings, state};
-use crate::cli::args::{Cli, HEADING};
+use crate::cli::args::{self, HEADING};
 use crate::cli::errors::Done;
 
 /// What an argument names, for completion.
@@ -213,7 +213,7 @@ fn distance(one: &str, other: &str) -> usize {
 }
 
 /// The definition of the command line, made once.
-static DEFINITION: LazyLock<clap::Command> = LazyLock::new(<Cli as clap::CommandFactory>::command);
+static DEFINITION: LazyLock<clap::Command> = LazyLock::new(args::definition);
 
 fn definition(name: &str, read: impl Fn(&clap::Command) -> Option<String>) -> String {
     DEFINITION
@@ -229,7 +229,7 @@ fn arguments_of_verb(name: &str) -> String {
             let shared = argument
                 .get_help_heading()
                 .is_some_and(|heading| heading == HEADING);
-            !shared && !matches!(argument.get_id().as_str(), "help" | "version")
+            !shared && !argument.is_global_set() && !matches!(argument.get_id().as_str(), "help" | "version")
         });
         Some(own.map(argument_of_verb).collect::<Vec<_>>().join(" "))
     })

@@ -3,7 +3,7 @@
 //! A header names the object, a line each the fields that differ, and contents are told as a unified diff.
 //!
 //! # Layer
-//! L9, part of cli. Pure.
+//! L10, part of cli. Pure.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Whether lines are coloured, and how wide they may be.
 //!
 //! # Layer
-//! L9, part of cli. Pure.
+//! L10, part of cli. Pure.
 
 use std::fmt::Display;
 

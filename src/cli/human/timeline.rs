@@ -10,7 +10,7 @@
 //! ```
 //!
 //! # Layer
-//! L9, part of cli. Pure.
+//! L10, part of cli. Pure.
 
 /// Lanes that have a line; the others share the last one.
 const LANES_DRAWN: usize = 4;

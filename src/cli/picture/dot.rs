@@ -1,7 +1,7 @@
 //! A picture in Graphviz's language.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 use std::fmt::Write as _;
 

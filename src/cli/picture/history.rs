@@ -1,7 +1,7 @@
 //! The commits as a picture, with snapshots beside them and arcs where one went back.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@
 //! script whose digest it names, so that no text of a memory could be run, were it not escaped (PIC-1).
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 use serde_json::{Value, json};
 

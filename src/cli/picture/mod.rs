@@ -4,7 +4,7 @@
 //! Graphviz DOT, as SVG, or as an HTML page that holds all three pictures and lets a person look around in them.
 //!
 //! # Layer
-//! L9, part of cli. Reads views; writes nothing but the picture.
+//! L10, part of cli. Reads views; writes nothing but the picture.
 //!
 //! # Invariants
 //! - PIC-1: nothing that a memory holds can act in a picture: all of it is escaped as text.

@@ -1,7 +1,7 @@
 //! A picture as SVG: rows of text, each under its parent, with arcs in the left margin.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 use std::fmt::Write as _;
 

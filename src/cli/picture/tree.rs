@@ -1,7 +1,7 @@
 //! The tree of objects as a picture.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 use super::{Mark, Picture, Row};
 use crate::cli::human::{counted, gist, short, value};

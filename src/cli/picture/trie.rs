@@ -4,7 +4,7 @@
 //! branch are one row.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 use super::{Mark, Picture, Row};
 use crate::cli::human::{counted, gist, short};

@@ -1,7 +1,7 @@
 //! The folder that the tour makes its store in.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 use std::fs::{self, DirBuilder};
 use std::io;

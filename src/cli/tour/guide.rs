@@ -1,7 +1,7 @@
 //! Tells the steps of the tour, with what they cost, and collects them for programs.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
 //! A second process that writes until it is killed, and the look at what is left.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;

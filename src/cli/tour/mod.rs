@@ -5,19 +5,55 @@
 //! Every step says what is done, the command that does the same, what came out and what it cost.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 mod folder;
 mod guide;
 mod killed;
 mod steps;
 
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::Args;
 use std::path::PathBuf;
 
 use super::context::Context;
 use super::errors::{DONE, Done};
 
 pub(super) use killed::write_until_killed;
+
+/// See all of it on real input: snapshot, diff, rollback, verify
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  treering tour\n  treering tour --keep ./my-first-store")]
+pub(crate) struct Tour {
+    /// Keep the store of the tour in DIR, which must be empty or absent
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+}
+
+impl Verb for Tour {
+    const NAME: &'static str = "tour";
+
+    fn run(self, context: &mut Context) -> Done {
+        tour(context, self.keep)
+    }
+}
+
+/// Write objects until killed, saying after each commit what is acknowledged (for the tour)
+#[derive(Args, Debug)]
+#[command(
+    args = args::writes(),
+    hide = true
+)]
+pub(crate) struct TourWriter {}
+
+impl Verb for TourWriter {
+    const NAME: &'static str = "tour-writer";
+
+    fn run(self, context: &mut Context) -> Done {
+        write_until_killed(context)
+    }
+}
 
 /// Gives the tour in a temporary store, or in the one that is to be kept.
 pub(super) fn tour(context: &mut Context, keep: Option<PathBuf>) -> Done {

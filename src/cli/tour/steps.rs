@@ -1,7 +1,7 @@
 //! The steps of the tour.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 use super::guide::{Guide, Outcome, Step};
 use super::killed::kill_a_writer;

@@ -4,7 +4,7 @@ use super::source::{Source, words};
 use super::{expect_none, expect_one, sources};
 
 /// The layer of each module of the crate. The same table, with reasons, is in docs/architecture.md.
-const LAYERS: [(&str, u8); 16] = [
+const LAYERS: [(&str, u8); 17] = [
     ("error", 0),
     ("digest", 0),
     ("codec", 0),
@@ -21,9 +21,10 @@ const LAYERS: [(&str, u8); 16] = [
     ("recall", 6),
     ("scan", 6),
     ("agent", 7),
+    ("answers", 8),
 ];
 /// The layer of the program.
-const CLI: u8 = 9;
+const CLI: u8 = 10;
 /// Modules that compute and do nothing else: they import from layer 0 only.
 const PURE: [&str; 4] = ["trie", "object", "recall", "scan"];
 

@@ -1,8 +1,11 @@
 //! `audit`: the chain of commits as a log of who did what.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::Args;
 use serde_json::{Value, json};
 
 use crate::agent::{AuditLine, AuditRequest};
@@ -11,14 +14,52 @@ use crate::cli::errors::{DONE, Done};
 use crate::cli::human::{Table, coloured, minor, number, plain};
 use crate::cli::output::Meaning;
 use crate::cli::time;
-use crate::cli::verbs::Audit;
 use crate::digest::CommitDigest;
 use crate::object::Id;
 
 /// Ids that people see of a line.
 const IDS_A_LINE: usize = 3;
 
-pub(super) fn audit(context: &mut Context, verb: Audit) -> Done {
+/// Tell who did what, when, why and to what: the chain of commits, newest first
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Examples:\n  treering audit --limit 10\n  treering audit --session night-run --kind fact --json\n  \
+                  treering audit --id facts/office --since 2d"
+)]
+pub(crate) struct Audit {
+    /// Only what came from this source
+    #[arg(long = "from", value_name = "SRC")]
+    pub(crate) source: Option<String>,
+    /// Only what changed an object of this kind
+    #[arg(long, value_name = "KIND")]
+    pub(crate) kind: Option<String>,
+    /// Only this operation: remember, forget, decay, promote, guard, ...
+    #[arg(long, value_name = "OP")]
+    pub(crate) op: Option<String>,
+    /// Only what changed this object
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// Only from this time on: an RFC 3339 time, a date, or how long ago (90s, 2h, 3d)
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Only until this time
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<String>,
+    /// At most N
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+}
+
+impl Verb for Audit {
+    const NAME: &'static str = "audit";
+
+    fn run(self, context: &mut Context) -> Done {
+        audit(context, self)
+    }
+}
+
+fn audit(context: &mut Context, verb: Audit) -> Done {
     let agent = context.agent_to_read()?;
     let view = context.view(agent.memory())?;
     let now = agent.memory().view().now();

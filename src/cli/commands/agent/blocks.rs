@@ -1,16 +1,16 @@
 //! `export --format blocks`: one Markdown file a block, in a folder that people edit.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 use serde_json::json;
 
 use super::folder::{Folder, There};
 use crate::agent::Reach;
+use crate::cli::commands::export::Export;
 use crate::cli::context::{Context, shown};
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
-use crate::cli::verbs::Export;
 
 /// Writes the blocks. A file that somebody edited, or that is none of ours, is not written over without `--force`.
 pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {

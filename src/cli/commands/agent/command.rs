@@ -1,7 +1,7 @@
 //! A command that answers a prompt: run without a shell, with the prompt on its standard input, for a limited time.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 use std::process::Command;
 use std::time::Duration;

@@ -1,8 +1,11 @@
 //! `decay`: a pass over what nobody used.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::Args;
 use serde_json::{Value, json};
 
 use super::forget::{dry_run, opened};
@@ -13,9 +16,36 @@ use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{Table, coloured, counted, number, plain};
 use crate::cli::output::{Meaning, Output};
 use crate::cli::time;
-use crate::cli::verbs::Decay;
 
-pub(super) fn decay(context: &mut Context, verb: &Decay) -> Done {
+/// Shorten what nobody used for long: to a summary, to keywords, out of memory
+#[derive(Args, Debug)]
+#[command(
+    args = args::writes(),
+    after_help = "After 24 hours without use a text becomes a summary, after 7 days keywords, after 30 days it is forgotten: one level a pass. \
+                  What is pinned stays. `unforget` brings back the full text.\n\n\
+                  Examples:\n  treering decay --dry-run\n  treering decay --now 2027-01-01"
+)]
+pub(crate) struct Decay {
+    /// The moment that ages are judged at: a time, a date, or how long ago (2h, 3d) [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<String>,
+    /// Entries, notes, sessions and summaries too
+    #[arg(long)]
+    pub(crate) everything: bool,
+    /// Say what would get shorter, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+impl Verb for Decay {
+    const NAME: &'static str = "decay";
+
+    fn run(self, context: &mut Context) -> Done {
+        decay(context, &self)
+    }
+}
+
+fn decay(context: &mut Context, verb: &Decay) -> Done {
     let agent = opened(context, verb.dry_run)?;
     let clock = agent.memory().view().now();
     let now = verb.now.as_deref();
@@ -36,7 +66,6 @@ pub(super) fn decay(context: &mut Context, verb: &Decay) -> Done {
         output.warn("clock", warning);
     }
     dry_run(output, verb.dry_run);
-    agent.clone().close()?;
     Ok(DONE)
 }
 

@@ -1,9 +1,14 @@
 //! `envelope`: what a prompt should know, as one text.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
+use crate::cli::agent_context::ScopeOptions;
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::Args;
 use std::path::Path;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -13,13 +18,56 @@ use crate::cli::commands::input::read_input;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
-use crate::cli::verbs::Envelope;
 use crate::error::Error;
 
 /// Bytes of a text that is scrubbed.
 const TEXT_BYTES_MAX: u64 = 64 << 20;
 
-pub(super) fn envelope(context: &mut Context, verb: Envelope) -> Done {
+/// Render what a prompt should know into one text
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Rules, decisions, facts and summaries, each escaped and with its trust; the root it was made from stands at \
+                  the end. With a QUERY the facts are those that answer it. Notes are for --compaction of their own session \
+                  only; entries of transcripts are never shown. Never give it the role of the system.\n\n\
+                  Examples:\n  treering envelope\n  treering envelope 'which database' --budget 1000 --json\n  \
+                  treering envelope --compaction --session s1\n  treering envelope --scrub prompt.txt"
+)]
+pub(crate) struct Envelope {
+    /// What the facts shall be about; without it the pinned and the newest are shown
+    #[arg(value_name = "QUERY")]
+    pub(crate) query: Option<String>,
+    /// At most so many tokens, of four characters each [default: 5000]
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) budget: Option<usize>,
+    #[command(flatten)]
+    pub(crate) scopes: ScopeOptions,
+    /// The context of the session (--session) is being compacted: its notes are shown too
+    #[arg(long)]
+    pub(crate) compaction: bool,
+    /// Also what is not trusted, in a section of its own
+    #[arg(long)]
+    pub(crate) with_untrusted: bool,
+    /// Leave out what is more sensitive: none, pii, internal, credentials [default: internal]
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) sensitivity: Option<String>,
+    /// A word of 16 to 64 letters and digits, drawn at random for the session, for the first and last line
+    #[arg(long, value_name = "WORD")]
+    pub(crate) boundary: Option<String>,
+    /// Take envelopes out of a text instead; - reads standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "budget", "scopes", "all_scopes", "compaction", "with_untrusted", "sensitivity", "boundary"])]
+    pub(crate) scrub: Option<PathBuf>,
+}
+
+impl Verb for Envelope {
+    const NAME: &'static str = "envelope";
+
+    fn run(self, context: &mut Context) -> Done {
+        envelope(context, self)
+    }
+}
+
+fn envelope(context: &mut Context, verb: Envelope) -> Done {
     if let Some(file) = &verb.scrub {
         return scrub(context, file);
     }
@@ -112,7 +160,7 @@ fn shown(shown: &Shown) -> Value {
 }
 
 fn scrub(context: &mut Context, file: &Path) -> Done {
-    let bytes = read_input(file, TEXT_BYTES_MAX)?;
+    let bytes = read_input(context, file, TEXT_BYTES_MAX)?;
     let text = String::from_utf8(bytes).map_err(|_| Error::invalid("the text is not UTF-8"))?;
     let scrubbed = scrubbed(&text);
     let removed = text.len() - scrubbed.text.len();

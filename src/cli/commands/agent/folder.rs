@@ -4,7 +4,7 @@
 //! place of a file or folder gets it named, and nothing is read or written through it.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 //!
 //! # Invariants
 //! - BFD-1: below the folder that was named, no link is followed.

@@ -1,9 +1,14 @@
 //! `forget`, `unforget`, `forgotten`, `expire`: what leaves memory, and comes back.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
+use crate::cli::agent_context::ScopeOptions;
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::Args;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 use super::super::store::head_line;
 use crate::agent::forget::Forgetting;
@@ -14,12 +19,137 @@ use crate::cli::human::{Table, coloured, counted, gist, plain};
 use crate::cli::json::with_commit;
 use crate::cli::output::{Meaning, Output};
 use crate::cli::time;
-use crate::cli::verbs::{Expire, Forget, Forgotten, Unforget};
 use crate::engine::CommitInfo;
 use crate::error::{Error, Result};
 use crate::object::{Id, Kind, Time};
 
-pub(super) fn forget(context: &mut Context, verb: &Forget) -> Done {
+/// Take items out of memory; `unforget` brings them back
+#[derive(Args, Debug)]
+#[command(
+    args = args::writes(),
+    after_help = "What meets all conditions goes, in one commit; of ids and of scopes, one has to fit. A pinned item goes only by its id. \
+                  History keeps what was forgotten: `forgotten` lists it, `gc` leaves it for 30 days, and only `erase` takes it for good.\n\n\
+                  Examples:\n  treering forget facts/office -m 'they moved'\n  treering forget --tag draft --older-than 30d --dry-run\n  \
+                  treering forget --in-session night-run"
+)]
+pub(crate) struct Forget {
+    /// Items by their ids, also pinned ones
+    #[arg(value_name = "ID")]
+    pub(crate) ids: Vec<String>,
+    /// Items with this tag; with all of them, if given again
+    #[arg(long, value_name = "TAG")]
+    pub(crate) tag: Vec<String>,
+    /// Items with one of these tags
+    #[arg(long, value_name = "TAG")]
+    pub(crate) any_tag: Vec<String>,
+    /// Items stored before this: a time, a date, or how long ago (30d)
+    #[arg(long, value_name = "AGE")]
+    pub(crate) older_than: Option<String>,
+    /// Items said in this session
+    #[arg(long, value_name = "S")]
+    pub(crate) in_session: Option<String>,
+    /// Items from this source
+    #[arg(long, value_name = "SRC")]
+    pub(crate) from_source: Option<String>,
+    /// Items of this kind
+    #[arg(long, value_name = "KIND")]
+    pub(crate) kind: Option<String>,
+    #[command(flatten)]
+    pub(crate) scopes: ScopeOptions,
+    /// Say what would go, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+impl Verb for Forget {
+    const NAME: &'static str = "forget";
+
+    fn run(self, context: &mut Context) -> Done {
+        forget(context, &self)
+    }
+}
+
+/// Bring back what was forgotten or shortened, byte for byte
+#[derive(Args, Debug)]
+#[command(
+    args = args::writes(),
+    after_help = "Examples:\n  treering unforget facts/office\n  treering unforget --last --dry-run"
+)]
+pub(crate) struct Unforget {
+    /// Items that were forgotten or shortened
+    #[arg(value_name = "ID", required_unless_present = "last", conflicts_with_all = ["scopes", "all_scopes"])]
+    pub(crate) ids: Vec<String>,
+    /// All that was forgotten or shortened last in the scopes at work here
+    #[arg(long, conflicts_with = "ids")]
+    pub(crate) last: bool,
+    #[command(flatten)]
+    pub(crate) scopes: ScopeOptions,
+    /// Say what would come back, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+impl Verb for Unforget {
+    const NAME: &'static str = "unforget";
+
+    fn run(self, context: &mut Context) -> Done {
+        unforget(context, &self)
+    }
+}
+
+/// List what was forgotten, newest first: when, by whom, and why
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Examples:\n  treering forgotten\n  treering forgotten --all-scopes --limit 10 --json"
+)]
+pub(crate) struct Forgotten {
+    #[command(flatten)]
+    pub(crate) scopes: ScopeOptions,
+    /// At most this many
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+}
+
+impl Verb for Forgotten {
+    const NAME: &'static str = "forgotten";
+
+    fn run(self, context: &mut Context) -> Done {
+        forgotten(context, &self)
+    }
+}
+
+/// Say from when on an item is no longer shown
+#[derive(Args, Debug)]
+#[command(
+    args = args::writes(),
+    after_help = "Examples:\n  treering expire facts/office --at 2027-01-01\n  treering expire facts/office --in 30d\n  \
+                  treering expire facts/office --never"
+)]
+pub(crate) struct Expire {
+    /// The item
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// From this time or date on it is no longer shown
+    #[arg(long, value_name = "TIME", required_unless_present_any = ["in_", "never"])]
+    pub(crate) at: Option<String>,
+    /// After this long it is no longer shown: 12h, 30d, 8w
+    #[arg(long = "in", id = "in_", value_name = "DURATION", value_parser = time::span, conflicts_with = "at")]
+    pub(crate) after: Option<Duration>,
+    /// It stays
+    #[arg(long, conflicts_with_all = ["at", "in_"])]
+    pub(crate) never: bool,
+}
+
+impl Verb for Expire {
+    const NAME: &'static str = "expire";
+
+    fn run(self, context: &mut Context) -> Done {
+        expire(context, &self)
+    }
+}
+
+fn forget(context: &mut Context, verb: &Forget) -> Done {
     let agent = opened(context, verb.dry_run)?;
     let now = agent.memory().view().now();
     let before = verb.older_than.as_deref();
@@ -62,11 +192,10 @@ pub(super) fn forget(context: &mut Context, verb: &Forget) -> Done {
     tell_left(output, &forgot.pinned, "pinned: forget it by its id");
     tell_left(output, &forgot.others, "it does not meet the other conditions");
     dry_run(output, verb.dry_run);
-    agent.clone().close()?;
     Ok(DONE)
 }
 
-pub(super) fn unforget(context: &mut Context, verb: &Unforget) -> Done {
+fn unforget(context: &mut Context, verb: &Unforget) -> Done {
     let agent = opened(context, verb.dry_run)?;
     let back = if verb.last {
         agent.unforget_last(&context.reach(&verb.scopes)?, &context.writer(), verb.dry_run)?
@@ -93,11 +222,10 @@ pub(super) fn unforget(context: &mut Context, verb: &Unforget) -> Done {
     }
     tell_left(output, &back.unchanged, "it is there, whole");
     dry_run(output, verb.dry_run);
-    agent.clone().close()?;
     Ok(DONE)
 }
 
-pub(super) fn forgotten(context: &mut Context, verb: &Forgotten) -> Done {
+fn forgotten(context: &mut Context, verb: &Forgotten) -> Done {
     let agent = context.agent_to_read()?;
     let view = context.view(agent.memory())?;
     let reach = context.reach(&verb.scopes)?;
@@ -136,7 +264,7 @@ pub(super) fn forgotten(context: &mut Context, verb: &Forgotten) -> Done {
     Ok(DONE)
 }
 
-pub(super) fn expire(context: &mut Context, verb: &Expire) -> Done {
+fn expire(context: &mut Context, verb: &Expire) -> Done {
     let agent = context.agent_to_write()?;
     let id = Id::new(&verb.id)?;
     let now = agent.memory().view().now();
@@ -166,7 +294,6 @@ pub(super) fn expire(context: &mut Context, verb: &Expire) -> Done {
         let was = if commit.is_some() { "" } else { " as before" };
         output.line(format_args!("{id} {until}{was}"))?;
     }
-    agent.clone().close()?;
     Ok(DONE)
 }
 

@@ -1,11 +1,16 @@
 //! `guard`: a change is staged, checked, and committed or dropped.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
+use crate::cli::agent_context::ScopeOptions;
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::{Args, Subcommand};
 use std::fs;
 use std::iter;
 use std::path::Path;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -18,7 +23,6 @@ use crate::cli::errors::{DONE, Done, Failure, NO, exit_code};
 use crate::cli::human::{Table, change_lines, coloured, one_line, plain};
 use crate::cli::output::Meaning;
 use crate::cli::time;
-use crate::cli::verbs::{GuardRecall, GuardStage, GuardVerb, GuardWith};
 use crate::digest::CommitDigest;
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
@@ -27,7 +31,145 @@ const POLICY_FILE: &str = "guard.toml";
 /// The longest policy.
 const POLICY_BYTES_MAX: u64 = 1 << 20;
 
-pub(super) fn guard(context: &mut Context, verb: GuardVerb) -> Done {
+/// Stage, check, commit or drop a change under a name
+#[derive(Args, Debug)]
+#[command(
+    after_help = "A change is staged from JSON Lines, checked by a policy, and committed whole with a snapshot before, or not \
+                  at all. The policy is guard.toml beside the store's folder, or --policy FILE, or the standard one. Exit code 4: \
+                  a check refuses it.\n\n\
+                  Examples:\n  treering guard stage turn-7 --jsonl changes.jsonl\n  treering guard check turn-7 --json\n  \
+                  treering guard commit turn-7 -m 'turn 7'\n  treering guard drop turn-7"
+)]
+pub(crate) struct Guard {
+    #[command(subcommand)]
+    pub(crate) verb: GuardVerb,
+}
+
+impl Verb for Guard {
+    const NAME: &'static str = "guard";
+
+    fn run(self, context: &mut Context) -> Done {
+        guard(context, self.verb)
+    }
+}
+
+/// What is done with a change.
+#[derive(Debug, Subcommand)]
+pub(crate) enum GuardVerb {
+    /// Stage a change from JSON Lines; the state does not move
+    #[command(
+        after_help = "A line is an object as put --jsonl reads it, or {\"remove\":\"ID\"}.\n\n\
+                      Examples:\n  treering guard stage turn-7 --jsonl changes.jsonl\n  \
+                      my-agent | treering guard stage turn-7 --jsonl - --session s1 --trust untrusted"
+    )]
+    Stage(GuardStage),
+    /// Say what each check finds; changes nothing
+    #[command(
+        after_help = "Examples:\n  treering guard check turn-7\n  treering guard check turn-7 --policy strict.toml --json"
+    )]
+    Check(GuardWith),
+    /// Check it, and commit it if everything passes
+    #[command(
+        after_help = "Examples:\n  treering guard commit turn-7 -m 'turn 7'\n  treering guard commit turn-7 --json"
+    )]
+    Commit(GuardWith),
+    /// Drop a staged change
+    #[command(after_help = "Examples:\n  treering guard drop turn-7")]
+    Drop(GuardDrop),
+    /// Show what a staged change would do
+    #[command(after_help = "Examples:\n  treering guard show turn-7\n  treering guard show turn-7 --json")]
+    Show(GuardShow),
+    /// Compare what questions recall in two states: what a turn or a rollback did to the answers
+    #[command(
+        after_help = "Examples:\n  treering guard recall snap:0 --query 'which database'\n  \
+                      treering guard recall @-5 @ --queries questions.txt --exit-code --json"
+    )]
+    Recall(GuardRecall),
+    /// List what is staged
+    #[command(after_help = "Examples:\n  treering guard list\n  treering guard list --json")]
+    List(GuardList),
+}
+
+/// `guard stage`
+#[derive(Args, Debug)]
+#[command(args = args::writes())]
+pub(crate) struct GuardStage {
+    /// A name for the change
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// The lines of the change; - reads standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) jsonl: PathBuf,
+    /// Who may rewrite what, in TOML [default: guard.toml beside the store's folder, else the standard policy]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+}
+
+/// `guard check`, `guard commit`
+#[derive(Args, Debug)]
+#[command(args = args::writes())]
+pub(crate) struct GuardWith {
+    /// The change
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// What is checked, in TOML [default: guard.toml beside the store's folder, else the standard policy]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+}
+
+/// `guard drop`
+#[derive(Args, Debug)]
+#[command(args = args::writes())]
+pub(crate) struct GuardDrop {
+    /// The change
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+}
+
+/// `guard show`
+#[derive(Args, Debug)]
+#[command(args = args::reads())]
+pub(crate) struct GuardShow {
+    /// The change
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+}
+
+/// `guard recall`
+#[derive(Args, Debug)]
+#[command(args = args::reads())]
+pub(crate) struct GuardRecall {
+    /// The older state
+    #[arg(value_name = "REV")]
+    pub(crate) from: String,
+    /// The newer one [default: @]
+    #[arg(value_name = "REV2")]
+    pub(crate) to: Option<String>,
+    /// A question; may be repeated
+    #[arg(long = "query", value_name = "TEXT")]
+    pub(crate) queries: Vec<String>,
+    /// Questions, one a line
+    #[arg(long = "queries", value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// At most K hits of each [default: 10]
+    #[arg(long, value_name = "K")]
+    pub(crate) limit: Option<usize>,
+    #[command(flatten)]
+    pub(crate) scopes: ScopeOptions,
+    /// Also what comes from sources that are not trusted
+    #[arg(long)]
+    pub(crate) with_untrusted: bool,
+    /// Exit with 1 where an answer differs
+    #[arg(long)]
+    pub(crate) exit_code: bool,
+}
+
+/// `guard list`
+#[derive(Args, Debug)]
+#[command(args = args::reads())]
+pub(crate) struct GuardList {}
+
+fn guard(context: &mut Context, verb: GuardVerb) -> Done {
     match verb {
         GuardVerb::Stage(verb) => stage(context, &verb),
         GuardVerb::Check(verb) => check(context, &verb),
@@ -43,7 +185,7 @@ fn stage(context: &mut Context, verb: &GuardStage) -> Done {
     let (name, file) = (verb.name.as_str(), verb.jsonl.as_path());
     let rules = read_policy(context, verb.policy.as_deref())?.trust;
     let agent = context.agent_to_write()?;
-    let mut input = open_input(file)?;
+    let mut input = open_input(context, file)?;
     let mut reader = Lines::of(&mut *input);
     let lines = iter::from_fn(|| {
         let line = reader.next_line().transpose()?;
@@ -71,7 +213,6 @@ fn stage(context: &mut Context, verb: &GuardStage) -> Done {
             .output
             .note("next", format!("check it with: treering guard check {name}"));
     }
-    agent.clone().close()?;
     Ok(DONE)
 }
 
@@ -118,7 +259,6 @@ fn commit(context: &mut Context, verb: &GuardWith) -> Done {
             context.output.note("next", note);
         }
     }
-    agent.clone().close()?;
     Ok(verdict(&report))
 }
 
@@ -132,7 +272,6 @@ fn drop_staged(context: &mut Context, name: &str) -> Done {
     } else {
         context.output.line(format_args!("dropped {name}"))?;
     }
-    agent.clone().close()?;
     Ok(DONE)
 }
 
@@ -191,7 +330,7 @@ fn list(context: &mut Context) -> Done {
 fn recall(context: &mut Context, verb: &GuardRecall) -> Done {
     let mut texts = verb.queries.clone();
     if let Some(file) = &verb.file {
-        let mut input = open_input(file)?;
+        let mut input = open_input(context, file)?;
         let mut reader = Lines::of(&mut *input);
         while let Some((_, text)) = reader.next_line()? {
             texts.push(text.trim().to_owned());

@@ -1,9 +1,13 @@
 //! `import`: edited blocks, and memories of other systems.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::{Args, ValueEnum};
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use serde_json::json;
 
@@ -18,7 +22,6 @@ use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
 use crate::cli::json::with_commit;
-use crate::cli::verbs::{FactsAbout, Import, ImportFormat};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Id;
 
@@ -27,7 +30,70 @@ const FILE_BYTES_MAX: u64 = 256 << 20;
 /// Findings that are told to a person.
 const TOLD_MAX: usize = 20;
 
-pub(super) fn import(context: &mut Context, verb: &Import) -> Done {
+/// What is imported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportFormat {
+    /// A folder of Markdown files, as `export --format blocks` writes it
+    #[default]
+    Blocks,
+    /// The graph of the MCP reference server memory
+    ServerMemory,
+    /// A fact file of odek: user.md or env.md
+    Odek,
+    /// The memory.snap of the published core
+    Snap,
+}
+
+/// What the facts of a file are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FactsAbout {
+    User,
+    Env,
+}
+
+/// Take edited blocks back, or the memories of another system
+#[derive(Args, Debug)]
+#[command(
+    args = args::writes(),
+    after_help = "What is imported is trusted as a document or import at most, and goes through the scan. Files that nobody edited \
+                  change nothing.\n\n\
+                  Examples:\n  treering import blocks/\n  treering import blocks/ --prune\n  \
+                  treering import --format server-memory memory.jsonl\n  treering import --format odek user.md\n  \
+                  treering import --format snap memory.snap"
+)]
+pub(crate) struct Import {
+    /// The folder of blocks, or the file; - reads a file from standard input
+    #[arg(value_name = "PATH")]
+    pub(crate) path: PathBuf,
+    /// What it is
+    #[arg(long, value_name = "FORMAT", default_value = "blocks")]
+    pub(crate) format: ImportFormat,
+    /// Where it belongs [default: what the file says, else the project]
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
+    /// What facts are about, where the file is not named user.md or env.md
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) about: Option<FactsAbout>,
+    /// Remove blocks whose files are gone
+    #[arg(long)]
+    pub(crate) prune: bool,
+    /// Take files also where the block was changed since they were written, or may have been
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// The edits are your own: blocks keep the trust they have. A program must not say it for a person
+    #[arg(long)]
+    pub(crate) as_me: bool,
+}
+
+impl Verb for Import {
+    const NAME: &'static str = "import";
+
+    fn run(self, context: &mut Context) -> Done {
+        import(context, &self)
+    }
+}
+
+fn import(context: &mut Context, verb: &Import) -> Done {
     check(verb)?;
     match verb.format {
         ImportFormat::Blocks => blocks(context, verb),
@@ -105,7 +171,6 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     let taken = agent.take_blocks(&files, &take, &context.writer())?;
     tell_blocks(context, &agent, &taken)?;
     refresh(context, &folder, &files, &taken);
-    agent.clone().close()?;
     let is_refused = |file: &TakenFile| file.taken == Taken::Refused;
     if !taken.files.is_empty() && taken.files.iter().all(is_refused) {
         return Err(nothing_taken().into());
@@ -207,7 +272,7 @@ fn tell_blocks(context: &mut Context, agent: &Agent, taken: &TakenBlocks) -> Res
 }
 
 fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done {
-    let bytes = read_input(&verb.path, FILE_BYTES_MAX)?;
+    let bytes = read_input(context, &verb.path, FILE_BYTES_MAX)?;
     let foreign = Foreign {
         format,
         bytes: &bytes,
@@ -255,7 +320,6 @@ fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done 
     if let Some(held) = &taken.held {
         tell_held(context, &agent, held);
     }
-    agent.clone().close()?;
     let taken_in = taken.created + taken.updated + taken.unchanged + taken.quarantined;
     if taken_in == 0 && !taken.findings.is_empty() {
         return Err(nothing_taken().into());

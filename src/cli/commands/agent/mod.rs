@@ -1,7 +1,7 @@
 //! The verbs of an agent, each as a function.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 mod audit;
 pub(super) mod blocks;
@@ -21,44 +21,42 @@ mod session;
 
 use serde_json::json;
 
-use super::super::agent_context::is_switched_off;
-use super::super::args::VerbOptions;
+use super::super::agent_context;
+use super::super::args::Parsed;
 use super::super::context::Context;
 use super::super::errors::{DONE, Done};
-use super::super::verbs::AgentVerb;
+use super::super::verb::{Entry, entry};
 
 /// What people are told where `TREERING_DISABLE` is set.
 const DISABLED: &str = "nothing was done: TREERING_DISABLE switches the memory off";
 
-/// Does what the verb says.
-pub(super) fn run(context: &mut Context, verb: AgentVerb) -> Done {
-    // `remember` has an answer of its own for that.
-    let is_writing =
-        matches!(verb.options(), VerbOptions::Write(_)) && !matches!(verb, AgentVerb::Remember(_));
-    if is_writing && is_switched_off() {
-        return disabled(context);
-    }
-    match verb {
-        AgentVerb::Remember(verb) => remember::remember(context, verb),
-        AgentVerb::Recall(verb) => recall::recall(context, &verb),
-        AgentVerb::Forget(verb) => forget::forget(context, &verb),
-        AgentVerb::Unforget(verb) => forget::unforget(context, &verb),
-        AgentVerb::Forgotten(verb) => forget::forgotten(context, &verb),
-        AgentVerb::Expire(verb) => forget::expire(context, &verb),
-        AgentVerb::Decay(verb) => decay::decay(context, &verb),
-        AgentVerb::Envelope(verb) => envelope::envelope(context, verb),
-        AgentVerb::Guard(verb) => guard::guard(context, verb.verb),
-        AgentVerb::Promote(verb) => promote::promote(context, &verb),
-        AgentVerb::Quarantine(verb) => quarantine::quarantine(context, &verb),
-        AgentVerb::Audit(verb) => audit::audit(context, verb),
-        AgentVerb::Note(verb) => note::note(context, verb),
-        AgentVerb::Session(verb) => session::session(context, verb),
-        AgentVerb::Import(verb) => import::import(context, &verb),
-    }
+/// The verbs of an agent.
+pub(super) static VERBS: &[Entry] = &[
+    entry::<remember::Remember>(),
+    entry::<recall::Recall>(),
+    entry::<forget::Forget>(),
+    entry::<forget::Unforget>(),
+    entry::<forget::Forgotten>(),
+    entry::<forget::Expire>(),
+    entry::<decay::Decay>(),
+    entry::<note::Note>(),
+    entry::<session::Session>(),
+    entry::<envelope::Envelope>(),
+    entry::<guard::Guard>(),
+    entry::<promote::Promote>(),
+    entry::<quarantine::Quarantine>(),
+    entry::<audit::Audit>(),
+    entry::<import::Import>(),
+];
+
+/// Whether `TREERING_DISABLE` keeps a verb from running at all. `remember` has an answer of its own for that.
+pub(super) fn is_switched_off(parsed: &Parsed) -> bool {
+    let is_of_agent = VERBS.iter().any(|verb| verb.name == parsed.name());
+    is_of_agent && parsed.commits() && parsed.name() != "remember" && agent_context::is_switched_off()
 }
 
 /// The answer of a verb that would write, and does nothing.
-fn disabled(context: &mut Context) -> Done {
+pub(super) fn answer_disabled(context: &mut Context) -> Done {
     if context.output.is_json() {
         context
             .output

@@ -1,24 +1,136 @@
 //! `note`: notes of sessions, which last.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::{Args, Subcommand};
 use serde_json::{Value as Json, json};
 
 use crate::agent::notes::{self, NewNote, Replace};
 use crate::agent::{Agent, Item};
 use crate::cli::commands::input::content_from_input;
 use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done};
+use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{Table, coloured, counted, gist, plain};
 use crate::cli::json::with_commit;
 use crate::cli::output::{Meaning, printable};
-use crate::cli::verbs::{Note, NoteDelete, NoteList, NoteRead, NoteSearch, NoteVerb, NoteWrite};
 use crate::engine::View;
 use crate::error::{Error, Result};
 use crate::object::{Id, Scope, Time};
 
-pub(super) fn note(context: &mut Context, verb: Note) -> Done {
+/// Notes of sessions, which last: write, read, list, delete, search
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  treering note write 'the build needs Rust 1.95' --session s1\n  treering note search build\n  \
+                  treering note list --json"
+)]
+pub(crate) struct Note {
+    #[command(subcommand)]
+    pub(crate) verb: NoteVerb,
+}
+
+impl Verb for Note {
+    const NAME: &'static str = "note";
+
+    fn run(self, context: &mut Context) -> Done {
+        note(context, self)
+    }
+}
+
+/// What is done with notes.
+#[derive(Debug, Subcommand)]
+pub(crate) enum NoteVerb {
+    /// Write a note, or replace one
+    #[command(
+        after_help = "The note belongs to the root of the session (--session). Only that session replaces it.\n\n\
+                      Examples:\n  treering note write 'the build needs --locked' --session s1\n  \
+                      treering note write 'done' --replace tea/note/0198c1de --session s1\n  \
+                      treering note write '' --replace '*' --session s1"
+    )]
+    Write(NoteWrite),
+    /// Show a note, and keep that it was read
+    #[command(after_help = "Examples:\n  treering note read tea/note/0198c1de --json")]
+    Read(NoteRead),
+    /// List the notes of the project, newest first
+    #[command(after_help = "Examples:\n  treering note list\n  treering note list --own --session s1 --json")]
+    List(NoteList),
+    /// Delete a note, whichever session wrote it; undo brings it back
+    #[command(after_help = "Examples:\n  treering note delete tea/note/0198c1de -m 'settled'")]
+    Delete(NoteDelete),
+    /// Find notes by words, freshness, and when they were read
+    #[command(after_help = "Examples:\n  treering note search 'build flags' --session s1 --limit 3")]
+    Search(NoteSearch),
+}
+
+/// `note write`
+#[derive(Args, Debug)]
+#[command(args = args::writes())]
+pub(crate) struct NoteWrite {
+    /// The text; - reads it from standard input; an empty one only takes away what --replace names
+    #[arg(value_name = "TEXT")]
+    pub(crate) text: String,
+    /// The note to replace, or * for every note of the session
+    #[arg(long, value_name = "ID")]
+    pub(crate) replace: Option<String>,
+    /// The scope of the note [default: the project]
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
+}
+
+/// `note read`
+#[derive(Args, Debug)]
+#[command(args = args::reads())]
+pub(crate) struct NoteRead {
+    /// The note
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// The scope of the note [default: the project]
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
+}
+
+/// `note list`
+#[derive(Args, Debug)]
+#[command(args = args::reads())]
+pub(crate) struct NoteList {
+    /// Only notes of the session
+    #[arg(long)]
+    pub(crate) own: bool,
+    /// The scope of the notes [default: the project]
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
+}
+
+/// `note delete`
+#[derive(Args, Debug)]
+#[command(args = args::writes())]
+pub(crate) struct NoteDelete {
+    /// The note
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// The scope of the note [default: the project]
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
+}
+
+/// `note search`
+#[derive(Args, Debug)]
+#[command(args = args::reads())]
+pub(crate) struct NoteSearch {
+    /// What to look for
+    #[arg(value_name = "QUERY")]
+    pub(crate) query: String,
+    /// The most notes that are shown
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) limit: usize,
+    /// The scope of the notes [default: the project]
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
+}
+
+fn note(context: &mut Context, verb: Note) -> Done {
     match verb.verb {
         NoteVerb::Write(verb) => write(context, verb),
         NoteVerb::Read(verb) => read(context, &verb),
@@ -30,7 +142,7 @@ pub(super) fn note(context: &mut Context, verb: Note) -> Done {
 
 fn write(context: &mut Context, verb: NoteWrite) -> Done {
     let note = NewNote {
-        text: text_or_input(verb.text)?,
+        text: text_or_input(context, verb.text)?,
         scope: scope(context, verb.scope.as_deref())?,
         session: context.lane(),
         replace: match verb.replace.as_deref() {
@@ -66,7 +178,6 @@ fn write(context: &mut Context, verb: NoteWrite) -> Done {
     if let Some(held) = &written.held {
         tell_held(context, &agent, held);
     }
-    agent.clone().close()?;
     Ok(DONE)
 }
 
@@ -93,7 +204,6 @@ fn read(context: &mut Context, verb: &NoteRead) -> Done {
         context.output.text(note.item.text())?;
         context.output.line("")?;
     }
-    agent.clone().close()?;
     Ok(DONE)
 }
 
@@ -134,7 +244,6 @@ fn delete(context: &mut Context, verb: &NoteDelete) -> Done {
     } else {
         context.output.line(format_args!("there was no note {id}"))?;
     }
-    agent.clone().close()?;
     Ok(DONE)
 }
 
@@ -201,9 +310,9 @@ pub(super) fn scope(context: &Context, named: Option<&str>) -> Result<Scope> {
 }
 
 /// What a text option says, or what is on standard input.
-pub(super) fn text_or_input(text: String) -> Result<String> {
+pub(super) fn text_or_input(context: &Context, text: String) -> Result<String, Failure> {
     if text == "-" {
-        content_from_input()
+        content_from_input(context)
     } else {
         Ok(text)
     }

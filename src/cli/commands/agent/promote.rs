@@ -1,8 +1,11 @@
 //! `promote`: a person trusts an item.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::Args;
 use std::io::{self, IsTerminal as _};
 
 use serde_json::json;
@@ -14,12 +17,40 @@ use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::one_line;
 use crate::cli::json::with_commit;
 use crate::cli::output::Meaning;
-use crate::cli::verbs::Promote;
 use crate::digest::ObjectDigest;
 use crate::error::Error;
 use crate::object::Id;
 
-pub(super) fn promote(context: &mut Context, verb: &Promote) -> Done {
+/// Trust an item as a person does who looked at it
+#[derive(Args, Debug)]
+#[command(
+    args = args::writes(),
+    after_help = "It becomes a new version that names the one that was looked at. At a terminal it is shown, and you are asked; \
+                  elsewhere --yes is needed. A program must not do it for a person.\n\n\
+                  Examples:\n  treering promote facts/office\n  \
+                  treering promote facts/office --digest 5f0c... --yes -m 'I checked it'"
+)]
+pub(crate) struct Promote {
+    /// The item
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// The version that you looked at, all 64 digits; another one is not promoted [default: the present one]
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) digest: Option<String>,
+    /// Do it without asking: a person gives this, not a program for one
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+impl Verb for Promote {
+    const NAME: &'static str = "promote";
+
+    fn run(self, context: &mut Context) -> Done {
+        promote(context, &self)
+    }
+}
+
+fn promote(context: &mut Context, verb: &Promote) -> Done {
     let id = Id::new(&verb.id)?;
     let agent = context.agent_to_write()?;
     let expected = match &verb.digest {
@@ -64,7 +95,6 @@ pub(super) fn promote(context: &mut Context, verb: &Promote) -> Done {
         };
         tell_committed(context, agent.memory(), &promoted.committed, &what)?;
     }
-    agent.clone().close()?;
     Ok(DONE)
 }
 

@@ -1,8 +1,12 @@
 //! `quarantine`: what was held back, for a person to decide about.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
+use crate::cli::agent_context::ScopeOptions;
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::Args;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
@@ -16,13 +20,43 @@ use crate::cli::human::{Table, coloured, counted, cut, number, plain};
 use crate::cli::json::with_commit;
 use crate::cli::output::{Meaning, printable};
 use crate::cli::time;
-use crate::cli::verbs::Quarantine;
 
 /// Objects that a person is shown before they are released, and characters of each text.
 const ASKED_MAX: usize = 200;
 const ASKED_CHARS: usize = 100;
 
-pub(super) fn quarantine(context: &mut Context, verb: &Quarantine) -> Done {
+/// List what was held back, and let it go or drop it
+#[derive(Args, Debug)]
+#[command(
+    args = args::writes(),
+    after_help = "The same change is kept once. There is room for 200; then the oldest goes of who has most, and the reason of the \
+                  newest names it. gc drops what is older than 7 days. What is released stays as little trusted as it \
+                  was; promote raises it.\n\n\
+                  Examples:\n  treering quarantine\n  treering quarantine --release 17 --yes\n  treering quarantine --discard 17"
+)]
+pub(crate) struct Quarantine {
+    /// Commit what is held back under this name, as little trusted as it was
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["discard", "scopes", "all_scopes"])]
+    pub(crate) release: Option<String>,
+    /// Drop what is held back under this name
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["scopes", "all_scopes"])]
+    pub(crate) discard: Option<String>,
+    /// Release without asking: a person gives this, not a program for one
+    #[arg(long, requires = "release")]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) scopes: ScopeOptions,
+}
+
+impl Verb for Quarantine {
+    const NAME: &'static str = "quarantine";
+
+    fn run(self, context: &mut Context) -> Done {
+        quarantine(context, &self)
+    }
+}
+
+fn quarantine(context: &mut Context, verb: &Quarantine) -> Done {
     if let Some(name) = &verb.release {
         return release(context, name, verb.yes);
     }
@@ -89,7 +123,6 @@ fn release(context: &mut Context, name: &str, yes: bool) -> Done {
         let told = format!("released {name} with {what}");
         tell_committed(context, agent.memory(), &committed, &told)?;
     }
-    agent.clone().close()?;
     Ok(DONE)
 }
 
@@ -128,6 +161,5 @@ fn discard(context: &mut Context, name: &str) -> Done {
     } else {
         context.output.line(format_args!("discarded {name}"))?;
     }
-    agent.clone().close()?;
     Ok(DONE)
 }

@@ -1,8 +1,12 @@
 //! `recall`: what fits a question, best first.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
+use crate::cli::agent_context::ScopeOptions;
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::Args;
 use std::path::Path;
 use std::time::Instant;
 
@@ -10,14 +14,13 @@ use serde_json::{Value, json};
 
 use crate::agent::search::LIMIT;
 use crate::agent::{Agent, Reach, Reached, RecallHit, RecallQuery, Recalled};
+use crate::cli::commands::attributes::attribute;
 use crate::cli::commands::input::{Lines, at_line, open_input};
-use crate::cli::commands::objects::attribute;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{self, Table, coloured, plain, right};
 use crate::cli::output::{Meaning, Mode, Output};
 use crate::cli::time;
-use crate::cli::verbs::Recall;
 use crate::engine::View;
 use crate::error::{Error, Result};
 use crate::ingest::json::{loose_time_from_json, parse};
@@ -26,7 +29,100 @@ use crate::object::{Kind, Scope, Time};
 /// Hits of each query of a file that names no number.
 const BATCH_LIMIT: usize = 100;
 
-pub(super) fn recall(context: &mut Context, verb: &Recall) -> Done {
+/// Find what fits a question, best first; in any scope, at any past state
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a condition or a wish of its own"
+)]
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Searched are global, the project of this folder, and the session and actor that are named; --scope and \
+                  --all-scopes choose others. What is shown counts as used, which keeps decay away.\n\n\
+                  Examples:\n  treering recall who owns the parser\n  \
+                  treering recall 'what did Ada say about tea?' --budget 500 --explain\n  \
+                  treering recall tea --at snap:0 --json\n  \
+                  treering recall --when 2026-03-01\n  \
+                  treering recall --queries questions.jsonl --limit 20"
+)]
+pub(crate) struct Recall {
+    /// The question; without one the summaries are shown, in order of time
+    #[arg(value_name = "QUERY")]
+    pub(crate) query: Vec<String>,
+    /// Answer the queries of a file, one a line: {"qid","query","scope"?,"now"?}; - reads standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "when", "explain"])]
+    pub(crate) queries: Option<String>,
+    /// At most K hits [default: 10, with --queries 100]
+    #[arg(long, value_name = "K")]
+    pub(crate) limit: Option<usize>,
+    /// At most so many tokens in all texts together; what does not fit is skipped
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) budget: Option<usize>,
+    #[command(flatten)]
+    pub(crate) scopes: ScopeOptions,
+    /// Only what this speaker said, or what is about this subject
+    #[arg(long, value_name = "P")]
+    pub(crate) speaker: Option<String>,
+    /// Only this kind; may be repeated
+    #[arg(long = "kind", value_name = "KIND")]
+    pub(crate) kinds: Vec<String>,
+    /// Only with this tag; repeated, with all of them
+    #[arg(long = "tag", value_name = "TAG")]
+    pub(crate) tags: Vec<String>,
+    /// Only with this tag; repeated, with one of them
+    #[arg(long = "any-tag", value_name = "TAG")]
+    pub(crate) any_tags: Vec<String>,
+    /// Only what happened at or after this time: a date, a time, or how long ago (3d)
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Only what happened before this time
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<String>,
+    /// Also what comes from sources that are not trusted, such as tools, pages and imports
+    #[arg(long)]
+    pub(crate) with_untrusted: bool,
+    /// Only where the attribute has this value: k=text, or k:=JSON; may be repeated
+    #[arg(long = "attr", value_name = "K=V")]
+    pub(crate) attributes: Vec<String>,
+    /// Also what has expired
+    #[arg(long)]
+    pub(crate) include_expired: bool,
+    /// Leave out what newer items take the place of
+    #[arg(long)]
+    pub(crate) no_superseded: bool,
+    /// What recency weighs; 0 leaves it out [default: 0.3]
+    #[arg(long, value_name = "WEIGHT")]
+    pub(crate) recency: Option<f32>,
+
+    /// Leave the newer of two leading hits where its score puts it, also where the question asks how things stand
+    #[arg(long)]
+    pub(crate) no_fresher: bool,
+    /// Show every term of the score
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Show the whole texts, of shortened items the originals
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Without a question: the summaries around this time
+    #[arg(long, value_name = "TIME")]
+    pub(crate) when: Option<String>,
+    /// Answer as if it were this time
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<String>,
+    /// Look only: what is shown does not count as used
+    #[arg(long)]
+    pub(crate) no_touch: bool,
+}
+
+impl Verb for Recall {
+    const NAME: &'static str = "recall";
+
+    fn run(self, context: &mut Context) -> Done {
+        recall(context, &self)
+    }
+}
+
+fn recall(context: &mut Context, verb: &Recall) -> Done {
     let agent = open(context, verb)?;
     let view = context.view(agent.memory())?;
     let now = moment(verb.now.as_deref(), view.now())?;
@@ -292,7 +388,7 @@ struct Line {
 }
 
 fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &RecallQuery, file: &str) -> Done {
-    let mut input = open_input(Path::new(file))?;
+    let mut input = open_input(context, Path::new(file))?;
     let mut lines = Lines::of(&mut *input);
     // The first query does not pay for what all of them use.
     agent.with_index(view, |_, _| Ok(()))?;

@@ -1,10 +1,16 @@
 //! `remember`: a text that recall finds again, or many from JSON Lines.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
+use crate::agent::OnDuplicate;
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::{Args, ValueEnum};
 use std::cell::RefCell;
 use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
@@ -23,7 +29,6 @@ use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{counted, cut};
 use crate::cli::output::{Meaning, printable};
 use crate::cli::time;
-use crate::cli::verbs::Remember;
 use crate::digest::ObjectDigest;
 use crate::engine::{Committed, Memory};
 use crate::error::{Error, Result};
@@ -33,7 +38,125 @@ use crate::recall::MERGE;
 /// Characters of another item that people are shown.
 const SHOWN_CHARS: usize = 300;
 
-pub(super) fn remember(context: &mut Context, verb: Remember) -> Done {
+/// Remember a text, or many from JSON Lines
+#[derive(Args, Debug)]
+#[command(
+    args = args::writes(),
+    after_help = "The answer names items of the same scope and kind that say the same or contradict it. Secrets are stored as markers; \
+                  what the scan holds back is kept under rejected/ for a person.\n\n\
+                  Examples:\n  treering remember 'Ada drinks green tea' --tag tea --speaker Ada\n  \
+                  git log -1 | treering remember - --kind note --ttl 30d\n  \
+                  treering remember 'The office moved to Bergen' --supersedes facts/office --cite mail.txt:12\n  \
+                  treering remember --jsonl memories.jsonl --scope project"
+)]
+pub(crate) struct Remember {
+    /// The text; - reads it from standard input
+    #[arg(
+        value_name = "TEXT",
+        required_unless_present = "jsonl",
+        conflicts_with = "jsonl"
+    )]
+    pub(crate) text: Option<String>,
+    /// Its name [default: one is made]
+    #[arg(long, value_name = "ID", conflicts_with = "jsonl")]
+    pub(crate) id: Option<String>,
+    /// What sort of item: fact, decision, note, block, or any other word
+    #[arg(long, value_name = "KIND", default_value = "fact")]
+    pub(crate) kind: String,
+    /// Where it belongs: global, project, session, agent, project:NAME, or any other text [default: the project of this folder, else global]
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
+    /// A word to find it by; may be repeated
+    #[arg(long = "tag", value_name = "TAG", conflicts_with = "jsonl")]
+    pub(crate) tags: Vec<String>,
+    /// Who said it
+    #[arg(long, value_name = "WHO", conflicts_with = "jsonl")]
+    pub(crate) speaker: Option<String>,
+    /// Who or what it is about
+    #[arg(long, visible_alias = "about", value_name = "WHAT", conflicts_with = "jsonl")]
+    pub(crate) subject: Option<String>,
+    /// Its place in the session
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        conflicts_with = "jsonl"
+    )]
+    pub(crate) order: Option<i64>,
+    /// When it happened: a time, a date, or how long ago (2h, 3d)
+    #[arg(long, value_name = "TIME", conflicts_with = "jsonl")]
+    pub(crate) time: Option<String>,
+    /// How long it is shown: 12h, 30d
+    #[arg(long, value_name = "DURATION", value_parser = time::span, conflicts_with_all = ["expires", "jsonl"])]
+    pub(crate) ttl: Option<Duration>,
+    /// Until when it is shown
+    #[arg(long, value_name = "TIME", conflicts_with = "jsonl")]
+    pub(crate) expires: Option<String>,
+    /// Where it is written; may be repeated
+    #[arg(long = "cite", value_name = "FILE[:LINE[:NOTE]]", conflicts_with = "jsonl")]
+    pub(crate) citations: Vec<String>,
+    /// How sure it is, 0 to 1
+    #[arg(long, value_name = "P", conflicts_with = "jsonl")]
+    pub(crate) confidence: Option<f64>,
+    /// Who may see it: none, pii, internal or credentials
+    #[arg(long, value_name = "LEVEL", conflicts_with = "jsonl")]
+    pub(crate) sensitivity: Option<String>,
+    /// Never shorten it, and never forget it by age
+    #[arg(long, conflicts_with = "jsonl")]
+    pub(crate) pin: bool,
+    /// An item that it takes the place of; may be repeated
+    #[arg(long, value_name = "ID", conflicts_with = "jsonl")]
+    pub(crate) supersedes: Vec<String>,
+    /// What to do if another item surely says the same
+    #[arg(long, value_name = "CHOICE", default_value = "warn", conflicts_with = "jsonl")]
+    pub(crate) on_duplicate: DuplicateChoice,
+    /// Makes the id: the same key again stores nothing new
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["id", "jsonl"])]
+    pub(crate) key: Option<String>,
+    /// Store it only if the id has this version
+    #[arg(long, value_name = "DIGEST", requires = "id", conflicts_with = "jsonl")]
+    pub(crate) expected: Option<String>,
+    /// Read items from FILE, one a line: {"id"?, "text", "kind"?, "scope"?, "tags"?, ...}; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) jsonl: Option<PathBuf>,
+    /// Commit after every N lines
+    #[arg(long, value_name = "N", requires = "jsonl", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) batch: u64,
+}
+
+impl Verb for Remember {
+    const NAME: &'static str = "remember";
+
+    fn run(self, context: &mut Context) -> Done {
+        remember(context, self)
+    }
+}
+
+/// What to do with an item that surely says what another one says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DuplicateChoice {
+    /// Store it, and say so
+    Warn,
+    /// Store nothing
+    Skip,
+    /// Put what it adds into the other one
+    Merge,
+    /// Store it in the other one's place
+    Supersede,
+}
+
+impl From<DuplicateChoice> for OnDuplicate {
+    fn from(choice: DuplicateChoice) -> Self {
+        match choice {
+            DuplicateChoice::Warn => Self::Warn,
+            DuplicateChoice::Skip => Self::Skip,
+            DuplicateChoice::Merge => Self::Merge,
+            DuplicateChoice::Supersede => Self::Supersede,
+        }
+    }
+}
+
+fn remember(context: &mut Context, verb: Remember) -> Done {
     match &verb.jsonl {
         Some(file) => remember_lines(context, &verb, file),
         None => remember_one(context, verb),
@@ -42,7 +165,7 @@ pub(super) fn remember(context: &mut Context, verb: Remember) -> Done {
 
 fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     if verb.text.as_deref() == Some("-") {
-        let text = content_from_input()?;
+        let text = content_from_input(context)?;
         // What a pipe ends with is no part of what it says.
         verb.text = Some(text.trim_end().to_owned());
     }
@@ -79,7 +202,6 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
         let told = "its end has passed, so nothing shows it; --ttl takes a length such as 30d";
         context.output.note("expired", told);
     }
-    agent.close()?;
     Ok(DONE)
 }
 
@@ -245,7 +367,7 @@ fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
         batch_lines: usize::try_from(verb.batch).unwrap_or(usize::MAX),
     };
     let writer = context.writer();
-    let mut input = open_input(file)?;
+    let mut input = open_input(context, file)?;
     let agent = context.agent_to_create(|_| Ok(()))?;
     let (mut reader, sent) = (Lines::of(&mut *input), RefCell::new(SentLines::new()));
     let lines = std::iter::from_fn(|| {
@@ -273,7 +395,6 @@ fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
     for held in &answer.held {
         tell_held(context, &agent, held);
     }
-    agent.close()?;
     Ok(DONE)
 }
 

@@ -1,11 +1,17 @@
 //! `session`: transcripts, their summaries, and what is learned at the end.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
+use crate::cli::agent_context::ScopeOptions;
+use crate::cli::args;
+use crate::cli::verb::Verb;
+use clap::{Args, Subcommand};
 use std::collections::HashMap;
 use std::io::Read as _;
 use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
@@ -23,9 +29,6 @@ use crate::cli::human::{Table, coloured, plain};
 use crate::cli::json::with_commit;
 use crate::cli::output::Meaning;
 use crate::cli::time;
-use crate::cli::verbs::{
-    Session, SessionAppend, SessionEnd, SessionList, SessionSummaries, SessionSummarise, SessionVerb,
-};
 use crate::engine::{Query, View};
 use crate::error::{Error, Result};
 use crate::ingest::json::{loose_time_from_json, parse};
@@ -34,7 +37,158 @@ use crate::object::{Kind, Origin, Time};
 /// The longest reply that is read; what of it is taken, the settings say.
 const REPLY_BYTES_MAX: usize = 16 << 20;
 
-pub(super) fn session(context: &mut Context, verb: Session) -> Done {
+/// Transcripts of sessions, their summaries, and what is learned at the end
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  treering session append 'Which Rust do we need?' --speaker user --session s1\n  \
+                  treering session summaries --session s1\n  treering session end --session s1 --no-model"
+)]
+pub(crate) struct Session {
+    #[command(subcommand)]
+    pub(crate) verb: SessionVerb,
+}
+
+impl Verb for Session {
+    const NAME: &'static str = "session";
+
+    fn run(self, context: &mut Context) -> Done {
+        session(context, self)
+    }
+}
+
+/// What is done with sessions.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionVerb {
+    /// Append to the transcript of a session
+    #[command(
+        after_help = "A line of --jsonl is {\"text\",\"speaker\"?,\"time\"?,\"order\"?,\"origin\"?}. What nobody, user or --user says is the \
+                      person's, the roles assistant and system are trusted less, and any other name is a tool's that brings in what \
+                      others wrote, unless the line says an origin. Nothing is trusted more than --trust.\n\n\
+                      Examples:\n  treering session append 'green tea, please' --speaker user --session s1\n  \
+                      treering session append --jsonl turns.jsonl --session s2 --parent s1"
+    )]
+    Append(SessionAppend),
+    /// End a session: the prompt for a model, or what becomes of its reply
+    #[command(
+        after_help = "Without --reply, --command or --no-model it prints the prompt and writes nothing. Facts are taken only if the settings \
+                      or --learn say so, and pass the gates; what a gate holds back is quarantined.\n\n\
+                      Examples:\n  treering session end --session s1 > prompt.txt\n  \
+                      treering session end --session s1 --learn --reply reply.json\n  \
+                      treering session end --session s1 --learn --command llm -m small"
+    )]
+    End(SessionEnd),
+    /// Show the summaries of a session in order of time, or what is to be summarised
+    #[command(after_help = "Examples:\n  treering session summaries --session s1\n  \
+                      treering session summaries --session s1 --when 2026-04-21T00:00:00Z\n  \
+                      treering session summaries --session s1 --due --json")]
+    Summaries(SessionSummaries),
+    /// Write the summaries of days, weeks and months that are over
+    #[command(
+        after_help = "A line of --texts is {\"bucket\",\"text\"}, with a bucket as `session summaries --due` names it. What has no text there is \
+                      summarised by its own sentences.\n\n\
+                      Examples:\n  treering session summarise --session s1\n  \
+                      treering session summarise --session s1 --texts summaries.jsonl"
+    )]
+    Summarise(SessionSummarise),
+    /// List the sessions of the project
+    #[command(after_help = "Examples:\n  treering session list\n  treering session list --all-scopes --json")]
+    List(SessionList),
+}
+
+/// `session append`
+#[derive(Args, Debug)]
+#[command(args = args::writes())]
+pub(crate) struct SessionAppend {
+    /// The text; - reads it from standard input
+    #[arg(value_name = "TEXT", required_unless_present = "jsonl")]
+    pub(crate) text: Option<String>,
+    /// Who said it: user, assistant, tool, system, or a name
+    #[arg(long, value_name = "WHO", conflicts_with = "jsonl")]
+    pub(crate) speaker: Option<String>,
+    /// The name under which the person speaks in this session, from now on
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// When it was said: a date, a time, or how long ago (3d)
+    #[arg(long, value_name = "TIME", conflicts_with = "jsonl")]
+    pub(crate) time: Option<String>,
+    /// The session that this one was started from
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) parent: Option<String>,
+    /// The scope of the session [default: its own, that of its parent, else the project]
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
+    /// Append a line each of this file; - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "text")]
+    pub(crate) jsonl: Option<PathBuf>,
+    /// Lines of a commit
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    pub(crate) batch: u64,
+}
+
+/// `session end`
+#[derive(Args, Debug)]
+#[command(args = args::writes())]
+pub(crate) struct SessionEnd {
+    /// What a model replied; - reads it from standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) reply: Option<PathBuf>,
+    /// End it without a model: the episode is made of sentences of the session
+    #[arg(long, conflicts_with_all = ["reply", "command"])]
+    pub(crate) no_model: bool,
+    /// Extract facts from the reply
+    #[arg(long)]
+    pub(crate) learn: bool,
+    /// How long the command may take: 60s, 5m
+    #[arg(long, value_name = "DURATION", value_parser = time::duration, default_value = "120s")]
+    pub(crate) time_limit: Duration,
+    /// A command that reads the prompt on its standard input and prints the reply; it is run without a shell, and takes the
+    /// rest of the line
+    #[arg(long, value_name = "CMD", num_args = 1.., allow_hyphen_values = true, conflicts_with = "reply")]
+    pub(crate) command: Vec<String>,
+    /// The scope of the session, if it is none of those at work here
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
+}
+
+/// `session summaries`
+#[derive(Args, Debug)]
+#[command(args = args::reads())]
+pub(crate) struct SessionSummaries {
+    /// Only summaries with these words
+    #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
+    pub(crate) query: String,
+    /// Only what lies around this time: before, then, after
+    #[arg(long, value_name = "TIME")]
+    pub(crate) when: Option<String>,
+    /// What is to be summarised instead
+    #[arg(long, conflicts_with_all = ["query", "when"])]
+    pub(crate) due: bool,
+    /// The scope of the session, if it is none of those at work here
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
+}
+
+/// `session summarise`
+#[derive(Args, Debug)]
+#[command(args = args::writes())]
+pub(crate) struct SessionSummarise {
+    /// Texts of summaries, a line each; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) texts: Option<PathBuf>,
+    /// The scope of the session, if it is none of those at work here
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<String>,
+}
+
+/// `session list`
+#[derive(Args, Debug)]
+#[command(args = args::reads())]
+pub(crate) struct SessionList {
+    #[command(flatten)]
+    pub(crate) scopes: ScopeOptions,
+}
+
+fn session(context: &mut Context, verb: Session) -> Done {
     match verb.verb {
         SessionVerb::Append(verb) => append(context, verb),
         SessionVerb::End(verb) => end(context, &verb),
@@ -83,7 +237,7 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
             .map(|text| time::moment(text, now))
             .transpose()?;
         request.entries.push(NewEntry {
-            text: text_or_input(verb.text.unwrap_or_default())?,
+            text: text_or_input(context, verb.text.unwrap_or_default())?,
             speaker: verb.speaker,
             time,
             ..NewEntry::default()
@@ -96,10 +250,9 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
             &Sums::of(&appended, 0),
             &appended,
         )?;
-        agent.clone().close()?;
         return Ok(DONE);
     };
-    let mut input = open_input(&file)?;
+    let mut input = open_input(context, &file)?;
     let mut lines = Lines::of(&mut *input);
     let agent = context.agent_to_write()?;
     let (mut sums, mut sent) = (Sums::default(), SentLines::new());
@@ -128,7 +281,6 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
             break;
         }
     }
-    agent.clone().close()?;
     Ok(DONE)
 }
 
@@ -257,7 +409,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
     let learn = verb.learn.then_some(true);
     let prompt = agent.end_prompt(&agent.memory().view(), &reach, &session, learn)?;
     let reply = match (&verb.reply, verb.command.as_slice()) {
-        (Some(file), _) => Some(read_reply(file)?),
+        (Some(file), _) => Some(read_reply(context, file)?),
         (None, [program, arguments @ ..]) => {
             // A model is not asked for what would not be taken.
             match &prompt.gate {
@@ -307,7 +459,6 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
             .output
             .note("gate", format!("the command was not run: {gate}"));
     }
-    agent.clone().close()?;
     Ok(DONE)
 }
 
@@ -357,9 +508,9 @@ fn tell_ended(context: &mut Context, agent: &Agent, session: &str, ended: &Ended
     Ok(())
 }
 
-fn read_reply(file: &Path) -> Result<String> {
+fn read_reply(context: &Context, file: &Path) -> Result<String, Failure> {
     let mut bytes = Vec::new();
-    let read = open_input(file)?
+    let read = open_input(context, file)?
         .take(REPLY_BYTES_MAX as u64)
         .read_to_end(&mut bytes);
     read.map_err(|error| input_error(file, error))?;
@@ -441,7 +592,7 @@ fn summarise(context: &mut Context, verb: &SessionSummarise) -> Done {
     let session = named(context)?;
     let mut texts = HashMap::new();
     if let Some(file) = &verb.texts {
-        let mut input = open_input(file)?;
+        let mut input = open_input(context, file)?;
         let read = batch(&mut Lines::of(&mut *input), u64::MAX, text_of_bucket)?;
         texts.extend(read.into_iter().map(|(_, text)| text));
     }
@@ -483,7 +634,6 @@ fn summarise(context: &mut Context, verb: &SessionSummarise) -> Done {
     if let Some(held) = &done.held {
         tell_held(context, &agent, held);
     }
-    agent.clone().close()?;
     Ok(DONE)
 }
 

@@ -1,0 +1,9 @@
+//! The answers of the verbs as typed values: the program prints them, and servers send them.
+//!
+//! A field is what programs read. A field that JSON leaves out (`serde(skip)`) is for people alone.
+//!
+//! # Layer
+//! L8. Knows the engine and the verbs of an agent. Does not know the terminal, or who asks.
+
+pub(crate) mod commits;
+pub(crate) mod objects;

@@ -1,0 +1,102 @@
+//! Objects, as `get` and `list` answer with them.
+//!
+//! # Layer
+//! L8, part of answers.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+
+use crate::digest::{CommitDigest, ObjectDigest, SubtreeDigest};
+use crate::engine::View;
+use crate::error::Result;
+use crate::ingest::json::value_to_json;
+use crate::object::{Id, Object, Origin, Time};
+
+/// Children that an object names.
+const CHILDREN_LISTED: usize = 1_000;
+
+/// An object without content, children and subtree digest.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Listed {
+    pub(crate) id: String,
+    pub(crate) kind: String,
+    pub(crate) scope: String,
+    pub(crate) parent: Option<String>,
+    /// The order key among the children of its parent.
+    pub(crate) position: Option<String>,
+    pub(crate) attributes: Map<String, Json>,
+    pub(crate) origin: Origin,
+    pub(crate) digest: ObjectDigest,
+    /// The time of the commit that first wrote the id.
+    pub(crate) created: Option<Time>,
+    /// The time of the commit that wrote this version.
+    pub(crate) updated: Option<Time>,
+    pub(crate) derived_from: Vec<ObjectDigest>,
+    pub(crate) event_time: Option<Time>,
+    pub(crate) expires: Option<Time>,
+    /// The object itself, for people.
+    #[serde(skip)]
+    pub(crate) object: Object,
+}
+
+impl Listed {
+    /// An object of a state.
+    pub(crate) fn of(view: &View, object: Object) -> Result<Self> {
+        let stamps = view.stamps(&Id::new(object.id())?)?;
+        let attributes = object.attributes();
+        let attributes = attributes
+            .iter()
+            .map(|(name, value)| (name.clone(), value_to_json(value)));
+        Ok(Self {
+            id: object.id().to_owned(),
+            kind: object.kind().to_owned(),
+            scope: object.scope().to_owned(),
+            parent: object.parent().map(str::to_owned),
+            position: object.position().map(str::to_owned),
+            attributes: attributes.collect(),
+            origin: object.origin(),
+            digest: object.digest(),
+            created: stamps.map(|(created, _)| created),
+            updated: stamps.map(|(_, updated)| updated),
+            derived_from: object.derived_from().collect(),
+            event_time: object.event_time(),
+            expires: object.expires(),
+            object,
+        })
+    }
+}
+
+/// An object with everything that belongs to it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Whole {
+    #[serde(flatten)]
+    pub(crate) listed: Listed,
+    /// The first 1,000 children, in their order.
+    pub(crate) children: Vec<String>,
+    pub(crate) children_total: u64,
+    pub(crate) content: Option<String>,
+    /// The commit that erased the content; 64 zeros where damage took it.
+    pub(crate) content_erased_by: Option<CommitDigest>,
+    pub(crate) subtree_digest: Option<SubtreeDigest>,
+    /// The moment that its ages count from.
+    #[serde(skip)]
+    pub(crate) now: Time,
+}
+
+impl Whole {
+    /// An object of a state.
+    pub(crate) fn of(view: &View, object: Object) -> Result<Self> {
+        let id = Id::new(object.id())?;
+        let children = view.children(&id, Some(CHILDREN_LISTED))?;
+        Ok(Self {
+            children: children.iter().map(Id::to_string).collect(),
+            children_total: view.child_count(&id)?,
+            content: object.content().map(str::to_owned),
+            content_erased_by: object.erased_by(),
+            subtree_digest: view.subtree_digest(&id)?,
+            now: view.now(),
+            listed: Listed::of(view, object)?,
+        })
+    }
+}

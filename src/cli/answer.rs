@@ -1,0 +1,70 @@
+//! How an answer is written: as JSON out of its fields, or as its type shows it to people.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::context::Context;
+use super::errors::Failure;
+use super::human::{Cell, Table};
+use crate::error::Result;
+
+/// The one answer of a verb.
+pub(crate) trait Answer: Serialize + JsonSchema {
+    /// Writes it for people, or for a language model.
+    ///
+    /// # Errors
+    /// Where the output cannot be written to, or the store cannot be read.
+    fn show(&self, context: &mut Context) -> Result<(), Failure>;
+}
+
+/// One answer of many: a line of JSON, or a row of a table.
+pub(crate) trait Row: Serialize + JsonSchema {
+    /// The names of the columns.
+    const COLUMNS: &'static [&'static str];
+
+    /// What people read, a cell for each column.
+    fn cells(&self, context: &Context) -> Vec<Cell>;
+}
+
+impl Context {
+    /// Writes an answer in the way that was asked for.
+    pub(crate) fn answer(&mut self, answer: &impl Answer) -> Result<(), Failure> {
+        if self.output.is_json() {
+            self.output.document(answer)
+        } else {
+            answer.show(self)
+        }
+    }
+
+    /// Writes the rows one by one, as they come, and answers how many there were.
+    pub(crate) fn write_rows<R: Row>(
+        &mut self,
+        rows: impl IntoIterator<Item = Result<R>>,
+    ) -> Result<u64, Failure> {
+        let mut table = Table::new(R::COLUMNS);
+        let mut count = 0;
+        for row in rows {
+            let row = row?;
+            count += 1;
+            if self.output.is_json() {
+                self.output.document(&row)?;
+            } else {
+                let cells = row.cells(self);
+                table.row(&mut self.output, cells)?;
+            }
+        }
+        table.end(&mut self.output)?;
+        Ok(count)
+    }
+
+    /// Writes the rows one by one, as they come. People read it where there is none.
+    pub(crate) fn rows<R: Row>(&mut self, rows: impl IntoIterator<Item = Result<R>>) -> Result<(), Failure> {
+        if self.write_rows(rows)? == 0 {
+            self.output.nothing_found();
+        }
+        Ok(())
+    }
+}

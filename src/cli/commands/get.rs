@@ -1,0 +1,142 @@
+//! `get`: one object with everything that belongs to it.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use clap::Args;
+
+use super::objects::no_object;
+use crate::answers::objects::Whole;
+use crate::cli::answer::Answer;
+use crate::cli::args;
+use crate::cli::context::Context;
+use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::human::{self, one_line, short};
+use crate::cli::output::{Meaning, printable};
+use crate::cli::time;
+use crate::cli::verb::{Form, Verb, form};
+use crate::object::Id;
+
+/// Children that people see.
+const CHILDREN_SHOWN: usize = 20;
+/// The width of the names of fields.
+const FIELD: usize = 11;
+/// The widest column of the names of attributes.
+const ATTRIBUTE_MAX: usize = 24;
+
+/// Show one object
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Examples:\n  treering get tea\n  treering get tea --at snap:0 --json"
+)]
+pub(crate) struct Get {
+    /// The object
+    #[arg(value_name = "ID")]
+    id: String,
+}
+
+impl Verb for Get {
+    const NAME: &'static str = "get";
+    const ANSWERS: &'static [Form] = &[form::<Whole>("")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let memory = context.open_to_read()?;
+        let view = context.view(&memory)?;
+        let id = Id::new(&self.id)?;
+        let Some(object) = view.get(&id)? else {
+            let newest = memory.changes_of(&id).next().transpose()?;
+            return Err(no_object(&memory, &id, &view, newest.as_ref()).into());
+        };
+        context.answer(&Whole::of(&view, object)?)?;
+        Ok(DONE)
+    }
+}
+
+impl Answer for Whole {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let output = &mut context.output;
+        let listed = &self.listed;
+        output.line(output.paint(Meaning::Heading, one_line(&listed.id)))?;
+        let optional = [
+            ("kind", Some(listed.kind.clone())),
+            ("scope", Some(listed.scope.clone())),
+            ("parent", listed.parent.clone()),
+            ("position", listed.position.clone()),
+            ("event time", listed.event_time.map(|time| time.to_string())),
+            ("expires", listed.expires.map(|time| time.to_string())),
+            ("origin", Some(listed.origin.name().to_owned())),
+        ];
+        for (name, value) in optional {
+            if let Some(value) = value {
+                output.field(2, FIELD, name, one_line(&value))?;
+            }
+        }
+        let digest = if output.is_compact() {
+            short(listed.digest.as_bytes())
+        } else {
+            listed.digest.to_hex()
+        };
+        output.field(2, FIELD, "digest", digest)?;
+        let updated = listed.updated.filter(|_| listed.updated != listed.created);
+        for (name, time) in [("created", listed.created), ("updated", updated)] {
+            if let Some(time) = time {
+                output.field(2, FIELD, name, time::with_age(time, self.now, output))?;
+            }
+        }
+        self.show_attributes(context)?;
+        self.show_children(context)?;
+        self.show_content(context)
+    }
+}
+
+impl Whole {
+    fn show_attributes(&self, context: &mut Context) -> Result<(), Failure> {
+        let output = &mut context.output;
+        let attributes = self.listed.object.attributes();
+        let names = attributes.iter().map(|(name, _)| name.chars().count());
+        let most = if output.is_compact() { 0 } else { ATTRIBUTE_MAX };
+        let width = names.max().unwrap_or_default().min(most);
+        for (name, value) in &attributes {
+            let name = output.paint(Meaning::Name, format_args!("{:<width$}", one_line(name)));
+            output.line(format_args!("  {name} = {}", human::value(value)))?;
+        }
+        Ok(())
+    }
+
+    fn show_children(&self, context: &mut Context) -> Result<(), Failure> {
+        if self.children.is_empty() {
+            return Ok(());
+        }
+        let output = &mut context.output;
+        let total = human::counted(self.children_total, "child object");
+        output.line(format_args!("  {total}"))?;
+        for child in self.children.iter().take(CHILDREN_SHOWN) {
+            output.line(format_args!("    {}", one_line(child)))?;
+        }
+        let more = self.children_total.saturating_sub(CHILDREN_SHOWN as u64);
+        if more > 0 {
+            output.line(format_args!("    and {more} more: treering list --parent ID"))?;
+        }
+        Ok(())
+    }
+
+    fn show_content(&self, context: &mut Context) -> Result<(), Failure> {
+        let output = &mut context.output;
+        match self.content_erased_by {
+            Some(_) if self.listed.object.is_lost() => {
+                output.line("  the content was lost, and could not be salvaged")?;
+            }
+            Some(by) => {
+                let by = short(by.as_bytes());
+                output.line(format_args!("  the content was erased by commit {by}"))?;
+            }
+            None => {}
+        }
+        if let Some(content) = &self.content {
+            output.line("")?;
+            output.line(printable(content.trim_end_matches('\n')))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! `list`: the objects that match.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use clap::Args;
+
+use super::attributes::attribute;
+use crate::answers::objects::Listed;
+use crate::cli::answer::Row;
+use crate::cli::args;
+use crate::cli::context::Context;
+use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::human::{self, Cell, coloured, plain};
+use crate::cli::output::Meaning;
+use crate::cli::time;
+use crate::cli::verb::{Form, Verb, form};
+use crate::engine::{Memory, Query, View};
+use crate::error::Result;
+use crate::object::{Id, Kind, Object, Scope, Time};
+
+/// List the objects that match
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Examples:\n  treering list --kind task --attr state=open\n  \
+                  treering list --prefix notes/ --limit 20 --json\n  \
+                  treering list --at 2026-11-21T09:00:00Z"
+)]
+pub(crate) struct List {
+    /// Only this kind
+    #[arg(long, value_name = "KIND")]
+    kind: Option<String>,
+    /// Only this scope
+    #[arg(long, value_name = "SCOPE")]
+    scope: Option<String>,
+    /// Only ids that start with this
+    #[arg(long, value_name = "TEXT")]
+    prefix: Option<String>,
+    /// Only the children of this object
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+    /// Only where the attribute has this value: k=text, or k:=JSON; may be repeated
+    #[arg(long = "attr", value_name = "K=V")]
+    attributes: Vec<String>,
+    /// Only what was written in or after this commit, or at or after this time
+    #[arg(long, value_name = "REV")]
+    since: Option<String>,
+    /// Only what was last written in or before this commit, or at or before this time
+    #[arg(long, value_name = "REV")]
+    until: Option<String>,
+    /// Also what has expired
+    #[arg(long)]
+    include_expired: bool,
+    /// At most N
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+impl Verb for List {
+    const NAME: &'static str = "list";
+    const ANSWERS: &'static [Form] = &[form::<Listed>("a line each")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let query = self.query()?;
+        let memory = context.open_to_read()?;
+        let view = context.view(&memory)?;
+        let written = Written {
+            since: moment(context, &memory, self.since.as_deref())?,
+            until: moment(context, &memory, self.until.as_deref())?,
+        };
+        let mut found = false;
+        let mut matches = view.query(&query)?;
+        let rows = matches.by_ref().inspect(|_| found = true).filter_map(|object| {
+            let held = object.and_then(|object| Ok((written.holds(&view, &object)?, object)));
+            match held {
+                Ok((true, object)) => Some(Listed::of(&view, object)),
+                Ok((false, _)) => None,
+                Err(error) => Some(Err(error)),
+            }
+        });
+        let shown = context.write_rows(rows.take(self.limit.unwrap_or(usize::MAX)))?;
+        if matches.erased() > 0 {
+            let count = human::counted(matches.erased(), "object");
+            let note = format!("{count} of this state, erased or lost since, cannot be listed");
+            context.output.note("erased", note);
+        }
+        context.tell_unreadable(&memory);
+        if !found && !query.include_expired && self.limit != Some(0) && has_expired(&view, query)? {
+            let note = "all that was found has expired: --include-expired shows it";
+            context.output.note("expired", note);
+        } else if shown == 0 {
+            context.output.nothing_found();
+        }
+        Ok(DONE)
+    }
+}
+
+impl List {
+    fn query(&self) -> Result<Query, Failure> {
+        let attributes = self.attributes.iter().map(|text| attribute(text));
+        Ok(Query {
+            not_kinds: Vec::new(),
+            kind: self.kind.as_deref().map(Kind::new).transpose()?,
+            scope: self.scope.as_deref().map(Scope::new).transpose()?,
+            prefix: self.prefix.clone(),
+            parent: self.parent.as_deref().map(Id::new).transpose()?,
+            attributes: attributes.collect::<Result<_, Failure>>()?,
+            include_expired: self.include_expired,
+            // What --since and --until leave out is not counted.
+            limit: self
+                .limit
+                .filter(|_| self.since.is_none() && self.until.is_none()),
+        })
+    }
+}
+
+impl Row for Listed {
+    const COLUMNS: &'static [&'static str] = &["id", "kind", "scope", "gist"];
+
+    fn cells(&self, _: &Context) -> Vec<Cell> {
+        vec![
+            coloured(Meaning::Name, &self.id),
+            plain(&self.kind),
+            plain(&self.scope),
+            coloured(Meaning::Quiet, human::gist(&self.object)),
+        ]
+    }
+}
+
+/// Whether there is something that only its expiry hides.
+fn has_expired(view: &View, query: Query) -> Result<bool> {
+    let query = Query {
+        include_expired: true,
+        limit: Some(1),
+        ..query
+    };
+    Ok(view.query(&query)?.next().transpose()?.is_some())
+}
+
+/// When a version was written, as `list` is asked for it.
+struct Written {
+    since: Option<Time>,
+    until: Option<Time>,
+}
+
+impl Written {
+    fn holds(&self, view: &View, object: &Object) -> Result<bool> {
+        if self.since.is_none() && self.until.is_none() {
+            return Ok(true);
+        }
+        let Some((_, updated)) = view.stamps(&Id::new(object.id())?)? else {
+            return Ok(false);
+        };
+        Ok(
+            self.since.is_none_or(|since| since <= updated)
+                && self.until.is_none_or(|until| updated <= until),
+        )
+    }
+}
+
+/// A time as typed, or the time of the commit that a revision names.
+fn moment(context: &Context, memory: &Memory, text: Option<&str>) -> Result<Option<Time>> {
+    let Some(text) = text else { return Ok(None) };
+    match time::moment(text, memory.view().now()) {
+        Ok(time) => Ok(Some(time)),
+        Err(_) => Ok(Some(context.resolve(memory, text)?.commit.time)),
+    }
+}

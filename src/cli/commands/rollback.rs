@@ -1,0 +1,130 @@
+//! `rollback`: an earlier state comes back, as a new commit.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use clap::Args;
+
+use super::snapshots::told_counts;
+use super::undo_command;
+use crate::answers::commits::{Moved, RollbackPreview};
+use crate::cli::answer::Answer;
+use crate::cli::args;
+use crate::cli::context::Context;
+use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::human::{self, short};
+use crate::cli::output::Meaning;
+use crate::cli::revision;
+use crate::cli::verb::{Form, Verb, form};
+use crate::engine::Revision;
+use crate::error::{ErrorCode, Result};
+
+/// Bring back an earlier state, as a new commit that can be undone
+#[derive(Args, Debug)]
+#[command(
+    args = args::writes(),
+    after_help = "Examples:\n  treering rollback snap:0 --dry-run\n  treering rollback snap:0\n  \
+                  treering rollback @-5 -m 'the plan was wrong'"
+)]
+pub(crate) struct Rollback {
+    /// The state to bring back
+    #[arg(value_name = "REV")]
+    revision: String,
+    /// Also over commits of other lanes
+    #[arg(long)]
+    all: bool,
+    /// Say what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Verb for Rollback {
+    const NAME: &'static str = "rollback";
+    const ANSWERS: &'static [Form] = &[form::<Moved>(""), form::<RollbackPreview>("with --dry-run")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let target = revision::parse(&self.revision)?;
+        if self.dry_run {
+            let preview = preview(context, &target, self.all)?;
+            context.answer(&preview)?;
+            return Ok(DONE);
+        }
+        let memory = context.open_to_write()?;
+        let committed = memory.rollback(&target, self.all, &context.writer())?;
+        context.answer(&Moved::of(&memory, &committed)?)?;
+        Ok(DONE)
+    }
+}
+
+fn preview(context: &mut Context, target: &Revision, all: bool) -> Result<RollbackPreview> {
+    let memory = context.open_to_read()?;
+    let preview = |all| memory.rollback_preview(target, all, &context.writer());
+    let ((target, counts), refused) = match preview(all) {
+        Err(refused) if refused.code() == ErrorCode::OtherLanes => (preview(true)?, Some(refused)),
+        previewed => (previewed?, None),
+    };
+    let head = memory.view().commit();
+    Ok(RollbackPreview {
+        root: target.commit.root,
+        commit: head.digest,
+        seq: head.commit.seq,
+        counts,
+        target: target.digest,
+        dry_run: true,
+        needs: refused.as_ref().map(|_| "--all"),
+        other_lanes: refused
+            .as_ref()
+            .map_or_else(Vec::new, |refused| refused.ids().to_vec()),
+        target_seq: target.commit.seq,
+        refusal: refused.map(|refused| refused.to_string()),
+    })
+}
+
+impl Answer for RollbackPreview {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let root = context.output.paint(Meaning::Name, short(self.root.as_bytes()));
+        let counts = told_counts(context, self.counts);
+        context.output.line(format_args!(
+            "would roll back to seq {}, root {root}: {counts}",
+            self.target_seq
+        ))?;
+        if let Some(refusal) = &self.refusal {
+            let note = format!("this needs --all: {refusal}");
+            context.output.note("needs", note);
+        }
+        context.output.note("dry_run", "nothing was changed");
+        Ok(())
+    }
+}
+
+impl Answer for Moved {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let (what, back) = match self.op.as_deref() {
+            None => {
+                return context
+                    .output
+                    .line("nothing to change: the state is that one already");
+            }
+            Some("undo") => ("undone", "redo"),
+            Some("redo") => ("done again", "undo"),
+            Some("restore") => ("restored", "undo"),
+            Some(_) => ("rolled back to", "undo"),
+        };
+        let head = context.state_line(self.seq, self.root);
+        let counts = told_counts(context, self.counts);
+        // An undo takes the newest commit of a lane, which may be another one than the caller thought of.
+        let meant = self
+            .target
+            .map(|target| context.resolve_opened(&target.to_hex()))
+            .transpose()?;
+        let of = meant.map_or_else(String::new, |meant| format!(" {}", human::heading(&meant)));
+        context
+            .output
+            .line(format_args!("{what}{of}: {counts}; {head}"))?;
+        let command = undo_command(&context.options).replacen("undo", back, 1);
+        context
+            .output
+            .note("undo", format!("take that back with: {command}"));
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! A verb: its arguments, the forms of its answer, and what it does, in one type.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use clap::{ArgMatches, Args, Command};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use super::context::Context;
+use super::errors::{Done, Failure};
+
+/// A verb of the program. Its fields are its arguments.
+pub(crate) trait Verb: Args {
+    /// The name as typed.
+    const NAME: &'static str;
+    /// Each form that its answer has with `--json`.
+    const ANSWERS: &'static [Form] = &[];
+
+    /// Does what the arguments say.
+    fn run(self, context: &mut Context) -> Done;
+}
+
+/// One form of an answer.
+pub(crate) struct Form {
+    /// When the verb answers so.
+    pub(crate) when: &'static str,
+    pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
+}
+
+/// The form that a type gives an answer.
+pub(crate) const fn form<A: JsonSchema>(when: &'static str) -> Form {
+    Form {
+        when,
+        schema: A::json_schema,
+    }
+}
+
+/// A verb in the table of all.
+pub(crate) struct Entry {
+    pub(crate) name: &'static str,
+    pub(crate) answers: &'static [Form],
+    define: fn(Command) -> Command,
+    run: fn(&ArgMatches, &mut Context) -> Done,
+}
+
+/// The entry of a verb.
+pub(crate) const fn entry<V: Verb>() -> Entry {
+    Entry {
+        name: V::NAME,
+        answers: V::ANSWERS,
+        define: V::augment_args,
+        run: |matches, context| {
+            let verb = V::from_arg_matches(matches).map_err(|error| Failure::of_clap(&error, ""))?;
+            verb.run(context)
+        },
+    }
+}
+
+impl Entry {
+    /// What can be typed after the name.
+    pub(crate) fn definition(&self) -> Command {
+        (self.define)(Command::new(self.name))
+    }
+
+    /// Runs the verb with the arguments that were typed.
+    pub(crate) fn run(&self, matches: &ArgMatches, context: &mut Context) -> Done {
+        (self.run)(matches, context)
+    }
+}
