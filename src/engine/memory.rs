@@ -27,6 +27,7 @@ use super::read::view::{CommitInfo, View};
 use super::upkeep::erase::erased_by;
 use super::upkeep::last_access::Stamps;
 use super::watch::{HeadMoved, Watchers};
+use super::write::authorisation::Authorisation;
 use super::write::commit::{Committed, Request};
 use super::write::draft::Draft;
 use super::write::log_handle::Writing;
@@ -170,13 +171,14 @@ impl Memory {
     pub fn put(&self, object: NewObject, writer: Writer) -> Result<Committed> {
         let mut draft = self.draft(writer);
         draft.put(object)?;
+        draft.authorise(Authorisation::Removals);
         self.commit(draft, "put")
     }
 
     /// Commits the removal of one object, or of all below it too.
     ///
     /// # Errors
-    /// `NotFound` if there is none; as [`Draft::check_outsider`] and [`Self::commit`].
+    /// `NotFound` if there is none; as [`Self::commit`].
     pub fn remove(&self, id: &Id, recursive: bool, writer: Writer) -> Result<Committed> {
         let mut draft = self.draft(writer);
         let found = if recursive {
@@ -188,7 +190,6 @@ impl Memory {
             return Err(Error::not_found(format!("there is no object '{id}'"))
                 .with_hint("`list` shows what there is"));
         }
-        draft.check_outsider()?;
         self.commit(draft, "remove")
     }
 

@@ -32,6 +32,9 @@ mod tests;
 
 pub use memory::Memory;
 pub use options::{Clock, Durability, Options, Progress, ProgressListener, SystemClock};
+#[cfg(feature = "agent")]
+#[expect(unused_imports, reason = "the caches of the agent layer move onto it")]
+pub(crate) use read::derived::{Derive, Derived, Keep, Version};
 pub use read::history::{Change, ChangeKind, ChangesOf, Commits, HistoryEntry};
 pub use read::inspect::{CheckpointInfo, Meaning, Place};
 pub use read::query::{Matches, Query};
@@ -49,6 +52,7 @@ pub use upkeep::salvage::SalvageReport;
 pub use upkeep::verify::{Finding, FindingKind, VerifyDepth, VerifyReport};
 pub use watch::HeadMoved;
 pub use write::attempt::{Attempted, Check};
+pub use write::authorisation::Authorisation;
 #[cfg(feature = "agent")]
 pub(crate) use write::authorisation::check_trusted;
 pub use write::commit::Committed;

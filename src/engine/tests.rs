@@ -1,8 +1,11 @@
 //! Tests of the engine as a library, in memory and on a folder.
+mod authorisation;
 mod chain;
 mod covering;
 mod damage;
 mod derived;
+#[cfg(feature = "agent")]
+mod derived_value;
 mod erase;
 mod figures;
 mod gc;

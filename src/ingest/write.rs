@@ -81,7 +81,6 @@ pub fn ingest(
     for id in &change.remove {
         draft.remove(id)?;
     }
-    draft.check_outsider()?;
     let drafted = draft.counts();
     let committed = memory
         .commit(draft, "ingest")

@@ -29,7 +29,7 @@ use crate::agent::item::{MADE_BY_VERBS, item_of, known_kind};
 use crate::agent::scope::{Place, Reach};
 use crate::agent::staging::{Fate, Staging, with_tries};
 use crate::agent::vocabulary::{kind, op};
-use crate::engine::{CommitInfo, Memory, Staged, View, Writer};
+use crate::engine::{Authorisation, CommitInfo, Memory, Staged, View, Writer};
 use crate::error::{ErrorCode, ErrorKind, Result};
 use crate::object::{Id, NewObject, Object, Origin, Scope};
 
@@ -164,7 +164,7 @@ pub(in crate::agent) fn take(
         }
         taken.sort_by(|one, other| one.path.cmp(&other.path));
         let (missing, pruned) = prune(&mut staging, &view, take, &kept)?;
-        staging.draft.check_standing()?;
+        staging.draft.authorise(Authorisation::Everyone);
         let done = staging.commit(agent.memory(), op::IMPORT)?;
         refresh(agent.memory(), files, &mut taken)?;
         Ok(TakenBlocks {

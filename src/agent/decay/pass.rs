@@ -307,7 +307,6 @@ impl Run<'_> {
             if planned.is_empty() {
                 return Ok(None);
             }
-            draft.check_outsider()?;
             self.agent.memory().commit(draft, op::DECAY).map(Some)
         })?;
         if let Some(committed) = committed {

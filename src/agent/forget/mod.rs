@@ -19,7 +19,7 @@ use super::decay::written;
 use super::item::Item;
 use super::scope::Reach;
 use super::vocabulary::{attribute, op};
-use crate::engine::{CommitInfo, Query, View, Writer};
+use crate::engine::{Authorisation, CommitInfo, Query, View, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Kind, Time, Value};
 
@@ -147,7 +147,8 @@ impl Agent {
             draft.remove(&Id::new(item.object().id())?)?;
         }
         // INVARIANT FGT-3.
-        draft.check_standing()?;
+        draft.authorise(Authorisation::Everyone);
+        draft.check_authorisation()?;
         if dry_run {
             return Ok(forgot);
         }
@@ -168,7 +169,7 @@ impl Agent {
         new.expires = at;
         // INVARIANT FGT-3. Whoever says when it ends has not said what it says.
         draft.put_restated(new)?;
-        draft.check_standing()?;
+        draft.authorise(Authorisation::Everyone);
         let committed = self.memory().commit(draft, op::EXPIRE)?;
         Ok(committed.changed.then_some(committed.commit))
     }

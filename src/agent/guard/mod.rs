@@ -40,7 +40,7 @@ pub use turn::Changed;
 
 use super::Agent;
 use super::vocabulary::op;
-use crate::engine::{Check, Committed, Draft, Writer};
+use crate::engine::{Authorisation, Check, Committed, Draft, Writer};
 use crate::error::Result;
 use turn::Turn;
 
@@ -132,7 +132,9 @@ impl Agent {
         };
         // GRD-1: the engine's attempt keeps or drops the whole of it.
         let writer = self.admitted(writer)?;
-        let draft = self.memory().draft(writer.clone());
+        let mut draft = self.memory().draft(writer.clone());
+        // The policy decides: its rule `trust.keep_higher` may be off.
+        draft.authorise(Authorisation::Decided);
         let change = |draft: &mut Draft| {
             let outcome = catch_unwind(AssertUnwindSafe(|| change(draft)));
             // GRD-4: what a change that failed had staged is written down, too; what secrets cannot be taken out of is not.

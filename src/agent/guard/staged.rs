@@ -15,7 +15,7 @@ use crate::agent::Agent;
 use crate::agent::remember::unless_erased;
 use crate::agent::staging::with_tries;
 use crate::agent::vocabulary::op;
-use crate::engine::{Draft, ReferenceInfo, Writer, check_trusted};
+use crate::engine::{Authorisation, Draft, ReferenceInfo, Writer, check_trusted};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::ingest::json::{self, ObjectLine};
 use crate::object::{Id, Origin};
@@ -149,6 +149,8 @@ impl Agent {
             });
         }
         draft.snapshot_before(true);
+        // The policy decided: its rule `trust.keep_higher` may be off.
+        draft.authorise(Authorisation::Decided);
         let committed = self.memory().commit(draft, op::GUARD)?;
         let writer = self.admitted(writer.clone()).map_err(still_staged)?;
         match self.delete_staged(name, &writer) {

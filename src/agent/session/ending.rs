@@ -215,7 +215,6 @@ impl Agent {
             )?;
             facts.push((fact, fate));
         }
-        staging.draft.check_outsider()?;
         let done = staging.commit(self.memory(), op::SESSION)?;
         Ok(Ended {
             reason: None,

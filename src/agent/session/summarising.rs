@@ -135,7 +135,6 @@ impl Agent {
                     }
                 }
             }
-            staging.draft.check_outsider()?;
             let done = staging.commit(self.memory(), op::SESSION)?;
             Ok(Summarised {
                 root_session: root,

@@ -30,7 +30,7 @@ use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
 use crate::cli::json::with_commit;
 use crate::digest::ObjectDigest;
-use crate::engine::{CommitInfo, Committed, Memory, Staged, Writer};
+use crate::engine::{Authorisation, CommitInfo, Committed, Memory, Staged, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::ingest::json::{self as lines, ObjectLine};
 use crate::object::{Id, Kind, NewObject, Origin, Position, Scope, Value};
@@ -98,6 +98,7 @@ fn put_one(context: &mut Context, verb: Put) -> Done {
     let writer = context.writer();
     let write = |memory: &Memory| -> Result<_> {
         let mut draft = memory.draft(writer.clone());
+        draft.authorise(Authorisation::Removals);
         let staged = draft.put(object.clone())?;
         let digest = draft.digest(&id)?;
         let drafted = draft.counts();
@@ -312,6 +313,7 @@ impl Batch {
     /// does not have, because there was nothing to commit.
     fn write(self, memory: &Memory, writer: &Writer, sums: &mut Sums) -> Result<Vec<Line>> {
         let mut draft = memory.draft(writer.clone());
+        draft.authorise(Authorisation::Removals);
         let (mut created, mut updated, mut unchanged) = (0, 0, 0);
         // The line that last stated an id, for refusals that only the commit can make.
         let mut stated: HashMap<Id, u64> = HashMap::new();

@@ -75,7 +75,7 @@ impl Inner {
             root: state.root,
             store: Arc::clone(&state.store),
             changed: HashSet::new(),
-            children: Index::default(),
+            children: Index::new(Family::Children),
         };
         for change in covered.diff(&state.trie, &*state.store) {
             let change = change?;
@@ -86,7 +86,7 @@ impl Inner {
             if let Some(new) = &change.new
                 && let Some(object) = self.or_passed_over(new.key, state.load(new))?
             {
-                newer.children.add(Family::Children, &object)?;
+                newer.children.add_object(&object)?;
             }
         }
         let newer = Arc::new(newer);

@@ -22,9 +22,9 @@ use crate::object::{Id, Object, Value};
 use crate::store::RING;
 use crate::threads::Mutex;
 
+use super::derived::{Derive, Derived, Version};
 use super::state::State;
 use crate::engine::memory::Inner;
-use crate::engine::options::Options;
 
 /// Indexes kept a family: the head's, and one for each snapshot of a ring.
 const KEPT: usize = RING + 4;
@@ -114,14 +114,24 @@ pub(crate) fn keys_of(family: Family, object: &Object) -> Result<Vec<Key>> {
 }
 
 /// One family's index of one state.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Index {
+    family: Family,
     keys: OrdSet<Key>,
     /// Objects of the state that were erased, of which it knows nothing.
     erased: u64,
 }
 
 impl Index {
+    /// The index of a state without objects.
+    pub(crate) fn new(family: Family) -> Self {
+        Self {
+            family,
+            keys: OrdSet::new(),
+            erased: 0,
+        }
+    }
+
     /// The ids of a group in order.
     pub(crate) fn group(&self, group: &[u8]) -> impl Iterator<Item = Id> + use<> {
         self.from(group, &[])
@@ -170,70 +180,70 @@ impl Index {
         self.erased
     }
 
-    pub(crate) fn add(&mut self, family: Family, object: &Object) -> Result<()> {
+    pub(crate) fn add_object(&mut self, object: &Object) -> Result<()> {
         self.erased += u64::from(object.is_placeholder());
-        self.keys.extend(keys_of(family, object)?);
-        Ok(())
-    }
-
-    fn take(&mut self, family: Family, object: &Object) -> Result<()> {
-        self.erased -= u64::from(object.is_placeholder());
-        for key in keys_of(family, object)? {
-            self.keys.remove(&key);
-        }
+        self.keys.extend(keys_of(self.family, object)?);
         Ok(())
     }
 }
 
-struct Kept {
-    state: State,
-    index: Index,
+impl Derive for Index {
+    fn add(&mut self, new: &Version<'_>) -> Result<()> {
+        match new.object()? {
+            Some(object) => self.add_object(&object),
+            None => Ok(()),
+        }
+    }
+
+    fn remove(&mut self, old: &Version<'_>) -> Result<bool> {
+        let Some(object) = old.object()? else {
+            return Ok(false);
+        };
+        self.erased -= u64::from(object.is_placeholder());
+        for key in keys_of(self.family, &object)? {
+            self.keys.remove(&key);
+        }
+        Ok(true)
+    }
 }
 
 /// The indexes of recent states, newest first, a queue for each family.
 #[derive(Default)]
 pub(crate) struct IndexCache {
-    families: [Mutex<VecDeque<Kept>>; FAMILIES],
+    families: [Mutex<VecDeque<Derived<Index>>>; FAMILIES],
 }
 
 impl IndexCache {
     /// The index of this state if it is here. Never waits: while one of its family is made there is none.
     fn at_hand(&self, family: Family, root: Root) -> Option<Index> {
         let kept = self.families[family as usize].try_lock()?;
-        let found = kept.iter().find(|kept| kept.state.root == root)?;
-        Some(found.index.clone())
+        let found = kept.iter().find(|kept| kept.root() == root)?;
+        Some(found.value().clone())
     }
 
     /// Whether the index of this state is here already.
     pub(crate) fn holds(&self, family: Family, root: Root) -> bool {
-        self.families[family as usize]
-            .lock()
-            .iter()
-            .any(|kept| kept.state.root == root)
+        let kept = self.families[family as usize].lock();
+        kept.iter().any(|kept| kept.root() == root)
     }
 
     /// The index of a state: kept, or made from the most recent one by the difference, or built.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
-    fn get(&self, family: Family, state: State, options: &Options) -> Result<Index> {
+    fn get(&self, family: Family, inner: &Inner, state: State) -> Result<Index> {
         let mut kept = self.families[family as usize].lock();
-        if let Some(at) = kept.iter().position(|kept| kept.state.root == state.root) {
-            let found = kept.remove(at).expect("position found it");
-            let index = found.index.clone();
-            kept.push_front(found);
-            return Ok(index);
-        }
-        let index = match kept.front() {
-            Some(nearest) => derive(family, nearest, &state, options)?,
-            None => build(family, &state, options)?,
+        let index = match kept.iter().position(|kept| kept.root() == state.root) {
+            Some(at) => kept.remove(at).expect("position found it"),
+            None => match kept.front() {
+                Some(nearest) => nearest.clone().follow_in(inner, state, || Index::new(family))?,
+                None => Derived::build_in(inner, state, Index::new(family))?,
+            },
         };
-        kept.push_front(Kept {
-            state,
-            index: index.clone(),
-        });
+        let found = index.value().clone();
+        kept.push_front(index);
         kept.truncate(KEPT);
-        Ok(index)
+        Ok(found)
     }
 
     /// Forgets all of them: they hold on to a log that was rewritten, and to what was erased from it.
@@ -255,35 +265,8 @@ impl Inner {
     /// # Errors
     /// As [`IndexCache::get`].
     pub(crate) fn index(&self, family: Family, state: State) -> Result<Index> {
-        self.indexes.get(family, state, &self.options)
+        self.indexes.get(family, self, state)
     }
-}
-
-fn build(family: Family, state: &State, options: &Options) -> Result<Index> {
-    let mut index = Index::default();
-    for (done, entry) in (1..).zip(state.trie.iter(&*state.store)) {
-        options.step("index", done, state.trie.len())?;
-        index.add(family, &state.load(&entry?)?)?;
-    }
-    Ok(index)
-}
-
-fn derive(family: Family, from: &Kept, state: &State, options: &Options) -> Result<Index> {
-    let mut index = from.index.clone();
-    // So many changes are the most that there can be.
-    let most = from.state.trie.len() + state.trie.len();
-    let nodes = from.state.nodes_with(state);
-    for (done, change) in (1..).zip(from.state.diff(state, &nodes)) {
-        options.step("index", done, most)?;
-        let change = change?;
-        if let Some(old) = &change.old {
-            index.take(family, &from.state.load(old)?)?;
-        }
-        if let Some(new) = &change.new {
-            index.add(family, &state.load(new)?)?;
-        }
-    }
-    Ok(index)
 }
 
 #[cfg(test)]

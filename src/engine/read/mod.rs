@@ -4,6 +4,7 @@
 //! L5. Writes nothing and takes no lock.
 
 pub(crate) mod children;
+pub(crate) mod derived;
 pub(crate) mod history;
 pub(crate) mod index;
 pub(crate) mod inspect;

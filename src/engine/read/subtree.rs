@@ -19,16 +19,19 @@ use crate::threads::Mutex;
 use crate::trie::{Entry, NoSource, Trie};
 
 use super::children::Children;
+use super::derived::{Derive, Derived, Version};
 use super::index::Family;
 use super::state::State;
 use super::view::{View, subtree_of};
 
-type Known = imbl::HashMap<KeyPath, [u8; 32]>;
+/// Subtree digests by the key path of the object on top.
+#[derive(Clone, Default)]
+struct Known(imbl::HashMap<KeyPath, [u8; 32]>);
 
 /// The subtree digests of the state that was asked about last.
 #[derive(Default)]
 pub(crate) struct SubtreeCache {
-    kept: Mutex<Option<(State, Known)>>,
+    kept: Mutex<Option<Derived<Known>>>,
 }
 
 impl SubtreeCache {
@@ -48,33 +51,39 @@ pub(crate) fn digest(view: &View, id: &Id) -> Result<Option<SubtreeDigest>> {
     }
     let mut kept = view.inner.subtrees.kept.lock();
     let mut known = match kept.take() {
-        Some((older, known)) if older.root == view.root() => known,
-        Some((older, known)) => carry_over(&view.state(), &older, known)?,
-        None => Known::new(),
+        Some(known) => known.follow_in(&view.inner, view.state(), Known::default)?,
+        None => Derived::new(view.state(), Known::default()),
     };
-    let result = compute(view, top, id, &mut known);
-    *kept = Some((view.state(), known));
+    let result = compute(view, top, id, &mut known.value_mut().0);
+    *kept = Some(known);
     result.map(|digest| Some(SubtreeDigest::from_bytes(digest)))
 }
 
-/// Forgets what changed between the two states and everything above it in either.
-fn carry_over(state: &State, older: &State, mut known: Known) -> Result<Known> {
-    let nodes = older.nodes_with(state);
-    for change in older.diff(state, &nodes) {
-        let change = change?;
-        for (state, entry) in [(older, change.old), (state, change.new)] {
-            known.remove(&change.key);
-            let mut above = entry.map(|entry| parent_of(state, &entry)).transpose()?.flatten();
-            // SUB-1: above an object that is not remembered nothing is.
-            while let Some(key) = above.filter(|key| known.remove(key).is_some()) {
-                above = match state.entry_at(&key)? {
-                    Some(entry) => parent_of(state, &entry)?,
-                    None => None,
-                };
-            }
-        }
+impl Derive for Known {
+    fn add(&mut self, new: &Version<'_>) -> Result<()> {
+        self.forget(new)
     }
-    Ok(known)
+
+    fn remove(&mut self, old: &Version<'_>) -> Result<bool> {
+        self.forget(old).map(|()| true)
+    }
+}
+
+impl Known {
+    /// Forgets an object that changed and everything above it in that state.
+    fn forget(&mut self, version: &Version<'_>) -> Result<()> {
+        self.0.remove(&version.key());
+        let state = version.state();
+        let mut above = parent_of(state, version.entry())?;
+        // SUB-1: above an object that is not remembered nothing is.
+        while let Some(key) = above.filter(|key| self.0.remove(key).is_some()) {
+            above = match state.entry_at(&key)? {
+                Some(entry) => parent_of(state, &entry)?,
+                None => None,
+            };
+        }
+        Ok(())
+    }
 }
 
 fn parent_of(state: &State, entry: &Entry) -> Result<Option<KeyPath>> {
@@ -113,7 +122,12 @@ impl Open {
     }
 }
 
-fn compute(view: &View, top: Entry, id: &Id, known: &mut Known) -> Result<[u8; 32]> {
+fn compute(
+    view: &View,
+    top: Entry,
+    id: &Id,
+    known: &mut imbl::HashMap<KeyPath, [u8; 32]>,
+) -> Result<[u8; 32]> {
     if let Some(digest) = known.get(&top.key) {
         return Ok(*digest);
     }

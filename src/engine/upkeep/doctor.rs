@@ -13,7 +13,7 @@ use crate::disk::{Access, Disk, FileDisk, is_of_other_kind, lock_holder};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::{log, store};
 
-use super::derived;
+use super::derived_files as derived;
 use super::links;
 use super::verify::{Finding, FindingKind, VerifyDepth, examine};
 use crate::engine::memory::Memory;

@@ -24,7 +24,7 @@ use crate::object::{Id, Time};
 use crate::store::Store;
 use crate::trie::Trie;
 
-use super::derived::HEADER_BYTES;
+use super::derived_files::HEADER_BYTES;
 use crate::engine::memory::{Inner, Memory};
 use crate::engine::read::view::View;
 

@@ -4,7 +4,7 @@
 //! L5.
 
 pub(crate) mod checkpointing;
-pub(crate) mod derived;
+pub(crate) mod derived_files;
 pub(crate) mod doctor;
 pub(crate) mod erase;
 pub(crate) mod gc;

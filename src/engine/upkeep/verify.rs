@@ -332,7 +332,7 @@ fn check_derived(disk: &Arc<dyn Disk>, options: &Options, report: &mut VerifyRep
     }
     report
         .derived
-        .extend(super::derived::check(&**disk, &known.instance)?);
+        .extend(super::derived_files::check(&**disk, &known.instance)?);
     let (newest, _) = store::open_newest(&**disk, known, options.map)?;
     let Some(newest) = newest.filter(|_| report.damage.is_empty()) else {
         return Ok(());

@@ -1,59 +1,98 @@
-//! Who may take away, and bring back, what others said: a writer against the origins of what a change touches.
+//! Authorisation: what a writer may replace, remove and bring back, by its class and the origins of the objects.
+//!
+//! A [`Draft`] carries its rule, and the commit enforces it. A caller that forgets to choose gets the default, which protects
+//! trusted objects from untrusted writers. Verbs that commit without a draft (rollback, undo, redo, erase, deleting a
+//! snapshot or a rejected change) call the functions here themselves.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - STN-1: remove, undo, redo, rollback and restore by a writer of an untrusted class touch nothing that is more trusted than the
-//!   writer, neither what is there nor what would come back. So what a person took back stays so.
-//! - STN-2: no writer of an untrusted class erases, or deletes the name of a snapshot.
+//! - STN-1: remove, undo, redo, rollback and restore by an untrusted writer touch no object that is more trusted than the
+//!   writer: neither the version that leaves the state nor the version that comes back. So what a person took back stays so.
+//! - STN-2: an untrusted writer does not erase, and deletes neither the name of a snapshot nor a rejected change.
 
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Object, Origin};
 
-use super::draft::Draft;
+use super::draft::{Draft, StagedChange};
+
+/// Ids that a refusal shows at most.
+const IDS_SHOWN: usize = 5;
+
+/// The rule by which the commit of a [`Draft`] decides whether its writer may replace and remove objects that are more
+/// trusted than the writer. See [`Draft::authorise`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Authorisation {
+    /// An untrusted writer replaces and removes no object that is more trusted. The default.
+    #[default]
+    Untrusted,
+    /// No writer replaces or removes an object that is more trusted. A trusted writer may remove one that has expired.
+    Everyone,
+    /// An untrusted writer removes no object that is more trusted. It may replace one: the new version has the writer's
+    /// own low origin. [`Memory::put`](crate::Memory::put) works so.
+    Removals,
+    /// The caller has decided by a policy of its own; the commit checks nothing.
+    Decided,
+}
+
+impl Authorisation {
+    /// Whether a writer of `class` needs permission to make `change`.
+    fn covers(self, class: Origin, change: &StagedChange) -> bool {
+        // A note says nothing of its own: the version keeps its text and its origin.
+        let touches = change.old.is_some() && !change.is_note;
+        touches
+            && match self {
+                Self::Untrusted => !class.is_trusted(),
+                Self::Everyone => true,
+                Self::Removals => !class.is_trusted() && change.new.is_none(),
+                Self::Decided => false,
+            }
+    }
+}
 
 impl Draft {
-    /// As [`Self::check_standing`] of a writer of an untrusted class; whoever is trusted may.
-    ///
-    /// # Errors
-    /// As [`Self::check_standing`].
-    pub fn check_outsider(&self) -> Result<()> {
-        if self.writer().trust.is_trusted() {
-            return Ok(());
-        }
-        self.check_standing()
+    /// Sets the rule that the commit enforces in place of [`Authorisation::Untrusted`].
+    pub fn authorise(&mut self, rule: Authorisation) {
+        self.authorisation = rule;
     }
 
-    /// Refuses a draft that replaces or removes what is more trusted than its writer. [`Memory::commit`](crate::Memory::commit)
-    /// does not ask: whoever takes away what others said, asks first.
+    /// Refuses now what the commit would refuse, for a dry run.
     ///
     /// # Errors
     /// `Denied` (code `less_trusted`), naming the ids; as [`Self::get`].
-    pub fn check_standing(&self) -> Result<()> {
+    pub fn check_authorisation(&self) -> Result<()> {
         let class = self.writer().trust;
         let mut above = Vec::new();
-        for change in self.changes().iter().filter(|change| change.old.is_some()) {
-            // What was erased says nothing any more.
-            let old = self.base().get(&change.id).or_else(|error| match error.kind() {
-                ErrorKind::NotFound => Ok(None),
-                _ => Err(error),
-            });
-            // What has expired makes room, whoever of the trusted needs it.
-            let is_over = |old: &Object| old.expires().is_some_and(|expires| expires <= self.base().now());
-            let makes_room = |old: &Object| class.is_trusted() && change.new.is_none() && is_over(old);
-            if old?.is_some_and(|old| old.origin().is_above(class) && !makes_room(&old)) {
+        for change in self.staged.values() {
+            if self.authorisation.covers(class, change) && self.is_protected(class, change)? {
                 above.push(change.id.to_string());
             }
         }
         if above.is_empty() {
             return Ok(());
         }
+        above.sort_unstable();
         Err(less_trusted(class, above))
+    }
+
+    /// Whether the change takes a version out of the state that is more trusted than `class`.
+    fn is_protected(&self, class: Origin, change: &StagedChange) -> Result<bool> {
+        let old = match self.base().get(&change.id) {
+            // An erased version has no content left to protect.
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            other => other?,
+        };
+        let Some(old) = old.filter(|old| old.origin().is_above(class)) else {
+            return Ok(false);
+        };
+        let is_expired = old.expires().is_some_and(|expires| expires <= self.base().now());
+        Ok(!(is_expired && class.is_trusted() && change.new.is_none()))
     }
 }
 
-/// Refuses that a writer of an untrusted class sets an id from one version to another (STN-1).
+/// Refuses that an untrusted writer sets an id from the version `now` to the version `then` (STN-1).
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`), naming the id.
@@ -68,32 +107,30 @@ pub(crate) fn check_return(class: Origin, now: Option<&Object>, then: Option<&Ob
     }
 }
 
-/// Refuses what no writer of an untrusted class may do to a store (STN-2); `what` says it.
+/// Refuses an act on the store that only a trusted writer may do (STN-2); `act` names it.
 ///
 /// # Errors
 /// `Denied` (code `less_trusted`).
-pub(crate) fn check_trusted(class: Origin, what: &str) -> Result<()> {
+pub(crate) fn check_trusted(class: Origin, act: &str) -> Result<()> {
     if class.is_trusted() {
         return Ok(());
     }
-    let told = format!("a writer of class {class} does not {what}");
-    Err(Error::new(ErrorKind::Denied, told)
+    let message = format!("a writer of class {class} does not {act}");
+    Err(Error::new(ErrorKind::Denied, message)
         .with_code(ErrorCode::LessTrusted)
         .with_hint("nothing was changed; somebody who is trusted may do it"))
 }
 
-/// The refusal of a writer who is less trusted than what the change touches.
 fn less_trusted(class: Origin, ids: Vec<String>) -> Error {
-    const NAMED: usize = 5;
-    let mut named: Vec<String> = ids.iter().take(NAMED).map(|id| format!("'{id}'")).collect();
-    if ids.len() > NAMED {
-        named.push(format!("{} more", ids.len() - NAMED));
+    let mut named: Vec<String> = ids.iter().take(IDS_SHOWN).map(|id| format!("'{id}'")).collect();
+    if ids.len() > IDS_SHOWN {
+        named.push(format!("{} more", ids.len() - IDS_SHOWN));
     }
-    let told = format!(
+    let message = format!(
         "a writer of class {class} does not touch what is more trusted: {}",
         named.join(", ")
     );
-    Error::new(ErrorKind::Denied, told)
+    Error::new(ErrorKind::Denied, message)
         .with_code(ErrorCode::LessTrusted)
         .with_ids(ids)
         .with_hint("nothing was changed; somebody who is trusted as much may do it")

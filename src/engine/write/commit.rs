@@ -216,7 +216,8 @@ impl Memory {
     ///
     /// # Errors
     /// `Conflict` naming the ids if somebody else changed what the draft changes or expects, `InvalidInput`
-    /// if the tree of parents would break, `Denied` by the policy, `Busy` if the lock is not to be had,
+    /// if the tree of parents would break, `Denied` by the policy or (code `less_trusted`) by the draft's
+    /// [`Authorisation`](super::authorisation::Authorisation), `Busy` if the lock is not to be had,
     /// `Io` and `Poisoned` if it could not be made durable.
     ///
     /// # Durability
@@ -231,6 +232,7 @@ impl Memory {
                 .with_code(ErrorCode::ReservedOp));
         }
         let draft = self.review(draft, op)?;
+        draft.check_authorisation()?;
         let answer = Arc::new(Answer::default());
         inner.queue.lock().push(Request {
             draft,

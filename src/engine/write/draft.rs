@@ -20,6 +20,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Encoded, Id, NewObject, Object, Origin};
 use crate::store::ChangeCounts;
 
+use super::authorisation::Authorisation;
 #[cfg(feature = "agent")]
 use super::commit::changed_meanwhile;
 use super::writer::Writer;
@@ -69,6 +70,8 @@ pub(crate) struct StagedChange {
     pub(crate) old_parent: Option<Id>,
     /// The new version; `None` removes the id.
     pub(crate) new: Option<StagedObject>,
+    /// Whether a verb notes something on the version and nothing else is staged (ORI-4).
+    pub(crate) is_note: bool,
 }
 
 impl StagedChange {
@@ -99,6 +102,7 @@ pub struct Draft {
     /// Versions that were staged when it was saved and were erased since.
     pub(crate) left_out: Vec<ObjectDigest>,
     pub(crate) snapshot_before: bool,
+    pub(crate) authorisation: Authorisation,
     /// Whether it is committed on its base only, and not on a state that came after.
     pub(crate) only_on_base: bool,
 }
@@ -116,6 +120,7 @@ impl Draft {
             expected: Vec::new(),
             left_out: Vec::new(),
             snapshot_before: false,
+            authorisation: Authorisation::default(),
             only_on_base: false,
         }
     }
@@ -327,7 +332,13 @@ impl Draft {
         for (name, value) in notes {
             drop(object.attributes.insert(name, value));
         }
-        self.put_with(object, known.origin()).map(drop)
+        let key = self.base.key(&object.id);
+        let is_note = self.staged.get(&key).is_none_or(|change| change.is_note);
+        self.put_with(object, known.origin())?;
+        if let Some(change) = self.staged.get_mut(&key) {
+            change.is_note = is_note;
+        }
+        Ok(())
     }
 
     /// The origin that `object` would get from [`Self::put_at_most`].
@@ -454,6 +465,7 @@ impl Draft {
                 old: old.map(Object::digest),
                 old_parent: parent_of(old),
                 new: Some(new),
+                is_note: false,
             },
         );
     }
@@ -553,6 +565,7 @@ impl Draft {
                 old: Some(old.digest()),
                 old_parent: parent_of(Some(&old)),
                 new: None,
+                is_note: false,
             };
             self.staged.insert(key, change);
         }

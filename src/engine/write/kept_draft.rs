@@ -21,6 +21,7 @@ use crate::object::{Id, Reference, ReferenceClass, ReferenceName, StagedChange, 
 use crate::store::Store;
 use crate::trie::Shape;
 
+use super::authorisation::check_trusted;
 use super::commit::Tip;
 use super::draft::Draft;
 use super::staging::{Keep, add_changes};
@@ -114,7 +115,8 @@ impl Memory {
     /// Deletes a saved draft (`drafts/NAME`) or a refused one (`rejected/N`). History keeps its versions.
     ///
     /// # Errors
-    /// `NotFound` if there is no such draft; as [`Self::commit`].
+    /// `NotFound` if there is no such draft; `Denied` (code `less_trusted`) if an untrusted writer deletes a refused one; as
+    /// [`Self::commit`].
     ///
     /// # Durability
     /// As a commit.
@@ -122,6 +124,10 @@ impl Memory {
         self.inner.check_writable()?;
         writer.check()?;
         let full = ReferenceName::new(name)?;
+        if full.class() == ReferenceClass::Rejected {
+            // INVARIANT STN-2.
+            check_trusted(writer.trust, "drop what is held back for a person")?;
+        }
         self.inner.write(|writing| {
             let store = self.inner.store();
             let is_draft = store

@@ -11,7 +11,7 @@ use crate::agent::Reach;
 use crate::agent::forget::Forgetting;
 use crate::agent::session::{Append, FactFate, NewEntry};
 use crate::digest::ObjectDigest;
-use crate::engine::{Revision, View};
+use crate::engine::{Authorisation, Revision, View};
 use crate::error::{Error, Result};
 use crate::ingest::{Version, for_each_version, json};
 use crate::object::{Object, Origin};
@@ -107,6 +107,8 @@ impl World {
 
     /// Writes a text made from `sources`, or from nothing.
     fn derive(&mut self, draft: &mut Draft, sources: &[Object]) -> ObjectDigest {
+        // As `put` does: an untrusted writer may write over a more trusted version.
+        draft.authorise(Authorisation::Removals);
         self.texts += 1;
         let (name, text) = (self.name(), format!("text {}", self.texts));
         let mut allowed = draft.writer().trust;
@@ -240,6 +242,7 @@ impl World {
                 "TRU-1: {name} by import"
             );
         }
+        draft.authorise(Authorisation::Removals);
         drop(target.commit(draft, "put").unwrap());
         self.past.extend(past);
         "import"

@@ -49,8 +49,7 @@ impl Memory {
     /// # Errors
     /// `InvalidInput` if the name has other characters than `a` to `z`, digits and `-`, or not 1 to 32 of them; `Io`.
     pub fn derived(&self, name: &str) -> Result<Option<Bytes>> {
-        let bytes = self.inner.derived(name)?;
-        Ok(bytes.and_then(|bytes| bytes.slice(HEADER_BYTES..bytes.len())))
+        self.inner.derived_content(name)
     }
 
     /// Keeps `bytes` under `name`, in place of what was kept there. They must have been made of the state `of`, or of that
@@ -63,23 +62,34 @@ impl Memory {
     /// # Durability
     /// When this returns, they are durable. After a crash before, there are the bytes from before, or none.
     pub fn keep_derived(&self, name: &str, bytes: &[u8], of: &View) -> Result<bool> {
-        check_name(name)?;
-        let inner = &self.inner;
-        inner.check_writable()?;
-        // INVARIANT DER-2: whoever erases has this lock until its commit is to be read.
-        let Some(_alone) = inner.nobody_rewrites(Duration::ZERO)? else {
-            return Ok(false);
-        };
-        self.refresh()?;
-        if inner.was_erased_since(of.entry.seq())? {
-            return Ok(false);
-        }
-        inner.write_derived(name, bytes)?;
-        Ok(true)
+        self.inner.keep_derived(name, bytes, of)
     }
 }
 
 impl Inner {
+    /// As [`Memory::derived`].
+    pub(crate) fn derived_content(&self, name: &str) -> Result<Option<Bytes>> {
+        let bytes = self.derived(name)?;
+        Ok(bytes.and_then(|bytes| bytes.slice(HEADER_BYTES..bytes.len())))
+    }
+
+    /// As [`Memory::keep_derived`].
+    pub(crate) fn keep_derived(&self, name: &str, bytes: &[u8], of: &View) -> Result<bool> {
+        check_name(name)?;
+        self.check_writable()?;
+        // INVARIANT DER-2: whoever erases has this lock until its commit is to be read.
+        let Some(_alone) = self.nobody_rewrites(Duration::ZERO)? else {
+            return Ok(false);
+        };
+        self.follow()?;
+        self.stamps.lock().may_be_behind();
+        if self.was_erased_since(of.entry.seq())? {
+            return Ok(false);
+        }
+        self.write_derived(name, bytes)?;
+        Ok(true)
+    }
+
     /// The lock that keeps rewrites apart, unless somebody else has it for so long.
     pub(crate) fn nobody_rewrites(&self, patience: Duration) -> Result<Option<CompactionLock>> {
         match CompactionLock::take(&*self.disk, patience) {

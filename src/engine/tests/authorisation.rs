@@ -1,0 +1,86 @@
+//! The commit enforces authorisation, by the rule that the draft carries.
+
+use super::{id, note, put};
+use crate::engine::*;
+use crate::object::{Origin, Time};
+use crate::{ErrorCode, ErrorKind, Result};
+
+const RULES: [Authorisation; 4] = [
+    Authorisation::Untrusted,
+    Authorisation::Everyone,
+    Authorisation::Removals,
+    Authorisation::Decided,
+];
+
+/// Commits a replacement or a removal of what the person put, and names the code of the refusal.
+fn touch(class: Origin, rule: Authorisation, is_removal: bool) -> Option<ErrorCode> {
+    let memory = Memory::in_memory().unwrap();
+    put(&memory, "mine", "green tea");
+    let before = memory.view().root();
+    let mut draft = memory.draft(Writer::new().trust(class));
+    if rule != Authorisation::default() {
+        draft.authorise(rule);
+    }
+    if is_removal {
+        draft.remove(&id("mine")).unwrap();
+    } else {
+        draft.put(note("mine", "black tea")).unwrap();
+    }
+    let dry = draft.check_authorisation().is_err();
+    let error = memory.commit(draft, "touch").err()?;
+    assert!(dry, "a dry run refuses what the commit refuses");
+    assert_eq!(
+        (error.kind(), error.ids()),
+        (ErrorKind::Denied, &["mine".to_owned()][..])
+    );
+    assert_eq!(memory.view().root(), before);
+    Some(error.code())
+}
+
+/// INVARIANT STN-1.
+#[test]
+fn a_commit_refuses_what_its_rule_does_not_allow() {
+    let refused = |class, is_removal| RULES.map(|rule| touch(class, rule, is_removal).is_some());
+    for class in [Origin::ToolExternal, Origin::Document, Origin::Import] {
+        assert_eq!(refused(class, false), [true, true, false, false], "{class}");
+        assert_eq!(refused(class, true), [true, true, true, false], "{class}");
+    }
+    for is_removal in [false, true] {
+        assert_eq!(refused(Origin::Model, is_removal), [false, true, false, false]);
+        assert_eq!(refused(Origin::DirectUser, is_removal), [false; 4]);
+    }
+    assert_eq!(
+        touch(Origin::Import, Authorisation::default(), true),
+        Some(ErrorCode::LessTrusted)
+    );
+}
+
+#[test]
+fn a_trusted_writer_removes_what_has_expired() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    let mut over = note("over", "last week");
+    over.expires = Some(Time::from_micros(1));
+    drop(memory.put(over, Writer::new())?);
+    let remove = |class| {
+        let mut draft = memory.draft(Writer::new().trust(class));
+        draft.authorise(Authorisation::Everyone);
+        draft.remove(&id("over"))?;
+        memory.commit(draft, "forget")
+    };
+    assert_eq!(remove(Origin::Import).unwrap_err().code(), ErrorCode::LessTrusted);
+    assert!(remove(Origin::Model)?.changed);
+    Ok(())
+}
+
+#[test]
+fn put_replaces_and_an_attempt_asks() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    put(&memory, "mine", "green tea");
+    let outside = || Writer::new().trust(Origin::Import);
+    let attempted = memory.attempt(outside(), |draft| draft.remove(&id("mine")), &[]);
+    assert_eq!(attempted.unwrap_err().code(), ErrorCode::LessTrusted);
+    drop(memory.put(note("mine", "black tea"), outside())?);
+    let now = memory.view().get(&id("mine"))?.map(|object| object.origin());
+    assert_eq!(now, Some(Origin::Import));
+    Ok(())
+}

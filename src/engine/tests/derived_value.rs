@@ -1,0 +1,117 @@
+//! A derived value follows its state by diff and is what would be built from it.
+
+use std::collections::BTreeMap;
+
+use super::{id, note, put};
+use crate::Result;
+use crate::engine::read::derived::{Derive, Derived, Keep, Version};
+use crate::engine::*;
+
+/// The texts of the objects, by id.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+struct Texts {
+    texts: BTreeMap<String, String>,
+}
+
+impl Derive for Texts {
+    fn add(&mut self, new: &Version<'_>) -> Result<()> {
+        if let Some(object) = new.object()?.filter(|object| !object.is_placeholder()) {
+            let text = object.content().unwrap_or_default().to_owned();
+            self.texts.insert(object.id().to_owned(), text);
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, old: &Version<'_>) -> Result<bool> {
+        let Some(object) = old.object()?.filter(|object| !object.is_placeholder()) else {
+            return Ok(false);
+        };
+        Ok(self.texts.remove(object.id()).is_some())
+    }
+}
+
+impl Keep for Texts {
+    const NAME: &'static str = "test-texts";
+    const VERSION: u8 = 1;
+
+    fn len(&self) -> u64 {
+        self.texts.len() as u64
+    }
+}
+
+fn built(view: &View) -> Texts {
+    let built = Derived::build(view, Texts::default()).unwrap();
+    built.value().clone()
+}
+
+/// INVARIANT DRV-1.
+#[test]
+fn a_value_that_follows_is_the_value_that_is_built() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    put(&memory, "a", "one");
+    let mut views = vec![memory.view()];
+    for round in 0..8 {
+        put(&memory, "a", &format!("text {round}"));
+        put(&memory, &format!("b{round}"), "more");
+        if round % 3 == 2 {
+            memory.remove(&id(&format!("b{round}")), false, Writer::new())?;
+        }
+        views.push(memory.view());
+    }
+    memory.rollback(&Revision::Seq(3), false, &Writer::new())?;
+    views.push(memory.view());
+    let mut value = Derived::build(&views[0], Texts::default())?;
+    for at in [0, 3, 1, 8, 9, 2, 9] {
+        value = value.follow(&views[at], Texts::default)?;
+        assert_eq!(*value.value(), built(&views[at]), "view {at}");
+        assert_eq!(value.root(), views[at].root());
+    }
+    Ok(())
+}
+
+#[test]
+fn an_erased_version_is_followed_by_building_anew() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    put(&memory, "a", "a secret");
+    put(&memory, "b", "tea");
+    let before = memory.view().commit().commit.seq;
+    let erasing = Erasing {
+        targets: vec!["a".to_owned()],
+        ..Erasing::default()
+    };
+    memory.erase(&erasing, &Writer::new())?;
+    let past = memory.view_at(&Revision::Seq(before), "")?;
+    let value = Derived::build(&past, Texts::default())?;
+    assert_eq!(value.value().texts.len(), 1);
+    let value = value.follow(&memory.view(), Texts::default)?;
+    assert_eq!(*value.value(), built(&memory.view()));
+    Ok(())
+}
+
+/// INVARIANT DRV-2.
+#[test]
+fn a_kept_value_is_read_at_its_state_and_follows() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = Memory::create(folder.path().join("store"))?;
+    let mut draft = memory.draft(Writer::new());
+    for number in 0..600 {
+        draft.put(note(&format!("n{number}"), "text"))?;
+    }
+    memory.commit(draft, "put")?;
+    let view = memory.view();
+    let mut value = Derived::build(&view, Texts::default())?;
+    assert!(value.keep(&view)?);
+    assert!(!value.keep(&view)?, "nothing changed since");
+    put(&memory, "n1", "other");
+    assert!(value.keep(&memory.view()).is_err(), "of another state");
+    let loaded = Derived::<Texts>::load(&memory.view()).unwrap();
+    assert_eq!((loaded.root(), loaded.value()), (view.root(), value.value()));
+    let followed = loaded.follow(&memory.view(), Texts::default)?;
+    assert_eq!(*followed.value(), built(&memory.view()));
+    // A file of another serialised form is no file.
+    memory.keep_derived(Texts::NAME, &[2; 40], &memory.view())?;
+    assert!(Derived::<Texts>::load(&memory.view()).is_none());
+    memory.keep_derived(Texts::NAME, b"", &memory.view())?;
+    assert!(Derived::<Texts>::load(&memory.view()).is_none());
+    Ok(())
+}
