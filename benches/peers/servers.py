@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Treering beside the MCP reference memory server: one call at a time, in turns in one run.
+
+Needs Node.js and npm; the server is installed into a temporary folder. The server is called over stdio, as agents call it.
+Treering is called in two ways: linked into a process that takes calls on stdin (`src/bin/linked.rs`), and as one process
+for each call.
+
+    cargo build --release
+    cargo build --release --manifest-path benches/peers/Cargo.toml --bin linked
+    python3 benches/peers/servers.py [MEMORIES]
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROUNDS = 15
+PACKAGE = "@modelcontextprotocol/server-memory"
+
+
+def text(number):
+    topic = ["the build", "the release", "tea", "the office", "the database"][number % 5]
+    return f"Fact {number} about {topic}: in week {number % 52} the team decided to keep it."
+
+
+class Server:
+    """The reference server on stdio."""
+
+    def __init__(self, folder):
+        subprocess.run(["npm", "install", "--silent", "--prefix", folder, PACKAGE], check=True, stdout=subprocess.DEVNULL)
+        main = os.path.join(folder, "node_modules", PACKAGE, "dist", "index.js")
+        environment = dict(os.environ, MEMORY_FILE_PATH=os.path.join(folder, "memory.jsonl"))
+        self.process = subprocess.Popen(
+            ["node", main], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, text=True
+        )
+        self.number = 0
+        client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
+        self.call("initialize", client)
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def send(self, message):
+        self.process.stdin.write(json.dumps(message) + "\n")
+        self.process.stdin.flush()
+
+    def call(self, method, parameters):
+        self.number += 1
+        self.send({"jsonrpc": "2.0", "id": self.number, "method": method, "params": parameters})
+        while True:
+            answer = json.loads(self.process.stdout.readline())
+            if answer.get("id") == self.number:
+                assert "error" not in answer and not answer["result"].get("isError"), answer
+                return answer["result"]
+
+    def tool(self, name, arguments):
+        return self.call("tools/call", {"name": name, "arguments": arguments})
+
+    def remember(self, numbers):
+        entities = [{"name": f"fact/{one}", "entityType": "fact", "observations": [text(one)]} for one in numbers]
+        self.tool("create_entities", {"entities": entities})
+
+    def recall(self, query):
+        return self.tool("search_nodes", {"query": query})
+
+
+class Treering:
+    """The program, a process for each call."""
+
+    def __init__(self, folder, program):
+        self.command = [program, "--store", os.path.join(folder, "store"), "--json"]
+        subprocess.run(self.command + ["init"], check=True, stdout=subprocess.DEVNULL)
+
+    def run(self, arguments, given=None):
+        done = subprocess.run(self.command + arguments, input=given, check=True, capture_output=True, text=True)
+        return done.stdout
+
+    def remember(self, numbers):
+        if len(numbers) == 1:
+            self.run(["remember", text(numbers[0]), "--id", f"fact/{numbers[0]}"])
+            return
+        lines = [json.dumps({"id": f"fact/{one}", "text": text(one)}) for one in numbers]
+        self.run(["remember", "--jsonl", "-"], "\n".join(lines))
+
+    def recall(self, query):
+        return self.run(["recall", query, "--limit", "10"])
+
+
+class Linked:
+    """A process that links Treering in, as an agent does."""
+
+    def __init__(self, folder, program):
+        self.process = subprocess.Popen(
+            [program, os.path.join(folder, "linked")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def call(self, call):
+        self.process.stdin.write(json.dumps(call) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        assert answer.startswith("ok"), answer
+
+    def remember(self, numbers):
+        self.call({"remember": [{"id": f"fact/{one}", "text": text(one)} for one in numbers]})
+
+    def recall(self, query):
+        self.call({"recall": query})
+
+
+def main():
+    memories = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    program = os.environ.get("TREERING", os.path.join(root, "target", "release", "treering"))
+    with tempfile.TemporaryDirectory() as folder:
+        linked = os.environ.get("TREERING_LINKED", os.path.join(root, "benches", "peers", "target", "release", "linked"))
+        peers = {
+            "Treering, linked in": Linked(folder, linked),
+            "Treering, a process each": Treering(folder, program),
+            "server-memory": Server(folder),
+        }
+        for peer in peers.values():
+            for first in range(0, memories, 1_000):
+                peer.remember(list(range(first, min(first + 1_000, memories))))
+        times = {name: {"remember": [], "recall": []} for name in peers}
+        for turn in range(ROUNDS):
+            for name, peer in peers.items():
+                start = time.perf_counter()
+                peer.remember([memories + turn])
+                middle = time.perf_counter()
+                peer.recall(f"Fact {turn * 61 % memories} about")
+                times[name]["remember"].append(middle - start)
+                times[name]["recall"].append(time.perf_counter() - middle)
+        print(f"| {memories} memories, one call | {' | '.join(peers)} |")
+        print(f"|---|{'---|' * len(peers)}")
+        for verb in ("remember", "recall"):
+            cells = [f"{statistics.median(times[name][verb]) * 1e3:.1f} ms" for name in peers]
+            print(f"| {verb} | {' | '.join(cells)} |")
+        for name in ("Treering, linked in", "server-memory"):
+            peers[name].process.kill()
+
+
+if __name__ == "__main__":
+    main()
