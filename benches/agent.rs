@@ -1,4 +1,4 @@
-//! What remembering costs beside putting: the same texts by the engine's bulk put, and by bulk remember with the scan
+//! The cost of remembering beside putting: the same texts by the engine's bulk put, and by bulk remember with the scan
 //! and the check for exact duplicates.
 //!
 //! `cargo bench --bench agent` prints the rates and their ratio, measured in turns in one run. `TREERING_BENCH_MAX` caps

@@ -157,7 +157,7 @@ fn open_and_get(middle: &Path, large: &Path, size: usize) {
         let found = memory.view().get(&wanted).unwrap();
         black_box(found.unwrap().content().map(str::len));
     };
-    // By turns, so that what disturbs one disturbs the other.
+    // In turns, so that a disturbance hits both.
     let (mut of_middle, mut of_large) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         of_middle.push(time(1, || open(middle, size.min(10_000))));

@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let memory = Options::new().read_only(true).open(store)?;
     let agent = Agent::new(memory, Settings::default()).with_embedder(program, Arc::new(embedder))?;
     let view = agent.memory().view();
-    // The first question does not pay for what all of them use.
+    // Loads the index first, so that the first question does not pay for it.
     agent.with_index(&view, |_, _| Ok(()))?;
     for line in std::io::stdin().lock().lines() {
         let asked: Value = serde_json::from_str(&line?)?;

@@ -1,4 +1,4 @@
-//! Puts the stand-ins of src/threads.rs in their places.
+//! Replaces the types of src/threads.rs by the scheduler's.
 
 fn main() {
     println!("cargo:rustc-cfg=shuttle");

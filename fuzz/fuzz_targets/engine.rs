@@ -1,4 +1,4 @@
-//! A memory does what maps in memory do: any sequence of puts, removals, snapshots and ways back.
+//! Compares a memory with plain maps over any sequence of puts, removals, snapshots, rollbacks, undos and redos.
 
 #![no_main]
 

@@ -66,7 +66,7 @@ fuzz_target!(|input: &[u8]| {
             *to = *from;
         }
     });
-    // The mark of what is durable would let every change pass as damage only.
+    // Without the durable mark, or else every change would count as damage.
     disk.remove_file("live");
     disk.reboot();
     let disk = Arc::new(disk);

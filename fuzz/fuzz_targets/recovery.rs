@@ -1,4 +1,4 @@
-//! A store whose files were changed is refused, or serves a state that it once had; it never panics.
+//! A store with changed files is refused, or serves a state that it once had. It never panics.
 
 #![no_main]
 
@@ -114,7 +114,7 @@ fuzz_target!(|damages: Vec<Damage>| {
         assert!(roots.contains(&view.root()), "a state that never was");
         let mut seen = BTreeMap::new();
         for object in view.objects() {
-            // Damage may be met here; what is read must be what was written.
+            // Reads may meet damage here; what they return must be what was written.
             let Ok(object) = object else { break };
             let number: usize = object.id()["note/".len()..]
                 .parse()
@@ -126,7 +126,7 @@ fuzz_target!(|damages: Vec<Damage>| {
             seen.insert(object.id().to_owned(), object.digest());
         }
         assert!(seen.len() as u64 <= view.len());
-        // Writing is refused or works; what it leaves opens again.
+        // A write is refused or works, and the store opens again afterwards.
         if put(&memory, 9).is_ok() {
             let id = Id::new("note/9").expect("the id is valid");
             assert!(

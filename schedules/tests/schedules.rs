@@ -1,11 +1,12 @@
 //! Threads of one memory, and handles of several on one disk, in orders that a scheduler draws: `cargo schedules`.
 //!
-//! The whole crate runs on the stand-ins of `src/threads.rs`, one thread at a time; which goes on is chosen anew at every lock,
-//! every swapped pointer and every call of the simulated disk. What is checked is the protocol of publication: nobody
-//! sees what a loss of power would take, an acknowledged commit is seen by all from then on, and no commit is lost or done twice.
+//! The whole crate runs on the scheduler's types in `src/threads.rs`, one thread at a time. The scheduler chooses the
+//! next thread at every lock, every swapped pointer and every call of the simulated disk. The tests check the
+//! publication protocol: no reader sees a commit that a power loss would take, all readers see an acknowledged commit
+//! from then on, and no commit is lost or applied twice.
 //!
-//! `TREERING_SCHEDULES` is how many schedules each test runs (default 5,000), `TREERING_SEED` where they start from: the same
-//! seed gives the same schedules.
+//! `TREERING_SCHEDULES` sets the schedules of each test (default 5,000), `TREERING_SEED` the first one. The same seed
+//! gives the same schedules.
 #![expect(clippy::unwrap_used, reason = "a program of tests; a panic is the failure")]
 
 use std::collections::BTreeMap;
@@ -38,7 +39,7 @@ fn under_schedules(scenario: fn()) {
     Runner::new(PctScheduler::new_from_seed(seed, 3, count), config).run(scenario);
 }
 
-/// A disk, and what was seen of its memory by whoever looked.
+/// A disk, and the states that readers of its memory saw.
 #[derive(Clone)]
 struct Witness {
     disk: SimDisk,
@@ -58,7 +59,7 @@ impl Witness {
         memory_on(Arc::new(self.disk.clone()), options, false).unwrap()
     }
 
-    /// What a loss of power at this moment would leave.
+    /// The image that a power loss would leave now.
     fn left(&self) -> Memory {
         let left = self.disk.crash_image(CrashImage::Nothing);
         memory_on(Arc::new(left), Options::new().read_only(true), false).unwrap()
@@ -81,7 +82,7 @@ impl Witness {
         commit.seq
     }
 
-    /// Puts an object and checks what the acknowledgement promises.
+    /// Puts an object and checks the promise of the acknowledgement.
     fn put(&self, memory: &Memory, name: &str) {
         let acknowledged = memory.put(note(name), Writer::new()).unwrap();
         assert!(acknowledged.changed, "{name} was put once");
@@ -105,12 +106,12 @@ impl Witness {
         }
     }
 
-    /// At the end everything is there once, whoever looks.
+    /// Checks that at the end every reader finds everything exactly once.
     fn end(&self, memories: Vec<Memory>, names: &[&str], commits: u64) {
         let mut left = vec![self.left()];
         left.extend(memories);
         for memory in left {
-            // A refresh waits for nobody, and the thread that syncs may be looking just now.
+            // A refresh never waits, and the syncing thread may be looking at this moment.
             while memory.refresh().unwrap().commit().commit.seq < commits {
                 thread::yield_now();
             }

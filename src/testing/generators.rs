@@ -81,7 +81,7 @@ impl Generator {
         } else {
             1 + self.random.below(12)
         };
-        // "x" at the front gives each text a length of 1 at least and keeps it apart from what came before.
+        // A leading "x" keeps each text non-empty and apart from the part before it.
         let mut text = String::from("x");
         loop {
             let piece = self.random.pick(&PIECES);

@@ -1,7 +1,7 @@
-//! What tests, fuzz targets and benches share. Never part of a normal build.
+//! Shared code of tests, fuzz targets and benches. Never part of a normal build.
 //!
 //! # Layer
-//! Above all others: it may use whatever it tests, and nothing but tests uses it.
+//! Above all others: it may use anything, and only tests use it.
 
 pub mod campaign;
 pub mod generators;

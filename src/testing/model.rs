@@ -18,7 +18,7 @@ pub struct ModelObject {
 /// A state of the model.
 pub type ModelState = BTreeMap<String, ModelObject>;
 
-/// What a call comes to.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// A new commit.
@@ -31,7 +31,7 @@ pub enum Outcome {
     Referenced,
 }
 
-/// What a commit does; the others are named by their number.
+/// The effect of a commit; other commits are named by their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verb {
     Change,
@@ -45,12 +45,12 @@ enum Verb {
 pub struct ModelCommit {
     /// The state.
     pub state: ModelState,
-    /// Whose it is.
+    /// The lane that made it.
     pub lane: String,
     verb: Verb,
 }
 
-/// What a lane may undo and redo.
+/// The commits that a lane may undo and redo.
 #[derive(Clone, Debug, Default)]
 pub struct ModelLane {
     undo: Vec<usize>,
@@ -88,7 +88,7 @@ impl Default for Model {
     }
 }
 
-/// Whether every parent exists and nobody is their own ancestor.
+/// Checks that every parent exists and that the tree has no cycle.
 fn is_tree(state: &ModelState) -> Result<(), ErrorCode> {
     for (id, object) in state {
         let mut seen = BTreeSet::from([id.clone()]);
@@ -150,7 +150,7 @@ impl Model {
         }
     }
 
-    /// Ingests a document of lines, each an object of its own: what is not a line any more goes.
+    /// Ingests a document with one object a line, and removes the objects of lines that are gone.
     pub fn ingest(&mut self, lane: &str, document: &str, lines: &[(String, String)]) -> Outcome {
         let before = self.commits.len() - 1;
         let mut state = self.head().clone();
@@ -258,7 +258,7 @@ impl Model {
         all.filter(|seq| !self.thinned.contains(seq)).collect()
     }
 
-    /// The commits that stay for their own sake if those of `kept` do: the head, and what they go back to.
+    /// The commits to keep with `kept`: the head, and the targets of rollbacks, undos and redos.
     pub fn targets(&self, kept: &BTreeSet<usize>) -> BTreeSet<usize> {
         let targets = kept.iter().filter_map(|&seq| match self.commits[seq].verb {
             Verb::Change => None,
@@ -267,10 +267,10 @@ impl Model {
         targets.chain([self.commits.len() - 1]).collect()
     }
 
-    /// What a lane may undo and redo once commits of it were thinned: as if it had made only those that are left.
+    /// Recomputes what a lane may undo and redo after thinning, as if it had made only the kept commits.
     fn recount(&mut self, name: &str) {
         let mut lane = ModelLane::default();
-        // Of what undid or did again each commit, the newest that no redo took back.
+        // For each undone or redone commit: the newest undo or redo that no later redo reversed.
         let mut undone: BTreeMap<usize, Vec<bool>> = BTreeMap::new();
         let mine = self.kept();
         let mine: Vec<_> = mine
@@ -316,7 +316,7 @@ impl Model {
         let lane = self.lane(lane);
         let found = if undo { lane.undo.last() } else { lane.redo.last() };
         let found = found.copied()?;
-        // What it changed is known only with the one before it.
+        // The changes of a commit are known only if the commit before it is kept.
         (!self.thinned.contains(&(found - 1))).then_some(found)
     }
 
@@ -328,7 +328,7 @@ impl Model {
         self.reverse(lane, seq, seq, seq - 1, true)
     }
 
-    /// Does again what the lane's newest undo reversed.
+    /// Redoes the newest undo of the lane.
     pub fn redo(&mut self, lane: &str) -> Outcome {
         let Some(seq) = self.reversible(lane, false) else {
             return Outcome::Refused(ErrorCode::NothingToRedo);
@@ -375,7 +375,7 @@ impl Model {
         Outcome::Committed
     }
 
-    /// What differs between two commits: id, and whether each side has it.
+    /// The difference of two commits: each id, and whether each side has it.
     pub fn diff(&self, older: usize, newer: usize) -> Vec<(String, bool, bool)> {
         let (older, newer) = (&self.commits[older].state, &self.commits[newer].state);
         let ids: BTreeSet<_> = older.keys().chain(newer.keys()).collect();

@@ -103,7 +103,7 @@ fn content(number: usize, long: bool) -> String {
 
 struct Specification;
 
-/// The model, and what its last step came to.
+/// The model, and the outcome of its last step.
 #[derive(Clone, Debug)]
 struct Step {
     model: Model,
@@ -399,7 +399,7 @@ impl StateMachineTest for Engine {
             engine.memory.view().commit().commit.seq as usize + 1,
             model.commits.len()
         );
-        // A snapshot names what it named, whatever happened since.
+        // A snapshot always names the state it was taken of.
         let snapshots = engine.memory.snapshots().unwrap();
         let named: BTreeMap<_, _> = snapshots
             .iter()

@@ -233,7 +233,7 @@ fn what_can_be_read_of_a_damaged_store_is_exported_in_every_form() {
     }
 }
 
-/// Object 31 stands below object 30.
+/// Object 31 is a child of object 30.
 fn export_without(broken: usize, whole: usize) {
     let folder = Folder::with_store();
     let content = |number: usize| format!("content {number:02} ").repeat(900);
@@ -383,7 +383,7 @@ fn a_store_of_the_future_is_refused_and_not_touched() {
     let path = folder.store().join("format");
     let mut format = fs::read(&path).unwrap();
     assert_eq!(format.len(), 128);
-    // min_reader stands behind magic and format; the checksum covers all before it.
+    // min_reader follows magic and format; the checksum covers everything before it.
     format[12..16].copy_from_slice(&2_u32.to_le_bytes());
     let checksum = crc32c::crc32c(&format[..124]);
     format[124..].copy_from_slice(&checksum.to_le_bytes());

@@ -1,4 +1,4 @@
-//! `ingest`: its document, what it takes and what it refuses.
+//! `ingest`: its answers, and the input that it takes or refuses.
 
 use crate::program::{Folder, check_fields, column, text};
 
@@ -201,7 +201,7 @@ fn documents_whose_files_are_gone_are_told_and_removed_on_demand() {
     let root = folder.root();
     let told = folder.json(&["ingest", "in/c.md"]);
     assert_eq!(told["missing"], serde_json::json!([]), "no folder was given");
-    // What is there and was not read is not missing.
+    // A document that exists and was not read is not missing.
     let told = folder.json(&["ingest", "--format", "org", "in"]);
     assert_eq!(told["missing"], serde_json::json!(["in/a.org", "in/sub/b.md"]));
     assert_eq!((&told["removed"], folder.root()), (&serde_json::json!(0), root));
@@ -211,7 +211,7 @@ fn documents_whose_files_are_gone_are_told_and_removed_on_demand() {
         "{}",
         ran.err
     );
-    // What is not named stays.
+    // Documents that --prune does not name stay.
     let told = folder.json(&["ingest", "in", "--prune", "in/sub/b", "--prune", "inner.md"]);
     assert_eq!(told["missing"], serde_json::json!(["in/a.org", "in/sub/b.md"]));
     let told = folder.json(&["ingest", "in", "--prune", "in/a.org", "--prune", "./in/sub/"]);
@@ -242,7 +242,7 @@ fn a_memory_used_from_two_folders_loses_no_document_that_is_not_named() {
         let mut command = two.command(arguments);
         command.env("TREERING_STORE", &store).output().unwrap()
     };
-    // To prune is to say what.
+    // --prune needs a path.
     let bare = from_two(&["ingest", "notes", "--prune"]);
     assert_eq!(bare.status.code(), Some(2));
     let done = from_two(&["ingest", "notes"]);

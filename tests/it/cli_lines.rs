@@ -279,7 +279,7 @@ fn earlier_versions_are_counted_and_wait_for_what_goes_with_them() {
         ran.err.contains("20000 earlier versions, from line 1 on"),
         "{ran:?}"
     );
-    // Batches whose objects are there already lose no earlier version.
+    // Batches whose objects exist already lose no earlier version.
     folder.json(&["put", "o/0", "--kind", "note", "--content", "text 0"]);
     let source = Folder::with_store();
     let first = source.put("p", "said");

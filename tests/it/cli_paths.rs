@@ -36,7 +36,7 @@ const UP: [&str; 22] = [
     ".../",
     "/..",
 ];
-/// What they lead to.
+/// The targets of the links.
 const TARGETS: [&str; 9] = [
     "etc/passwd",
     "etc/passwd%00.md",
@@ -100,7 +100,7 @@ fn ids() -> BTreeSet<String> {
     ids
 }
 
-/// Names and times of what every machine has and nobody here may change.
+/// Names and times of files that every machine has and this user cannot change.
 fn surroundings() -> Vec<(String, std::time::SystemTime)> {
     let listed = ["/", "/etc", "/boot", "/root"]
         .into_iter()
@@ -150,7 +150,7 @@ fn a1_no_id_leads_out_of_the_folder_that_a_verb_was_given() {
     let out = "deep/er/out";
     fs::create_dir_all(folder.path("deep/er")).unwrap();
 
-    // As ids of items, of sessions, and of what is staged.
+    // As ids of items, of sessions, and of staged changes.
     let items = lines(
         ids.iter()
             .map(|id| json!({"id": id, "text": format!("text of {id}"), "kind": "block", "scope": "global"})),
@@ -206,7 +206,7 @@ fn a1_no_id_leads_out_of_the_folder_that_a_verb_was_given() {
         "most of these are no names for files: {blocks}"
     );
 
-    // As what a file says of itself.
+    // As fields of a file.
     let hostile = folder.path("hostile");
     fs::create_dir(&hostile).unwrap();
     for (number, id) in ids.iter().enumerate().step_by(7) {

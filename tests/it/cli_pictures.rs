@@ -1,4 +1,4 @@
-//! `export --format dot|svg|html`: what is written, and what is refused.
+//! `export --format dot|svg|html`: the diagrams it writes, and the calls it refuses.
 
 use crate::program::Folder;
 

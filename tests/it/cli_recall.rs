@@ -1,4 +1,4 @@
-//! `recall` from outside: what it finds, what it leaves out, and what a line of a file of queries answers.
+//! `recall` from outside: hits, omissions, and the answers to a file of queries.
 
 use serde_json::Value;
 
@@ -95,7 +95,7 @@ fn a_file_of_queries_is_answered_line_by_line_in_order() {
     assert_eq!(ids(&all.documents()[0]), ["a", "b", "c"]);
     assert_eq!(ids(&answers[1]), ["b"]);
     assert!(answers[0]["ms"].as_f64().is_some());
-    // What found nothing may be in another scope.
+    // The item may be in another scope.
     assert!(!ran.err.contains("--all-scopes"), "{}", ran.err);
     let none = "{\"qid\":\"1\",\"query\":\"zeppelin\"}\n{\"qid\":\"2\",\"query\":\"zeppelin\",\"scope\":\"project:cafe\"}\n";
     let told = folder.feed(&["recall", "--queries", "-", "--json"], none).err;

@@ -1,4 +1,4 @@
-//! `remember` from outside: exit codes, answers, settings, and what is stored.
+//! `remember` from outside: exit codes, answers, settings, and the stored items.
 
 use std::fs;
 

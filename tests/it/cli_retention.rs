@@ -1,4 +1,4 @@
-//! `gc` and `erase`: what goes, what stays, and what is said of it.
+//! `gc` and `erase`: what they remove, what they keep, and their answers.
 
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ fn names(value: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Whether a text stands in any file of the store.
+/// Whether any file of the store holds a text.
 fn stands_in_files(folder: &Folder, text: &str) -> bool {
     let mut folders = vec![folder.path(".treering")];
     while let Some(next) = folders.pop() {

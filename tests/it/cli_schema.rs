@@ -1,4 +1,4 @@
-//! What the program says about itself: schemas that its real output keeps to, completions, man pages.
+//! Schemas that the real output matches, completions, and man pages.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::program::{Folder, text};
 
-/// What is wrong with a document by its schema: the keywords that the schemas use, and no others.
+/// Violations of a schema by a document, for the keywords that the schemas use.
 fn wrong(schema: &Value, found: &Value, at: &str) -> Vec<String> {
     let known = [
         "$schema",
@@ -97,7 +97,7 @@ fn wrong(schema: &Value, found: &Value, at: &str) -> Vec<String> {
     said
 }
 
-/// What is asked, one after the other in one folder.
+/// The calls, in order, in one folder.
 const LINES: &[&str] = &[
     "init",
     "put a --kind k --content x --session s",

@@ -1,10 +1,11 @@
-//! The program and the operating system: what a reader asks of it, and what it makes of a full or read-only disk.
+//! The program and the operating system: the calls of a reader, and full or read-only disks.
 
 use std::process::{Command, Stdio};
 
 use crate::program::{Folder, Ran, bytes_below};
 
-/// Runs a shell script in the folder, with the program as `$T`, as somebody who may mount; `None` where that is not permitted.
+/// Runs a shell script in the folder as a user who may mount, with the program as `$T`; `None` where that is not
+/// permitted.
 fn with_mounts(folder: &Folder, script: &str) -> Option<Ran> {
     let may = Command::new("unshare")
         .args(["-rm", "mount", "-t", "tmpfs", "none", "/mnt"])
@@ -126,7 +127,7 @@ fn a_reader_asks_the_system_for_nothing_that_writes() {
         for line in text
             .lines()
             .filter(|line| !line.contains("+++") && !line.contains("---"))
-            // The flags stand in the line where a call began that another thread's came between.
+            // If another thread's call came between, the flags are in the line where the call began.
             .filter(|line| !line.contains(" resumed>"))
         {
             let reads = line.contains("O_RDONLY") && !line.contains("O_CREAT") && !line.contains("O_TRUNC");

@@ -1,7 +1,7 @@
 //! The hex examples of docs/format.md, decoded: the page cannot drift from the code.
 //!
-//! An example is a fenced block whose info string is `hex` and a name. In each of its lines `;` starts a
-//! comment, and `00*24` is 24 bytes of 00. Every block of the page must be decoded by a test here.
+//! An example is a fenced block with the info string `hex` and a name. In its lines `;` starts a comment, and `00*24`
+//! means 24 bytes of 00. A test here decodes every block of the page.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ fn examples(page: &str) -> Vec<(String, Vec<u8>)> {
     examples
 }
 
-/// The byte that a word stands for, or with `*` and a number that many of them.
+/// The byte of a word, repeated for `*` and a number.
 fn bytes_of(word: &str) -> Vec<u8> {
     let (byte, count) = word.split_once('*').unwrap_or((word, "1"));
     from_hex(byte)
@@ -177,7 +177,7 @@ fn the_reference_is_what_its_comments_say() {
     }
 }
 
-/// The store whose files the page shows, with byte `damage` of example `damaged` changed.
+/// The store of the page, with byte `damage` of the example `damaged` changed.
 fn example_store(damaged: Option<(&str, usize)>) -> Arc<dyn Disk> {
     let disk = MemDisk::new();
     let file = |name: &str, parts: &[&str], length: usize| {
@@ -201,7 +201,7 @@ fn example_store(damaged: Option<(&str, usize)>) -> Arc<dyn Disk> {
     Arc::new(disk)
 }
 
-/// What a check of the store finds wrong, or the error with which it is refused.
+/// The findings of a check, or the error that refuses the store.
 fn findings(disk: Arc<dyn Disk>) -> Vec<String> {
     let mut findings = Vec::new();
     let result = Log::check(disk, LogOptions::default(), None, &mut |item| {

@@ -1,8 +1,8 @@
-//! The pages of docs/guide: every command in them is run, and what it prints is what the page shows.
+//! Runs every command of the pages in docs/guide and compares its output with the page.
 //!
-//! In a `console` block, a line `$ ...` is a command, lines `> ...` after it belong to it, and the rest is its output.
-//! The blocks of a page run in one folder, one after the other. Digests, times and sizes are masked on both sides.
-//! `TREERING_WRITE_GUIDE=1` writes the outputs anew.
+//! In a `console` block, a line `$ ...` is a command, the lines `> ...` after it belong to it, and the rest is its
+//! output. The blocks of a page run in one folder, in order. Both sides are masked: digests, times and sizes.
+//! `TREERING_WRITE_GUIDE=1` rewrites the outputs.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::program::Folder;
 
 struct Step {
     command: String,
-    /// What the page shows, line by line.
+    /// The output on the page, line by line.
     shown: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ fn page_of(parts: &[Part]) -> String {
     page
 }
 
-/// What is the same in every run: words that are digests, times, ages or sizes become what they are.
+/// Masks the parts that differ between runs: digests, times, ages and sizes.
 fn masked(line: &str) -> String {
     let mut out: Vec<String> = Vec::new();
     for word in line.split_whitespace() {

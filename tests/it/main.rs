@@ -1,4 +1,4 @@
-//! Tests of the crate from outside, in one binary: what other programs and implementations rely on.
+//! Tests of the crate from outside, in one binary: the interfaces that programs and other implementations rely on.
 #![expect(
     clippy::unwrap_used,
     reason = "everything here runs in tests only; a panic is the failure"

@@ -13,11 +13,11 @@ use std::process::Command;
 struct Mutant {
     what: &'static str,
     file: &'static str,
-    /// What stands in the file once, and leads to the change; it holds `from`.
+    /// A text that the file has once and that locates the change; it contains `from`.
     place: &'static str,
     /// Whole statements, or a whole expression.
     from: &'static str,
-    /// What would stand there, of the same type.
+    /// The replacement, of the same type.
     to: &'static str,
     /// The tests of which one is to fail.
     caught_by: &'static str,

@@ -14,7 +14,7 @@ use treering::{ErrorKind, Id, Kind, Memory, NewObject, Options, VerifyDepth, Wri
 /// How this binary is started as a child.
 const CHILD: [&str; 3] = ["processes::child_process", "--exact", "--nocapture"];
 
-/// Not a test of its own: what a child does. Without a role it does nothing.
+/// The role of a child process. Without a role it does nothing.
 #[test]
 fn child_process() {
     assert!(rounds::play().is_none_or(|code| code == ExitCode::SUCCESS));

@@ -14,7 +14,7 @@ pub(crate) struct Folder {
     folder: TempDir,
 }
 
-/// What a run of the program came to.
+/// The result of a run of the program.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -100,7 +100,7 @@ impl Folder {
         ran.documents()
     }
 
-    /// Runs the program with `--json`; it must fail with this exit code. Returns what it says.
+    /// Runs the program with `--json`, expects this exit code, and returns the error.
     pub(crate) fn refused(&self, code: i32, arguments: &[&str]) -> Value {
         self.run(&with_json(arguments)).refusal(code)
     }

@@ -1,4 +1,4 @@
-//! What the long runs came to, a line each: what, which number, of which sources, counts, seconds.
+//! Results of the long runs, one a line: kind, number, source commit, counts, seconds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -55,13 +55,13 @@ impl Entry {
 /// The file of all pieces.
 pub(crate) struct Ledger {
     path: String,
-    /// The commit of the sources, so that figures of other sources are told apart.
+    /// The commit of the sources, to keep figures of different sources apart.
     sources: String,
     entries: Vec<Value>,
     done: BTreeSet<(String, u64)>,
 }
 
-/// What the pieces of one kind come to.
+/// The sum over the pieces of one kind.
 #[derive(Default)]
 struct Sum<'a> {
     pieces: u64,

@@ -1,7 +1,7 @@
-//! Real processes on a real folder: killed at random times, putting side by side, racing to create, reading meanwhile.
+//! Real processes on a real folder: killed at random times, writing side by side, racing to create, reading meanwhile.
 //!
-//! A child is the same binary again, told by the environment what to be. What a client was told stays in a file of its
-//! own, outside the store, so that it outlives its process: `s ID` before a put, `a ID SEQ ROOT` when it returned.
+//! A child is the same binary, and the environment names its role. A client logs its calls to a file outside the store,
+//! which outlives its process: `s ID` before a put, `a ID SEQ ROOT` when it returned.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -41,7 +41,7 @@ fn start(arguments: &[&str], role: &str, store: &Path, number: usize) -> Child {
         .unwrap()
 }
 
-/// What a process does that was started as a child; `None` in others.
+/// Runs the role of a child process; `None` in the parent.
 pub(crate) fn play() -> Option<ExitCode> {
     let role = std::env::var(ROLE).ok()?;
     let store = PathBuf::from(std::env::var(STORE).ok()?);
@@ -84,7 +84,7 @@ fn content_of(id: &str) -> String {
     format!("{id} {}", "x".repeat(length))
 }
 
-/// The folder beside a store where its clients write down what they were told.
+/// The folder beside a store for the logs of its clients.
 fn acks(store: &Path) -> PathBuf {
     store.with_file_name("acks")
 }
@@ -96,7 +96,7 @@ fn spread(seed: &mut u64, bound: u64) -> u64 {
     (*seed >> 33) % bound.max(1)
 }
 
-// What children do.
+// Roles of children.
 
 fn be_killed(store: &Path, number: usize) {
     let (memory, _) = options().open_or_create(store).unwrap();
@@ -195,7 +195,7 @@ fn stop_file(store: &Path) -> PathBuf {
     store.with_file_name("stop")
 }
 
-/// Proves what it reads until it is told to stop, then writes down states that it saw.
+/// Proves what it reads until it must stop, then logs the states that it saw.
 fn read_proofs(store: &Path) {
     let memory = Options::new().read_only(true).open(store).unwrap();
     let mut seed = u64::from(std::process::id());
@@ -232,7 +232,7 @@ fn prove_one(view: &View, memory: &Memory, name: &str) {
     }
 }
 
-/// Takes the lock for ever if nobody has it, together with all that try the same.
+/// Takes the free lock for ever; several processes try at the same time.
 fn claim(store: &Path, number: usize) {
     let ready = store.with_file_name("ready");
     fs::write(ready.join(number.to_string()), "").unwrap();
@@ -258,7 +258,7 @@ fn claim(store: &Path, number: usize) {
     }
 }
 
-// What the parent does.
+// Work of the parent.
 
 fn finish(child: Child, what: &str) {
     let output = child.wait_with_output().unwrap();
@@ -275,7 +275,7 @@ pub(crate) fn end(mut child: Child) {
     child.wait().unwrap();
 }
 
-/// What kill rounds came to.
+/// Counters of kill rounds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Killed {
     pub(crate) rounds: u64,
@@ -283,7 +283,7 @@ pub(crate) struct Killed {
     pub(crate) acked: u64,
 }
 
-/// Kills clients at random times, round after round, and looks for what they were told.
+/// Kills clients at random times, round after round, and checks that every acknowledged put is there.
 pub(crate) fn kill_rounds(arguments: &[&str], rounds: std::ops::Range<u64>) -> Killed {
     let mut sum = Killed::default();
     let mut folder = tempfile::tempdir().unwrap();
@@ -448,7 +448,7 @@ pub(crate) fn create_round(arguments: &[&str]) {
     assert!(memory.verify(VerifyDepth::Full).unwrap().ok);
 }
 
-/// Readers prove what they read while writers are killed and started again; returns the number of proofs.
+/// Runs readers that prove their reads while writers are killed and restarted; returns the number of proofs.
 pub(crate) fn read_round(arguments: &[&str], readers: usize, time: Duration) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");

@@ -30,7 +30,7 @@ fn object(number: usize, turn: usize) -> NewObject {
     object
 }
 
-/// What each store is asked to do.
+/// The work asked of each store.
 trait Store {
     fn name(&self) -> &'static str;
     /// Commits these objects durably.

@@ -16,7 +16,7 @@ use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
 use crate::threads::Mutex;
 
-/// What the client knows, and what was counted.
+/// The client's knowledge, and the counters.
 struct Watch {
     acked: usize,
     submitted: usize,
@@ -59,7 +59,7 @@ pub(super) fn crash_everywhere(seed: u64, settings: Settings) -> Tally {
     watch.tally
 }
 
-/// The call has returned: what it did is durable, and is what the undisturbed run did.
+/// The call returned: its effect is durable and equals that of the undisturbed run.
 fn acknowledge(run: &mut Run, watch: &Mutex<Watch>, expected: &Expected, event: usize) {
     let unsynced = run.disk.unsynced();
     assert!(
@@ -169,7 +169,7 @@ fn open_or_create(image: &SimDisk) -> Result<Memory> {
     }
 }
 
-/// Recovers, writes one object, and tells what is there before and after.
+/// Recovers, writes one object, and returns the states before and after.
 fn go_on(image: &SimDisk, round: usize, recovered: impl FnOnce(&Memory)) -> Result<Fingerprint> {
     let memory = open_or_create(image)?;
     recover(&memory)?;
@@ -188,8 +188,8 @@ fn primary(disk: &SimDisk) -> BTreeMap<String, Arc<Vec<u8>>> {
     files
 }
 
-/// Goes on behind a crash: what was found is still there, recovering again changes nothing, and what is acknowledged
-/// now is durable.
+/// Continues after a crash: the found state is still there, a second recovery changes nothing, and new acknowledgements
+/// are durable.
 fn go_on_whole(image: &SimDisk, allowed: &Allowed<'_>, what: &str) {
     let image = image.copy();
     let what = format!("{what}, going on");

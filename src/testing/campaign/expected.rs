@@ -1,4 +1,4 @@
-//! What a store may be found to hold: the states after each operation of an undisturbed run.
+//! The states that a store may hold: those after each operation of an undisturbed run.
 //!
 //! # Layer
 //! For tests; uses the engine.
@@ -16,7 +16,7 @@ use crate::testing::model::{ModelState, Outcome};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
 
-/// All that can be seen of a store from outside. The digest of the head stands for every commit and state before it.
+/// Everything visible of a store from outside. The head's digest stands for every commit and state before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fingerprint {
     pub(super) head: CommitDigest,
@@ -149,7 +149,7 @@ pub(super) fn expect_state(view: &View, wanted: &ModelState, erased: bool, what:
     assert_eq!(view.len(), seen, "{what}: more than was put is there");
 }
 
-/// What a reader may find: one of some states, not before one of them.
+/// The states that a reader may find: one of several, none before a minimum.
 #[derive(Clone)]
 pub(super) struct Allowed<'a> {
     /// Rising; `None` is no store.
@@ -160,7 +160,7 @@ pub(super) struct Allowed<'a> {
 }
 
 impl Allowed<'_> {
-    /// Opens the folder for reading and holds it against what is allowed; returns which of the states it is.
+    /// Opens the folder for reading, checks its state against the allowed ones, and returns which one it is.
     pub(super) fn read(&self, disk: &SimDisk, random: &mut SplitMix64, what: &str) -> usize {
         let found = self.read_whole(disk, random, what);
         self.position(found.as_ref(), what)
@@ -201,8 +201,8 @@ impl Allowed<'_> {
         found
     }
 
-    /// What may be found from now on. A loss of power leaves what is durable; what the readers of a process that was
-    /// killed see may still be lost.
+    /// The states allowed from now on. A power loss keeps durable states only; readers of a killed process may have
+    /// seen a state that is still lost.
     pub(super) fn behind(&self, position: usize, image: CrashImage) -> Self {
         let first = match image {
             CrashImage::Killed | CrashImage::KilledInWrite(_) => 0,
@@ -244,7 +244,7 @@ impl Allowed<'_> {
     }
 }
 
-/// Folders that were read before, by a digest of their files, and what was found: many images of one crash are equal.
+/// Folders read before, by a digest of their files, with the state found: many crash images are equal.
 #[derive(Default)]
 pub(super) struct Seen {
     found: HashMap<[u8; 32], Option<Fingerprint>>,

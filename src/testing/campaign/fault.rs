@@ -17,7 +17,7 @@ const AROUND: usize = 4;
 /// Calls that a lasting fault lasts at least: longer than any operation.
 const LASTING: u64 = 10_000;
 
-/// What is to happen to one operation.
+/// The fault for one operation.
 #[derive(Clone, Copy, Debug)]
 enum Trouble {
     Call { call: u64, lasting: u64, fault: Fault },
@@ -68,7 +68,7 @@ fn begin(expected: &Expected, first: usize, event: usize) -> Option<(Run, usize)
     Some((run, event))
 }
 
-/// Does what leads to `event`; says whether it came to what it should have.
+/// Runs the operations up to `event` and reports whether their outcome was the expected one.
 fn attempt(run: &mut Run, expected: &Expected, event: usize) -> crate::Result<bool> {
     let wanted = &expected.events[event];
     if event == 1 {
@@ -97,7 +97,7 @@ fn operation_of(expected: &Expected, event: usize) -> Option<&Operation> {
         .and_then(|index| expected.operations.get(index))
 }
 
-/// One fault, and what follows.
+/// Injects one fault and checks the operations after it.
 fn fail(expected: &Expected, first: usize, event: usize, trouble: Trouble, random: &mut SplitMix64) {
     let operation = operation_of(expected, event);
     let what = format!("{trouble:?} on the way to event {event}, {operation:?}");
@@ -110,14 +110,14 @@ fn fail(expected: &Expected, first: usize, event: usize, trouble: Trouble, rando
     match attempt(&mut run, expected, event) {
         Ok(right) => {
             assert!(right, "{what}: it came to something else");
-            // What a collection leaves that is overtaken is removed by the next writer, if not by itself.
+            // The next writer removes what an overtaken collection leaves, unless the collection removed it.
             let is_left = matches!(operation, Some(Operation::GcBeside { .. }));
             let is_told = matches!(trouble, Trouble::Read { .. }) || !run.disk.has_failed() || is_left;
             assert!(is_told, "{what}: an error must not be swallowed");
             reached = event;
         }
         Err(error) => {
-            // To `verify`, what cannot be read is damage.
+            // `verify` reports an unreadable file as damage.
             let is_verify = matches!(operation, Some(Operation::Verify)) && error.is_corruption();
             assert!(error.kind() == ErrorKind::Io || is_verify, "{what}: {error:?}");
             refuse_after_failure(&mut run, expected, event, &what);
@@ -158,7 +158,7 @@ fn refuse_after_failure(run: &mut Run, expected: &Expected, event: usize, what: 
     }
 }
 
-/// With the device working again, the rest of the work comes to what it comes to without a fault, and is durable.
+/// After the device works again, the remaining operations have the outcome of a run without fault, and are durable.
 fn go_on(
     run: &mut Run,
     expected: &Expected,
@@ -170,7 +170,7 @@ fn go_on(
     let found = run.memory();
     let found = match found {
         Ok(memory) => {
-            // Recovers: what was left of the operation is there whole from now on, or never.
+            // Recovers: from now on the rest of the operation is there whole, or never.
             let writer = Writer::new();
             drop(memory.delete_snapshot("no-such-name", &writer));
             Some(Fingerprint::of(&memory))

@@ -1,9 +1,10 @@
-//! One campaign against the whole engine: a workload from a seed on the simulated disk, crashed at every call, crashed
-//! again while it recovers, and failed in every way; what is found is held against an undisturbed run and the model.
+//! One campaign against the whole engine. It runs a seeded workload on the simulated disk, crashes it at every call,
+//! crashes it again during recovery, and injects every fault. It compares each result with an undisturbed run and with
+//! the model.
 //!
-//! The pass rule: what is recovered is a state from the last acknowledged to the last submitted operation, nothing
-//! between; every version that was acknowledged can be read; recovering twice is recovering once, byte for byte;
-//! what is acknowledged behind a crash is durable; and `verify` finds nothing.
+//! The pass rule: recovery yields a state from the last acknowledged to the last submitted operation, and nothing
+//! between operations. Every acknowledged version can be read. A second recovery changes no byte. Acknowledgements
+//! after a crash are durable. `verify` finds nothing.
 //!
 //! # Layer
 //! For tests; uses the engine.
@@ -19,7 +20,7 @@ use std::fmt;
 use std::ops::AddAssign;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What is done with a seed.
+/// The work done with one seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Crashes at every call, and in recovery.
@@ -50,7 +51,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What is done with each seed of a soak, and of every run of the tests.
+    /// The work done with each seed of a soak, and of every test run.
     pub const SOAK: Self = Self {
         operations: 300,
         sectors: 32,
@@ -71,7 +72,7 @@ impl Settings {
     };
 }
 
-/// What was looked at.
+/// Counters of the work done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Images of a first crash that were opened and held against the model.
@@ -115,7 +116,7 @@ impl fmt::Display for Tally {
 /// Runs one seed.
 ///
 /// # Errors
-/// What was found wrong, as a text.
+/// A description of the violation.
 pub fn run_seed(kind: Kind, seed: u64, settings: Settings) -> Result<Tally, String> {
     let run = AssertUnwindSafe(|| match kind {
         Kind::Crash => crash::crash_everywhere(seed, settings),

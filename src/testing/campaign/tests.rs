@@ -1,4 +1,4 @@
-//! What every run of the tests does: a few seeds.
+//! The campaign of every test run: a few seeds.
 
 use std::thread;
 use std::time::Instant;

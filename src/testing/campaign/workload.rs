@@ -1,6 +1,6 @@
-//! What a campaign does to a store: operations that a seed determines, done to a memory and to the model.
+//! The workload of a campaign: operations determined by a seed, applied to a memory and to the model.
 //!
-//! A new kind of operation is added in four places, all here: the enum, the weights of `operations`, `Run::apply` and
+//! To add a kind of operation, change four places in this file: the enum, the weights of `operations`, `Run::apply` and
 //! `Specified::apply`.
 //!
 //! # Layer
@@ -23,7 +23,7 @@ use crate::testing::sim_disk::{CrashImage, SimDisk};
 const LANES: [&str; 3] = ["one", "two", "default"];
 const IDS: usize = 24;
 const NAMES: usize = 4;
-/// The time of the first commit, and what lies between operations.
+/// The time of the first commit, and the time between operations.
 const START: i64 = 1_700_000_000_000_000;
 const BETWEEN: i64 = 1_000_000;
 
@@ -72,7 +72,7 @@ pub(super) enum Operation {
     DeleteDraft { name: usize },
     /// Writes the log anew; with a number, only the newest so many commits and those that have names are kept.
     Gc { newest: Option<u64> },
-    /// The same, and the other handle does something between the choice of what is kept and the publication.
+    /// The same, while the other handle acts between the choice of kept commits and the publication.
     GcBeside {
         newest: Option<u64>,
         beside: Box<Operation>,
@@ -95,10 +95,10 @@ pub(super) fn operations(seed: u64, count: usize) -> Vec<Operation> {
     (0..count).map(|_| of_seed(seed, operation(random))).collect()
 }
 
-/// The operation, or what the workload of a seed has in its place.
+/// Returns the operation, or its replacement in this workload.
 fn of_seed(seed: u64, operation: Operation) -> Operation {
     match operation {
-        // The model does not know what going back makes of what was erased.
+        // The model does not cover a rollback over erased objects.
         Operation::Rollback { lane, back, .. } if erases(seed) => Operation::Put {
             lane,
             id: back,
@@ -162,7 +162,7 @@ fn operation(random: &mut SplitMix64) -> Operation {
             lane,
             id,
             length: length(random),
-            // Not from itself: done again, it would be derived from what it made.
+            // Never derived from itself: a repeated operation would otherwise derive from its own result.
             from: random.one_in(3).then(|| (id + 1 + random.below(IDS - 1)) % IDS),
         },
         40..47 => Operation::Remove { lane, id },
@@ -221,7 +221,7 @@ fn newest(random: &mut SplitMix64) -> Option<u64> {
     (!random.one_in(3)).then(|| 3 + random.next_u64() % 20)
 }
 
-/// What may need something that a collection is about to leave out.
+/// Operations that may need an object which a collection is about to drop.
 fn beside(random: &mut SplitMix64, lane: usize, id: usize) -> Operation {
     let name = random.below(NAMES);
     match random.below(10) {
@@ -287,7 +287,7 @@ fn document_lines(document: usize, lines: &BTreeSet<usize>, form: usize) -> Vec<
     lines.iter().map(line).collect()
 }
 
-/// A clock that stands still within a step, so that a step comes to the same commit however often it is tried.
+/// A clock that does not move within a step, so that repeating a step yields the same commit.
 #[derive(Default)]
 struct StepClock(AtomicI64);
 
@@ -297,7 +297,7 @@ impl Clock for StepClock {
     }
 }
 
-/// How a campaign opens stores: small segments, and a clock that stands at `step`.
+/// Options of a campaign's stores: small segments, and a clock set to `step`.
 pub(super) fn options(step: usize) -> Options {
     let clock = StepClock(AtomicI64::new(
         i64::try_from(step).unwrap_or(i64::MAX / BETWEEN / 2),
@@ -305,13 +305,13 @@ pub(super) fn options(step: usize) -> Options {
     Options::new().segment_bytes_max(64 << 10).clock(Arc::new(clock))
 }
 
-/// A workload on its way: the disk, two handles, and whose turn it is.
+/// A running workload: the disk, two handles, and the handle whose turn it is.
 pub(super) struct Run {
     pub(super) disk: SimDisk,
     clock: Arc<StepClock>,
     handles: [Option<Memory>; 2],
     turn: usize,
-    /// What came of what was done beside a collection, in which step: trying again does not do it again.
+    /// The outcome of the work beside a collection, by step: a retry does not repeat it.
     beside: Option<(usize, Outcome)>,
 }
 
@@ -336,7 +336,7 @@ impl Run {
         )
     }
 
-    /// The handle whose turn it is, opened if it is not.
+    /// Returns the handle whose turn it is; opens it if needed.
     pub(super) fn memory(&mut self) -> Result<Memory> {
         if let Some(memory) = &self.handles[self.turn] {
             return Ok(memory.clone());
@@ -360,7 +360,7 @@ impl Run {
         Ok(())
     }
 
-    /// Does one operation. What the engine refuses is an outcome; what fails is an error.
+    /// Applies one operation. A refusal by the engine is an outcome; a failure is an error.
     pub(super) fn apply(&mut self, step: usize, operation: &Operation) -> Result<Outcome> {
         self.clock
             .0
@@ -388,7 +388,7 @@ impl Run {
                 return settle(change(&memory, step, operation));
             }
         }
-        // What another handle wrote is taken in before it is looked at.
+        // Takes in the other handle's writes before looking.
         self.memory()?.refresh()?;
         Ok(Outcome::Unchanged)
     }
@@ -459,7 +459,7 @@ fn retention(newest: Option<u64>) -> Retention {
     }
 }
 
-/// Collecting garbage keeps what live objects say they were derived from.
+/// Garbage collection keeps the sources that live objects were derived from.
 fn expect_sources(memory: &Memory) -> Result<()> {
     for object in memory.view().objects() {
         let object = object?;
@@ -478,7 +478,7 @@ fn expect_sources(memory: &Memory) -> Result<()> {
     Ok(())
 }
 
-/// Tells what the engine refuses from what went wrong.
+/// Separates refusals of the engine from failures.
 fn settle(result: Result<Outcome>) -> Result<Outcome> {
     match result {
         Err(error)

@@ -75,7 +75,7 @@ pub(super) enum Outcome {
     Failed(Fault),
 }
 
-/// What is to fail.
+/// The calls that fail.
 #[derive(Clone, Default)]
 pub(super) struct Faults {
     /// The first call that fails, the number of those after it that do too, and how.

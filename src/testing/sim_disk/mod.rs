@@ -1,9 +1,8 @@
-//! A disk that forgets: it knows what is durable, crashes at a chosen call, and fails on demand.
+//! A disk that forgets: it knows which bytes are durable, crashes at a chosen call, and fails on demand.
 //!
-//! A write that was not synced may survive a loss of power in any subset of its 512-byte sectors; a created, renamed
-//! or removed name survives only after its folder was synced, and independently of contents. A failed sync loses
-//! what it should have made durable, for good, while reads still show it: as page caches do.
-//!
+//! An unsynced write may survive a power loss in any subset of its 512-byte sectors. A created, renamed or removed name
+//! survives only after a sync of its folder, independently of contents. A failed sync loses its bytes for good while
+//! reads still show them, as page caches do.
 //! # Layer
 //! For tests; uses L1 only.
 //!
@@ -32,7 +31,7 @@ pub use fault::{Fault, ReadFault};
 use file::{SimFile, SimLock};
 use state::{Inode, NameChange, State};
 
-/// What a crash leaves of what was not synced.
+/// The part of the unsynced bytes that a crash leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CrashImage {
     /// The process was killed: everything is there, as far from durable as it was, and the machine runs on.
@@ -80,7 +79,7 @@ fn tell(state: MutexGuard<'_, State>) {
 }
 
 impl SimDisk {
-    /// An empty folder whose random bytes follow from `seed`.
+    /// Creates an empty folder; `seed` determines its random bytes.
     pub fn new(seed: u64) -> Self {
         Self::of(State::new(seed))
     }
@@ -121,7 +120,7 @@ impl SimDisk {
         self.state.lock().crash_at = Some(call);
     }
 
-    /// Shows every changing or syncing call from now on to `observer`, which sees what a crash in it would find.
+    /// Calls `observer` at every changing or syncing call from now on, with the image that a crash in it would leave.
     pub fn observe(&self, observer: Observer) {
         self.state.lock().observer = Some(observer);
     }
@@ -162,7 +161,7 @@ impl SimDisk {
         self.state.lock().crashed
     }
 
-    /// Published files that a loss of power may change or take, leaving out what is derived.
+    /// Published files that a power loss may change or remove, without derived files.
     pub fn unsynced(&self) -> Vec<String> {
         self.state.lock().unsynced()
     }

@@ -1,7 +1,7 @@
-//! What a simulated folder holds, and what of it is durable.
+//! The contents of a simulated folder, and which of them are durable.
 //!
-//! Contents are shared between copies of a folder until one of them changes, so that the thousands of images of one
-//! workload cost little more than what differs between them.
+//! Copies of a folder share contents until one changes. So the thousands of images of one workload cost little more
+//! than their differences.
 //!
 //! # Layer
 //! For tests; uses L1 only.
@@ -19,9 +19,9 @@ const SECTOR: usize = 512;
 
 #[derive(Clone, Default)]
 pub(super) struct Inode {
-    /// What is on the device for certain.
+    /// Durable bytes on the device.
     pub(super) durable: Arc<Vec<u8>>,
-    /// What reads see.
+    /// Bytes that reads return.
     pub(super) current: Arc<Vec<u8>>,
     pub(super) pending: Vec<(usize, Arc<[u8]>)>,
 }
@@ -64,7 +64,7 @@ pub(super) struct State {
     pub(super) durable_names: BTreeMap<String, usize>,
     pub(super) pending_names: Vec<NameChange>,
     pub(super) last_write: Option<usize>,
-    /// Whether the last write is what is going on.
+    /// Whether the last write is still in progress.
     pub(super) is_writing: bool,
     pub(super) locked: BTreeSet<String>,
     pub(super) calls: u64,
@@ -81,7 +81,7 @@ pub(super) struct State {
 }
 
 impl Inode {
-    /// Applies what survives of one write.
+    /// Applies the surviving part of one write.
     fn survive(
         &mut self,
         offset: usize,
@@ -173,7 +173,7 @@ impl State {
         (self.calls, self.reads, self.crashed) = (0, 0, false);
     }
 
-    /// Lets the machine start again with what survives of what was not synced.
+    /// Restarts the machine with the surviving part of the unsynced bytes.
     pub(super) fn lose_power(&mut self, image: CrashImage) {
         let mut random = SplitMix64::new(match image {
             CrashImage::Sectors(seed) => seed,
@@ -225,7 +225,7 @@ impl State {
         if count > 0 {
             inode.pending.push((offset, bytes[..count].into()));
         }
-        // What stood there before the write: durable bytes, and what the writes before it left.
+        // The bytes before the write: durable ones, and those of earlier writes.
         let mut before = Arc::clone(&inode.durable);
         for (offset, bytes) in &inode.pending {
             put(&mut before, *offset, bytes);
@@ -289,7 +289,7 @@ impl State {
         self.change_name(NameChange::Move(from.to_owned(), to.to_owned(), inode))
     }
 
-    /// Refuses to remove a published segment while what replaces it may still be lost.
+    /// Refuses to remove a published segment while its replacement may still be lost.
     pub(super) fn check_removal(&self, name: &str) {
         let is_segment = name.strip_suffix(".seg").is_some();
         let manifest = self.names.get("manifest").copied();
@@ -319,7 +319,7 @@ impl State {
         number.is_some_and(|number: u64| listed.into_iter().any(|entry| entry[..8] == number.to_le_bytes()))
     }
 
-    /// Names of published files whose bytes or whose names a loss of power may take.
+    /// Names of published files whose bytes or names a power loss may take.
     pub(super) fn unsynced(&self) -> Vec<String> {
         let counts = |name: &str| {
             let is_derived = matches!(name, "live" | "lock" | "compact.lock")

@@ -1,4 +1,4 @@
-//! The simulated disk loses what it says it loses, and notices what it says it notices.
+//! The simulated disk loses and reports exactly what it promises.
 
 use super::*;
 
@@ -46,7 +46,7 @@ fn bytes_lengths_and_names_survive_apart_from_each_other() {
         image(CrashImage::ContentsWithoutNames),
         (b"oNEWER".to_vec(), none)
     );
-    // Killed in the middle, the rest of the write is not there, and what is there is not durable.
+    // After a kill in the middle, the rest of the write is missing, and the written part is not durable.
     let killed = disk.crash_image(CrashImage::KilledInWrite(1));
     assert_eq!(killed.files()["a"], b"oNd");
     assert_eq!(found(&killed, CrashImage::Nothing, "a").unwrap(), b"old");
@@ -160,7 +160,7 @@ fn an_observer_sees_each_call_before_it_is_durable() {
     assert_eq!(*seen.lock(), [(0, 1), (0, 1)]);
 }
 
-/// What a sequence of calls is stopped with.
+/// The panic that stops a sequence of calls.
 fn stopped_by(calls: impl FnOnce(&SimDisk) -> io::Result<()>) -> String {
     let disk = SimDisk::new(1);
     disk.put_file("log/1.seg", b"abc".to_vec());

@@ -32,7 +32,7 @@ fn what_is_said_twice_is_stored_once() {
     assert_eq!(folder.json(&["head"])["objects"], 1);
 }
 
-/// There, a row whose time is over still swallowed the same fact, which nobody could recall then.
+/// In that system, an expired row still swallowed the same fact, which recall then could not find.
 #[test]
 fn what_expired_swallows_nothing() {
     let folder = project();

@@ -38,7 +38,7 @@ fn write_creates_and_replace_keeps_the_id_and_the_creation() {
     );
     let read = folder.json(&["note", "read", &id]);
     assert_eq!((&read["created"], text(&read["owner"])), (&created, "s1".into()));
-    // An id that nobody has is written under that id.
+    // A free id is used as given.
     assert_eq!(write(&folder, "x", "s1", &["--replace", "mine"])["id"], "mine");
 }
 
@@ -83,7 +83,7 @@ fn any_session_deletes_and_only_the_owner_replaces() {
         "a miss is no failure"
     );
     assert_eq!(folder.refused(1, &["note", "read", &id])["code"], "not_found");
-    // Deleting can be undone, and the log says who did it.
+    // A deletion can be undone, and the log names its author.
     folder.json(&["undo", "--session", "s2"]);
     assert_eq!(notes(&folder), ["mine"]);
     let log = folder.stream(&["log", "--session", "s2"]);

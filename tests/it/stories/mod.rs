@@ -1,4 +1,4 @@
-//! The systems whose work Treering does, each by its own documented examples, told through the built program.
+//! The systems whose work Treering does, each by its own documented examples, run through the built program.
 
 mod altimate;
 mod distill;
@@ -15,7 +15,7 @@ fn project() -> Folder {
     folder
 }
 
-/// What `git` and friends see: the name of the project is that of the folder.
+/// A folder whose name is the project's name, for `git` and the like.
 fn project_scope(folder: &Folder) -> String {
     let name = folder.path("").canonicalize().unwrap();
     format!("project:{}", name.file_name().unwrap().to_string_lossy())

@@ -86,7 +86,7 @@ fn nothing_is_learned_of_an_untrusted_or_short_session() {
     assert_eq!(fates(&told), ["quarantined", "quarantined"]);
     assert!(text(&told["held"]).starts_with("rejected/"));
     assert_eq!(facts(&folder), 0);
-    // Its episode is kept, and says what it is trusted.
+    // Its episode is kept with its trust class.
     let episode = folder.json(&["get", "episode/s1"]);
     assert_ne!(episode["origin"], "model");
     folder.json(&[

@@ -61,7 +61,7 @@ fn snapshot_then_another_tree_then_rollback() {
     assert_eq!(folder.root(), root);
     assert_eq!(folder.json(&["get", "tea"])["id"], "tea");
     folder.refused(1, &["get", "other"]);
-    // There is a way forward again, and no rollback spoils what it goes back to.
+    // Redo works again, and no rollback changes its target.
     folder.json(&["put", "later", "--kind", "note"]);
     folder.json(&["rollback", "good"]);
     assert_eq!(folder.root(), root);
@@ -119,7 +119,7 @@ fn parent_and_scope_are_part_of_what_is_hashed() {
             "--scope",
             "session:1",
         ],
-        // What would be ambiguous without lengths is not: the text of another field is no field.
+        // Lengths prevent ambiguity: the text of one field cannot pass for another field.
         &["put", "c", "--kind", "note", "--content", "x|CHILDREN:"],
         &["put", "c", "--kind", "note", "--content", "\u{fc}\u{f1}\u{ee}"],
     ]

@@ -5,7 +5,7 @@ use super::{expect_none, expect_one, sources};
 
 /// Fields and methods that hold a sentence for people.
 const SENTENCES: [&str; 5] = ["message()", ".message", ".what", "hint()", "code().as_str()"];
-/// What compares, searches or parses a text.
+/// Methods and operators that compare, search or parse a text.
 const READERS: [&str; 9] = [
     ".contains(",
     ".starts_with(",

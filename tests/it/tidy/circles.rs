@@ -27,7 +27,7 @@ fn module_of(path: &str) -> Vec<String> {
     path.split('/').map(str::to_owned).collect()
 }
 
-/// The crate's modules and what each re-exports.
+/// The modules of the crate, and the re-exports of each.
 struct Modules<'a> {
     files: BTreeMap<Vec<String>, &'a Source>,
     /// For each module: an exported name, and the path behind it.
@@ -78,7 +78,7 @@ impl<'a> Modules<'a> {
         whole
     }
 
-    /// The module that owns what a path names, followed through re-exports.
+    /// The module that defines the target of a path, found through re-exports.
     fn owner(&self, path: &[String], depth: usize) -> Option<Vec<String>> {
         let length = (1..=path.len())
             .rev()
@@ -110,7 +110,7 @@ impl<'a> Modules<'a> {
     }
 }
 
-/// The code of a normal build, without what declares modules.
+/// The code of a normal build.
 fn shipped(file: &Source) -> String {
     let lines: Vec<&str> = file.shipped().map(|(_, line)| line).collect();
     lines.join("\n")

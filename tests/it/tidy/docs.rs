@@ -61,7 +61,7 @@ fn pages() -> Vec<(String, String)> {
     paths.extend(files("docs", "md"));
     paths.extend(files("tests/vectors", "md"));
     paths.extend(files("fuzz", "md"));
-    // What the tour and the tests read is material, not documentation.
+    // The files of the tour and of the tests are material, not documentation.
     paths.retain(|path| !name_of(path).starts_with("docs/tour/"));
     paths
         .iter()

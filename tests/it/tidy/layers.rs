@@ -63,7 +63,7 @@ fn wrong_imports(files: &[Source]) -> Vec<String> {
                 _ if used == own => true,
                 _ if used == "testing" => for_tests,
                 Some(other) => other < if PURE.contains(&own) { 1 } else { layer },
-                // What lib.rs hands out comes from up to the engine.
+                // The re-exports of lib.rs come from the engine and below.
                 None => for_tests || layer > 5,
             };
             if !allowed {

@@ -85,7 +85,7 @@ fn expect_none(violations: &[String]) {
     );
 }
 
-/// Fails unless there is a violation whose text holds `part`, and no other.
+/// Fails unless there is exactly one violation, and its text holds `part`.
 #[track_caller]
 fn expect_one(violations: &[String], part: &str) {
     assert_eq!(violations.len(), 1, "{violations:?}");

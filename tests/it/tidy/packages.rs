@@ -1,4 +1,4 @@
-//! What the crate depends on: known bad packages stay out, licences fit, and the library stays small.
+//! Dependencies: known bad packages stay out, licences fit, and the library stays small.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -36,7 +36,7 @@ const AT_LEAST: [(&str, [u64; 3]); 9] = [
     ("rmcp", [1, 4, 0]),
 ];
 
-/// Licences whose terms this crate and programs built on it can keep.
+/// Licences whose terms this crate, and programs built on it, can keep.
 const LICENCES: [&str; 10] = [
     "MIT",
     "Apache-2.0",
@@ -134,7 +134,7 @@ fn single(words: &[&str], at: &mut usize, package: &str) -> bool {
     fine
 }
 
-/// Runs cargo without the network and returns what it says.
+/// Runs cargo without the network and returns its output.
 fn cargo(arguments: &[&str]) -> String {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)

@@ -1,4 +1,4 @@
-//! Every file says what it is, is about one thing, and has functions that fit a screen.
+//! Every file has a header and one subject, and its functions fit a screen.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const FUNCTION_LINES_MAX: usize = 100;
 /// Lines of code in src, without blanks, comments and tests. Only ever lowered.
 const CODE_LINES_MAX: usize = 69_900;
 
-/// Files that do not begin by saying what they are.
+/// Files without a header.
 fn without_header(files: &[Source]) -> Vec<String> {
     let has_header = |file: &Source| {
         let first = file.text.lines().find(|line| !line.starts_with("#!["));

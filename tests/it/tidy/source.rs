@@ -42,7 +42,7 @@ impl Source {
             .map(|(index, (line, _))| (index + 1, line.as_str()))
     }
 
-    /// What stands on line `number`, for messages.
+    /// The text of line `number`, for messages.
     pub(super) fn at(&self, number: usize) -> String {
         let line = self.text.split('\n').nth(number - 1).unwrap_or_default();
         format!("{}:{number}: {}", self.path, line.trim())
@@ -154,7 +154,7 @@ fn end_of_raw_string(chars: &[char], at: usize) -> Option<usize> {
         .map(|index| index + 1 + hashes)
 }
 
-/// The lines of the blocks that `#[cfg(test)]` stands before.
+/// Marks the lines of blocks under `#[cfg(test)]`.
 fn lines_for_tests(code: &str) -> Vec<bool> {
     let mut marked = vec![false; code.matches('\n').count() + 1];
     for (start, attribute) in code.match_indices("#[cfg(test)]") {

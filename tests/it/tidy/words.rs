@@ -1,9 +1,9 @@
-//! What may be written only in one place, or nowhere.
+//! Words that may appear in one place only, or nowhere.
 
 use super::source::{Source, words};
 use super::{all_sources, expect_none, expect_one, sources};
 
-/// Code that stands where it must not; `is_allowed` knows the places by path.
+/// Code in a forbidden place; `is_allowed` knows the allowed paths.
 fn misplaced(files: &[Source], wanted: &[&str], is_allowed: impl Fn(&str) -> bool) -> Vec<String> {
     let mut violations = Vec::new();
     for file in files.iter().filter(|file| !is_allowed(&file.path)) {
@@ -49,7 +49,7 @@ fn hash_crates(files: &[Source]) -> Vec<String> {
     misplaced(files, &["blake3::", "sha2::"], |path| path == "src/digest.rs")
 }
 
-/// Locks and threads outside the one file that has stand-ins for them; the program has its own.
+/// Locks and threads outside `threads.rs`; the program may use its own.
 fn thread_crates(files: &[Source]) -> Vec<String> {
     let wanted = ["parking_lot::", "arc_swap::", "thread::sleep", "thread::Builder"];
     misplaced(files, &wanted, |path| {
@@ -78,7 +78,7 @@ fn postponing_comments(files: &[Source]) -> Vec<String> {
     violations
 }
 
-/// Characters beyond ASCII in files that are not for tests: there, escapes say what is meant.
+/// Non-ASCII characters outside tests: code uses escapes.
 fn beyond_ascii(files: &[Source]) -> Vec<String> {
     let mut violations = Vec::new();
     for file in files {

@@ -5,7 +5,7 @@ use treering::digest::{Domain, to_hex};
 
 use super::{check_file, for_each_hash};
 
-/// Domains whose preimage starts with its length, and an input for each; the lengths stand around the block.
+/// Domains whose preimage starts with its length, with inputs around the block size.
 fn variable() -> Json {
     let domains = [
         (Domain::Key, "a"),

@@ -1,7 +1,7 @@
-//! The vectors in `tests/vectors`, from which another implementation can check itself.
+//! The vectors in `tests/vectors`: another implementation checks itself with them.
 //!
-//! Each file is made here from scratch and compared with what is stored. `TREERING_WRITE_VECTORS=1` writes
-//! them anew; a change of a stored vector is a change of the format.
+//! Each test computes a file from scratch and compares it with the stored one. `TREERING_WRITE_VECTORS=1` rewrites
+//! them. A change of a stored vector is a change of the format.
 
 mod commit;
 mod digest;

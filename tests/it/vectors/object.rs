@@ -190,7 +190,7 @@ fn valid_json(name: &str, origin: Origin, new: &NewObject) -> Json {
         let content = encoded.content.as_ref().map(|(digest, _)| digest.to_hex());
         json!({"bytes": to_hex(&encoded.bytes), "digest": encoded.digest.to_hex(), "content_digest": content})
     });
-    // What is listed as the object is what its bytes say, not what went in.
+    // The listed object is decoded from its bytes, and not taken from the input.
     let encoded_object = new.encode(origin, SUITES[0]).unwrap();
     let object = Object::decode(encoded_object.bytes.clone().into(), SUITES[0]).unwrap();
     assert_eq!(object.digest(), encoded_object.digest);

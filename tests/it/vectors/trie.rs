@@ -71,7 +71,7 @@ fn maps(suite: HashSuite) -> Vec<(&'static str, Vec<Named>)> {
     ]
 }
 
-/// Keys to prove of a map: one that is there, one whose place another leaf has, one whose slot is empty.
+/// Keys to prove: one present, one whose place another leaf has, one whose slot is empty.
 fn questions(trie: &Trie, suite: HashSuite, entries: &[Named]) -> Vec<(&'static str, KeyPath)> {
     let mut questions = Vec::new();
     if let Some(Named { entry, .. }) = entries.first() {

@@ -24,7 +24,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 const SETS: [&str; 3] = ["locomo", "realtalk", "beam"];
 const BEST: usize = 20;
-/// Texts whose nearest memories are looked for.
+/// Texts to find the nearest memories of.
 const NEAR: usize = 500;
 
 #[derive(Clone)]
@@ -180,7 +180,7 @@ struct Figure {
     what: &'static str,
     ours: f64,
     theirs: Option<f64>,
-    /// How ours stands to theirs, or to one.
+    /// Our figure as a ratio of theirs, or of one.
     ratio: f64,
     promised: String,
     is_kept: bool,
