@@ -11,6 +11,7 @@
 mod agent;
 mod audit;
 pub mod blocks;
+mod cache;
 pub(crate) mod command;
 pub mod decay;
 pub mod envelope;

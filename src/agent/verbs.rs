@@ -8,6 +8,7 @@ use super::blocks::{self, BlockTexts, FoundFile, TakeBlocks, TakenBlocks};
 use super::decay::{self, Decayed, Pass};
 use super::envelope::{self, EnvelopeAnswer, EnvelopeRequest};
 use super::import::{self, Foreign, ForeignTaken};
+use super::remember::KnownTexts;
 use super::scope::{Place, Reach};
 use super::search::{self, RecallQuery, Recalled};
 use crate::engine::{View, Writer};
@@ -35,7 +36,8 @@ impl Agent {
         read: impl FnOnce(&Index, &mut Scratch) -> Result<T>,
     ) -> Result<T> {
         let (indexed, _) = self.recall_index().of(self.memory(), view)?;
-        self.recall_index().lend(|scratch| read(&indexed.index, scratch))
+        self.recall_index()
+            .lend(|scratch| read(&indexed.content.index, scratch))
     }
 
     /// Renders the items for a prompt into one text, from one state.
@@ -115,6 +117,14 @@ impl Agent {
     /// `Io` if it cannot be written; with the code `read_only` for a handle that only reads.
     pub fn keep_index(&self) -> Result<bool> {
         self.recall_index().keep(self.memory())
+    }
+
+    /// Keeps the known texts on disk for the next process if much changed since they were kept. Returns whether it did.
+    ///
+    /// # Errors
+    /// `Io` if they cannot be written; with the code `read_only` for a handle that only reads.
+    pub fn keep_known_texts(&self) -> Result<bool> {
+        KnownTexts::keep(self.known_texts(), self.memory())
     }
 
     /// Keeps the recall index and the known texts on disk if that is worth it, and closes the memory.

@@ -7,12 +7,15 @@
 //! L7, inside `agent`. Derived: dropping it costs time only.
 //!
 //! # Invariants
+//! - KTX-1: known texts that were read from disk and followed equal those that were read from the objects.
 //! - KNT-1: what is found is in the state that was asked about, in this scope and kind, and says the same.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::kept_texts;
+use serde::{Deserialize, Serialize};
+
+use crate::agent::cache;
 use crate::agent::item::Item;
 use crate::agent::room::takes_room;
 use crate::agent::superseding::takes_place;
@@ -21,6 +24,10 @@ use crate::digest::keyed;
 use crate::engine::{Memory, View};
 use crate::error::{ErrorCode, Result};
 use crate::object::Object;
+use crate::threads::Mutex;
+
+/// The name of the derived file.
+const TEXTS: &str = "texts";
 
 /// The first bytes of the key path of an id, which name it in indexes.
 pub(super) type Key = [u8; 16];
@@ -36,15 +43,22 @@ pub(in crate::agent) struct Room {
 /// The texts of one state.
 pub(in crate::agent) struct KnownTexts {
     pub(super) view: View,
-    pub(super) texts: BTreeSet<(u64, Key)>,
-    /// What names something as superseded: what, and by what.
-    pub(super) superseded: BTreeSet<(Key, Key)>,
-    /// How many items each scope has, by what the scope is known by; what is not trusted is counted apart.
-    pub(super) items: BTreeMap<u64, u64>,
-    /// Those of them that expire: by the scope, when in microseconds, and which.
-    pub(super) expiring: BTreeSet<(u64, i64, Key)>,
+    pub(super) sets: Sets,
     /// Objects that were read or changed since it was kept on disk.
-    pub(super) unkept: u64,
+    unkept: u64,
+}
+
+/// The part of the known texts that is kept on disk.
+#[derive(Default, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Sets {
+    /// Fingerprints of texts, each with the object that says it.
+    pub(super) texts: BTreeSet<(u64, Key)>,
+    /// Superseded objects, each with the object that names it.
+    pub(super) superseded: BTreeSet<(Key, Key)>,
+    /// The number of items of each scope, by its fingerprint; untrusted items count apart.
+    pub(super) items: BTreeMap<u64, u64>,
+    /// The items that expire: the fingerprint of the scope, the time in microseconds, and the item.
+    pub(super) expiring: BTreeSet<(u64, i64, Key)>,
 }
 
 /// What a text is known by in its scope and kind: the form of its letters and the width of its spaces do not count.
@@ -68,7 +82,7 @@ impl KnownTexts {
     /// # Errors
     /// `Corrupt` or `Io`: an object cannot be read.
     pub(super) fn of(before: Option<Self>, memory: &Memory, view: &View) -> Result<Self> {
-        let Some(mut known) = before.or_else(|| kept_texts::load(memory)) else {
+        let Some(mut known) = before.or_else(|| Self::load(memory)) else {
             return Self::read(memory, view);
         };
         if known.view.root() == view.root() {
@@ -96,6 +110,38 @@ impl KnownTexts {
         Ok(known)
     }
 
+    /// Keeps the known texts on disk if much changed since they were kept. Returns whether it did.
+    pub(in crate::agent) fn keep(slot: &Mutex<Option<Self>>, memory: &Memory) -> Result<bool> {
+        let view = memory.view();
+        let mut slot = slot.lock();
+        let count = |known: &Self| known.sets.texts.len() as u64;
+        if !slot
+            .as_ref()
+            .is_some_and(|known| cache::is_worth_keeping(known.unkept, count(known)))
+        {
+            return Ok(false);
+        }
+        // A text that was erased since must not be written: the texts are those of the head.
+        let mut known = Self::of(slot.take(), memory, &view)?;
+        let done = cache::keep(memory, TEXTS, &view, &known.sets);
+        if matches!(done, Ok(true)) {
+            known.unkept = 0;
+        }
+        *slot = Some(known);
+        done
+    }
+
+    /// The known texts that an earlier process kept.
+    fn load(memory: &Memory) -> Option<Self> {
+        let (commit, sets) = cache::load(memory, TEXTS)?;
+        let view = cache::view_of(memory, commit)?;
+        Some(Self {
+            view,
+            sets,
+            unkept: 0,
+        })
+    }
+
     /// Follows to the state of `view`, from which the one before differs by `objects` that are new.
     pub(super) fn follow(&mut self, memory: &Memory, objects: &[Object], view: &View) {
         for object in objects {
@@ -108,10 +154,7 @@ impl KnownTexts {
     pub(super) fn read(memory: &Memory, view: &View) -> Result<Self> {
         let mut known = Self {
             view: view.clone(),
-            texts: BTreeSet::new(),
-            superseded: BTreeSet::new(),
-            items: BTreeMap::new(),
-            expiring: BTreeSet::new(),
+            sets: Sets::default(),
             unkept: view.len(),
         };
         for object in view.objects() {
@@ -122,33 +165,34 @@ impl KnownTexts {
 
     fn add(&mut self, memory: &Memory, object: &Object) {
         let key = key_of(memory, object.id());
-        self.texts.extend(known_by(object).map(|print| (print, key)));
-        self.superseded
+        self.sets.texts.extend(known_by(object).map(|print| (print, key)));
+        self.sets
+            .superseded
             .extend(superseded_by(memory, object).map(|old| (old, key)));
         if let Some(scope) = counted_in(object) {
-            *self.items.entry(scope).or_default() += 1;
+            *self.sets.items.entry(scope).or_default() += 1;
             let expires = object.expires().map(|expires| (scope, expires.as_micros(), key));
-            self.expiring.extend(expires);
+            self.sets.expiring.extend(expires);
         }
     }
 
     fn take(&mut self, memory: &Memory, object: &Object) {
         let key = key_of(memory, object.id());
         if let Some(print) = known_by(object) {
-            self.texts.remove(&(print, key));
+            self.sets.texts.remove(&(print, key));
         }
         for old in superseded_by(memory, object) {
-            self.superseded.remove(&(old, key));
+            self.sets.superseded.remove(&(old, key));
         }
         if let Some(scope) = counted_in(object) {
-            if let Entry::Occupied(mut count) = self.items.entry(scope) {
+            if let Entry::Occupied(mut count) = self.sets.items.entry(scope) {
                 *count.get_mut() = count.get().saturating_sub(1);
                 if *count.get() == 0 {
                     count.remove();
                 }
             }
             if let Some(expires) = object.expires() {
-                self.expiring.remove(&(scope, expires.as_micros(), key));
+                self.sets.expiring.remove(&(scope, expires.as_micros(), key));
             }
         }
     }
@@ -160,7 +204,7 @@ impl KnownTexts {
     /// `Corrupt` or `Io`: an object cannot be read.
     pub(in crate::agent) fn room(&self, scope: &str, is_trusted: bool, enough: usize) -> Result<Room> {
         let print = scope_print(scope, is_trusted);
-        let count = usize::try_from(self.items.get(&print).copied().unwrap_or(0)).unwrap_or(usize::MAX);
+        let count = usize::try_from(self.sets.items.get(&print).copied().unwrap_or(0)).unwrap_or(usize::MAX);
         if count < enough {
             return Ok(Room {
                 live: count,
@@ -169,10 +213,10 @@ impl KnownTexts {
         }
         let now = self.view.now().as_micros();
         let range = (print, i64::MIN, [0; 16])..=(print, now, [0xff; 16]);
-        let expired: BTreeSet<Key> = self.expiring.range(range).map(|(_, _, key)| *key).collect();
+        let expired: BTreeSet<Key> = self.sets.expiring.range(range).map(|(_, _, key)| *key).collect();
         let mut live = count.saturating_sub(expired.len());
         let mut before = None;
-        for (old, _) in &self.superseded {
+        for (old, _) in &self.sets.superseded {
             if before.replace(old) == Some(old) || expired.contains(old) {
                 continue;
             }
@@ -195,7 +239,7 @@ impl KnownTexts {
         accept: impl Fn(&Object) -> bool,
     ) -> Result<Option<Object>> {
         let now = self.view.now();
-        for &(_, key) in self.texts.range((print, [0; 16])..=(print, [0xff; 16])) {
+        for &(_, key) in self.sets.texts.range((print, [0; 16])..=(print, [0xff; 16])) {
             let Some(object) = unless_erased(self.view.object_at(&key))? else {
                 continue;
             };
@@ -217,7 +261,7 @@ impl KnownTexts {
     /// # Errors
     /// `Corrupt` or `Io`: an object cannot be read.
     pub(super) fn is_superseded(&self, key: &Key) -> Result<bool> {
-        for (_, new) in self.superseded.range((*key, [0; 16])..=(*key, [0xff; 16])) {
+        for (_, new) in self.sets.superseded.range((*key, [0; 16])..=(*key, [0xff; 16])) {
             let object_at = |key| unless_erased(self.view.object_at(key));
             if let (Some(new), Some(old)) = (object_at(new)?, object_at(key)?)
                 && takes_place(&self.view, &new, &old)?
@@ -268,4 +312,89 @@ pub(super) fn key_of(memory: &Memory, id: &str) -> Key {
     let mut key = [0; 16];
     key.copy_from_slice(&memory.suite().key_path(id).as_bytes()[..16]);
     key
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Agent;
+    use crate::agent::{LinesOptions, NewItem, RememberOptions, Settings};
+    use crate::engine::Writer;
+    use crate::object::Id;
+
+    fn agent(memory: &Memory) -> Agent {
+        Agent::new(memory.clone(), Settings::default())
+    }
+
+    fn remember(agent: &Agent, from: u64, to: u64) {
+        let line = |at: u64| Ok((at, format!(r#"{{"text":"fact {at}"}}"#).into_bytes()));
+        let lines = (from..to).map(line);
+        let done = agent.remember_lines(lines, &LinesOptions::default(), &Writer::new());
+        assert!(done.unwrap().refused.is_empty());
+    }
+
+    /// INVARIANT KTX-1.
+    #[test]
+    fn the_next_process_knows_the_texts_of_this_one() {
+        let memory = Memory::in_memory().unwrap();
+        let first = agent(&memory);
+        remember(&first, 0, 600);
+        let mut new = NewItem::new("fact 1 is over");
+        new.id = Some(Id::new("new").unwrap());
+        let known = first.remember(
+            NewItem::new("fact 1"),
+            &RememberOptions::default(),
+            &Writer::new(),
+        );
+        new.supersedes = vec![known.unwrap().id];
+        let quick = RememberOptions {
+            is_quick: true,
+            ..RememberOptions::default()
+        };
+        first.remember(new, &quick, &Writer::new()).unwrap();
+        assert!(first.keep_known_texts().unwrap());
+        assert!(!first.keep_known_texts().unwrap(), "nothing changed since");
+        remember(&first, 600, 609);
+        let mut ends = NewItem::new("fact 609");
+        ends.expires = Some(crate::object::Time::from_micros(i64::MAX));
+        first.remember(ends, &quick, &Writer::new()).unwrap();
+        memory
+            .remove(&Id::new("new").unwrap(), false, Writer::new())
+            .unwrap();
+        let loaded = KnownTexts::load(&memory).unwrap();
+        assert_eq!((loaded.sets.texts.len(), loaded.sets.superseded.len()), (601, 1));
+        let view = memory.view();
+        let followed = KnownTexts::of(Some(loaded), &memory, &view).unwrap();
+        let anew = KnownTexts::read(&memory, &view).unwrap();
+        assert_eq!(followed.sets, anew.sets);
+        let sets = followed.sets;
+        assert_eq!((sets.items.values().sum::<u64>(), sets.expiring.len()), (610, 1));
+        assert_eq!(sets.texts.len(), 610);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_read_anew() {
+        let memory = Memory::in_memory().unwrap();
+        let first = agent(&memory);
+        remember(&first, 0, 600);
+        remember(&first, 0, 1);
+        assert!(first.keep_known_texts().unwrap());
+        let whole = memory.derived(TEXTS).unwrap().unwrap().to_vec();
+        let mut of_nobody = whole.clone();
+        of_nobody[9] ^= 1;
+        let mut other_version = whole.clone();
+        other_version[0] ^= 1;
+        let cut = whole[..whole.len() - 1].to_vec();
+        for damaged in [of_nobody, other_version, cut, Vec::new()] {
+            assert!(memory.keep_derived(TEXTS, &damaged, &memory.view()).unwrap());
+            assert!(KnownTexts::load(&memory).is_none());
+        }
+        let second = agent(&memory);
+        let again = second.remember(
+            NewItem::new("fact 7"),
+            &RememberOptions::default(),
+            &Writer::new(),
+        );
+        assert_eq!(again.unwrap().status, crate::agent::Status::Duplicate);
+    }
 }

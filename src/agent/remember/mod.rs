@@ -14,7 +14,6 @@
 //! - RMB-3: a writer replaces nothing that belongs to a session: a session itself, what is below it, and its notes.
 
 mod intake;
-mod kept_texts;
 mod known_texts;
 mod line;
 mod lines;

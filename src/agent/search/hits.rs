@@ -125,7 +125,7 @@ impl Search<'_> {
         let scopes = self.query.reach.names();
         let filter = |key: &Key| self.accepts(key);
         let takes_place = |new: &Key, old: &Key| self.takes_place(new, old).unwrap_or(true);
-        self.indexed.index.recall(
+        self.indexed.content.index.recall(
             &recall::Query {
                 scopes: scopes.as_deref(),
                 filter: self.needs_filter().then_some(&filter),
@@ -148,13 +148,13 @@ impl Search<'_> {
     fn needs_filter(&self) -> bool {
         self.looks_at_objects()
             || !self.query.include_superseded
-            || (!self.query.include_expired && !self.indexed.expiries.is_empty())
+            || (!self.query.include_expired && !self.indexed.content.expiries.is_empty())
             || self.leaves_untrusted_out()
     }
 
     /// Whether there is something to leave out.
     fn leaves_untrusted_out(&self) -> bool {
-        !self.query.with_untrusted && !self.indexed.untrusted.is_empty()
+        !self.query.with_untrusted && !self.indexed.content.untrusted.is_empty()
     }
 
     /// How many of the untrusted have words of the question, counted up to the limit of hits.
@@ -164,13 +164,18 @@ impl Search<'_> {
             return 0;
         }
         let scopes = self.query.reach.names();
-        let index = &self.indexed.index;
+        let index = &self.indexed.content.index;
         if let Some(scopes) = &scopes
-            && !self.indexed.untrusted.iter().any(|key| index.is_in(key, scopes))
+            && !self
+                .indexed
+                .content
+                .untrusted
+                .iter()
+                .any(|key| index.is_in(key, scopes))
         {
             return 0;
         }
-        let filter = |key: &Key| self.indexed.untrusted.contains(key) && self.meets(key);
+        let filter = |key: &Key| self.indexed.content.untrusted.contains(key) && self.meets(key);
         let found = index.nearest(
             &self.query.text,
             scopes.as_deref(),
@@ -183,12 +188,18 @@ impl Search<'_> {
 
     /// Whether the item with this key may be a hit (ASK-1).
     fn accepts(&self, key: &Key) -> bool {
-        (self.query.with_untrusted || !self.indexed.untrusted.contains(key)) && self.meets(key)
+        (self.query.with_untrusted || !self.indexed.content.untrusted.contains(key)) && self.meets(key)
     }
 
     /// Whether every condition but that of trust holds. What cannot be read meets none.
     fn meets(&self, key: &Key) -> bool {
-        let expired = || self.indexed.expiries.get(key).is_some_and(|at| *at <= self.now);
+        let expired = || {
+            self.indexed
+                .content
+                .expiries
+                .get(key)
+                .is_some_and(|at| *at <= self.now.as_micros())
+        };
         if !self.query.include_expired && expired() {
             return false;
         }
@@ -214,7 +225,7 @@ impl Search<'_> {
     /// The ids of what takes the place of an item, as far as the reach shows them.
     fn successors(&self, key: &Key) -> Result<Vec<String>> {
         let mut ids = Vec::new();
-        for successor in self.indexed.index.superseded_by(key) {
+        for successor in self.indexed.content.index.superseded_by(key) {
             if !self.takes_place(&successor, key)? {
                 continue;
             }

@@ -11,17 +11,21 @@
 //!
 //! # Invariants
 //! - RIX-1: an index for a view holds the texts of that view's state and no other, whatever was indexed before.
+//! - RIK-1: an index that was read from disk and followed equals one that was built.
 
 use std::sync::Arc;
 
 use super::indexed::{Indexed, Reached};
-use super::kept;
 use super::vectors::{Vectors, is_embedding};
+use crate::agent::cache;
 use crate::engine::{Memory, View};
 use crate::error::Result;
 use crate::recall::{Embedder, Scratch};
 use crate::threads::Mutex;
 
+/// The names of the derived files.
+const INDEX: &str = "recall";
+const VECTORS: &str = "vectors";
 /// So many changes are made to an index in its place; more to a copy, so that nobody waits for them.
 const IN_PLACE_MAX: usize = 500;
 /// Scratches kept for the next readers.
@@ -51,7 +55,7 @@ impl RecallIndex {
         let at_hand = || {
             let mut slots = self.slots.lock();
             if !std::mem::replace(&mut slots.was_loaded, true) {
-                let loaded = kept::load(memory, self.vectors.as_ref());
+                let loaded = self.load(memory);
                 slots.newest = loaded.map(Arc::new);
             }
             slots.at_hand(view)
@@ -95,15 +99,50 @@ impl RecallIndex {
         worked
     }
 
-    /// How much changed since the newest index was kept on disk, and that index.
-    pub(super) fn unkept(&self) -> (u64, Option<Arc<Indexed>>) {
-        let slots = self.slots.lock();
-        (slots.unkept, slots.newest.clone())
+    /// Keeps the newest index on disk if much changed since it was kept; with an embedder, the vectors instead. Returns
+    /// whether it did.
+    ///
+    /// # Errors
+    /// As [`cache::keep`].
+    pub(crate) fn keep(&self, memory: &Memory) -> Result<bool> {
+        let (unkept, newest) = {
+            let slots = self.slots.lock();
+            (slots.unkept, slots.newest.clone())
+        };
+        let count = newest.map_or(0, |newest| newest.content.index.len() as u64);
+        if !cache::is_worth_keeping(unkept, count) {
+            return Ok(false);
+        }
+        // A text that was erased since must not be written: the index is of the head.
+        let (indexed, _) = self.of(memory, &memory.view())?;
+        let kept = match &self.vectors {
+            Some(vectors) => cache::keep(
+                memory,
+                VECTORS,
+                &indexed.view,
+                &vectors.rows(indexed.embedded.values()),
+            ),
+            None => cache::keep(memory, INDEX, &indexed.view, &indexed.content),
+        }?;
+        if kept {
+            self.slots.lock().unkept = 0;
+        }
+        Ok(kept)
     }
 
-    /// The newest index is on disk now.
-    pub(super) fn was_kept(&self) {
-        self.slots.lock().unkept = 0;
+    /// The index that an earlier process kept. With an embedder, its vectors are read instead.
+    fn load(&self, memory: &Memory) -> Option<Indexed> {
+        if let Some(vectors) = &self.vectors {
+            let (_, rows) = cache::load(memory, VECTORS)?;
+            vectors.add(rows);
+            return None;
+        }
+        let (commit, content) = cache::load(memory, INDEX)?;
+        let view = cache::view_of(memory, commit)?;
+        Some(Indexed {
+            content,
+            ..Indexed::empty(&view, None)
+        })
     }
 }
 
@@ -192,5 +231,7 @@ fn reach_past(
     }
 }
 
+#[cfg(test)]
+mod kept_tests;
 #[cfg(test)]
 mod tests;

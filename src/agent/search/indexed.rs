@@ -11,6 +11,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::found::time_of;
 use super::vectors::{TextKey, Vectors};
 use crate::agent::item::Item;
@@ -18,7 +20,7 @@ use crate::agent::vocabulary::kind;
 use crate::digest::KeyPath;
 use crate::engine::{Change, Memory, View};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::object::{Object, Time};
+use crate::object::Object;
 use crate::recall::{Full, Index, Key};
 
 /// How an index came to stand for the state of a question.
@@ -36,15 +38,20 @@ pub enum Reached {
 #[derive(Clone)]
 pub(crate) struct Indexed {
     pub(super) view: View,
-    /// The index.
-    pub(crate) index: Index,
-    /// When those expire that do.
-    pub(crate) expiries: HashMap<Key, Time>,
-    /// What is not trusted.
-    pub(crate) untrusted: HashSet<Key>,
-    /// What makes vectors, and of which texts they are here.
+    pub(crate) content: Content,
+    /// The maker of vectors, and the texts with vectors.
     vectors: Option<Arc<Vectors>>,
     pub(super) embedded: HashMap<Key, TextKey>,
+}
+
+/// The part of an index that is kept on disk.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Content {
+    pub(crate) index: Index,
+    /// When the objects expire that do, in microseconds since 1970.
+    pub(crate) expiries: HashMap<Key, i64>,
+    /// The untrusted objects.
+    pub(crate) untrusted: HashSet<Key>,
 }
 
 impl Indexed {
@@ -52,37 +59,10 @@ impl Indexed {
     pub(super) fn empty(view: &View, vectors: Option<Arc<Vectors>>) -> Self {
         Self {
             view: view.clone(),
-            index: Index::new(),
-            expiries: HashMap::new(),
-            untrusted: HashSet::new(),
+            content: Content::default(),
             vectors,
             embedded: HashMap::new(),
         }
-    }
-
-    /// One that was read from disk.
-    pub(super) fn read(
-        view: &View,
-        index: Index,
-        expiries: HashMap<Key, Time>,
-        untrusted: HashSet<Key>,
-    ) -> Self {
-        Self {
-            index,
-            expiries,
-            untrusted,
-            ..Self::empty(view, None)
-        }
-    }
-
-    /// What makes vectors, if there is something.
-    pub(super) fn vectors(&self) -> Option<&Vectors> {
-        self.vectors.as_deref()
-    }
-
-    /// The texts that have vectors.
-    pub(super) fn embedded(&self) -> impl Iterator<Item = TextKey> {
-        self.embedded.values().copied()
     }
 
     /// Puts in all that there is.
@@ -92,7 +72,7 @@ impl Indexed {
             let key = key_of(memory, object.id());
             self.put(memory, key, &object)?;
         }
-        let count = self.index.len() as u64;
+        let count = self.content.index.len() as u64;
         Ok((Arc::new(self), Reached::Built(count)))
     }
 
@@ -113,9 +93,9 @@ impl Indexed {
 
     fn apply(&mut self, memory: &Memory, change: &Change) -> Result<()> {
         let key = key_of_change(memory, change);
-        self.index.remove(&key);
-        self.expiries.remove(&key);
-        self.untrusted.remove(&key);
+        self.content.index.remove(&key);
+        self.content.expiries.remove(&key);
+        self.content.untrusted.remove(&key);
         self.embedded.remove(&key);
         if change.new.is_none() || change.erased {
             return Ok(());
@@ -157,16 +137,19 @@ impl Indexed {
         if let Some(vectors) = &self.vectors {
             let text_key = Vectors::key(memory.suite(), text);
             let vector = vectors.vector(text_key, text);
-            self.index.put_with_vector(&found_by, &vector).map_err(full)?;
+            self.content
+                .index
+                .put_with_vector(&found_by, &vector)
+                .map_err(full)?;
             self.embedded.insert(key, text_key);
         } else {
-            self.index.put(&found_by).map_err(full)?;
+            self.content.index.put(&found_by).map_err(full)?;
         }
         if let Some(expires) = object.expires() {
-            self.expiries.insert(key, expires);
+            self.content.expiries.insert(key, expires.as_micros());
         }
         if !object.origin().is_trusted() {
-            self.untrusted.insert(key);
+            self.content.untrusted.insert(key);
         }
         Ok(())
     }

@@ -7,7 +7,6 @@ mod found;
 mod hits;
 mod index;
 mod indexed;
-mod kept;
 mod query;
 mod reflection;
 mod vectors;

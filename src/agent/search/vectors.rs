@@ -5,15 +5,12 @@
 //!
 //! # Layer
 //! L7, inside `agent`.
-//!
-//! # Format
-//! Of the derived file `vectors`: `TRVE`, the version (1), the length of the embedder's name (1 byte) and the name, the
-//! dimensions and the number of rows (4 bytes each, little-endian); then the rows: 16 bytes of the digest of the text, and
-//! a byte for each dimension, as a share of the largest, 127.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use super::indexed::text_of;
 use crate::digest::{Domain, HashSuite};
@@ -23,8 +20,6 @@ use crate::object::Object;
 use crate::recall::{Embedder, Key};
 use crate::threads::Mutex;
 
-/// The first bytes of the derived file, with the version.
-const HEAD: &[u8; 5] = b"TRVE\x01";
 /// The longest name of an embedder, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 
@@ -147,52 +142,33 @@ impl Vectors {
         }
     }
 
-    /// The bytes of the derived file, with the vectors of these texts.
-    pub(super) fn encode(&self, texts: impl Iterator<Item = TextKey>) -> Vec<u8> {
+    /// The vectors of these texts, to be kept on disk.
+    pub(super) fn rows<'a>(&self, texts: impl Iterator<Item = &'a TextKey>) -> Rows {
         let known = self.known.lock();
-        let is_known = |text: &TextKey| known.get(text).is_some_and(|parts| !parts.is_empty());
-        let mut texts: Vec<TextKey> = texts.filter(is_known).collect();
-        texts.sort_unstable();
-        texts.dedup();
-        let dimensions = texts.first().map_or(0, |text| known[text].len());
-        texts.retain(|text| known[text].len() == dimensions);
-        let mut bytes = HEAD.to_vec();
-        bytes.push(self.name.len() as u8);
-        bytes.extend_from_slice(self.name.as_bytes());
-        bytes.extend_from_slice(&(dimensions as u32).to_le_bytes());
-        bytes.extend_from_slice(&(texts.len() as u32).to_le_bytes());
-        for text in texts {
-            bytes.extend_from_slice(&text);
-            bytes.extend(known[&text].iter().map(|part| part.cast_unsigned()));
-        }
-        bytes
-    }
-
-    /// Takes in what [`Self::encode`] wrote for an embedder of the same name; anything else is passed over.
-    pub(super) fn decode(&self, bytes: &[u8]) {
-        if let Some(rows) = self.rows(bytes) {
-            self.known.lock().extend(rows);
+        let row = |text: &TextKey| known.get_key_value(text).filter(|(_, parts)| !parts.is_empty());
+        Rows {
+            embedder: self.name.clone(),
+            vectors: texts
+                .filter_map(row)
+                .map(|(text, parts)| (*text, parts.clone()))
+                .collect(),
         }
     }
 
-    fn rows(&self, bytes: &[u8]) -> Option<Vec<(TextKey, Box<[i8]>)>> {
-        let rest = bytes.strip_prefix(HEAD)?;
-        let (&length, rest) = rest.split_first()?;
-        let (name, rest) = rest.split_at_checked(length.into())?;
-        let (dimensions, rest) = rest.split_first_chunk::<4>()?;
-        let (count, rest) = rest.split_first_chunk::<4>()?;
-        let dimensions = u32::from_le_bytes(*dimensions) as usize;
-        let row = dimensions.checked_add(TextKey::default().len())?;
-        let length = row.checked_mul(u32::from_le_bytes(*count) as usize)?;
-        if name != self.name.as_bytes() || rest.len() != length {
-            return None;
+    /// Adds vectors that an embedder of the same name made.
+    pub(super) fn add(&self, rows: Rows) {
+        if rows.embedder == self.name {
+            self.known.lock().extend(rows.vectors);
         }
-        let read = |row: &[u8]| {
-            let (key, parts) = row.split_first_chunk::<16>()?;
-            Some((*key, parts.iter().map(|part| part.cast_signed()).collect()))
-        };
-        rest.chunks_exact(row).map(read).collect()
     }
+}
+
+/// The vectors of one embedder on disk.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Rows {
+    embedder: String,
+    /// Each part as a share of the largest, 127.
+    vectors: HashMap<TextKey, Box<[i8]>>,
 }
 
 #[cfg(test)]
@@ -223,18 +199,13 @@ mod tests {
             assert_eq!(first.vector(key, "tea").len(), 3);
         }
         assert_eq!(*counting.0.lock(), 1);
-        let kept = first.encode([key, key].into_iter());
         let (second, counting) = vectors("counting");
-        second.decode(&kept);
+        second.add(first.rows([key, key].iter()));
         assert_eq!(second.vector(key, "tea").len(), 3);
         assert_eq!(*counting.0.lock(), 0);
-        // Vectors of another model say nothing here, nor do bytes that are damaged.
+        // Vectors of another model say nothing here.
         let (other, counting) = vectors("another");
-        other.decode(&kept);
-        for end in 0..kept.len() {
-            other.decode(&kept[..end]);
-            assert!(second.rows(&kept[..end]).is_none());
-        }
+        other.add(first.rows([key].iter()));
         assert_eq!(other.vector(key, "tea").len(), 3);
         assert_eq!(*counting.0.lock(), 1);
     }

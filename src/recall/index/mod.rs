@@ -13,23 +13,23 @@
 //! - IDX-2: at most a quarter of the numbers, and `VACANT_MIN`, are vacant.
 
 mod columns;
-mod decode;
-mod encode;
 mod links;
 mod people;
 mod pool;
 mod postings;
 mod sessions;
+mod stored;
 mod vectors;
 
 use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 use crate::recall::text::analysis::{Analysis, analyse};
 use crate::recall::text::calendar::day_of;
 
 pub(crate) use columns::Columns;
 use columns::{LIVE, Row};
-pub use decode::DecodeError;
 use links::Links;
 pub(crate) use people::People;
 pub(crate) use postings::{Posting, Postings};
@@ -40,7 +40,7 @@ pub(crate) use vectors::{Quantised, Vectors};
 const VACANT_MIN: usize = 256;
 
 /// What a memory is found by: 16 bytes of the caller's, such as the first half of the digest of an id.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Key(pub [u8; Self::BYTES]);
 
 impl Key {

@@ -1,0 +1,143 @@
+//! Tests of the index on disk.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::tests::kept_bytes;
+use super::*;
+use crate::agent::{Agent, NewItem, Settings};
+use crate::engine::Writer;
+use crate::object::{Id, Origin, Time};
+use crate::recall::Embedder;
+
+fn agent(memory: &Memory) -> Agent {
+    Agent::new(memory.clone(), Settings::default())
+}
+
+fn put_some(memory: &Memory, from: usize, to: usize) {
+    let mut draft = memory.draft(Writer::new());
+    for at in from..to {
+        let mut item = NewItem::new(format!("note {at} of {}", at % 7));
+        item.expires = (at % 3 == 0).then(|| Time::from_micros(i64::MAX));
+        let id = Id::new(&format!("n{at}")).unwrap();
+        let class = if at % 5 == 0 {
+            Origin::Document
+        } else {
+            Origin::Host
+        };
+        draft.put_at_most(item.into_object(id).unwrap(), class).unwrap();
+    }
+    drop(memory.commit(draft, "test").unwrap());
+}
+
+fn reached(agent: &Agent) -> Reached {
+    agent
+        .recall_index()
+        .of(agent.memory(), &agent.memory().view())
+        .unwrap()
+        .1
+}
+
+/// INVARIANT RIK-1.
+#[test]
+fn the_next_process_goes_on_where_this_one_was() {
+    let memory = Memory::in_memory().unwrap();
+    put_some(&memory, 0, 600);
+    let first = agent(&memory);
+    assert_eq!(reached(&first), Reached::Built(600));
+    assert!(first.keep_index().unwrap());
+    assert!(!first.keep_index().unwrap(), "nothing changed since");
+    put_some(&memory, 590, 603);
+    drop(
+        memory
+            .remove(&Id::new("n5").unwrap(), false, Writer::new())
+            .unwrap(),
+    );
+    let second = agent(&memory);
+    assert_eq!(reached(&second), Reached::Followed(4));
+    let view = memory.view();
+    let (followed, _) = second.recall_index().of(&memory, &view).unwrap();
+    let (built, _) = Indexed::empty(&view, None).build(&memory).unwrap();
+    assert_eq!(kept_bytes(&followed), kept_bytes(&built));
+    assert_eq!(followed.content.expiries, built.content.expiries);
+    assert_eq!(
+        (&followed.content.untrusted, followed.content.untrusted.len()),
+        (&built.content.untrusted, 120)
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_built_anew() {
+    let memory = Memory::in_memory().unwrap();
+    put_some(&memory, 0, 600);
+    let first = agent(&memory);
+    assert_eq!(reached(&first), Reached::Built(600));
+    assert!(first.keep_index().unwrap());
+    let view = memory.view();
+    let kept = memory.derived(INDEX).unwrap().unwrap();
+    let mut other_commit = kept.to_vec();
+    other_commit[1] ^= 1;
+    for damaged in [&kept[..kept.len() - 1], &kept[..60], &[], &other_commit] {
+        assert!(memory.keep_derived(INDEX, damaged, &view).unwrap());
+        assert_eq!(reached(&agent(&memory)), Reached::Built(600));
+    }
+}
+
+#[test]
+fn what_was_erased_is_not_kept() {
+    let memory = Memory::in_memory().unwrap();
+    put_some(&memory, 0, 600);
+    let word = "tangerine";
+    let id = Id::new("secret").unwrap();
+    let object = NewItem::new(word).into_object(id).unwrap();
+    drop(memory.put(object, Writer::new()).unwrap());
+    let agent = agent(&memory);
+    assert_ne!(reached(&agent), Reached::AtHand);
+    let holds = || {
+        let kept = memory.derived(INDEX).unwrap();
+        kept.is_some_and(|kept| kept.windows(5).any(|part| part == &word.as_bytes()[..5]))
+    };
+    assert!(agent.keep_index().unwrap());
+    assert!(holds());
+    put_some(&memory, 600, 1200);
+    assert_ne!(reached(&agent), Reached::AtHand);
+    let erasing = crate::engine::Erasing {
+        targets: vec!["secret".to_owned()],
+        ..Default::default()
+    };
+    drop(memory.erase(&erasing, &Writer::new()).unwrap());
+    assert!(!holds());
+    assert!(agent.keep_index().unwrap());
+    assert!(!holds());
+}
+
+/// Counts what it is asked to embed.
+#[derive(Default)]
+struct Counting(AtomicUsize);
+
+impl Embedder for Counting {
+    fn embed(&self, text: &str) -> Vec<f32> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        vec![1.0, text.len() as f32]
+    }
+}
+
+#[test]
+fn the_next_process_embeds_only_what_is_new() {
+    let memory = Memory::in_memory().unwrap();
+    put_some(&memory, 0, 600);
+    let embedded = |name: &str| {
+        let counting = Arc::new(Counting::default());
+        let agent = agent(&memory)
+            .with_embedder(name, Arc::clone(&counting) as _)
+            .unwrap();
+        drop(agent.recall_index().of(&memory, &memory.view()).unwrap());
+        (counting.0.load(Ordering::Relaxed), agent)
+    };
+    let (count, first) = embedded("one");
+    assert_eq!(count, 600);
+    assert!(first.keep_index().unwrap());
+    assert!(memory.derived(INDEX).unwrap().is_none());
+    put_some(&memory, 600, 603);
+    assert_eq!(embedded("one").0, 3);
+    assert_eq!(embedded("two").0, 603);
+}

@@ -1,0 +1,222 @@
+//! The index as it is kept on disk, beside the memories that it was derived from.
+//!
+//! Memories are in chronological order and terms in the order of their bytes, so equal indexes have equal bytes. Reading
+//! makes the index through the same calls as [`Index::put`]: every sum, session and number is counted again.
+//!
+//! # Layer
+//! Knows the layout. Bytes are the caller's: any format of serde will do.
+//!
+//! # Invariants
+//! - ENC-1: an index that was kept and read answers as before, and has the same bytes.
+//! - ENC-2: no input panics or allocates more than a small multiple of its length.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::columns::{LIVE, Row};
+use super::{Entry, Index, Key, Posting, Quantised};
+use crate::recall::text::analysis::Analysis;
+use crate::recall::text::calendar::Span;
+use crate::recall::text::marks::{CALLS_MAX, Marks, SPANS_MAX};
+use crate::recall::text::terms::TERM_BYTES_MAX;
+
+/// A term ends at the character that passes `TERM_BYTES_MAX`.
+const TERM_BYTES_READ_MAX: usize = TERM_BYTES_MAX + 4;
+
+#[derive(Serialize, Deserialize)]
+struct Stored<'a> {
+    #[serde(borrow)]
+    memories: Vec<StoredMemory<'a>>,
+    #[serde(borrow)]
+    terms: Vec<StoredTerm<'a>>,
+    vectors: Vec<StoredVector>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredMemory<'a> {
+    key: Key,
+    time: i64,
+    order: u32,
+    scope: &'a str,
+    session: Option<&'a str>,
+    speaker: &'a str,
+    length: u32,
+    marks: Marks,
+    spans: Vec<(i32, i32)>,
+    #[serde(borrow)]
+    calls: Vec<&'a str>,
+    supersedes: Vec<Key>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredTerm<'a> {
+    term: &'a str,
+    /// For each memory the distance to the one before, and how much the term counts in quarters.
+    postings: Vec<(u32, u32)>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredVector {
+    memory: u32,
+    scale: f32,
+    parts: Vec<i8>,
+}
+
+impl Serialize for Index {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Stored::of(self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Index {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let stored = Stored::deserialize(deserializer)?;
+        let broken = || D::Error::custom("the index of recall breaks its own rules");
+        stored.into_index().ok_or_else(broken)
+    }
+}
+
+impl<'a> Stored<'a> {
+    fn of(index: &'a Index) -> Self {
+        let columns = &index.columns;
+        let mut live: Vec<u32> = (0..columns.len() as u32)
+            .filter(|&number| columns.is_live(number))
+            .collect();
+        live.sort_unstable_by(|&one, &two| columns.chronology(one, two));
+        let mut places = vec![None; columns.len()];
+        for (place, &number) in live.iter().enumerate() {
+            places[number as usize] = Some(place as u32);
+        }
+        let vector = |(place, &number): (usize, &u32)| {
+            let Quantised { parts, scale } = index.vectors.get(number)?;
+            let memory = place as u32;
+            Some(StoredVector { memory, scale, parts })
+        };
+        Self {
+            memories: live
+                .iter()
+                .map(|&number| StoredMemory::of(index, number))
+                .collect(),
+            terms: terms_of(index, &places),
+            vectors: live.iter().enumerate().filter_map(vector).collect(),
+        }
+    }
+
+    /// The index; `None` if a rule of it is broken.
+    fn into_index(self) -> Option<Index> {
+        let mut index = Index::default();
+        for memory in &self.memories {
+            memory.admit(&mut index)?;
+        }
+        let mut before = "";
+        for StoredTerm { term, postings } in self.terms {
+            if term <= before || term.len() > TERM_BYTES_READ_MAX {
+                return None;
+            }
+            before = term;
+            let number = index.postings.intern(term.as_bytes());
+            let mut next = 0u32;
+            for (distance, quarters) in postings {
+                let memory = next.checked_add(distance)?;
+                if memory as usize >= index.len() || quarters == 0 || index.postings.is_full() {
+                    return None;
+                }
+                index.postings.push(number, Posting { memory, quarters });
+                next = memory + 1;
+            }
+        }
+        for StoredVector { memory, scale, parts } in self.vectors {
+            let is_empty = parts.is_empty() || !scale.is_finite() || memory as usize >= index.len();
+            if is_empty || !index.vectors.push(memory, &Quantised { parts, scale }) {
+                return None;
+            }
+        }
+        Some(index)
+    }
+}
+
+/// The terms of live memories, with their postings by the places of the memories.
+fn terms_of<'a>(index: &'a Index, places: &[Option<u32>]) -> Vec<StoredTerm<'a>> {
+    let mut terms = Vec::with_capacity(index.postings.len());
+    for number in 0..index.postings.len() as u32 {
+        let mut postings = Vec::new();
+        index.postings.for_each(number, |posting| {
+            postings.extend(places[posting.memory as usize].map(|place| (place, posting.quarters)));
+        });
+        if postings.is_empty() {
+            continue;
+        }
+        postings.sort_unstable();
+        let mut next = 0;
+        for (place, _) in &mut postings {
+            let distance = *place - next;
+            next = *place + 1;
+            *place = distance;
+        }
+        let term = std::str::from_utf8(index.postings.term(number)).expect("a term is text");
+        terms.push(StoredTerm { term, postings });
+    }
+    terms.sort_unstable_by_key(|one| one.term);
+    terms
+}
+
+impl<'a> StoredMemory<'a> {
+    fn of(index: &'a Index, number: u32) -> Self {
+        let row = index.columns.row(number);
+        let session = &index.sessions.all[row.session as usize];
+        let spans = index.columns.spans_of(number).iter();
+        Self {
+            key: row.key,
+            time: row.time,
+            order: row.order,
+            scope: &index.people.scopes[session.scope as usize].name,
+            session: session.name.as_deref(),
+            speaker: &index.people.speakers[row.speaker as usize].name,
+            length: row.length,
+            marks: row.flags & (LIVE - 1),
+            spans: spans.map(|(_, span)| (span.first, span.last)).collect(),
+            calls: index.people.calls_of(number).collect(),
+            supersedes: index.links.olds_of(row.key).collect(),
+        }
+    }
+
+    /// Puts the memory behind those of `index`; `None` if it is not the next one, or a rule is broken.
+    fn admit(&self, index: &mut Index) -> Option<()> {
+        let is_valid = self.marks < LIVE
+            && self.spans.len() <= SPANS_MAX
+            && self.spans.iter().all(|(first, last)| first <= last)
+            && self.calls.len() <= CALLS_MAX
+            && !index.contains(&self.key);
+        if !is_valid {
+            return None;
+        }
+        let spans = self.spans.iter().map(|&(first, last)| Span { first, last });
+        let analysis = Analysis {
+            marks: self.marks,
+            spans: spans.collect(),
+            calls: self.calls.iter().map(|&call| call.to_owned()).collect(),
+        };
+        let row = Row {
+            key: self.key,
+            time: self.time,
+            order: self.order,
+            session: 0,
+            speaker: 0,
+            length: self.length,
+            flags: self.marks,
+        };
+        let entry = Entry {
+            scope: self.scope,
+            session: self.session,
+            speaker: self.speaker,
+            row,
+        };
+        let number = index.admit(&entry, &analysis);
+        // In another order the places in sessions would be searched for, each one wholly in the worst case.
+        let is_next = number == 0 || index.columns.chronology(number - 1, number).is_lt();
+        for &old in &self.supersedes {
+            index.links.insert(self.key, old);
+        }
+        is_next.then_some(())
+    }
+}
