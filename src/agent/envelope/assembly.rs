@@ -1,16 +1,16 @@
-//! The verb: which items go to the renderer, with what the scan says of them today.
+//! The verb `envelope`: selects the items for the renderer.
 //!
-//! The state decides, not what a recall found before: what is expired, superseded or too sensitive is left out by the view
-//! that the envelope is made from, forgotten items are not in it, and every text is scanned once more, since the scan may
-//! know more than when the text was written.
+//! The state decides, not an earlier recall. The view of the envelope hides expired, superseded and too sensitive
+//! items, and holds no forgotten ones. Every text is scanned again, because the scan may know more than when the text
+//! was written.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - MKE-1: no secret that the scan knows is shown, whenever and however it got in.
-//! - MKE-2: an item is hidden as superseded only by one that is trusted as much, in a scope that is read.
-//! - MKE-3: what is shown comes from the scopes of the request and no other.
+//! - MKE-1: no secret that the scan knows is shown, however it got into memory.
+//! - MKE-2: an item is hidden as superseded only by an item that is trusted as much, in a scope of the request.
+//! - MKE-3: every record comes from a scope of the request.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -32,34 +32,34 @@ use crate::object::{Id, Kind, Object, Scope, Time};
 use crate::recall::tokens;
 use crate::scan::{Category, Scanner, Severity};
 
-/// Items of a section that are handed to the renderer: more than a usual budget has room for.
+/// Candidates of a section: more than a usual budget has room for.
 const CANDIDATES_MAX: usize = 300;
-/// What a query finds.
+/// Hits of a query.
 const HITS_MAX: usize = 100;
-/// Rules that are named beside a record.
+/// Rules of the scan in the flags of a record.
 const FLAGS_SHOWN: usize = 3;
 
-/// What is asked for.
+/// A request for an envelope.
 #[derive(Clone, Debug)]
 pub struct EnvelopeRequest {
-    /// What the facts shall be about; without it, the pinned and the newest are shown.
+    /// The question that facts must answer. Without it, pinned and newest facts are shown.
     pub query: Option<String>,
-    /// The scopes it is made from.
+    /// The scopes to read.
     pub reach: Reach,
-    /// The most tokens of the whole text.
+    /// The limit of the whole text, in tokens.
     pub budget_tokens: usize,
-    /// The root session whose context is being compacted: its notes are shown.
+    /// The root session under compaction: its notes are shown.
     pub compaction: Option<String>,
-    /// Whether what is not trusted is shown, apart.
+    /// Whether untrusted items are shown, in a section of their own.
     pub with_untrusted: bool,
-    /// What is more sensitive than this is left out.
+    /// The most sensitive class that is shown.
     pub sensitivity_max: Sensitivity,
-    /// What the first and the last line say and no record may.
+    /// A word in the first and the last line that no record may repeat.
     pub boundary: Option<Boundary>,
 }
 
 impl EnvelopeRequest {
-    /// An envelope for a turn, in at most 5,000 tokens, without what is not trusted and without credentials.
+    /// An envelope for a turn: at most 5,000 tokens, no untrusted items, no credentials.
     pub fn new(reach: Reach) -> Self {
         Self {
             query: None,
@@ -74,7 +74,7 @@ impl EnvelopeRequest {
 }
 
 impl EnvelopeRequest {
-    /// Whether an object can be shown at all, as far as it tells itself.
+    /// Whether the object alone permits showing it.
     fn may_show(&self, object: &Object) -> bool {
         let has_place = match section_of(object) {
             Some(Section::SessionNotes) => self.compaction.is_some(),
@@ -86,53 +86,52 @@ impl EnvelopeRequest {
     }
 }
 
-/// The section of an object; none for what is never shown.
+/// The section of an object; `None` for kinds that are never shown.
 fn section_of(object: &Object) -> Option<Section> {
     Section::of_kind(object.kind()).filter(|_| object.kind() != kind::SESSION)
 }
 
-/// Items that did not get as far as the renderer.
+/// Items that are no candidates, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Withheld {
-    /// Their time is over.
+    /// They have expired.
     pub expired: usize,
-    /// Another one takes their place.
+    /// Another item supersedes them.
     pub superseded: usize,
-    /// They are more sensitive than was asked for.
+    /// They are more sensitive than the request permits.
     pub sensitive: usize,
-    /// A query was given, and does not find them; or newer ones fill the section.
+    /// They do not answer the query, or newer items fill the section.
     pub beside: usize,
 }
 
-/// An envelope, and what is not in it.
+/// An envelope, with the counts of omitted items.
 #[derive(Clone, Debug)]
 pub struct EnvelopeAnswer {
-    /// The text for the prompt; empty if there is nothing to show. Never to be given the role of the system.
+    /// The text for the prompt; empty without records. Never give it the role of the system.
     pub text: String,
-    /// What it shows, in order.
+    /// The records in the text, in order.
     pub shown: Vec<Shown>,
-    /// What the renderer left out.
+    /// Records that the renderer omitted.
     pub left_out: LeftOut,
-    /// What it was not given.
+    /// Items that were no candidates.
     pub withheld: Withheld,
-    /// The state that it was made from.
+    /// The root of the state.
     pub root: Root,
-    /// What the text is taken for.
+    /// The size of the text, in tokens.
     pub tokens: usize,
 }
 
-/// An item that may be shown.
+/// A candidate.
 struct Candidate {
     object: Object,
     section: Section,
-    /// Which go first within a section: pinned ones, then hits in their order.
+    /// The order within a section: pinned items, then hits in their order.
     rank: u32,
     made: Time,
     changed: Time,
 }
 
-/// An item of a section that waits for its turn, until it is known what supersedes it: without its text, since there may be
-/// very many.
+/// A candidate before the check for superseding items. It has no text, because there may be very many.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
     rank: u32,
@@ -230,7 +229,7 @@ fn touch_shown(memory: &Memory, view: &View, hits: &HashMap<String, u32>, shown:
 impl Texts {
     fn of(scanner: &Scanner, candidate: &Candidate) -> Self {
         let item = Item::from(candidate.object.clone());
-        // The scan reads more than is shown, so that it knows a secret that is cut off at the end.
+        // The scan reads beyond the shown part, to know a secret that the end cuts off.
         let chars = item.text().chars().take(4 * candidate.section.chars_max());
         let text: String = chars.collect();
         let mut rules = Vec::new();
@@ -267,11 +266,11 @@ impl Texts {
     }
 }
 
-/// Hands over every item of the scopes that are read, expired ones too (MKE-3), but for what is never shown: most of a
-/// memory may be transcripts.
+/// Visits every item of the scopes, expired ones too (MKE-3), except for kinds that are never shown: most of a memory
+/// may be transcripts.
 fn each_item(view: &View, reach: &Reach, visit: &mut dyn FnMut(Object) -> Result<()>) -> Result<()> {
     if !view.keeps_indexes() {
-        // Everything is read anyway: once, not once for each scope.
+        // Without an index every object is read: once, not once for each scope.
         for object in view.objects() {
             let object = object?;
             if !object.is_placeholder() && section_of(&object).is_some() && reach.has(object.scope()) {
@@ -298,11 +297,11 @@ fn each_item(view: &View, reach: &Reach, visit: &mut dyn FnMut(Object) -> Result
     Ok(())
 }
 
-/// What stands in the state, while it is gone through.
+/// The candidates so far.
 #[derive(Default)]
 struct Standing {
     sections: HashMap<Section, Vec<Waiting>>,
-    /// What names an id among what it supersedes.
+    /// Objects that name an id as superseded, by that id.
     superseded: HashMap<String, Vec<Object>>,
     withheld: Withheld,
 }
@@ -339,7 +338,7 @@ impl Standing {
             (true, ..) => 0,
             (_, None, _) => 1,
             (_, Some(_), Some(place)) => place,
-            // Rules, decisions, summaries and notes are shown whatever is asked; facts only if they answer it.
+            // A query limits facts only; it does not limit rules, decisions, summaries and notes.
             (_, Some(_), None) if section != Section::PersistentMemory => u32::MAX,
             _ => {
                 self.withheld.beside += 1;
@@ -361,7 +360,7 @@ impl Standing {
         Ok(())
     }
 
-    /// The first of each section that stand (MKE-2).
+    /// The first candidates of each section that nothing supersedes (MKE-2).
     fn finish(mut self, view: &View) -> Result<(Vec<Candidate>, Withheld)> {
         let mut all = Vec::new();
         for (section, mut waiting) in std::mem::take(&mut self.sections) {

@@ -1,8 +1,8 @@
-//! Which characters of a text cannot be seen and are shown as `\u{..}` instead.
+//! Invisible characters of a text, which are shown as `\u{..}`.
 //!
-//! Hidden by property is what is ignorable by default, a control, a format character, for private use or not assigned.
-//! Some of those are how people write: the parts of an emoji, joiners in scripts that shape letters by them, direction
-//! marks behind letters that run right to left. They stay where they do that work, and nowhere else.
+//! By property, these are default ignorables, controls, format characters, private use and unassigned characters.
+//! People need some of them: in emoji of several parts, as joiners in scripts that shape letters by them, as direction
+//! marks after right-to-left letters. Those stay where they do that work.
 //!
 //! The sets of characters are those of the scan. Fewer characters excuse an invisible one here, because a text must
 //! look the same wherever it is cut.
@@ -11,7 +11,7 @@
 //! L7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - VIS-1: whether a character stays depends on none that is shown instead, so that showing twice is showing once.
+//! - VIS-1: no escaped character decides whether another one stays, so showing twice equals showing once.
 
 use std::sync::LazyLock;
 
@@ -22,20 +22,20 @@ const ZERO_WIDTH_JOINER: char = '\u{200D}';
 const EMOJI_SELECTOR: char = '\u{FE0F}';
 const KEYCAP: char = '\u{20E3}';
 const BLACK_FLAG: char = '\u{1F3F4}';
-/// What follows the black flag in the three flags of this sort that are in use, as ASCII; a cancel tag ends them.
+/// The ASCII of the three flags that follow the black flag; a cancel tag ends them.
 const REGIONS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 /// Tags of such a flag, with the one that ends it.
 const TAGS: usize = 6;
 /// Characters between a letter and the direction mark that it excuses.
 const DIRECTION_REACH: usize = 8;
 
-/// Returns for each character of `chars` whether it is to be shown as `\u{..}`. Line breaks and tabs are not.
+/// For each character of `chars`, whether to show it as `\u{..}`. Line breaks and tabs stay.
 pub(super) fn hidden(chars: &[char]) -> Vec<bool> {
     let is_hidden = |(at, char): (usize, &char)| is_invisible(*char) && !does_its_work(chars, at);
     chars.iter().enumerate().map(is_hidden).collect()
 }
 
-/// Whether `char` is invisible wherever it stands.
+/// Whether `char` is invisible in every context.
 pub(super) fn is_invisible(char: char) -> bool {
     if char.is_ascii() {
         return char.is_ascii_control() && !matches!(char, '\t' | '\n' | '\r');
@@ -43,13 +43,13 @@ pub(super) fn is_invisible(char: char) -> bool {
     CLASSES.invisible.has(char)
 }
 
-/// Whether `char` belongs to what stands before it, so that no cut goes between them.
+/// Whether `char` extends the one before it, so that no cut separates them.
 pub(super) fn extends(char: char) -> bool {
     !char.is_ascii()
         && (CLASSES.marks.has(char) || CLASSES.modifiers.has(char) || CLASSES.invisible.has(char))
 }
 
-/// Whether the invisible character at `at` is part of what people write.
+/// Whether people need the invisible character at `at` here.
 fn does_its_work(chars: &[char], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).map(|before| chars[before]) else {
         return false;
@@ -77,7 +77,7 @@ fn joins_emoji(chars: &[char], at: usize) -> bool {
     is_pictograph(base) && is_pictograph(at + 1)
 }
 
-/// Whether a letter that runs from right to left stands shortly before, with nothing invisible between.
+/// Whether a right-to-left letter comes shortly before, with no invisible character between.
 fn is_behind_rightward(before: &[char]) -> bool {
     let near = before.iter().rev().take(DIRECTION_REACH);
     let mut seen = near.take_while(|char| !is_invisible(**char));
@@ -100,7 +100,7 @@ fn is_in_flag(chars: &[char], at: usize) -> bool {
     })
 }
 
-/// What is invisible, and what may excuse it. What excuses is never invisible itself.
+/// The invisible characters, and those that excuse one. No excusing character is invisible.
 struct Classes {
     invisible: Ranges,
     joining: Ranges,
@@ -113,8 +113,8 @@ struct Classes {
     marks: Ranges,
 }
 
-/// Marks that enclose the number behind them are format characters that can be seen. Line separators are in, as
-/// what people read as one line must be one.
+/// Marks that enclose a number are visible format characters. Line separators count as invisible, because a line that
+/// people read as one must be one.
 const INVISIBLE: &str = r"[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]--\p{Prepended_Concatenation_Mark}";
 
 static CLASSES: LazyLock<Classes> = LazyLock::new(|| {

@@ -1,32 +1,32 @@
-//! The text of a record as it is shown: in one line, with nothing invisible, and cut to its length.
+//! The text of a record as shown: on one line, without invisible characters, cut to its limit.
 //!
 //! # Layer
-//! Pure: imports only from its own folder.
+//! Pure.
 //!
 //! # Invariants
-//! - SHN-1: what is shown has at most the characters asked for, and is shown as itself when shown again.
-//! - SHN-2: a cut leaves whole what belongs together: `\u{..}`, emoji of several parts, letters with their marks.
+//! - SHN-1: a shown text has at most the given number of characters, and showing it again does not change it.
+//! - SHN-2: a cut does not split an escape `\u{..}`, an emoji of several parts, or a letter from its marks.
 
 use super::invisible::{extends, hidden};
 use super::scrub::without_entries;
 
 const ELLIPSIS: char = '\u{2026}';
-/// Characters behind the longest text that may decide whether its last ones are hidden.
+/// Characters after the limit that may decide whether the last ones are hidden.
 const LOOK_AHEAD: usize = 8;
 
-/// Characters that are looked at as one; of a longer pile of marks some are cut off.
+/// Characters that a cut keeps together. A longer pile of marks is cut.
 const TOGETHER_MAX: usize = 32;
 
-/// Whether breaks of lines stay.
+/// Whether line breaks stay.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lines {
-    /// Any white space becomes one space.
+    /// Each run of white space becomes one space.
     One,
-    /// Line breaks, tabs and spaces stay; the breaks become `\n`.
+    /// Line breaks, tabs and spaces stay; each break becomes `\n`.
     Many,
 }
 
-/// Shows the content of a record; entries of transcripts in it are left out.
+/// Shows the content of a record without transcript entries.
 pub(super) fn content(text: &str, chars_max: usize, lines: Lines) -> String {
     line(&without_entries(text), chars_max, lines)
 }
@@ -36,7 +36,7 @@ pub(super) fn line(text: &str, chars_max: usize, lines: Lines) -> String {
     if text.len() <= chars_max && is_plain(text) {
         return text.to_owned();
     }
-    // Each character is shown as one or more: no more than these can be shown or matter.
+    // Each character becomes one or more: no further characters can matter.
     let chars: Vec<char> = match lines {
         Lines::One => one_line(text).take(chars_max + LOOK_AHEAD).collect(),
         Lines::Many => many_lines(text).take(chars_max + LOOK_AHEAD).collect(),
@@ -49,13 +49,13 @@ pub(super) fn line(text: &str, chars_max: usize, lines: Lines) -> String {
     cut(&chars, &hidden, chars_max)
 }
 
-/// Whether `text` is of printable ASCII with single spaces between words: shown as it is, as most are.
+/// Whether `text` is printable ASCII with single spaces, like most texts. It is shown unchanged.
 fn is_plain(text: &str) -> bool {
     let is_printable = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     is_printable && !text.starts_with(' ') && !text.ends_with(' ') && !text.contains("  ")
 }
 
-/// The characters of `text` without white space at its ends, each run of it inside as one space.
+/// The characters of `text`, trimmed, with one space for each run of white space.
 fn one_line(text: &str) -> impl Iterator<Item = char> {
     let words = text
         .split([' ', '\t', '\n', '\r'])
@@ -66,7 +66,7 @@ fn one_line(text: &str) -> impl Iterator<Item = char> {
     separated.flat_map(str::chars)
 }
 
-/// The characters of `text` without white space at its ends, each break of lines as `\n`.
+/// The characters of `text`, trimmed, with `\n` for each line break.
 fn many_lines(text: &str) -> impl Iterator<Item = char> {
     let text = text.trim_matches([' ', '\t', '\n', '\r']);
     let is_one_break = |at: usize| text[at..].starts_with("\r\n");
@@ -78,7 +78,7 @@ fn many_lines(text: &str) -> impl Iterator<Item = char> {
     text.char_indices().filter_map(breaks)
 }
 
-/// Writes characters, the hidden ones as `\u{..}`.
+/// Writes characters, hidden ones as `\u{..}`.
 fn write(chars: &[char], hidden: &[bool]) -> String {
     let mut out = String::with_capacity(chars.len());
     for (char, is_hidden) in chars.iter().zip(hidden) {
@@ -91,7 +91,7 @@ fn write(chars: &[char], hidden: &[bool]) -> String {
     out
 }
 
-/// Shows as much as there is room for with an ellipsis behind it: whole words if that is at least half of it.
+/// Shows the part that has room, with an ellipsis: whole words if they fill half of the room.
 fn cut(chars: &[char], hidden: &[bool], chars_max: usize) -> String {
     let room = chars_max.saturating_sub(1);
     let width = |at: usize| {
@@ -113,7 +113,7 @@ fn cut(chars: &[char], hidden: &[bool], chars_max: usize) -> String {
     {
         end = space;
     } else {
-        // SHN-2: what extends the character before it, or is about to be extended, goes as a whole.
+        // SHN-2: a character that extends the one before it is cut with it.
         let is_inside = |at: usize| {
             (extends(chars[at]) && !hidden[at]) || (extends_next(chars[at - 1]) && !hidden[at - 1])
         };
@@ -124,7 +124,7 @@ fn cut(chars: &[char], hidden: &[bool], chars_max: usize) -> String {
         while end > 0 && chars[end - 1].is_whitespace() {
             end -= 1;
         }
-        // What stays because of what is cut off would now be shown: SHN-1 asks for what is left as it is.
+        // A cut may reveal a character that the rest hid: SHN-1 checks the remaining text alone.
         let rest = &chars[..end];
         let mut shown = write(rest, &super::invisible::hidden(rest));
         if shown.chars().count() <= room || end == 0 {
@@ -135,7 +135,7 @@ fn cut(chars: &[char], hidden: &[bool], chars_max: usize) -> String {
     }
 }
 
-/// Whether `char` ties what follows it to what stands before it.
+/// Whether `char` joins its neighbours.
 fn extends_next(char: char) -> bool {
     char == '\u{200D}'
 }

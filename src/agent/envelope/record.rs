@@ -1,41 +1,41 @@
-//! What is given to the renderer: memories as plain values.
+//! The input of the renderer: items as plain values.
 //!
 //! # Layer
-//! Pure: imports words of the layer and nothing that acts.
+//! Pure.
 
 use super::sections::Section;
 use crate::agent::vocabulary::kind;
 use crate::object::Origin;
 
-/// A memory that may be shown. Expired, forgotten and superseded ones are the caller's to leave out.
+/// An item to show. The caller leaves out expired, forgotten and superseded items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// Where it is shown. What is not trusted goes to the quarantine instead.
+    /// Its section. An untrusted record goes to the quarantine instead.
     pub section: Section,
-    /// When it was made, in microseconds since 1970, UTC: the order within a section. Nothing if nobody knows.
+    /// The time of its creation in microseconds since 1970: the order within a section.
     pub time_us: Option<i64>,
-    /// Its id. Shown up to 256 characters.
+    /// Its id, shown up to 256 characters.
     pub id: &'a str,
-    /// Its content. Shown up to the characters of its section.
+    /// Its text, shown up to the limit of its section.
     pub text: &'a str,
-    /// Its kind, such as `fact`: an `entry` is never shown, a `note` only where notes are.
+    /// Its kind, such as `fact`. An `entry` is never shown; a `note` only in a compaction.
     pub kind: &'a str,
-    /// The class of where it comes from.
+    /// Its class of origin.
     pub trust: Origin,
-    /// What a scan says against it, such as the rules it met; empty if nothing. Shown up to 120 characters.
+    /// Findings of the scan, shown up to 120 characters.
     pub flags: &'a str,
-    /// What it comes from, such as a file or tool; empty if nothing is to be said. Shown up to 120 characters.
+    /// Its source, such as a file or a tool, shown up to 120 characters.
     pub source: &'a str,
-    /// When it was last changed, if that is not when it was made.
+    /// The time of its last change, if that differs from its creation.
     pub updated_us: Option<i64>,
-    /// The root session that owns it; matters for notes.
+    /// The root session that owns a note.
     pub root_session: &'a str,
-    /// Which go first where not all have room: low before high. Those of one rank go newest first.
+    /// Its priority if not all records have room: low before high, and newest first among equals.
     pub rank: u32,
 }
 
 impl<'a> Record<'a> {
-    /// Returns a record of the person's own, without time, source, kind and session.
+    /// A record of the person, without time, source, kind and session.
     pub fn new(section: Section, id: &'a str, text: &'a str) -> Self {
         Self {
             section,
@@ -57,7 +57,7 @@ impl<'a> Record<'a> {
         self.kind == kind::NOTE || self.section == Section::SessionNotes
     }
 
-    /// All of it, for an order that does not depend on how it came.
+    /// All fields, for an order that does not depend on the input order.
     pub(super) fn key(&self) -> impl Ord + use<'a> {
         (
             self.section,
@@ -71,7 +71,7 @@ impl<'a> Record<'a> {
         )
     }
 
-    /// When it was made or last changed.
+    /// The later of creation and change.
     pub(super) fn freshness_us(&self) -> Option<i64> {
         self.updated_us.max(self.time_us)
     }

@@ -1,44 +1,44 @@
-//! What a host asks the renderer for, and what it gets.
+//! A request to the renderer, and its answer.
 //!
 //! # Layer
-//! Pure: imports only from its own folder.
+//! Pure.
 
 use super::document::Envelope;
 use super::record::Record;
 use super::selection::choose;
 
-/// The budget unless another is given: 20,000 characters.
+/// The default budget: 20,000 characters.
 const BUDGET_TOKENS: usize = 5000;
 
 /// What the envelope is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose<'a> {
-    /// A turn of the agent: no notes.
+    /// A turn of the agent, without notes.
     Turn,
-    /// The context of a session is being compacted: its own notes are shown.
+    /// The compaction of a session, with its own notes.
     Compaction {
-        /// The root session; child sessions are to be traced to it by the caller.
+        /// The root session. The caller resolves child sessions.
         root_session: &'a str,
     },
 }
 
-/// What is asked of [`render`].
+/// A request to [`render`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request<'a> {
-    /// The root of the state that the records are from.
+    /// The root of the state of the records.
     pub root: &'a str,
     /// What the envelope is for.
     pub purpose: Purpose<'a>,
-    /// The most tokens of the whole text, as [`tokens`](super::tokens) counts them.
+    /// The limit of the whole text, as [`tokens`](super::tokens) counts.
     pub budget_tokens: usize,
-    /// Whether records that are not trusted are shown, in the quarantine.
+    /// Whether untrusted records are shown, in the quarantine.
     pub with_untrusted: bool,
-    /// What the first and the last line say and no record may.
+    /// A word in the first and the last line that no record may repeat.
     pub boundary: Option<Boundary>,
 }
 
 impl<'a> Request<'a> {
-    /// Asks for an envelope of trusted records for a turn, without a boundary, in at most 5,000 tokens.
+    /// A request for trusted records for a turn: no boundary, at most 5,000 tokens.
     pub fn new(root: &'a str) -> Self {
         Self {
             root,
@@ -50,12 +50,12 @@ impl<'a> Request<'a> {
     }
 }
 
-/// A word that the host drew at random for a session: 16 to 64 ASCII letters and digits.
+/// A random word of the host for one session: 16 to 64 ASCII letters and digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Boundary(String);
 
 impl Boundary {
-    /// Returns the boundary, or nothing if `word` is too short, too long, or has other characters.
+    /// Returns the boundary; `None` if `word` is too short, too long, or has other characters.
     pub fn new(word: &str) -> Option<Self> {
         let fits = (16..=64).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
         fits.then(|| Self(word.to_owned()))
@@ -67,56 +67,56 @@ impl Boundary {
     }
 }
 
-/// Records that are not shown, by the reason that was found first.
+/// Omitted records, by the first reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
     /// They are entries of a transcript.
     pub entries: usize,
-    /// They are notes, and this is no compaction, or that of another session.
+    /// They are notes, and this is a turn or the compaction of another session.
     pub notes: usize,
-    /// They are not trusted, and were not asked for.
+    /// They are untrusted, and the request does not ask for untrusted ones.
     pub untrusted: usize,
     /// Their section is full.
     pub full: usize,
-    /// There is nothing in them to show.
+    /// They have no text.
     pub empty: usize,
     /// They repeat the boundary.
     pub forged: usize,
-    /// The same text is shown already, perhaps in another section.
+    /// They repeat the text of another record.
     pub duplicates: usize,
-    /// The budget has no room for them.
+    /// They do not fit into the budget.
     pub budget: usize,
 }
 
 impl LeftOut {
-    /// Those that there was no room for; the envelope says how many.
+    /// The records without room; the envelope says how many.
     pub fn skipped(&self) -> usize {
         self.full + self.budget
     }
 
-    /// All of them.
+    /// The sum.
     pub fn total(&self) -> usize {
         let held_back = self.entries + self.notes + self.untrusted + self.forged;
         held_back + self.empty + self.duplicates + self.skipped()
     }
 }
 
-/// An envelope that was rendered.
+/// A rendered envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rendered {
-    /// The text for the prompt; empty if no record is shown. Never to be given the role of the system.
+    /// The text for the prompt; empty without records. Never give it the role of the system.
     pub text: String,
-    /// What it says.
+    /// Its parts.
     pub envelope: Envelope,
-    /// What it does not say.
+    /// The omitted records.
     pub left_out: LeftOut,
 }
 
 /// Renders records into one envelope.
 ///
-/// Records are looked at one section after another, in the order of what a session needs most, and within a section by
-/// rank, newest first. One that does not fit is skipped, the ones behind it are still looked at. The work is linear in the
-/// records and in the characters of them that may be shown, besides sorting; hand over what a recall found, not a store.
+/// The renderer takes sections in order of need, and records of a section by rank, newest first. It skips a record that
+/// does not fit and tries the next one. The time is linear in the records and their shown characters, apart from
+/// sorting. Give it the hits of a recall, not a whole store.
 pub fn render(records: &[Record], request: &Request) -> Rendered {
     let (envelope, left_out) = choose(records, request);
     Rendered {

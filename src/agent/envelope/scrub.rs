@@ -1,77 +1,77 @@
-//! Takes envelopes out of a text, so that memory is not remembered again.
+//! Removes envelopes from a text, so that memory is not remembered again.
 //!
-//! A block is `<memory>`, `<session_memory>` or `<persistent_memory>`, in any case and with any attributes, up to the tag
-//! that closes it. Blocks may be nested; a closing tag also closes what is open inside its block. A block that nothing
-//! closes may have been cut off, or be spoken about: its tag goes and what follows stays, since nobody knows where it was to
-//! end. What is left is left byte for byte.
+//! A block is `<memory>`, `<session_memory>` or `<persistent_memory>`, in any case and with any attributes, up to its
+//! closing tag. Blocks nest; a closing tag also closes open blocks inside. A block without an end may have been cut
+//! off, or the text may speak about it: its tag is removed and the rest stays. The rest of the text stays byte for
+//! byte.
 //!
-//! The name of the block is also a word of programs: a tag that nothing closes is taken for a word if it has no attributes
-//! and stands where programs have one, as in `Arc<Memory>`, `#include <memory>`, `<Memory as Store>` or between backquotes.
-//! A block of another program's that is closed, such as libvirt's `<memory unit="KiB">`, is taken for an envelope.
+//! The name is also a word of programs. A tag without an end counts as such a word if it has no attributes and stands
+//! where programs have one, as in `Arc<Memory>`, `#include <memory>`, `<Memory as Store>` or between backquotes. A
+//! closed block of another program, such as libvirt's `<memory unit="KiB">`, counts as an envelope.
 //!
 //! # Layer
-//! Pure: imports nothing.
+//! Pure.
 //!
 //! # Invariants
-//! - SCR-1: a scrubbed text holds no envelope, whatever the pieces are that stand side by side when one is gone.
-//! - SCR-2: the time is linear in the text: no byte is looked at more often than a tag has bytes.
+//! - SCR-1: a scrubbed text holds no envelope, even where the pieces around a removed block meet.
+//! - SCR-2: the time is linear in the text: no byte is read more often than a tag has bytes.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 const ENVELOPES: &[&str] = &["memory", "session_memory", "persistent_memory"];
 const ENTRIES: &[&str] = &["entry"];
-/// Bytes before a tag that are asked whether it is a word.
+/// Bytes before a tag that tell whether it is a word.
 const WORD_CONTEXT: usize = 64;
 
-/// A text without the envelopes that were in it.
+/// A text without its envelopes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scrubbed<'a> {
-    /// What is left.
+    /// The remaining text.
     pub text: Cow<'a, str>,
-    /// How many envelopes were taken out.
+    /// The number of removed envelopes.
     pub envelopes: usize,
-    /// How many tags were taken out that begin an envelope and that nothing closes: what follows them may be memory.
+    /// The number of removed tags without an end. The text after them may be memory.
     pub unclosed: usize,
 }
 
-/// Returns `text` without the envelopes in it.
+/// Returns `text` without its envelopes.
 pub fn scrub(text: &str) -> Cow<'_, str> {
     scrubbed(text).text
 }
 
-/// Returns `text` without the envelopes in it, and how many there were.
+/// Returns `text` without its envelopes, and their number.
 pub fn scrubbed(text: &str) -> Scrubbed<'_> {
     without(text, ENVELOPES, |tag| !is_word(text, tag))
 }
 
-/// Returns `text` without the entries of transcripts in it, as far as they are closed.
+/// Returns `text` without its closed transcript entries.
 pub(super) fn without_entries(text: &str) -> Cow<'_, str> {
     without(text, ENTRIES, |_| false).text
 }
 
-/// What a tag does.
+/// The role of a tag.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Opens,
     Closes,
-    /// Stands for a block with nothing in it.
+    /// Opens and closes a block without content.
     Empty,
 }
 
-/// A tag with one of the names.
+/// A tag with one of the names, and its byte offsets.
 struct Tag {
     role: Role,
-    /// Its place in the list of names.
+    /// Its index in the list of names.
     name: usize,
     start: usize,
-    /// Behind its name.
+    /// After its name.
     name_end: usize,
-    /// Behind its last byte.
+    /// After its last byte.
     end: usize,
 }
 
-/// Returns `text` without the blocks of `names`; `goes` says whether a tag goes that nothing closes.
+/// Returns `text` without the blocks of `names`; `goes` decides about a tag without an end.
 fn without<'a>(text: &'a str, names: &[&str], goes: impl Fn(&Tag) -> bool) -> Scrubbed<'a> {
     let (blocks, unclosed) = blocks(text, names, goes);
     let envelopes = blocks.len() - unclosed;
@@ -97,7 +97,7 @@ fn without<'a>(text: &'a str, names: &[&str], goes: impl Fn(&Tag) -> bool) -> Sc
     }
 }
 
-/// The blocks of `names` that are inside no other, in order, and how many of them are tags that nothing closes.
+/// The outermost blocks of `names` in order, and how many of them are tags without an end.
 fn blocks(text: &str, names: &[&str], goes: impl Fn(&Tag) -> bool) -> (Vec<Range<usize>>, usize) {
     let tags: Vec<Tag> = text
         .match_indices('<')
@@ -123,7 +123,7 @@ fn blocks(text: &str, names: &[&str], goes: impl Fn(&Tag) -> bool) -> (Vec<Range
     (blocks, unclosed)
 }
 
-/// For each tag that opens a block, where the tag that closes it ends.
+/// For each opening tag, the end of its closing tag.
 fn ends(tags: &[Tag], names: usize) -> Vec<Option<usize>> {
     let mut ends = vec![None; tags.len()];
     let mut open: Vec<usize> = Vec::new();
@@ -149,12 +149,12 @@ fn ends(tags: &[Tag], names: usize) -> Vec<Option<usize>> {
     ends
 }
 
-/// Reads the tag that begins at `start`, where `<` stands, if it has one of the names.
+/// Reads the tag with one of the names at `start`, where `<` is.
 fn tag(text: &str, start: usize, names: &[&str]) -> Option<Tag> {
     let bytes = text.as_bytes();
     let (name, name_end, is_closing) = name_at(&bytes[start..], names)?;
     let name_end = start + name_end;
-    // What is inside a tag that is well formed has no `<` and, outside of quotes, no `>`.
+    // A well-formed tag has no `<` inside, and `>` only in quotes.
     let mut quote = None;
     let last = bytes[name_end..].iter().position(|&byte| {
         match quote {
@@ -183,7 +183,7 @@ fn tag(text: &str, start: usize, names: &[&str]) -> Option<Tag> {
     })
 }
 
-/// The name of the tag that `bytes` begin with: its place in the list, where it ends, and whether the tag closes a block.
+/// The name of the tag at the start of `bytes`: its index, its end, and whether the tag closes a block.
 fn name_at(bytes: &[u8], names: &[&str]) -> Option<(usize, usize, bool)> {
     let rest = bytes.strip_prefix(b"<")?;
     let is_closing = rest.first() == Some(&b'/');
@@ -199,9 +199,9 @@ fn name_at(bytes: &[u8], names: &[&str]) -> Option<(usize, usize, bool)> {
     Some((name, 1 + usize::from(is_closing) + names[name].len(), is_closing))
 }
 
-/// Takes from the end of `out` what `rest` would make a tag of.
+/// Removes from the end of `out` the beginning of a tag that `rest` would complete.
 fn drop_fragments(out: &mut String, rest: &str, names: &[&str]) {
-    // The longest first part of a tag is `</` and the whole name.
+    // The longest beginning of a tag is `</` and the whole name.
     let longest = 2 + names.iter().map(|name| name.len()).max().unwrap_or(0);
     loop {
         let window = &out.as_bytes()[out.len().saturating_sub(longest)..];
@@ -216,16 +216,16 @@ fn drop_fragments(out: &mut String, rest: &str, names: &[&str]) {
         if !makes_a_tag {
             return;
         }
-        // SCR-1: a half of a tag is not kept beside its other half.
+        // SCR-1: half a tag is not kept beside its other half.
         out.truncate(start);
     }
 }
 
-/// Whether a tag that nothing closes is a word of a program, or is spoken about.
+/// Whether a tag without an end is a word of a program, or the text speaks about it.
 fn is_word(text: &str, tag: &Tag) -> bool {
     let bytes = text.as_bytes();
     let behind = &bytes[tag.name_end..];
-    // A tag that does not end before the next block may become another when that is gone.
+    // A tag that does not end before the next block may become another one without that block.
     let is_ended = tag.end > tag.name_end;
     if is_ended && behind.starts_with(b" as ") {
         return true;

@@ -1,58 +1,58 @@
 //! The sections of the envelope: their tags, their limits, and their two orders.
 //!
 //! # Layer
-//! Pure: imports words of the layer and nothing that acts.
+//! Pure.
 
 use crate::agent::vocabulary::kind;
 
-/// A section, in the order in which they are written: what changes least first, for the cache of prompts.
+/// A section, in the order of the text: sections that change least come first, for the prompt cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Section {
-    /// How the project wants things done; at most 6.
+    /// Rules of the project; at most 6.
     ProjectRules,
-    /// What was decided; at most 5.
+    /// Decisions; at most 5.
     KeyDecisions,
-    /// Facts, blocks and whatever else is remembered for long; as many as there is room for.
+    /// Facts, blocks and other lasting items; no limit but the budget.
     PersistentMemory,
-    /// What a session came to, at most 3,000 characters with line breaks; one.
+    /// The summary of a session: one, at most 3,000 characters with line breaks.
     SessionSnapshot,
-    /// Notes of the session that is being compacted; at most 10.
+    /// Notes of the session under compaction; at most 10.
     SessionNotes,
-    /// What was delegated; at most 4.
+    /// Work of sub-agents; at most 4.
     SubagentWork,
-    /// Files that are being worked on; at most 6.
+    /// Open files; at most 6.
     FilesInPlay,
-    /// What is being done; at most 4.
+    /// Current tasks; at most 4.
     ActiveTasks,
-    /// What went wrong and still is; at most 4.
+    /// Unresolved errors; at most 4.
     UnresolvedErrors,
-    /// Branch, changes, and the like; at most 4.
+    /// State of the repository, such as branch and changes; at most 4.
     GitState,
-    /// What is not trusted, if it was asked for; at most 10.
+    /// Untrusted items, on request; at most 10.
     Quarantine,
-    /// What the person asked last; one.
+    /// The last request of the person; one.
     LastRequest,
 }
 
-/// What is written of a section.
+/// The format of a section.
 pub(super) struct Layout {
     /// The name of the section's element.
     pub(super) tag: &'static str,
-    /// The name of the element of each record.
+    /// The element of a record.
     pub(super) item: &'static str,
-    /// The most records.
+    /// The limit of records.
     pub(super) records_max: usize,
-    /// Its place when records are chosen: the first gets what it needs of the budget first.
+    /// Its turn for the budget: the first section takes what it needs first.
     pub(super) turn: u8,
 }
 
-/// Unicode scalar values of a record's text.
+/// Limit of a record's text, in Unicode scalar values.
 pub(super) const ITEM_CHARS_MAX: usize = 280;
-/// Unicode scalar values of a session's snapshot.
+/// Limit of a session's summary, in Unicode scalar values.
 pub(super) const SNAPSHOT_CHARS_MAX: usize = 3000;
 
 impl Section {
-    /// All sections, in the order in which they are written.
+    /// All sections, in the order of the text.
     pub const ALL: [Self; 12] = [
         Self::ProjectRules,
         Self::KeyDecisions,
@@ -68,7 +68,7 @@ impl Section {
         Self::LastRequest,
     ];
 
-    /// Returns the section where objects of `kind` belong unless the caller knows better; none for entries of a transcript.
+    /// The default section of a kind; `None` for entries of a transcript.
     pub fn of_kind(kind: &str) -> Option<Self> {
         match kind {
             kind::ENTRY => None,
@@ -91,12 +91,12 @@ impl Section {
         self.layout().tag
     }
 
-    /// The most records that it shows.
+    /// The limit of its records.
     pub fn records_max(self) -> usize {
         self.layout().records_max
     }
 
-    /// The most Unicode scalar values of a record's text in it.
+    /// The limit of a record's text, in Unicode scalar values.
     pub fn chars_max(self) -> usize {
         if self.has_lines() {
             SNAPSHOT_CHARS_MAX

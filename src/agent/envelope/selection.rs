@@ -1,7 +1,7 @@
-//! Which records are shown: whom an envelope may show, what was said already, and what there is room for.
+//! The selection of records: admission, duplicates, and the budget.
 //!
 //! # Layer
-//! Pure: imports only from its own folder.
+//! Pure.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -16,7 +16,7 @@ use super::sections::Section;
 use crate::agent::vocabulary::kind;
 use crate::recall::CHARS_A_TOKEN;
 
-/// Chooses among `records`.
+/// Selects from `records`.
 pub(super) fn choose(records: &[Record], request: &Request) -> (Envelope, LeftOut) {
     let mut left_out = LeftOut::default();
     let mut admitted: Vec<(Section, &Record)> = Vec::with_capacity(records.len());
@@ -26,7 +26,7 @@ pub(super) fn choose(records: &[Record], request: &Request) -> (Envelope, LeftOu
             Err(count) => *count(&mut left_out) += 1,
         }
     }
-    // ENV-3: what is equal by all of this is the same record twice.
+    // ENV-3: records with equal keys are the same record.
     admitted.sort_unstable_by_key(|&(section, record)| {
         (
             section.layout().turn,
@@ -58,10 +58,10 @@ pub(super) fn choose(records: &[Record], request: &Request) -> (Envelope, LeftOu
     (envelope, left_out)
 }
 
-/// Where a reason to leave a record out is counted.
+/// The counter of a reason to omit a record.
 type Count = fn(&mut LeftOut) -> &mut usize;
 
-/// The section where `record` may be shown, or why it may not.
+/// The section of `record`, or the reason to omit it.
 fn admit(record: &Record, request: &Request) -> Result<Section, Count> {
     // ENV-4.
     if record.kind == kind::ENTRY {
@@ -84,10 +84,10 @@ fn admit(record: &Record, request: &Request) -> Result<Section, Count> {
     }
 }
 
-/// What was chosen so far.
+/// The selected records so far.
 struct Page<'a> {
     boundary: Option<&'a str>,
-    /// The characters that are left of the budget; nothing if not even an empty envelope fits.
+    /// The characters left in the budget; `None` if not even an empty envelope fits.
     room: Option<usize>,
     shown: Vec<(Section, &'a Record<'a>, Shown)>,
     counts: [usize; Section::ALL.len()],
@@ -95,10 +95,10 @@ struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// Begins a page that shall hold up to `records_max` records.
+    /// Begins a page for up to `records_max` records.
     fn new(root: &str, request: &'a Request, records_max: usize) -> Self {
         let boundary = request.boundary.as_ref().map(Boundary::as_str);
-        // The counts are not known yet: room is left for the largest.
+        // The counts come later: reserve room for the largest.
         let frame = opening(boundary) + &closing(boundary, root, records_max, records_max);
         let chars_max = request.budget_tokens.saturating_mul(CHARS_A_TOKEN);
         Self {
@@ -110,7 +110,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Shows `record`, or says why not.
+    /// Adds `record`, or returns the reason to omit it.
     fn add(&mut self, section: Section, record: &'a Record) -> Result<(), Count> {
         let count = self.counts[section as usize];
         if count >= section.records_max() {
@@ -151,7 +151,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The text by which two records say the same: without case, presentation forms, and differences of white space.
+/// The text for the comparison of two records: without case, presentation forms, and differences of white space.
 fn normalised(text: &str) -> String {
     let folded: String = if text.is_ascii() {
         text.to_ascii_lowercase()

@@ -148,15 +148,4 @@ impl Columns {
             .then_with(|| self.orders[one].cmp(&self.orders[two]))
             .then_with(|| self.keys[one].cmp(&self.keys[two]))
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.keys.capacity() * size_of::<Key>()
-            + self.times.capacity() * 8
-            + (self.orders.capacity() + self.sessions.capacity()) * 4
-            + (self.speakers.capacity() + self.lengths.capacity()) * 4
-            + self.flags.capacity()
-            + self.spans.capacity() * size_of::<(u32, Span)>()
-            + self.table.allocation_size()
-    }
 }

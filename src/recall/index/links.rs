@@ -53,9 +53,4 @@ impl Links {
     pub(crate) fn is_empty(&self) -> bool {
         self.olds.is_empty()
     }
-
-    /// Bytes on the heap, estimated.
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.olds.len() * 4 * size_of::<Key>()
-    }
 }

@@ -336,16 +336,6 @@ impl Index {
         let news = (!self.links.is_empty()).then(|| self.links.news_of(*key));
         news.into_iter().flatten().filter(|new| self.contains(new))
     }
-
-    /// Bytes that the index takes on the heap, and in how many parts: columns, postings, sessions, people.
-    pub fn heap_bytes(&self) -> [usize; 4] {
-        [
-            self.columns.heap_bytes() + self.links.heap_bytes() + self.vectors.heap_bytes(),
-            self.postings.heap_bytes() + self.terms.capacity() * 8,
-            self.sessions.heap_bytes(),
-            self.people.heap_bytes(),
-        ]
-    }
 }
 
 #[cfg(test)]

@@ -226,33 +226,4 @@ impl People {
         let clear = all >= CALLS_MIN && of_one.max(of_two) * 10 >= all * CALLS_TENTHS;
         clear.then_some(if of_one > of_two { two } else { one })
     }
-
-    /// Bytes on the heap, hash tables estimated from their capacity.
-    pub(crate) fn heap_bytes(&self) -> usize {
-        let scopes = self.scopes.iter().map(|scope| {
-            scope.name.len() * 2
-                + scope.speakers.capacity() * 4
-                + scope.gaps.capacity() * 4
-                + size_of::<Scope>()
-                + 24
-        });
-        let speakers = self
-            .speakers
-            .iter()
-            .map(|speaker| speaker.name.len() + size_of::<Speaker>());
-        let names = self
-            .names
-            .iter()
-            .map(|(name, named)| name.len() + named.capacity() * 4 + 48);
-        let callers = self
-            .callers
-            .iter()
-            .map(|(name, callers)| name.len() * 2 + callers.capacity() * 9 + 96);
-        scopes.sum::<usize>()
-            + speakers.sum::<usize>()
-            + names.sum::<usize>()
-            + callers.sum::<usize>()
-            + self.calls.capacity() * 8
-            + self.speaker_numbers.allocation_size()
-    }
 }

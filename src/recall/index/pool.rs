@@ -131,11 +131,6 @@ impl Pool {
         start
     }
 
-    /// Bytes on the heap.
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.bytes.capacity()
-    }
-
     /// Whether another list might not fit any more.
     pub(crate) fn is_full(&self) -> bool {
         self.bytes.len() > (u32::MAX / 2) as usize

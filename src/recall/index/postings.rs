@@ -175,14 +175,6 @@ impl Postings {
         fresh
     }
 
-    /// Bytes on the heap.
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.rows.capacity() * size_of::<Row>()
-            + self.text.capacity()
-            + self.table.allocation_size()
-            + self.pool.heap_bytes()
-    }
-
     /// Whether there is no room for the postings of another memory.
     pub(crate) fn is_full(&self) -> bool {
         self.pool.is_full() || self.text.len() > (u32::MAX / 2) as usize

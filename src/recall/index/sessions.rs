@@ -251,16 +251,4 @@ impl Sessions {
         let at = place.checked_add_signed(offset)?;
         self.all[session as usize].members.get(at).copied()
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap_bytes(&self) -> usize {
-        let each = |session: &Session| {
-            let speakers = session.speakers.capacity() * size_of::<(u32, u32)>();
-            session.members.capacity() * 4 + speakers + session.name.as_ref().map_or(0, |name| name.len())
-        };
-        self.all.capacity() * size_of::<Session>()
-            + self.all.iter().map(each).sum::<usize>()
-            + self.table.allocation_size()
-            + self.vacant.capacity() * 4
-    }
 }

@@ -84,11 +84,6 @@ impl Vectors {
             found(number, sum as f32 * scale * query.scale);
         }
     }
-
-    /// Bytes on the heap.
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.numbers.capacity() * 4 + self.scales.capacity() * 4 + self.parts.capacity()
-    }
 }
 
 #[cfg(test)]

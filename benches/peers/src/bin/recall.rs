@@ -24,8 +24,17 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 const SETS: [&str; 3] = ["locomo", "realtalk", "beam"];
 const BEST: usize = 20;
+/// Copies of an index that show how much memory one takes.
+const COPIES: usize = 8;
 /// Texts to find the nearest memories of.
 const NEAR: usize = 500;
+
+/// The resident memory of this process, in bytes.
+fn resident() -> Outcome<usize> {
+    let pages = std::fs::read_to_string("/proc/self/statm")?;
+    let resident = pages.split(' ').nth(1).ok_or("statm has no second number")?;
+    Ok(resident.parse::<usize>()? * 4096)
+}
 
 #[derive(Clone)]
 struct Line {
@@ -225,8 +234,12 @@ fn measure(memories: &[Line], questions: &[Question], figures: &mut Vec<Figure>)
     figures.push(Figure::at_least(count, "indexing, memories a second", rate(ours), rate(theirs), ratio, 0.5));
     let (index, database) = (index_of(memories)?, fts_of(memories)?);
     let each = |bytes: usize| bytes as f64 / count as f64;
-    let heap: usize = index.heap_bytes().iter().sum();
-    println!("  bytes     {:.1} a memory in RAM, {:.1} on disk", each(heap), each(index.encode().len()));
+    let before = resident()?;
+    let copies = vec![index.clone(); COPIES];
+    let heap = resident()?.saturating_sub(before) / copies.len();
+    drop(copies);
+    let kept = postcard::to_allocvec(&index)?.len();
+    println!("  bytes     {:.1} a memory in RAM, {:.1} on disk", each(heap), each(kept));
     figures.push(Figure::at_most(count, "index, bytes a memory in RAM", each(heap), None, 120.0));
     let agent = agent_of(memories)?;
     let view = agent.memory().view();

@@ -135,54 +135,23 @@ fn is_abbreviated(before: &str) -> bool {
 }
 
 /// Signs that end a sentence if white space follows: of Latin, Arabic, Armenian and Urdu writing, and the ellipsis.
-fn is_stop(letter: char) -> bool {
-    matches!(
-        letter,
-        '.' | '!' | '?' | '\u{2026}' | '\u{61F}' | '\u{6D4}' | '\u{589}' | '\u{203C}' | '\u{2047}'
-            ..='\u{2049}'
-    )
-}
-
-/// Signs that end a sentence wherever they stand: of Chinese and Japanese, Devanagari, Ethiopic, Khmer, Burmese.
-fn is_stop_anywhere(letter: char) -> bool {
-    matches!(
-        letter,
-        '\u{3002}'
-            | '\u{FF01}'
-            | '\u{FF1F}'
-            | '\u{FF61}'
-            | '\u{FF0E}'
-            | '\u{964}'
-            | '\u{965}'
-            | '\u{1362}'
-            | '\u{1367}'
-            | '\u{17D4}'
-            | '\u{17D5}'
-            | '\u{104B}'
-    )
-}
-
+const STOPS: &str = ".!?\u{2026}\u{61F}\u{6D4}\u{589}\u{203C}\u{2047}\u{2048}\u{2049}";
+/// Signs that end a sentence anywhere: of Chinese and Japanese, Devanagari, Ethiopic, Khmer, Burmese.
+const STOPS_ANYWHERE: &str =
+    "\u{3002}\u{FF01}\u{FF1F}\u{FF61}\u{FF0E}\u{964}\u{965}\u{1362}\u{1367}\u{17D4}\u{17D5}\u{104B}";
 /// Quotes and brackets that close, and belong to the sentence before them.
+const CLOSERS: &str = "\"')]}*_`\u{BB}\u{2019}\u{201C}\u{201D}\u{203A}\u{300D}\u{300F}\u{FF09}\u{3011}";
+
+fn is_stop(letter: char) -> bool {
+    STOPS.contains(letter)
+}
+
+fn is_stop_anywhere(letter: char) -> bool {
+    STOPS_ANYWHERE.contains(letter)
+}
+
 fn is_closer(letter: char) -> bool {
-    matches!(
-        letter,
-        '"' | '\''
-            | ')'
-            | ']'
-            | '}'
-            | '*'
-            | '_'
-            | '`'
-            | '\u{BB}'
-            | '\u{2019}'
-            | '\u{201C}'
-            | '\u{201D}'
-            | '\u{203A}'
-            | '\u{300D}'
-            | '\u{300F}'
-            | '\u{FF09}'
-            | '\u{3011}'
-    )
+    CLOSERS.contains(letter)
 }
 
 fn is_thai_or_lao(letter: char) -> bool {

@@ -336,48 +336,38 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads a list whose first parenthesis is the last of `length` bytes.
+    /// Reads a list whose first parenthesis is the last of `length` bytes. A list after a dot goes on with the items.
     fn list(&mut self, depth: usize, length: usize) -> Result<Lisp> {
         let start = self.at;
         self.enter(depth, length)?;
-        let mut items = Vec::new();
+        let (mut items, mut tail) = (Vec::new(), None);
         loop {
-            match self.skip_space()? {
-                Some(')') => {
+            let sign = self.skip_space()?;
+            let is_dot = sign == Some('.') && self.rest()[1..].chars().next().is_none_or(ends_token);
+            match (sign, &tail) {
+                (Some(')'), _) => break,
+                (Some(_), Some(_)) => return malformed(self.at, DOT),
+                (Some(_), None) if is_dot && !items.is_empty() => {
                     self.at += 1;
-                    return Ok(Lisp::List(items));
-                }
-                Some('.') if !items.is_empty() && self.rest()[1..].chars().next().is_none_or(ends_token) => {
-                    self.at += 1;
-                    return self.tail(depth, start, items);
+                    if self.skip_space()? == Some(')') {
+                        return malformed(self.at, DOT);
+                    }
+                    tail = Some(self.value(depth + 1, start)?);
                 }
                 _ => items.push(self.value(depth + 1, start)?),
             }
         }
-    }
-
-    /// Reads the value after a dot and the end of the list. A list after the dot goes on with the one before it.
-    fn tail(&mut self, depth: usize, start: usize, mut items: Vec<Lisp>) -> Result<Lisp> {
-        if self.skip_space()? == Some(')') {
-            return malformed(self.at, DOT);
-        }
-        let tail = self.value(depth + 1, start)?;
-        match self.skip_space()? {
-            Some(')') => self.at += 1,
-            Some(_) => return malformed(self.at, DOT),
-            None => return malformed(start, OPEN),
-        }
-        Ok(match tail {
-            Lisp::List(more) => {
+        self.at += 1;
+        match tail {
+            None => {}
+            Some(Lisp::List(more)) => items.extend(more),
+            Some(Lisp::Dotted(more, last)) => {
                 items.extend(more);
-                Lisp::List(items)
+                return Ok(Lisp::Dotted(items, last));
             }
-            Lisp::Dotted(more, last) => {
-                items.extend(more);
-                Lisp::Dotted(items, last)
-            }
-            tail => Lisp::Dotted(items, Box::new(tail)),
-        })
+            Some(tail) => return Ok(Lisp::Dotted(items, Box::new(tail))),
+        }
+        Ok(Lisp::List(items))
     }
 
     /// Reads a symbol, keyword or number.
