@@ -139,10 +139,9 @@ impl RecallIndex {
         }
         let (commit, content) = cache::load(memory, INDEX)?;
         let view = cache::view_of(memory, commit)?;
-        Some(Indexed {
-            content,
-            ..Indexed::empty(&view, None)
-        })
+        let mut indexed = Indexed::empty(&view, None);
+        indexed.content = content;
+        Some(indexed)
     }
 }
 
