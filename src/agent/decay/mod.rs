@@ -1,4 +1,4 @@
-//! What is not used becomes shorter, and the original stays in history.
+//! Decay: unused items become shorter, and history keeps the original.
 //!
 //! # Layer
 //! L7, inside `agent`.

@@ -1,13 +1,13 @@
-//! A pass of decay: every item that nobody used for long enough goes one level down, from its full text to a summary, to
-//! keywords, out of memory.
+//! A pass of decay. Every item that was unused for long enough moves one level down: from its full text to a summary,
+//! to keywords, out of memory.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - DEC-1: one level a pass, whatever the clock says.
-//! - DEC-2: a pinned item stays as it is.
-//! - DEC-3: what a pass writes is trusted no more than what it was made of, and names it as its source.
+//! - DEC-1: an item moves one level in a pass, whatever the clock says.
+//! - DEC-2: a pinned item does not move.
+//! - DEC-3: the new version is trusted no more than its source, and names it in `derived_from`.
 
 use super::super::agent::Agent;
 use super::super::item::{Item, NewItem};
@@ -24,9 +24,9 @@ use crate::scan::Verdict;
 
 /// Items of one commit.
 const ITEMS_A_COMMIT: usize = 10_000;
-/// How far a clock may be off before it is told: a day, in microseconds.
+/// A clock that is off by more than a day gets a warning, in microseconds.
 const JUMP_MICROS: i64 = DAY_MICROS;
-/// Kinds that never decay unless asked: what is kept as it was said, and what is short by its nature.
+/// Kinds that decay only on request: verbatim ones, and ones that are short by nature.
 const LASTING: [&str; 6] = [
     kind::BLOCK,
     kind::DECISION,
@@ -36,21 +36,21 @@ const LASTING: [&str; 6] = [
     kind::SUMMARY,
 ];
 
-/// How much of an item is left.
+/// A level of decay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// All of it.
+    /// The full text.
     Full,
-    /// About a fifth.
+    /// About a fifth of the text.
     Summary,
-    /// Some words.
+    /// Some words of the text.
     Keywords,
-    /// It is out of memory; history has it.
+    /// Out of memory; history has the item.
     Gone,
 }
 
 impl Level {
-    /// Returns the name in attributes and answers.
+    /// The name in attributes and answers.
     pub fn name(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -68,7 +68,7 @@ impl Level {
         }
     }
 
-    /// The level below, and after how long without use an item goes there.
+    /// The level below, and the unused time after which an item moves there.
     fn below(self, settings: &DecaySettings) -> (Self, i64) {
         match self {
             Self::Full => (Self::Summary, settings.summary_after_micros),
@@ -78,60 +78,60 @@ impl Level {
     }
 }
 
-/// A host's way to shorten texts, such as a model.
+/// A host's summarizer, such as a model.
 pub trait Summarizer: Send + Sync {
-    /// Returns a shorter text for `level`, which is [`Level::Summary`] or [`Level::Keywords`]; `None` leaves it to the extract.
-    /// What it returns passes the scan like any other text; one that is not shorter or does not pass is not used.
+    /// Returns a shorter text for `level`, which is [`Level::Summary`] or [`Level::Keywords`]; `None` for the built-in
+    /// extract. The text passes the scan. A text that does not pass or is not shorter is not used.
     fn shorten(&self, item: &Item, level: Level) -> Option<String>;
 }
 
-/// How a pass is done.
+/// The options of a pass.
 #[derive(Clone, Copy, Default)]
 pub struct Pass<'a> {
-    /// The moment that ages are judged at; `None` is now.
+    /// The moment for ages; `None` means now.
     pub now: Option<Time>,
-    /// Entries, notes, sessions and summaries too.
+    /// Whether entries, notes, sessions and summaries decay too.
     pub everything: bool,
-    /// Change nothing.
+    /// Whether the pass only reports.
     pub dry_run: bool,
-    /// Who shortens; nobody leaves it to the extract.
+    /// The summarizer; `None` for the built-in extract.
     pub summarizer: Option<&'a dyn Summarizer>,
 }
 
-/// One item that went a level down.
+/// An item that moved one level down.
 #[derive(Clone, Debug)]
 pub struct Move {
     /// The item.
     pub id: Id,
-    /// How much there was of it.
+    /// Its level before.
     pub from: Level,
-    /// How much there is.
+    /// Its level after.
     pub to: Level,
     /// The version with the full text, which [`Agent::unforget`] brings back.
     pub original: ObjectDigest,
     /// Characters of its text before.
     pub chars_before: usize,
-    /// And after.
+    /// Characters of its text after.
     pub chars_after: usize,
 }
 
-/// What a pass did, or would do.
+/// The outcome of a pass, or of a dry run.
 #[derive(Clone, Debug)]
 pub struct Decayed {
-    /// The moment that ages were judged at.
+    /// The moment for ages.
     pub now: Time,
-    /// Items that were looked at.
+    /// The number of items that were read.
     pub items: u64,
-    /// Items that went a level down.
+    /// The items that moved.
     pub moves: Vec<Move>,
     /// Commits, oldest first.
     pub commits: Vec<CommitInfo>,
-    /// What the owner should know of the clock.
+    /// A warning about the clock.
     pub warning: Option<String>,
 }
 
 impl Decayed {
-    /// A pass that was not done, and why.
+    /// A pass that did not run, and the reason.
     pub(super) fn nothing(now: Time, warning: String) -> Self {
         Self {
             now,
@@ -143,14 +143,14 @@ impl Decayed {
     }
 }
 
-/// What is to become of an item.
+/// A planned move.
 struct Planned {
     moved: Move,
-    /// The version that was looked at.
+    /// The version that the plan is for.
     seen: Object,
-    /// `None` takes it out of memory.
+    /// The new version; `None` removes the item from memory.
     new: Option<NewObject>,
-    /// The most that the new version is trusted.
+    /// The highest origin of the new version.
     origin: Origin,
 }
 
@@ -200,7 +200,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// What is to become of an item; `None` if it stays.
+    /// The planned move of an item; `None` if it stays.
     fn plan(&self, object: Object) -> Result<Option<Planned>> {
         let (view, now) = (self.view, self.now);
         let lasts = !self.pass.everything && LASTING.contains(&object.kind());
@@ -215,7 +215,7 @@ impl Run<'_> {
         // INVARIANT DEC-1.
         let (to, after) = from.below(&self.agent.settings().decay);
         let stored = written(view, &item)?;
-        // Only who is old enough by the cheaper question is asked the others.
+        // The cheaper age comes first.
         if age(stored, now) < after || age(last_used(view, &item, stored, now)?, now) < after {
             return Ok(None);
         }
@@ -250,13 +250,13 @@ impl Run<'_> {
         }))
     }
 
-    /// The text of an item at a lower level: never longer than it is.
+    /// The text of an item at a lower level: never longer than now.
     fn shorter(&self, item: &Item, original: Option<&Object>, to: Level) -> Result<Shorter> {
         let length = item.text().chars().count();
         if let Some(text) = self.pass.summarizer.and_then(|host| host.shorten(item, to)) {
             let mut given = NewItem::new(text);
             given.scope = Scope::new(item.object().scope())?;
-            // Over a quota is no shorter text either.
+            // A text over a quota counts as not shorter.
             let reviewed = self.agent.review(given).ok();
             let fits = reviewed.filter(|one| {
                 one.verdict <= Verdict::Flag
@@ -267,7 +267,7 @@ impl Run<'_> {
                 return Ok(Shorter {
                     flags: reviewed.item.others.get(attribute::FLAGS).cloned(),
                     text: reviewed.item.text,
-                    // Who shortens are the words of a model, whoever asks it.
+                    // The words are a model's, whoever calls it.
                     origin: Origin::Model,
                 });
             }
@@ -284,7 +284,7 @@ impl Run<'_> {
         })
     }
 
-    /// Commits what was planned, without items that somebody changed meanwhile: they were used.
+    /// Commits the planned moves, except of items that changed meanwhile: they were used.
     fn carry_out(&self, mut planned: Vec<Planned>, decayed: &mut Decayed) -> Result<()> {
         if self.pass.dry_run {
             decayed.moves.extend(planned.into_iter().map(|one| one.moved));
@@ -317,7 +317,7 @@ impl Run<'_> {
     }
 }
 
-/// A shorter text, and what is to be said of it.
+/// A shorter text, with its flags and origin.
 struct Shorter {
     text: String,
     flags: Option<Value>,
@@ -331,7 +331,7 @@ fn extracted(text: &str, to: Level) -> String {
     }
 }
 
-/// The version of an item that has less text.
+/// The shorter version of an item.
 fn shortened(item: &Item, shorter: Shorter, moved: &Move, stored: Time) -> Result<NewObject> {
     let mut new = item.object().to_new()?;
     new.content = Some(shorter.text);
@@ -350,9 +350,9 @@ fn shortened(item: &Item, shorter: Shorter, moved: &Move, stored: Time) -> Resul
     Ok(new)
 }
 
-/// The version with the full text, if the item was shortened and it is still there. An attribute can name any version; that
-/// of another id or scope, one that this was not made from, or one of the two that is trusted while the other is not, is none
-/// of it.
+/// The version with the full text, if the item was shortened and history has that version. The attribute may name any
+/// version, so the version must have the id and scope of the item, must be a source of it, and must be trusted if and
+/// only if the item is.
 pub(in crate::agent) fn original_of(memory: &Memory, item: &Item) -> Result<Option<Object>> {
     let object = item.object();
     let named = item.original().filter(|_| item.level().is_some());
@@ -360,15 +360,15 @@ pub(in crate::agent) fn original_of(memory: &Memory, item: &Item) -> Result<Opti
         return Ok(None);
     };
     let version = memory.version(digest)?;
-    // What is not trusted brings nothing back that is, such as a promotion that was taken back; and who promoted a shortened
-    // text has not seen the whole.
+    // An untrusted item restores no trusted text, for example after a promotion was undone. A person who promoted a
+    // shortened text has not seen the original.
     let is_alike = |version: &Object| object.origin().is_trusted() == version.origin().is_trusted();
     Ok(version.filter(|version| {
         version.id() == object.id() && version.scope() == object.scope() && is_alike(version)
     }))
 }
 
-/// When the text of an item was stored; of a shortened one, when the full text was.
+/// When the text of an item was stored; of a shortened item, when the full text was.
 pub(in super::super) fn written(view: &View, item: &Item) -> Result<Time> {
     let noted = item.object().attribute(attribute::WRITTEN);
     if let Some(micros) = noted
@@ -381,7 +381,7 @@ pub(in super::super) fn written(view: &View, item: &Item) -> Result<Time> {
     Ok(stamps.map_or(view.commit().commit.time, |(_, updated)| updated))
 }
 
-/// When an item was last used: stored, or shown to somebody. A stamp of more than a day ahead is of a broken clock.
+/// The last use of an item: when it was stored or shown. A use more than a day ahead comes from a broken clock.
 fn last_used(view: &View, item: &Item, stored: Time, now: Time) -> Result<Time> {
     let used = view.last_used(&Id::new(item.object().id())?)?;
     let used = used.filter(|used| used.as_micros() <= now.as_micros().saturating_add(JUMP_MICROS));
@@ -393,7 +393,7 @@ fn age(since: Time, now: Time) -> i64 {
     now.as_micros().saturating_sub(since.as_micros()).max(0)
 }
 
-/// What is to be said of a moment that is far from the clock's.
+/// The warning about a moment that is far from the clock.
 fn off(clock: Time, now: Time) -> Option<String> {
     let ahead = now.as_micros().saturating_sub(clock.as_micros());
     if ahead.abs() <= JUMP_MICROS {

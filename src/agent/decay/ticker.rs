@@ -1,11 +1,11 @@
-//! Decay in a thread of its own, which the host starts and which ends with its handle.
+//! Decay in a thread of its own. The host starts it; it ends with its handle.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - TIC-1: no pass is under way once the handle is gone.
-//! - TIC-2: no pass is done by a clock that jumped more than a day, before it went evenly for a day.
+//! - TIC-1: no pass runs after the handle is gone.
+//! - TIC-2: after a jump of the clock by more than a day, no pass runs until the clock was even for a day.
 
 use std::io;
 use std::sync::Arc;
@@ -21,23 +21,23 @@ use crate::error::{Error, Result};
 use crate::object::Time;
 use crate::threads::Builder;
 
-/// How far the clock may be off the time that went by before it is not believed, and for how long it then is not: a day.
+/// The tolerated jump of the clock, and the time that it must be even after a larger one: a day.
 const JUMP: Duration = Duration::from_hours(24);
 
-/// Told what each pass did.
+/// Receives the outcome of each pass.
 pub type Listener = Box<dyn Fn(&Result<Decayed>) + Send>;
 
-/// A thread that does a pass of decay now and then. Dropping it ends the thread, after the pass that is under way.
+/// A thread that runs a pass of decay at an interval. Dropping the handle ends the thread after the current pass.
 pub struct Ticker {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Ticker {
-    /// Starts the thread: a pass every `interval`, the first one an interval from now.
+    /// Starts the thread. The first pass runs after one interval.
     ///
     /// # Errors
-    /// `Io` if the system starts no thread.
+    /// `Io` if the system cannot start a thread.
     pub fn start(
         agent: Agent,
         interval: Duration,
@@ -79,12 +79,12 @@ impl Drop for Ticker {
     }
 }
 
-/// Tells a jump of the clock from time that went by.
+/// Detects jumps of the clock.
 struct Watch {
-    /// A moment when the clock was believed, and what it said.
+    /// A moment when the clock was right, and its reading.
     since: Instant,
     said: Time,
-    /// Since when it is not believed, and by how much it was off then, in microseconds.
+    /// The moment of the jump, and the error of the clock in microseconds.
     jumped: Option<(Instant, i64)>,
 }
 
@@ -97,7 +97,7 @@ impl Watch {
         }
     }
 
-    /// Why the clock is not to be believed at the moment `at`, when it says `now`.
+    /// The reason to distrust the clock's reading `now` at the moment `at`.
     fn doubt(&mut self, at: Instant, now: Time) -> Option<String> {
         let went_by = i64::try_from(at.duration_since(self.since).as_micros()).unwrap_or(i64::MAX);
         let expected = self.said.as_micros().saturating_add(went_by);
@@ -123,7 +123,7 @@ impl Watch {
     }
 }
 
-/// Whether a clock that is off so many microseconds did not jump.
+/// Whether an error of so many microseconds is no jump.
 fn is_even(off: i64) -> bool {
     u128::from(off.unsigned_abs()) < JUMP.as_micros()
 }

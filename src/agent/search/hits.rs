@@ -1,13 +1,13 @@
-//! `recall`: one ranked list over kinds and scopes, of any state.
+//! `recall`: one ranked list over kinds and scopes, at any state.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - ASK-1: a hit belongs to a scope of the reach, and has every condition of the query.
-//! - ASK-2: no item stands above one that takes its place, where both are hits.
-//! - ASK-3: recall changes no state: the root before it is the root after it.
-//! - ASK-4: what is not trusted is no hit unless it is asked for, and it is said that there is some.
+//! - ASK-1: a hit belongs to a scope of the reach and meets every condition of the query.
+//! - ASK-2: a hit never ranks above a hit that supersedes it.
+//! - ASK-3: recall changes no state: the root stays the same.
+//! - ASK-4: an untrusted item is a hit only on request, and the answer counts the untrusted items that it leaves out.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ use crate::error::{ErrorKind, Result};
 use crate::object::{Id, Object, Time};
 use crate::recall::{self, Embedder, Key, Moved, Scratch, Signal};
 
-/// Reasons that are told in words.
+/// The most reasons that a hit gives in words.
 const REASONS_TOLD: usize = 3;
 
 /// Answers `query` from the state of `view`.
@@ -42,7 +42,7 @@ pub(in crate::agent) fn recall(agent: &Agent, view: &View, query: &RecallQuery) 
     Ok(recalled)
 }
 
-/// Answers a query with words in it by the objects that `among` accepts, and counts nothing as used.
+/// Answers a query with words by the objects that `among` accepts, and counts no hit as used.
 pub(in crate::agent) fn recall_among(
     agent: &Agent,
     view: &View,
@@ -105,7 +105,7 @@ fn search(
     Ok(recalled)
 }
 
-/// One question to one state.
+/// A question to one state.
 struct Search<'a> {
     view: &'a View,
     query: &'a RecallQuery,
@@ -113,9 +113,9 @@ struct Search<'a> {
     among: Option<&'a dyn Fn(&Object) -> bool>,
     indexed: &'a Indexed,
     now: Time,
-    /// What the conditions said of the objects that were looked at.
+    /// Objects that were checked against the conditions, with the outcome.
     accepted: RefCell<HashMap<Key, bool>>,
-    /// Which of the links that were looked at count, the newer item first.
+    /// Links that were checked, the newer item first, and whether the newer item supersedes the older one.
     links: RefCell<HashMap<(Key, Key), bool>>,
 }
 
@@ -152,14 +152,14 @@ impl Search<'_> {
             || self.leaves_untrusted_out()
     }
 
-    /// Whether there is something to leave out.
+    /// Whether the query leaves out untrusted items.
     fn leaves_untrusted_out(&self) -> bool {
         !self.query.with_untrusted && !self.indexed.content.untrusted.is_empty()
     }
 
-    /// How many of the untrusted have words of the question, counted up to the limit of hits.
+    /// How many untrusted items match the question, counted up to the limit of hits.
     fn left_out(&self, scratch: &mut Scratch) -> usize {
-        // Who chooses among objects does not read the answer.
+        // The caller of `recall_among` does not read this number.
         if self.among.is_some() || !self.leaves_untrusted_out() {
             return 0;
         }
@@ -186,12 +186,12 @@ impl Search<'_> {
         found.len()
     }
 
-    /// Whether the item with this key may be a hit (ASK-1).
+    /// Whether the item of this key may be a hit (ASK-1).
     fn accepts(&self, key: &Key) -> bool {
         (self.query.with_untrusted || !self.indexed.content.untrusted.contains(key)) && self.meets(key)
     }
 
-    /// Whether every condition but that of trust holds. What cannot be read meets none.
+    /// Whether the item meets every condition except trust. An unreadable item meets none.
     fn meets(&self, key: &Key) -> bool {
         let expired = || {
             self.indexed
@@ -222,7 +222,7 @@ impl Search<'_> {
         accepted
     }
 
-    /// The ids of what takes the place of an item, as far as the reach shows them.
+    /// The ids in reach that supersede an item.
     fn successors(&self, key: &Key) -> Result<Vec<String>> {
         let mut ids = Vec::new();
         for successor in self.indexed.content.index.superseded_by(key) {
@@ -237,7 +237,7 @@ impl Search<'_> {
         Ok(ids)
     }
 
-    /// Whether an item that names another as superseded takes its place.
+    /// Whether `new`, which names `old`, supersedes it.
     fn takes_place(&self, new: &Key, old: &Key) -> Result<bool> {
         if let Some(known) = self.links.borrow().get(&(*new, *old)) {
             return Ok(*known);
@@ -251,8 +251,8 @@ impl Search<'_> {
     }
 }
 
-/// Whether a hit has anything of the question itself. What stands beside a match in a session or a conversation may be the
-/// answer; elsewhere it was only stored at about the same time.
+/// Whether the hit itself matches the question. A neighbour in a session or a conversation may be the answer; elsewhere
+/// it was only stored at about the same time.
 fn says_something(hit: &recall::Hit) -> bool {
     let own = [Signal::Base, Signal::Date, Signal::Event];
     hit.conversation
@@ -261,7 +261,7 @@ fn says_something(hit: &recall::Hit) -> bool {
         || own.iter().any(|&signal| hit.signals[signal as usize] > 0.0)
 }
 
-/// The object that the index names so; `None` if it was erased.
+/// The object of a key; `None` if it was erased.
 fn object_at(view: &View, key: &Key) -> Result<Option<Object>> {
     match view.object_at(&key.0) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -269,7 +269,7 @@ fn object_at(view: &View, key: &Key) -> Result<Option<Object>> {
     }
 }
 
-/// What added most to the score, in words.
+/// The reasons that added most to the score, in words.
 fn told(reasons: &[recall::Reason]) -> Vec<&'static str> {
     let gain = |reason: &recall::Reason| reason.value * reason.weight;
     let mut gains: Vec<&recall::Reason> = reasons.iter().filter(|reason| gain(reason) > 0.0).collect();

@@ -26,16 +26,16 @@ use crate::threads::Mutex;
 /// The names of the derived files.
 const INDEX: &str = "recall";
 const VECTORS: &str = "vectors";
-/// So many changes are made to an index in its place; more to a copy, so that nobody waits for them.
+/// An index takes up to so many changes in place. More go to a copy, so that no reader waits.
 const IN_PLACE_MAX: usize = 500;
-/// Scratches kept for the next readers.
+/// Scratches for the next readers.
 const SCRATCHES_KEPT: usize = 8;
 
 /// The indexes of an agent.
 #[derive(Default)]
 pub(crate) struct RecallIndex {
     slots: Mutex<Slots>,
-    /// Held by the one who makes an index. No embedder runs meanwhile.
+    /// Held while an index is made. No embedder runs meanwhile.
     making: Mutex<()>,
     scratches: Mutex<Vec<Scratch>>,
     vectors: Option<Arc<Vectors>>,
@@ -50,7 +50,7 @@ impl RecallIndex {
         }
     }
 
-    /// The index of the state of `view`, and how it came there.
+    /// The index of the state of `view`, and how it got there.
     pub(crate) fn of(&self, memory: &Memory, view: &View) -> Result<(Arc<Indexed>, Reached)> {
         let at_hand = || {
             let mut slots = self.slots.lock();
@@ -65,7 +65,7 @@ impl RecallIndex {
         }
         let vectors = self.vectors.clone();
         if is_embedding() {
-            // An embedder asks, for what is being embedded: it is answered by words.
+            // The embedder itself recalls while it embeds: the answer uses words alone.
             return Indexed::empty(view, None).build(memory);
         }
         let newest = self.slots.lock().newest.clone();
@@ -99,8 +99,8 @@ impl RecallIndex {
         worked
     }
 
-    /// Keeps the newest index on disk if much changed since it was kept; with an embedder, the vectors instead. Returns
-    /// whether it did.
+    /// Keeps the newest index on disk if much changed since it was kept; with an embedder, the vectors. Returns whether
+    /// it did.
     ///
     /// # Errors
     /// As [`cache::keep`].
@@ -113,7 +113,7 @@ impl RecallIndex {
         if !cache::is_worth_keeping(unkept, count) {
             return Ok(false);
         }
-        // A text that was erased since must not be written: the index is of the head.
+        // An erased text must not be written: the index follows the head first.
         let (indexed, _) = self.of(memory, &memory.view())?;
         let kept = match &self.vectors {
             Some(vectors) => cache::keep(
@@ -149,9 +149,9 @@ impl RecallIndex {
 struct Slots {
     newest: Option<Arc<Indexed>>,
     past: Option<Arc<Indexed>>,
-    /// Whether what an earlier process kept was looked for.
+    /// Whether the file of an earlier process was read.
     was_loaded: bool,
-    /// Changes of the newest one that are not on disk.
+    /// Changes of the newest index since it was kept on disk.
     unkept: u64,
 }
 
@@ -163,7 +163,7 @@ impl Slots {
 }
 
 impl RecallIndex {
-    /// Makes the index of a state that is not at hand. Nobody else makes one at the same time.
+    /// Makes the index of another state. One thread at a time.
     fn make(
         &self,
         memory: &Memory,
@@ -185,7 +185,8 @@ impl RecallIndex {
             Some(newest) => {
                 let changes = memory.diff(&newest.view, view)?;
                 if changes.len() <= IN_PLACE_MAX {
-                    // Taken out: what nobody else holds is changed in its place, and what fails half-way does not stay.
+                    // Taken out: without other readers it changes in place, and an index that failed half-way does not
+                    // stay.
                     self.slots.lock().newest = None;
                 }
                 Indexed::follow(newest, memory, view, &changes)?
@@ -206,7 +207,7 @@ impl RecallIndex {
     }
 }
 
-/// Brings the nearest of `kept` to an older state, or builds one where all are far.
+/// Brings the nearest index of `kept` to an older state, or builds one if all are far.
 fn reach_past(
     memory: &Memory,
     view: &View,

@@ -23,14 +23,14 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::Object;
 use crate::recall::{Full, Index, Key};
 
-/// How an index came to stand for the state of a question.
+/// How the index got to the state of a question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reached {
-    /// It stood for it already.
+    /// It was at this state.
     AtHand,
-    /// It was brought there by this many changes.
+    /// It followed this many changes.
     Followed(u64),
-    /// It was built of this many memories.
+    /// It was built of this many objects.
     Built(u64),
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Content {
 }
 
 impl Indexed {
-    /// The index of a state, still without what is in it.
+    /// The empty index of a state.
     pub(super) fn empty(view: &View, vectors: Option<Arc<Vectors>>) -> Self {
         Self {
             view: view.clone(),
@@ -65,7 +65,7 @@ impl Indexed {
         }
     }
 
-    /// Puts in all that there is.
+    /// Adds all objects of the state.
     pub(super) fn build(mut self, memory: &Memory) -> Result<(Arc<Self>, Reached)> {
         for object in self.view.objects() {
             let object = object?;
@@ -76,7 +76,7 @@ impl Indexed {
         Ok((Arc::new(self), Reached::Built(count)))
     }
 
-    /// Brings an index to a state; a copy of it, if somebody else reads it.
+    /// Moves an index to a state; a copy of it if others read it.
     pub(super) fn follow(
         mut kept: Arc<Self>,
         memory: &Memory,
@@ -103,7 +103,7 @@ impl Indexed {
         match self.view.get(&change.id) {
             Ok(Some(object)) => self.put(memory, key, &object),
             Ok(None) => Ok(()),
-            // The version was erased since; an older one told the id.
+            // The version was erased later; an older version gave the id.
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error),
         }
@@ -155,7 +155,7 @@ impl Indexed {
     }
 }
 
-/// The text that an object is found by; nothing if it is not indexed.
+/// The text of an object in the index; `None` for an object without an entry.
 pub(super) fn text_of(object: &Object) -> Option<&str> {
     let is_indexed = !object.is_placeholder() && object.kind() != kind::SESSION;
     object.content().filter(|text| is_indexed && !text.is_empty())
@@ -177,7 +177,7 @@ fn key_at(path: &KeyPath) -> Key {
 }
 
 fn key_of_change(memory: &Memory, change: &Change) -> Key {
-    // Nothing tells the id of what was erased; the made-up one tells the key path.
+    // An erased version has a made-up id that holds the key path.
     let told = change.id.as_str().strip_prefix("erased:");
     let path = told
         .filter(|_| change.erased)
@@ -185,7 +185,7 @@ fn key_of_change(memory: &Memory, change: &Change) -> Key {
     path.map_or_else(|| key_of(memory, change.id.as_str()), |path| key_at(&path))
 }
 
-/// Where an item stands among those of one time.
+/// The place of an item among those of one time.
 fn order_of(item: &Item) -> u32 {
     match item.order() {
         Some(order) => u32::try_from(order.max(0)).unwrap_or(u32::MAX),
@@ -193,7 +193,7 @@ fn order_of(item: &Item) -> u32 {
     }
 }
 
-/// The order that an id tells: of a `UUIDv7` the time it was made at, to 17 minutes; else the number at its end.
+/// The order in an id: the time of a `UUIDv7`, to 17 minutes; else the number at its end.
 pub(super) fn order_in_id(id: &str) -> u32 {
     let name = id.rsplit('/').next().unwrap_or(id);
     let hexadecimal: Vec<u8> = name.bytes().filter(|&byte| byte != b'-').collect();
@@ -202,7 +202,7 @@ pub(super) fn order_in_id(id: &str) -> u32 {
         && let Ok(text) = std::str::from_utf8(&hexadecimal)
         && let Ok(uuid) = u128::from_str_radix(text, 16)
     {
-        // The low 20 bits of the milliseconds, and the 12 bits behind the version.
+        // The low 20 bits of the milliseconds, and the 12 bits after the version.
         let millis = (uuid >> 80) as u32;
         return millis << 12 | (uuid >> 64) as u32 & 0xfff;
     }

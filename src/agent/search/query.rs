@@ -1,4 +1,4 @@
-//! What recall is asked, and what it answers.
+//! A question to recall, and its answer.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -12,65 +12,65 @@ use crate::digest::{ObjectDigest, Root};
 use crate::object::{Attributes, Kind, Object, Origin, Time, Value};
 use crate::recall::{Reason, snippet};
 
-/// Hits of a query that names no number.
+/// The default limit of hits.
 pub const LIMIT: usize = 10;
 /// Characters of a snippet.
 pub const SNIPPET_CHARS: usize = 160;
-/// What recency weighs unless said otherwise: a hit that has all the words and happened just now gains this much of the
-/// best score that words alone can have, half as much after a day, a third after two.
+/// The default weight of recency. A hit with all words that happened just now gains this share of the best score of
+/// words alone; after a day half of it, after two days a third.
 pub const RECENCY: f32 = 0.3;
 
-/// What is asked, and which items may answer. All conditions that are given must hold.
+/// A question, and the conditions of its hits. A hit meets all of them.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a condition or a wish of its own"
 )]
 #[derive(Clone, Debug)]
 pub struct RecallQuery {
-    /// The question, or a statement. Without a word in it, recall reflects: it shows the summaries around [`Self::when`].
+    /// The question, or a statement. Without a word in it, recall shows the summaries around [`Self::when`].
     pub text: String,
-    /// The scopes that may answer.
+    /// The scopes to search.
     pub reach: Reach,
-    /// The most hits.
+    /// The limit of hits.
     pub limit: usize,
-    /// The most tokens that the texts of the hits take together; what does not fit is skipped.
+    /// The limit of the hits' texts together, in tokens. Recall skips a hit that does not fit.
     pub budget: Option<usize>,
-    /// Only these kinds; empty is any.
+    /// Only these kinds; empty means any.
     pub kinds: Vec<Kind>,
     /// Only items with all of these tags.
     pub tags: Vec<String>,
-    /// Only items with one of these tags at least.
+    /// Only items with at least one of these tags.
     pub any_tags: Vec<String>,
-    /// Only what happened then or later.
+    /// Only items from this time on.
     pub since: Option<Time>,
-    /// Only what happened before then.
+    /// Only items before this time.
     pub until: Option<Time>,
-    /// Also items of the untrusted classes of origin.
+    /// Also untrusted items.
     pub with_untrusted: bool,
-    /// Only items of this speaker, or about this subject where nobody speaks; upper and lower case are the same.
+    /// Only items of this speaker, or about this subject if they have no speaker. Case does not count.
     pub speaker: Option<String>,
     /// Only items with these attributes.
     pub attributes: Vec<(String, Value)>,
-    /// Also items that have expired.
+    /// Also expired items.
     pub include_expired: bool,
-    /// Also items that others take the place of; they stand below those.
+    /// Also superseded items; they rank below the items that supersede them.
     pub include_superseded: bool,
-    /// What recency weighs; see [`RECENCY`].
+    /// The weight of recency; see [`RECENCY`].
     pub recency: f32,
-    /// Whether the newer of two leading hits comes first where the question asks how things stand.
+    /// Whether the newer of two leading hits comes first if the question asks for a current state.
     pub freshness: bool,
-    /// The time that an empty query looks around; without one it shows the newest summaries.
+    /// The time of a query without words; without a time it shows the newest summaries.
     pub when: Option<Time>,
-    /// Whether hits carry the whole text, of shortened items that of the original.
+    /// Whether hits carry the whole text; of shortened items, the original text.
     pub full: bool,
-    /// Whether hits carry every term of their score.
+    /// Whether hits carry every term of their scores.
     pub explain: bool,
-    /// Whether what is returned counts as used, for decay.
+    /// Whether hits count as used, for decay.
     pub touch: bool,
 }
 
 impl RecallQuery {
-    /// A question to all items of `reach`, with the usual settings.
+    /// A question to all items of `reach`, with default settings.
     pub fn new(text: impl Into<String>, reach: Reach) -> Self {
         Self {
             text: text.into(),
@@ -96,7 +96,7 @@ impl RecallQuery {
         }
     }
 
-    /// Whether a condition looks at more than the index knows.
+    /// Whether a condition needs the object itself and not only the index.
     pub(super) fn looks_at_objects(&self) -> bool {
         !(self.kinds.is_empty()
             && self.tags.is_empty()
@@ -107,10 +107,10 @@ impl RecallQuery {
             && self.speaker.is_none())
     }
 
-    /// Whether every condition but expiry, supersession and trust holds for an item that happened at `time`.
+    /// Whether an item of the time `time` meets every condition except expiry, supersession and trust.
     pub(super) fn accepts(&self, object: &Object, time: Time) -> bool {
         let item = Item::from(object.clone());
-        // Two scopes may share a key of the index only by chance; nothing may leak even then (ASC-1).
+        // Two scopes share a key of the index only by chance. Even then nothing leaks (ASC-1).
         self.reach.has(object.scope())
             && (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind.as_str() == object.kind()))
             && self.since.is_none_or(|since| since <= time)
@@ -142,65 +142,64 @@ impl RecallQuery {
     }
 }
 
-/// An item that was found.
+/// A hit.
 #[derive(Clone, Debug)]
 pub struct RecallHit {
     /// Its id.
     pub id: String,
-    /// What sort of item.
+    /// Its kind.
     pub kind: String,
-    /// Where it belongs.
+    /// Its scope.
     pub scope: String,
-    /// How well it fits; comparable within one answer.
+    /// Its score; comparable within one answer.
     pub score: f32,
-    /// How sure it is that it says what the query says, 0 to 1; comparable between answers.
+    /// The confidence that it answers the question, 0 to 1; comparable between answers.
     pub confidence: f32,
-    /// The part of the text around what was found.
+    /// The part of the text around the match.
     pub snippet: String,
-    /// When it happened, else when it was stored.
+    /// Its event time, else the time of the first commit with its id.
     pub time: Time,
-    /// The class of source that it comes from.
+    /// Its class of origin.
     pub trust: Origin,
-    /// What its text takes in a prompt, a token being about four characters.
+    /// The size of its text in tokens of about four characters.
     pub tokens: usize,
-    /// In words, what brought it here, most important first.
+    /// The reasons in words, most important first.
     pub why: Vec<&'static str>,
-    /// Every term of the score, if they were asked for.
+    /// Every term of the score, on request.
     pub reasons: Vec<Reason>,
-    /// The ids of the items of the same reach that take its place.
+    /// The ids in reach that supersede it.
     pub superseded_by: Vec<String>,
-    /// Who said it.
+    /// Its speaker.
     pub speaker: Option<String>,
-    /// The session it was said in.
+    /// Its session.
     pub session: Option<String>,
-    /// Its version.
+    /// The digest of its version.
     pub digest: ObjectDigest,
-    /// The whole text, if it was asked for.
+    /// The whole text, on request.
     pub text: Option<String>,
 }
 
-/// What recall answers.
+/// The answer of a recall.
 #[derive(Clone, Debug)]
 pub struct Recalled {
-    /// The hits, best first; of an empty query the summaries in order of time.
+    /// The hits, best first; without a question the summaries in order of time.
     pub hits: Vec<RecallHit>,
-    /// What their texts take together.
+    /// The size of their texts, in tokens.
     pub tokens: usize,
-    /// How many that ranked among them did not fit into the budget.
+    /// Ranked hits that did not fit into the budget.
     pub skipped: usize,
-    /// How many items have words of the question, or are summaries of a reflection, and are left out because they are not
-    /// trusted; more than the limit of hits are not counted.
+    /// Untrusted matches that are left out, counted up to the limit of hits.
     pub left_out: usize,
-    /// The state that answered.
+    /// The root of the state.
     pub root: Root,
-    /// What was looked for, as the index writes words.
+    /// The terms of the question, as the index writes them.
     pub terms: Vec<String>,
-    /// How the index came to that state; `None` of a reflection, which needs none.
+    /// How the index got to the state; `None` for summaries, which need no index.
     pub reached: Option<Reached>,
 }
 
 impl Recalled {
-    /// The words of a hit's snippet that were looked for, as ranges of its bytes.
+    /// The ranges of the matched words in a hit's snippet, in bytes.
     pub fn matches(&self, hit: &RecallHit) -> Vec<Range<usize>> {
         snippet(&hit.snippet, &self.terms, usize::MAX).matches
     }

@@ -12,7 +12,7 @@ use crate::engine::{Memory, Query, View};
 use crate::error::Result;
 use crate::object::{Time, Value};
 
-/// The summaries around the time that the query names, else the newest ones, in order of time.
+/// The summaries around the time of the query, else the newest ones, in order of time.
 pub(super) fn reflect(memory: &Memory, view: &View, query: &RecallQuery) -> Result<Recalled> {
     let mut summaries = summaries_of(view, query)?;
     let found = summaries.len();
@@ -62,7 +62,7 @@ fn summaries_of(view: &View, query: &RecallQuery) -> Result<Vec<(Item, Time)>> {
     Ok(summaries)
 }
 
-/// How long a stretch a summary covers; one that does not say is as one of a day.
+/// The granularity of a summary; a day if it names none.
 fn granularity_of(item: &Item) -> Granularity {
     let named = item.object().attribute(attribute::GRANULARITY);
     let name = named.as_ref().and_then(Value::as_text);

@@ -1,7 +1,8 @@
-//! Vectors of texts from an embedder that the host gives, by the digest of the text: each text is embedded once, or once by
-//! each thread that asks before any has an answer. None waits for another: an embedder may recall in a thread of its own.
+//! Vectors of texts from the host's embedder, by the digest of the text. Each text is embedded once, or once by each
+//! thread that asks before the first answer. No thread waits for another, because an embedder may recall in a thread of
+//! its own.
 //!
-//! An embedder may itself recall. It is then answered by words alone, since what it embeds is what is missing.
+//! An embedder may itself recall. The answer then uses words alone, because the vectors are what is missing.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -23,23 +24,23 @@ use crate::threads::Mutex;
 /// The longest name of an embedder, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 
-/// The digest of a text, as far as it is kept.
+/// The first half of the digest of a text.
 pub(super) type TextKey = [u8; 16];
 
-/// Texts that are known and in no index are forgotten when they are more than those in one, and this many.
+/// Vectors of texts outside the index are dropped once there are more of them than of others, and this many.
 const OTHERS_MAX: usize = 1_000;
 
 thread_local! {
-    /// Whether this thread is inside an embedder.
+    /// Whether this thread runs an embedder.
     static EMBEDDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether it is an embedder that asks.
+/// Whether the caller is an embedder.
 pub(super) fn is_embedding() -> bool {
     EMBEDDING.get()
 }
 
-/// Ends the embedding of a thread, also where the embedder panics.
+/// Marks the thread as embedding, until it is dropped.
 struct Embedding;
 
 impl Embedding {
@@ -59,7 +60,7 @@ impl Drop for Embedding {
 pub(crate) struct Vectors {
     name: String,
     embedder: Arc<dyn Embedder + Send + Sync>,
-    /// The vectors of texts; empty where the embedder had none.
+    /// The vectors of texts; empty where the embedder gave none.
     known: Mutex<HashMap<TextKey, Box<[i8]>>>,
 }
 
@@ -71,7 +72,7 @@ impl Embedder for Vectors {
 }
 
 impl Vectors {
-    /// The vectors of `embedder`, which `name` tells from others.
+    /// The vectors of `embedder` under a name of its own.
     ///
     /// # Errors
     /// `InvalidInput` if the name is empty or longer than 255 bytes.
@@ -97,7 +98,7 @@ impl Vectors {
         if let Some(parts) = self.known.lock().get(&key) {
             return parts.iter().map(|&part| f32::from(part)).collect();
         }
-        // Embedding takes long; others may look up meanwhile.
+        // Embedding takes long; the lock is free meanwhile.
         let mut vector = self.embed(text);
         let largest = vector.iter().fold(0.0f32, |most, part| most.max(part.abs()));
         if largest <= 0.0 || !largest.is_finite() {
@@ -108,7 +109,7 @@ impl Vectors {
         vector
     }
 
-    /// Embeds the texts of `view` that are not known, those that `before` has too left out. Nothing is locked.
+    /// Embeds the new texts of `view`, except those that `before` has too. Takes no lock.
     pub(super) fn embed_new(&self, memory: &Memory, before: Option<&View>, view: &View) -> Result<()> {
         let embed = |object: &Object| {
             if let Some(text) = text_of(object) {
@@ -133,7 +134,7 @@ impl Vectors {
         Ok(())
     }
 
-    /// Forgets vectors of texts that are not `in_use`, once they are most of what is known.
+    /// Drops vectors of texts that are not `in_use`, once they are most of them.
     pub(super) fn forget_others(&self, in_use: &HashMap<Key, TextKey>) {
         let mut known = self.known.lock();
         if known.len() > 2 * in_use.len() + OTHERS_MAX {

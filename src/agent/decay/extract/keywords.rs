@@ -1,4 +1,4 @@
-//! The words that a text is about, each once, in their order.
+//! The keywords of a text, each once, in their order.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -9,19 +9,19 @@ use std::collections::HashSet;
 use super::stop_words::is_stop_word;
 use crate::agent::words;
 
-/// How many keywords a text has at most.
+/// The limit of keywords.
 pub const KEYWORDS_MAX: usize = 20;
-/// Characters of the shortest keyword in a script with spaces.
+/// The shortest keyword in a script with spaces, in characters.
 const CHARS_MIN: usize = 4;
-/// A longer one, such as a key or an address, is cut into its words.
+/// A longer word, such as a key or an address, is cut into its parts.
 const CHARS_MAX: usize = 64;
 
-/// Chinese signs that join words and are no part of them.
+/// Chinese particles, which belong to no keyword.
 const HAN_PARTICLES: &str = "\u{7684}\u{4e86}\u{5728}\u{662f}\u{548c}\u{4e0e}\u{8207}\u{53ca}\u{6216}\u{628a}\u{88ab}\
                              \u{5c31}\u{90fd}\u{4e5f}\u{800c}\u{6211}\u{4f60}\u{4ed6}\u{5979}\u{8fd9}\u{9019}\u{90a3}";
 
-/// Returns up to [`KEYWORDS_MAX`] words of `text`, in lower case: of four characters or more and not said everywhere.
-/// Of scripts without spaces it returns the stretches that particles and changes of writing cut out.
+/// Returns up to [`KEYWORDS_MAX`] words of `text` in lower case: of four characters or more, and no stop words. In
+/// scripts without spaces, keywords are the stretches between particles and changes of script.
 pub fn keywords(text: &str) -> Vec<String> {
     let mut found = Found::default();
     for field in text.split_whitespace() {
@@ -47,7 +47,7 @@ pub fn keywords(text: &str) -> Vec<String> {
     found.words
 }
 
-/// Returns the keywords of `text` in one line that is never longer than it; where it has none, `text` itself.
+/// Returns the keywords of `text` on one line that is no longer than it; without keywords, `text` itself.
 pub fn keyword_text(text: &str) -> Cow<'_, str> {
     let words = keywords(text);
     let mut line = words.join(", ");
@@ -86,7 +86,7 @@ impl Found {
     }
 }
 
-/// How a sign without spaces is written.
+/// The script of a character in text without spaces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Writing {
     Han,
@@ -108,7 +108,7 @@ fn writing_of(letter: char) -> Writing {
     }
 }
 
-/// The stretches of a run without spaces that are long enough to mean something.
+/// Adds the stretches of a run without spaces that are long enough.
 fn stretches(run: &str, found: &mut Found) {
     let mut rest = run;
     while let Some(first) = rest.chars().next() {
@@ -130,7 +130,7 @@ fn stretches(run: &str, found: &mut Found) {
     }
 }
 
-/// Adds a stretch, in parts of [`CHARS_MAX`] characters where it is longer, so that none of it is lost.
+/// Adds a stretch, cut into parts of [`CHARS_MAX`] characters.
 fn in_parts(stretch: &str, chars_min: usize, found: &mut Found) {
     let mut rest = stretch;
     while !rest.is_empty() {

@@ -1,15 +1,14 @@
-//! What of a text stays when it decays: its best sentences, then its words.
+//! Extracts of a text for decay: its best sentences, then its keywords.
 //!
-//! Nothing is written that was not there: a summary is made of whole pieces of the text in their order, and keywords
-//! are its words in lower case. No model, no randomness. What a piece is, `pieces` says; code, tables and items
-//! of lists are never cut.
+//! An extract adds no words: a summary is whole pieces of the text in their order, keywords are its words in lower
+//! case. There is no model and no randomness. `pieces` defines a piece; code, tables and list items are never cut.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - EXT-1: what comes out is never longer than what went in, in characters and in bytes, and never empty if that was not.
-//! - EXT-2: a summary holds whole pieces of the text, in their order.
+//! - EXT-1: an extract is never longer than its text, in characters and in bytes, and never empty if the text is not.
+//! - EXT-2: a summary is whole pieces of the text, in their order.
 
 mod keywords;
 mod pieces;
@@ -22,12 +21,12 @@ pub use self::keywords::{KEYWORDS_MAX, keyword_text, keywords};
 use self::pieces::{Piece, pieces};
 use crate::agent::words;
 
-/// The share of a text that its summary keeps, in per cent of its characters.
+/// The share of a text in its summary, in per cent of its characters.
 pub const SUMMARY_SHARE_PERCENT: usize = 20;
-/// A text with fewer characters is its own summary.
+/// A shorter text, in characters, is its own summary.
 pub const SUMMARY_CHARS_MIN: usize = 20;
 
-/// Words that mark what somebody must know, in lower case: as words, and as signs of scripts without spaces.
+/// Words of importance in lower case: as words, and as signs of scripts without spaces.
 const WEIGHTY_WORDS: [&str; 14] = [
     "important",
     "key",
@@ -53,8 +52,8 @@ const WEIGHTY_SIGNS: [&str; 4] = [
 
 /// Returns about a fifth of `text`: the sentences with the highest scores, in their order, at least one.
 ///
-/// A text below [`SUMMARY_CHARS_MIN`] characters or of one piece is returned as it is. A piece that does not fit
-/// into the share is left out and shorter ones after it are tried.
+/// A text below [`SUMMARY_CHARS_MIN`] characters or of one piece stays as it is. A piece that does not fit into the
+/// share is skipped, and shorter ones after it are tried.
 pub fn summary(text: &str) -> Cow<'_, str> {
     if text.chars().count() < SUMMARY_CHARS_MIN {
         return Cow::Borrowed(text);
@@ -85,8 +84,8 @@ pub fn summary(text: &str) -> Cow<'_, str> {
     Cow::Owned(joined(text, &pieces, &kept))
 }
 
-/// What a piece is worth, in halves of a point: 4 as the first of the text, 2 as the last, 2 for 5 to 25 words, 3 for
-/// a word that marks what is important, 1 for a digit.
+/// The score of a piece, in half points: 4 for the first piece, 2 for the last one, 2 for 5 to 25 words, 3 for a word
+/// of importance, 1 for a digit.
 fn score(piece: &str, at: usize, count: usize) -> u32 {
     let mut score = 0;
     if at == 0 {
@@ -113,8 +112,8 @@ fn is_weighty(piece: &str) -> bool {
         || WEIGHTY_SIGNS.iter().any(|signs| lower.contains(signs))
 }
 
-/// The kept pieces in one text. Neighbours keep what was between them; elsewhere one sign stands for what was left
-/// out, which is why the whole is never longer (EXT-1).
+/// The kept pieces as one text. Neighbours keep the text between them. Elsewhere one character replaces the omitted
+/// text, so the result is never longer (EXT-1).
 fn joined(text: &str, pieces: &[Piece], kept: &[usize]) -> String {
     let mut out = String::new();
     for (place, &at) in kept.iter().enumerate() {

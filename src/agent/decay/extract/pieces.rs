@@ -1,13 +1,13 @@
-//! Cuts a text into the pieces that a summary takes or leaves: sentences, and blocks that stay whole.
+//! Cuts a text into the pieces of a summary: sentences, and blocks that stay whole.
 //!
-//! Blocks are what Markdown and people write with lines: fenced and indented code, tables, quoted lines, headings,
-//! and items of lists with all that is indented below them.
+//! Blocks are fenced and indented code, tables, quoted lines, headings, and list items with all indented lines below
+//! them.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - PCE-1: pieces are slices in rising order that do not overlap, and what is between them is white space.
+//! - PCE-1: pieces are slices in rising order that do not overlap; only white space is between them.
 
 use std::ops::Range;
 
@@ -17,23 +17,23 @@ use crate::agent::markdown::{Fence, INDENT, columns, is_item};
 /// A piece of a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Piece {
-    /// Where it is, in bytes.
+    /// Its range, in bytes.
     pub(super) range: Range<usize>,
 }
 
-/// What the lines so far belong to.
+/// The block of the lines so far.
 enum Open {
     Nothing,
     Paragraph,
-    /// An item whose marker has so many columns before it.
+    /// A list item whose marker is at this column.
     Item(usize),
-    /// Indented code, a table or quoted lines: lines that go on with lines of the same kind.
+    /// Indented code, a table or quoted lines, which end with a line of another kind.
     Lines(LineKind),
     /// Fenced code.
     Fence(Fence),
 }
 
-/// What a line is by itself.
+/// The kind of a single line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineKind {
     Blank,
@@ -66,7 +66,7 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
 struct Cutter<'a> {
     text: &'a str,
     open: Open,
-    /// What the open block covers.
+    /// The range of the open block.
     range: Range<usize>,
     found: Vec<Piece>,
 }

@@ -1,19 +1,19 @@
 //! Cuts a paragraph into sentences, in many languages.
 //!
-//! A stop ends a sentence where white space follows, unless it ends an abbreviation, an initial or a number of a list;
-//! the signs of scripts without spaces end one wherever they stand. Thai and Lao have no stop: there a space between
-//! two letters of the script parts phrases. A paragraph without any end is cut at its lines.
+//! A stop before white space ends a sentence, unless it belongs to an abbreviation, an initial or a list number. The
+//! stops of scripts without spaces end a sentence anywhere. Thai and Lao have no stop: a space between two letters of
+//! the script separates phrases. A paragraph without any end is cut at its lines.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - SEN-1: sentences are slices in rising order that do not overlap, not empty, without white space at their ends;
-//!   what is between them is white space.
+//! - SEN-1: sentences are slices in rising order that do not overlap, not empty and trimmed; only white space is
+//!   between them.
 
 use std::ops::Range;
 
-/// Words before a stop that go on after it, in lower case without stops.
+/// Abbreviations, in lower case and without stops.
 #[rustfmt::skip]
 const ABBREVIATIONS: [&str; 36] = [
     "al", "approx", "art", "bzw", "ca", "cf", "dr", "ed", "eg", "etc", "fig", "ggf", "hr", "ie", "inc", "jr", "ltd",
@@ -35,7 +35,7 @@ pub(super) fn sentences(text: &str, paragraph: Range<usize>) -> Vec<Range<usize>
         .collect()
 }
 
-/// Whether what was written so far ends in a sign after which no space is put.
+/// Whether `text` ends with a sign that needs no space after it.
 pub(super) fn ends_without_space(text: &str) -> bool {
     let bare = text.trim_end_matches(is_closer);
     bare.ends_with(is_stop_anywhere)
@@ -57,18 +57,18 @@ fn cut(part: &str, cuts: &[usize]) -> Vec<Range<usize>> {
     found
 }
 
-/// The places after the ends of sentences.
+/// The offsets after the ends of sentences.
 fn ends(part: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let mut letters = part.char_indices().peekable();
     let mut before = None;
     while let Some((at, letter)) = letters.next() {
         if letter == '`' {
-            // Code inside a sentence is not torn.
+            // Inline code stays whole.
             let end = code_end(&part[at..]).map_or(at, |length| at + length);
             while letters.next_if(|&(next, _)| next < end).is_some() {}
         } else if is_stop(letter) || is_stop_anywhere(letter) {
-            // The whole run of stops belongs to the sentence, and the quotes and brackets that close it.
+            // A run of stops belongs to its sentence, with the closing quotes and brackets.
             let mut end = at + letter.len_utf8();
             let mut anywhere = is_stop_anywhere(letter);
             let mut run = 1;
@@ -94,7 +94,7 @@ fn ends(part: &str) -> Vec<usize> {
     found
 }
 
-/// The length of the inline code that starts `text`, if it has an end nearby.
+/// The length of the inline code at the start of `text`, if it ends nearby.
 fn code_end(text: &str) -> Option<usize> {
     const NEARBY: usize = 512;
     let signs = text.bytes().take_while(|&byte| byte == b'`').count();
@@ -110,7 +110,7 @@ fn code_end(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether a stop after `before` does not end a sentence: an abbreviation, an initial, or the number of an item.
+/// Whether `before` ends with an abbreviation, an initial or a list number, so that a stop ends no sentence.
 fn is_abbreviated(before: &str) -> bool {
     let start = before
         .rfind(|letter: char| !letter.is_alphanumeric() && letter != '.')

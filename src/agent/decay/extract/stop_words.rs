@@ -1,4 +1,4 @@
-//! Words that say nothing of the subject of a text, in English and six other languages.
+//! Stop words in English and six other languages.
 //!
 //! The words are in `stop_words.txt`, a line each, in the order of their characters. All have four letters or more, since
 //! no shorter word is a keyword.
