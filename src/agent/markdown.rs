@@ -1,18 +1,18 @@
-//! The marks of Markdown that texts are cut by: indents, fences of code, and items of lists.
+//! Markdown syntax for cutting texts: indents, code fences, and list items.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
 
-/// Columns from which on a line is code by its indent.
+/// The indent of a code line, in columns.
 pub(crate) const INDENT: usize = 4;
 
-/// The columns before the first sign of a line.
+/// The indent of a line, in columns.
 pub(crate) fn columns(line: &str) -> usize {
     let indent = line.chars().take_while(|letter| matches!(letter, ' ' | '\t'));
     indent.map(|letter| if letter == '\t' { INDENT } else { 1 }).sum()
 }
 
-/// The line that opens a stretch of code.
+/// A code fence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Fence {
     sign: char,
@@ -36,7 +36,7 @@ impl Fence {
     }
 }
 
-/// Whether a line, without its indent, begins an item of a list.
+/// Whether an unindented line begins a list item.
 pub(crate) fn is_item(bare: &str) -> bool {
     let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
     let rest = if (1..=9).contains(&digits) {

@@ -6,7 +6,7 @@
 use super::id::BlockId;
 use crate::agent::item::Citation;
 
-/// The keys that mean something; every other one is kept in `Block::other`.
+/// The keys with a meaning; `Block::other` keeps all other ones.
 pub(super) const KEYS: [&str; 8] = [
     "id",
     "scope",
@@ -17,35 +17,35 @@ pub(super) const KEYS: [&str; 8] = [
     "citations",
     WHITESPACE,
 ];
-/// The key that says whether the white space around the content belongs to it.
+/// The key for white space at the ends of the content: `kept` if it belongs to the content.
 pub(super) const WHITESPACE: &str = "whitespace";
 pub(super) const KEPT: &str = "kept";
 
-/// A memory block as a file holds it. Times are in microseconds since 1970.
+/// A memory block. Times are in microseconds since 1970.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Block {
-    /// Its name.
+    /// Its id.
     pub id: BlockId,
-    /// `global`, `project` or what the file says.
+    /// Its scope: `global`, `project` or another one.
     pub scope: Option<String>,
-    /// When it was first written.
+    /// The time of its creation.
     pub created_micros: Option<i64>,
-    /// When it was last written.
+    /// The time of its last change.
     pub updated_micros: Option<i64>,
-    /// From when on it no longer holds; without it, it holds for ever.
+    /// The time of its expiry; `None` if it never expires.
     pub expires_micros: Option<i64>,
     /// Its tags, in their order.
     pub tags: Vec<String>,
-    /// Where its statements come from.
+    /// Its citations.
     pub citations: Vec<Citation>,
-    /// Lines of the front matter under other keys, in their order, each key once.
+    /// Front matter under other keys, in order, each key once.
     pub other: Vec<(String, String)>,
-    /// What it says.
+    /// Its text.
     pub content: String,
 }
 
 impl Block {
-    /// A block that has nothing but a name and a content.
+    /// A block with an id and a text.
     pub fn new(id: BlockId, content: impl Into<String>) -> Self {
         Self {
             id,
@@ -61,12 +61,12 @@ impl Block {
     }
 }
 
-/// `text` without the white space and byte order marks at its ends, which editors come and go with.
+/// `text` without white space and byte order marks at its ends, which editors add and remove.
 pub(super) fn bare(text: &str) -> &str {
     text.trim_matches(|sign: char| sign.is_whitespace() || sign == '\u{FEFF}')
 }
 
-/// A value without the quotes that some people put around it.
+/// A value without quotes around it.
 pub(super) fn unquoted(value: &str) -> &str {
     let mut value = value;
     loop {

@@ -288,12 +288,12 @@ impl Edit<'_> {
             let is_edited = !written.is_some_and(|written| say_the_same(&written, block));
             let (why, taken) = if is_edited {
                 (
-                    "the block was changed in the memory since the file was written",
+                    "the block changed in memory after the file was written",
                     Taken::Conflict,
                 )
             } else {
                 (
-                    "the block was changed since; nobody edited the file",
+                    "the block changed after the file was written; the file is unedited",
                     Taken::Stale,
                 )
             };
@@ -386,8 +386,8 @@ impl Found {
             let chosen = home.or_else(|| (same.len() == 1).then_some(0));
             let chosen = chosen.map(|chosen| same.remove(chosen));
             let why = match &chosen {
-                Some((path, ..)) => format!("{path} says the same id, and is where its file belongs"),
-                None => "another file says the same id, and neither is where its file belongs".to_owned(),
+                Some((path, ..)) => format!("{path} has the same id, and the path of that id"),
+                None => "another file has the same id, and neither has its path".to_owned(),
             };
             found.read.extend(chosen.map(|(path, file, _)| (path, file)));
             found.kept.insert(id.to_string());

@@ -20,11 +20,11 @@ use crate::object::{Id, Object, Time};
 /// The file of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockText {
-    /// Its path below the folder of the blocks, with `/`.
+    /// Its path below the folder of blocks, with `/`.
     pub path: String,
-    /// The block.
+    /// The id of the block.
     pub id: BlockId,
-    /// What is in the file.
+    /// The content of the file.
     pub text: String,
 }
 
@@ -33,7 +33,7 @@ pub struct BlockText {
 pub struct BlockTexts {
     /// The files, by path.
     pub files: Vec<BlockText>,
-    /// Blocks that no file can hold, and why.
+    /// Blocks that no file can hold, with the reason.
     pub left_out: Vec<(String, String)>,
 }
 
@@ -76,13 +76,13 @@ pub(in crate::agent) fn is_unedited(
     Ok(say_the_same(&written, &file.block) && written.scope == file.block.scope)
 }
 
-/// The block as it was when a file of it was written, if that state is kept.
+/// The block at the time of its file, if history keeps that state.
 pub(super) fn as_written(memory: &Memory, place: &Place, block: &Block) -> Result<Option<Block>> {
     let Some(updated) = block.updated_micros else {
         return Ok(None);
     };
     let time = Revision::Time(Time::from_micros(updated));
-    // A state that is not kept any more says nothing.
+    // History no longer keeps the state.
     let Ok(view) = memory.view_at(&time, "") else {
         return Ok(None);
     };
@@ -92,7 +92,7 @@ pub(super) fn as_written(memory: &Memory, place: &Place, block: &Block) -> Resul
     Ok(block.and_then(Result::ok))
 }
 
-/// The blocks of some scopes, by id, expired ones too: what a file says of a block does not end with it.
+/// The blocks of some scopes, by id, expired ones too: their files remain valid.
 pub(super) fn blocks_in(view: &View, reach: &Reach) -> Result<impl Iterator<Item = Result<Object>>> {
     let found = view.query(&Query {
         kind: Some(known_kind(kind::BLOCK)),

@@ -1,14 +1,13 @@
 //! The id of a memory block: names in lower case, joined by stops and slashes.
 //!
-//! A name is made of the letters a to z, digits, `_` and `-`, and begins and ends with a letter or digit. Names are
-//! joined by `.`, and what they make by `/`. No such id is a path out of its folder, a hidden file, or another one's
-//! spelling.
+//! A name is letters a to z, digits, `_` and `-`, and begins and ends with a letter or digit. `.` joins names, and `/`
+//! joins the results. Such an id never leaves its folder, names no hidden file, and is no other spelling of another id.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
 //!
 //! # Invariants
-//! - BID-1: an id has 1 to 256 characters, all ASCII, and between two of the joints and the ends there is a name.
+//! - BID-1: an id has 1 to 256 ASCII characters, with a name between every two joints or ends.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,13 +17,13 @@ use std::str::FromStr;
 pub struct BlockId(String);
 
 impl BlockId {
-    /// Characters of the longest id.
+    /// The longest id, in characters.
     pub const CHARS_MAX: usize = 256;
 
     /// Checks an id.
     ///
     /// # Errors
-    /// The first thing that is wrong, with the byte at which it is.
+    /// The first fault, with its byte.
     pub fn new(text: &str) -> Result<Self, BlockIdError> {
         let is_inner = |byte: u8| byte == b'_' || byte == b'-';
         let is_joint = |byte: u8| byte == b'.' || byte == b'/';
@@ -42,7 +41,7 @@ impl BlockId {
             if !is_letter && !is_inner(byte) && !is_joint(byte) {
                 return Err(BlockIdError::Sign { at, sign });
             }
-            // BID-1: next to a joint there is a letter.
+            // BID-1: a letter or digit is next to each joint.
             if (is_joint(before) && !is_letter) || (is_inner(before) && is_joint(byte)) {
                 return Err(BlockIdError::Edge { at });
             }
@@ -74,21 +73,21 @@ impl FromStr for BlockId {
     }
 }
 
-/// Why a text is not the id of a block.
+/// The fault of a text that is no id of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BlockIdError {
     /// It is empty.
     Empty,
     /// It has more than [`BlockId::CHARS_MAX`] characters.
     TooLong {
-        /// Its characters.
+        /// The number of characters.
         chars: usize,
     },
-    /// It holds a sign that no id has.
+    /// It holds a character that no id has.
     Sign {
-        /// The byte at which it stands.
+        /// The byte of the character.
         at: usize,
-        /// The sign.
+        /// The character.
         sign: char,
     },
     /// A name is missing, or begins or ends with `_` or `-`.
@@ -111,7 +110,7 @@ impl fmt::Display for BlockIdError {
             }
             Self::Sign { at, sign } => write!(
                 f,
-                "the id holds {sign:?} at byte {at}; an id has a to z, 0 to 9, `_`, `-`, `.` and `/`"
+                "the id has {sign:?} at byte {at}; an id has a to z, 0 to 9, `_`, `-`, `.` and `/`"
             ),
             Self::Edge { at } => write!(
                 f,

@@ -1,16 +1,15 @@
 //! Memory blocks as Markdown files with front matter, in both directions.
 //!
-//! A file is `---`, lines of `key: value`, `---`, an empty line and the content. People edit such files, with editors
-//! that change line ends and add byte order marks, so reading takes what can be taken and says everything that was not
-//! as it should be. Where the content begins or ends with white space, the line `whitespace: kept` says that it is part
-//! of it; else it is trimmed.
+//! A file is `---`, lines of `key: value`, `---`, an empty line and the content. People edit such files with editors
+//! that change line ends and add byte order marks. So the reader takes all it can, and reports each fault as a finding.
+//! The line `whitespace: kept` keeps white space at the ends of the content; else the reader trims it.
 //!
 //! # Layer
-//! L7, inside `agent`. Paths are texts with `/`, relative to the folder of the blocks; no file is touched here.
+//! L7, inside `agent`. Paths are texts with `/`, relative to the folder of blocks; nothing here touches a file.
 //!
 //! # Invariants
-//! - BLF-1: what is written is read back as the same block, without a finding.
-//! - BLF-2: a path that is given for an id, or taken for one, never leads out of its folder.
+//! - BLF-1: the reader reads a written block back as the same block, without a finding.
+//! - BLF-2: no path of an id, and no path that is read as an id, leaves its folder.
 
 mod block;
 mod edits;

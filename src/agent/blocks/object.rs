@@ -1,13 +1,13 @@
-//! Between a block in a file and an object in the memory.
+//! Conversion between a block and an object.
 //!
-//! Tags, citations, the end of validity and the content have lines of their own; every other attribute is a line under its
-//! name, as JSON where it is not plain text. What only verbs set (levels of decay, flags, promotions) is in no file.
+//! Tags, citations, expiry and content have lines of their own. Every other attribute is a line under its name, as JSON
+//! if it is not plain text. Attributes that only verbs set (levels of decay, flags, promotions) are in no file.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - BOB-1: a block that comes back as it was written changes no attribute of its object, whatever type it has.
+//! - BOB-1: an unedited block changes no attribute of its object, whatever its type.
 
 use std::collections::BTreeMap;
 
@@ -22,14 +22,15 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::ingest::json::{value_from_json, value_to_json};
 use crate::object::{Id, NewObject, Object, Origin, Scope, Time, Value};
 
-/// The line of a block that is not trusted: in another store, or when it was forgotten here, nothing else says it.
+/// The line of an untrusted block. Another store, or this one after the block was forgotten, has no other source for
+/// it.
 const TRUST: &str = "trust";
-/// How deep the JSON of an attribute may be nested in a file.
+/// The deepest JSON of an attribute in a file.
 const DEPTH_MAX: usize = 32;
-/// The word for the project of the place, in files.
+/// The word for the current project, in files.
 const PROJECT: &str = "project";
 
-/// Returns the block of an object as a file says it; `Err` is why there is none.
+/// Returns the block of an object; `Err` is the reason why it has none.
 pub(super) fn block_of(view: &View, place: &Place, object: &Object) -> Result<Result<Block, String>> {
     let id = match BlockId::new(object.id()) {
         Ok(id) => id,
@@ -58,7 +59,7 @@ pub(super) fn block_of(view: &View, place: &Place, object: &Object) -> Result<Re
     Ok(Ok(block))
 }
 
-/// Returns the least that a file says it is trusted; a word of another class says nothing.
+/// Returns the untrusted class that a file states; else the class of the person.
 pub(super) fn trust_of(block: &Block) -> Origin {
     let stated = block.other.iter().find(|(key, _)| key == TRUST);
     let origin = stated.and_then(|(_, word)| Origin::from_name(word));
@@ -67,7 +68,7 @@ pub(super) fn trust_of(block: &Block) -> Origin {
         .unwrap_or(Origin::DirectUser)
 }
 
-/// Returns the scope that a file names; `usual` if it names none.
+/// Returns the scope of a file; `usual` if it names none.
 pub(super) fn scope_of(place: &Place, block: &Block, usual: &Scope) -> Result<Scope> {
     match &block.scope {
         Some(word) => place.scope(word),
@@ -75,7 +76,7 @@ pub(super) fn scope_of(place: &Place, block: &Block, usual: &Scope) -> Result<Sc
     }
 }
 
-/// Whether two blocks say the same; when they were written does not count, nor what they are trusted, nor the order of lines.
+/// Whether two blocks are equal apart from times, trust, and the order of lines.
 pub(super) fn say_the_same(one: &Block, other: &Block) -> bool {
     let lines = |block: &Block| {
         let stated = block.other.iter().filter(|(key, _)| key != TRUST);
@@ -88,7 +89,7 @@ pub(super) fn say_the_same(one: &Block, other: &Block) -> bool {
         && lines(one) == lines(other)
 }
 
-/// Puts what `block` says other than `before` onto an object; without `before` all that it says.
+/// Applies the differences of `block` from `before` to an object; without `before`, the whole block.
 pub(super) fn apply(object: &mut NewObject, before: Option<&Block>, block: &Block) -> Result<()> {
     object.content = Some(block.content.clone());
     object.expires = block.expires_micros.map(Time::from_micros);
@@ -124,13 +125,13 @@ pub(super) fn apply(object: &mut NewObject, before: Option<&Block>, block: &Bloc
         if key == TRUST && Origin::from_name(value).is_some() {
             continue;
         }
-        // BOB-1: what did not change keeps its type.
+        // BOB-1: an unchanged value keeps its type.
         if had.get(key.as_str()) == Some(&value.as_str()) {
             continue;
         }
         if item::MADE_BY_VERBS.contains(&key.as_str()) {
             return Err(
-                Error::invalid(format!("`{key}` is not for files to say")).with_code(ErrorCode::ReservedKey)
+                Error::invalid(format!("a file cannot set `{key}`")).with_code(ErrorCode::ReservedKey)
             );
         }
         drop(attributes.insert(key.as_str(), value_of(value)));
@@ -151,7 +152,7 @@ fn word_of(place: &Place, scope: &str) -> String {
     }
 }
 
-/// A value on a line: text as it is if it is read back as the same, else JSON.
+/// A value on a line: as text if that is read back as the same value, else as JSON.
 fn shown(value: &Value) -> String {
     match value {
         Value::Text(text) if is_plain(text) => text.clone(),

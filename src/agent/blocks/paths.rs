@@ -1,27 +1,27 @@
-//! The path of a block's file, and the id that a path stands for.
+//! The path of a block's file, and the id of a path.
 //!
 //! # Layer
-//! L7, inside `agent`. Pure: no path is looked up, so that links are the caller's business.
+//! L7, inside `agent`. Pure: nothing here looks up a path, so links are up to the caller.
 
 use std::fmt;
 
 use super::id::{BlockId, BlockIdError};
 
-/// How a block's file ends.
+/// The extension of a block's file.
 const ENDING: &str = ".md";
 
-/// Why a path stands for no block, or an id for no path.
+/// The fault of a path without a block, or of an id without a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PathReason {
-    /// It does not end in `.md`; what a crashed write left behind does not either.
+    /// It does not end in `.md`, such as the leftover of a crashed write.
     NotMarkdown,
-    /// A part of it begins with a stop: hidden, or leading upward.
+    /// A part of it begins with a dot: hidden, or upward.
     Hidden,
-    /// It begins at the root, or holds a sign that leads elsewhere on some system.
+    /// It is absolute, or holds a character that leads elsewhere on some system.
     Outside,
-    /// What it stands for is no id.
+    /// Its name is no id.
     NoId(BlockIdError),
-    /// A folder of it ends in `.md`, where the file of another block would be.
+    /// One of its folders ends in `.md`, like the file of another block.
     FolderLikeFile,
 }
 
@@ -31,13 +31,13 @@ impl fmt::Display for PathReason {
             Self::NotMarkdown => f.write_str("the path does not end in `.md`"),
             Self::Hidden => f.write_str("a part of the path begins with `.`"),
             Self::Outside => f.write_str("the path leads out of the folder"),
-            Self::NoId(error) => write!(f, "the path stands for no id: {error}"),
-            Self::FolderLikeFile => f.write_str("a folder of the path is named like the file of a block"),
+            Self::NoId(error) => write!(f, "the path is no id: {error}"),
+            Self::FolderLikeFile => f.write_str("a folder of the path has the name of a block file"),
         }
     }
 }
 
-/// Returns the path of a block's file, with `/`, below the folder of the blocks.
+/// Returns the path of a block's file below the folder of blocks, with `/`.
 ///
 /// # Errors
 /// `FolderLikeFile`: the block `a.md/b` would need a folder where the block `a` has its file.
@@ -53,10 +53,10 @@ pub fn path_of(id: &BlockId) -> Result<String, PathReason> {
     Ok(format!("{id}{ENDING}"))
 }
 
-/// Returns the id that a path below the folder of the blocks stands for.
+/// Returns the id of a path below the folder of blocks.
 ///
 /// # Errors
-/// A [`PathReason`] for every path that no block has.
+/// A [`PathReason`] for a path that no block has.
 pub fn id_of_path(path: &str) -> Result<BlockId, PathReason> {
     // BLF-2.
     if path.starts_with('/') || path.contains(['\\', ':', '\0']) {

@@ -1,4 +1,4 @@
-//! From a Markdown file to a block.
+//! Reader of block files.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -16,73 +16,73 @@ use crate::Time;
 use crate::agent::item::Citation;
 use crate::agent::strict_json::parse;
 
-/// How deep the JSON of a line may be nested.
+/// The deepest JSON of a line.
 const DEPTH_MAX: usize = 8;
 
-/// A block and what was found in its file.
+/// A block and the findings in its file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BlockFile {
     /// The block.
     pub block: Block,
-    /// What was not as it should be, and what was done about it.
+    /// Faults of the file, and how the reader treated them.
     pub findings: Vec<Finding>,
 }
 
-/// Something in a file that was not as it should be.
+/// A fault of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Finding {
-    /// It begins with a byte order mark, which is left out.
+    /// It begins with a byte order mark, which the reader ignores.
     ByteOrderMark,
-    /// Its lines end as on Windows; they are read as if they ended with one sign.
+    /// Its lines have Windows ends, which the reader accepts.
     WindowsLines,
-    /// A key stands more than once; its last line holds.
+    /// A key occurs more than once; its last line counts.
     KeyTwice {
         /// The key.
         key: String,
-        /// The line that holds, from 1.
+        /// The line that counts, from 1.
         line: usize,
     },
-    /// A line of the front matter is not `key: value` and is left out.
+    /// A line of the front matter is not `key: value`; it is ignored.
     NotAPair {
         /// The line, from 1.
         line: usize,
     },
-    /// There is no id; the one of the path is taken.
+    /// The id is missing; the id of the path counts.
     IdMissing,
-    /// The id is none; the one of the path is taken.
+    /// The id is invalid; the id of the path counts.
     IdWrong {
         /// What stands there.
         text: String,
         /// Why it is none.
         error: BlockIdError,
     },
-    /// The id is not the one of the path; the one in the file holds.
+    /// The id differs from the path; the id in the file counts.
     IdNotOfPath {
         /// The id of the path.
         path_id: BlockId,
     },
-    /// A time cannot be read and is left out; a block whose end cannot be read holds for ever.
+    /// A time is invalid and ignored; a block without a valid expiry never expires.
     TimeWrong {
         /// The key.
         key: &'static str,
         /// What stands there.
         text: String,
     },
-    /// The tags are not a list in JSON; they are read as words between commas.
+    /// The tags are no JSON list; they are read as words between commas.
     TagsAreWords,
-    /// A tag is not text and is left out.
+    /// A tag is not text; it is ignored.
     TagWrong {
         /// Its place, from 0.
         place: usize,
     },
-    /// The citations are not a list in JSON and are left out.
+    /// The citations are no JSON list; they are ignored.
     CitationsWrong,
-    /// A citation has no file, and is left out.
+    /// A citation without a file is ignored.
     CitationWrong {
         /// Its place, from 0.
         place: usize,
     },
-    /// The line of a citation is not a whole number above 0, or its note is not text: it is left out of the citation.
+    /// A line of a citation is no whole number above 0, or a note is no text; the field is ignored.
     CitationFieldWrong {
         /// Its place, from 0.
         place: usize,
@@ -92,29 +92,29 @@ pub enum Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ByteOrderMark => f.write_str("the byte order mark is left out"),
-            Self::WindowsLines => f.write_str("the lines end as on Windows"),
+            Self::ByteOrderMark => f.write_str("the byte order mark is ignored"),
+            Self::WindowsLines => f.write_str("the lines have Windows ends"),
             Self::KeyTwice { key, line } => {
-                write!(f, "the key `{key}` stands more than once; line {line} holds")
+                write!(f, "the key `{key}` occurs more than once; line {line} counts")
             }
-            Self::NotAPair { line } => write!(f, "line {line} is not `key: value` and is left out"),
-            Self::IdMissing => f.write_str("the id is missing; the one of the path is taken"),
+            Self::NotAPair { line } => write!(f, "line {line} is not `key: value` and is ignored"),
+            Self::IdMissing => f.write_str("the id is missing; the id of the path counts"),
             Self::IdWrong { text, error } => {
-                write!(f, "`{text}` is no id: {error}; the one of the path is taken")
+                write!(f, "`{text}` is no id: {error}; the id of the path counts")
             }
             Self::IdNotOfPath { path_id } => {
                 write!(
                     f,
-                    "the file says another id than its path, `{path_id}`; the one in the file holds"
+                    "the id differs from the path `{path_id}`; the id in the file counts"
                 )
             }
-            Self::TimeWrong { key, text } => write!(f, "`{text}` in `{key}` is not a time and is left out"),
+            Self::TimeWrong { key, text } => write!(f, "`{text}` in `{key}` is no time and is ignored"),
             Self::TagsAreWords => f.write_str("the tags are not a list in JSON; they are read as words"),
-            Self::TagWrong { place } => write!(f, "tag {place} is not text and is left out"),
+            Self::TagWrong { place } => write!(f, "tag {place} is not text and is ignored"),
             Self::CitationsWrong => f.write_str("the citations are not a list in JSON and are left out"),
-            Self::CitationWrong { place } => write!(f, "citation {place} has no file and is left out"),
+            Self::CitationWrong { place } => write!(f, "citation {place} has no file and is ignored"),
             Self::CitationFieldWrong { place } => {
-                write!(f, "the line or note of citation {place} is wrong and is left out")
+                write!(f, "the line or note of citation {place} is wrong and is ignored")
             }
         }
     }
@@ -141,8 +141,8 @@ impl fmt::Display for BlockReason {
         match self {
             Self::NotText { offset } => write!(f, "the file is not text from byte {offset} on"),
             Self::NoFrontMatter => f.write_str("the file does not begin with a line `---`"),
-            Self::OpenFrontMatter => f.write_str("the front matter has no line `---` at its end"),
-            Self::NoId => f.write_str("neither the file nor its path says an id"),
+            Self::OpenFrontMatter => f.write_str("the front matter has no closing line `---`"),
+            Self::NoId => f.write_str("neither the file nor its path has an id"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From a block to a Markdown file.
+//! Writer of block files.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -12,20 +12,20 @@ use super::block::{Block, KEPT, KEYS, WHITESPACE, bare, unquoted};
 use crate::agent::item::Citation;
 use crate::calendar::Moment;
 
-/// Why a block cannot be written so that it is read back as the same.
+/// The fault of a block that a file cannot hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unwritable {
-    /// A time is not in the years 0000 to 9999.
+    /// A time is outside the years 0000 to 9999.
     Time {
         /// The key.
         key: &'static str,
     },
-    /// A key or value does not fit on a line of its own.
+    /// A key or value does not fit on one line.
     Pair {
         /// The key.
         key: String,
     },
-    /// A citation has an empty file or a line 0.
+    /// A citation has no file, or a line 0.
     Citation {
         /// Its place, from 0.
         place: usize,
@@ -35,9 +35,9 @@ pub enum Unwritable {
 impl fmt::Display for Unwritable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Time { key } => write!(f, "the time in `{key}` is not in the years 0000 to 9999"),
+            Self::Time { key } => write!(f, "the time in `{key}` is outside the years 0000 to 9999"),
             Self::Pair { key } => write!(f, "`{key}` and its value do not fit on a line of front matter"),
-            Self::Citation { place } => write!(f, "citation {place} has no file, or a line 0"),
+            Self::Citation { place } => write!(f, "citation {place} has no file, or the line 0"),
         }
     }
 }
@@ -45,7 +45,7 @@ impl fmt::Display for Unwritable {
 /// Returns the file of a block.
 ///
 /// # Errors
-/// An [`Unwritable`] for what a file cannot hold.
+/// An [`Unwritable`] if a file cannot hold the block.
 pub fn write_block(block: &Block) -> Result<String, Unwritable> {
     let mut out = format!("---\nid: {}\n", block.id);
     let mut pair = |key: &str, value: &str| {
@@ -99,7 +99,7 @@ pub fn write_block(block: &Block) -> Result<String, Unwritable> {
     Ok(out)
 }
 
-/// Returns the file with another time in `updated`, and every other byte as it is; `None` if it has no front matter.
+/// Returns the file with another time in `updated`; `None` if it has no front matter.
 pub(super) fn with_updated(bytes: &[u8], micros: i64) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let line_of = |end: &str| time_text(micros).map(|time| format!("updated: {time}{end}"));
@@ -119,7 +119,7 @@ pub(super) fn with_updated(bytes: &[u8], micros: i64) -> Option<Vec<u8>> {
                 .split_once(':')
                 .is_some_and(|(key, _)| bare(key) == "updated")
         {
-            // Of several lines the last one holds: all say the same then.
+            // The last of several lines counts: all get the same time.
             has_line = true;
             out.push_str(&line_of(end)?);
             continue;
@@ -132,8 +132,7 @@ pub(super) fn with_updated(bytes: &[u8], micros: i64) -> Option<Vec<u8>> {
     (!is_front && !out.is_empty()).then(|| out.into_bytes())
 }
 
-/// Writes a time with milliseconds, or with microseconds if there are any below; `None` for years that do not have four
-/// digits.
+/// A time with milliseconds, or with microseconds if there are any; `None` for years without four digits.
 fn time_text(micros: i64) -> Option<String> {
     let at = Moment::of(micros);
     let fraction = if at.micro % 1000 == 0 {
@@ -144,7 +143,7 @@ fn time_text(micros: i64) -> Option<String> {
     at.has_plain_year().then(|| format!("{at}.{fraction}Z"))
 }
 
-/// A value is one line, without white space at its ends.
+/// Checks that a value is one trimmed line.
 fn check_value(key: &str, value: &str, is_fit: bool) -> Result<(), Unwritable> {
     if is_fit && !value.is_empty() && !value.contains('\n') && bare(value) == value {
         return Ok(());

@@ -116,7 +116,7 @@ impl Watch {
         }
         let days = off / JUMP.as_micros() as i64;
         Some(format!(
-            "the clock went {} days {} at once; nothing decays until it went evenly for a day",
+            "the clock jumped {} days {}; nothing decays until it was even for a day",
             days.unsigned_abs(),
             if days < 0 { "back" } else { "ahead" }
         ))

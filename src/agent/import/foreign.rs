@@ -9,7 +9,7 @@ use crate::engine::CommitInfo;
 use crate::error::Result;
 use crate::object::Scope;
 
-/// What a file is.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForeignFormat {
     /// The graph of the MCP reference server `memory`, in JSON Lines.
@@ -21,7 +21,7 @@ pub enum ForeignFormat {
 }
 
 impl ForeignFormat {
-    /// The word for it.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::ServerMemory => "server-memory",
@@ -34,14 +34,14 @@ impl ForeignFormat {
 /// A file of another system.
 #[derive(Clone, Debug)]
 pub struct Foreign<'a> {
-    /// What it is.
+    /// Its format.
     pub format: ForeignFormat,
-    /// What is in it.
+    /// Its content.
     pub bytes: &'a [u8],
-    /// Where it belongs; else facts about the person and the objects of the published core go to `global`, and the rest to
-    /// the project.
+    /// The scope of its objects. By default, facts about the person and objects of the published core go to `global`,
+    /// all others to the project.
     pub scope: Option<Scope>,
-    /// What the project is.
+    /// The current project.
     pub place: Place,
 }
 
@@ -55,35 +55,35 @@ impl Foreign<'_> {
     }
 }
 
-/// Something that was not taken, or not as it stands.
+/// A part of a file that was not imported, or not unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignFinding {
-    /// Where it stands: a line, an entry, a name.
+    /// Its place: a line, an entry, a name.
     pub at: String,
-    /// What it is.
+    /// The reason.
     pub what: String,
 }
 
-/// A file of another system was taken in.
+/// The outcome of an import.
 #[derive(Clone, Debug)]
 pub struct ForeignTaken {
     /// New objects.
     pub created: u64,
     /// Objects with a new version.
     pub updated: u64,
-    /// Objects that say what the file says.
+    /// Objects that equal the file.
     pub unchanged: u64,
-    /// Objects that were stored with the rules that they met.
+    /// Objects that were stored with flags of the scan.
     pub flagged: u64,
-    /// Objects that wait for a person.
+    /// Objects in quarantine.
     pub quarantined: u64,
-    /// Objects that were not taken.
+    /// Refused objects.
     pub refused: u64,
-    /// Earlier versions that went into history.
+    /// Earlier versions in history.
     pub past: u64,
-    /// What was not as it should be.
+    /// Faults of the file.
     pub findings: Vec<ForeignFinding>,
-    /// Under which name a person finds what is held back.
+    /// The name of the quarantine draft.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
     pub commit: CommitInfo,

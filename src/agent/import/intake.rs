@@ -80,12 +80,15 @@ fn take_all(
         // IMP-2.
         if !seen.insert(id.clone()) {
             taken.refused += 1;
-            let what = format!("another name of the file becomes '{id}' too; the first holds");
+            let what = format!("another name of the file has the id '{id}' too; the first counts");
             mapped.say(at, what);
             continue;
         }
         if let Some(parent) = object.parent.take_if(|parent| gone.contains(parent)) {
-            mapped.say(&at, format!("its parent '{parent}' was not taken; it has none"));
+            mapped.say(
+                &at,
+                format!("its parent '{parent}' was not imported; it has none"),
+            );
         }
         let (fate, said) = match take_object(agent, staging, object) {
             Ok(passed) => passed,

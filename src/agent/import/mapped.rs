@@ -110,7 +110,7 @@ pub(super) fn other_attributes(
         let prefix = if is_known { FOREIGN } else { "" };
         match value_from_json(json) {
             Ok(value) => drop(attributes.insert(format!("{prefix}{name}"), value)),
-            Err(error) => mapped.say(at, format!("`{name}` is left out: {}", error.message())),
+            Err(error) => mapped.say(at, format!("`{name}` is ignored: {}", error.message())),
         }
     }
     attributes

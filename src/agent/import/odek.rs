@@ -1,12 +1,12 @@
-//! Fact files of odek: facts in plain text, separated by lines that hold the section sign (U+00A7) alone.
+//! Fact files of odek: facts in plain text, separated by lines with the section sign (U+00A7) alone.
 //!
-//! `user.md` holds what is known of the person, `env.md` of the environment.
+//! `user.md` holds facts about the person, `env.md` facts about the environment.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - ODK-1: a fact begins on the line that is named for it, and no line of it is the separator.
+//! - ODK-1: a fact begins on its line number, and no line of it is the separator.
 
 use std::collections::HashSet;
 
@@ -23,22 +23,22 @@ const SEPARATOR: &str = "\u{A7}";
 /// A fact of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct FileFact {
-    /// What it says: not empty, without white space at its ends.
+    /// Its text, trimmed and not empty.
     text: String,
-    /// The line on which it begins, from 1.
+    /// Its first line, from 1.
     line: usize,
 }
 
-/// What a fact file holds.
+/// The content of a fact file.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 struct FactFile {
     /// The facts, each once, in their order.
     facts: Vec<FileFact>,
-    /// The lines on which a fact begins that stands before already, word for word.
+    /// The first lines of repeated facts.
     repeated: Vec<usize>,
 }
 
-/// Returns what a file is about, by its name without folders.
+/// Returns the subject of a file by its name without folders.
 pub fn scope_of_file(name: &str) -> Option<FactScope> {
     match name {
         "user.md" => Some(FactScope::User),
@@ -47,7 +47,7 @@ pub fn scope_of_file(name: &str) -> Option<FactScope> {
     }
 }
 
-/// Reads a fact file. Line ends of Windows and a byte order mark are passed over; empty facts are none.
+/// Reads a fact file. Ignores Windows line ends, a byte order mark, and empty facts.
 fn read_facts(text: &str) -> FactFile {
     let text = text
         .strip_prefix('\u{FEFF}')
@@ -90,7 +90,7 @@ pub(super) fn map(foreign: &Foreign<'_>, about: FactScope, key: &[u8; 32]) -> Re
     let file = read_facts(text);
     let mut mapped = Mapped::default();
     for line in file.repeated {
-        mapped.say(format!("line {line}"), "the fact stands before it already");
+        mapped.say(format!("line {line}"), "the file has this fact already");
     }
     let folder = format!("{}/{}", kind::FACT, about.name());
     for fact in file.facts {

@@ -1,14 +1,14 @@
 //! The file of the MCP reference server `memory`: a graph of entities and relations in JSON Lines.
 //!
-//! One bad line never costs the others, and a bad part of an entity never costs the rest of it: everything that
-//! can be read is taken, and everything else is said with its line.
+//! A bad line costs no other line, and a bad field no other field of its entity. Every fault is a finding with its
+//! line.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - SMJ-1: every line that is not empty is in the graph or in a finding.
-//! - SMJ-2: names of entities are unique; a second entity of a name adds its observations to the first.
+//! - SMJ-1: every nonempty line is in the graph or in a finding.
+//! - SMJ-2: names of entities are unique; another entity of a name adds its observations to the first.
 
 mod read;
 
@@ -28,14 +28,14 @@ use crate::object::Value;
 /// The kind of an entity.
 const ENTITY: &str = "entity";
 
-/// A thing with what is known about it.
+/// An entity.
 #[derive(Clone, PartialEq, Debug)]
 struct Entity {
     /// Its name; not empty.
     name: String,
-    /// What it is; `None` if the file does not say.
+    /// Its type, if the file names one.
     entity_type: Option<String>,
-    /// What is known about it, each once, in order.
+    /// Its observations, each once, in order.
     observations: Vec<String>,
     /// Other fields of its line.
     other: Map<String, Json>,
@@ -43,14 +43,14 @@ struct Entity {
     line: usize,
 }
 
-/// What one thing is to another.
+/// A relation between two entities.
 #[derive(Clone, PartialEq, Debug)]
 struct Relation {
-    /// The name of the first thing.
+    /// The name of the first entity.
     from: String,
-    /// The name of the other.
+    /// The name of the other entity.
     to: String,
-    /// What the first is to the other.
+    /// Its type.
     relation_type: String,
     /// Other fields of its line.
     other: Map<String, Json>,
@@ -58,81 +58,85 @@ struct Relation {
     line: usize,
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, PartialEq, Default, Debug)]
 struct Graph {
     /// The entities, in the order of their first lines.
     entities: Vec<Entity>,
     /// The relations, each once, in their order.
     relations: Vec<Relation>,
-    /// What was not as it should be.
+    /// Faults of the file.
     findings: Vec<LineFinding>,
 }
 
-/// What was found on a line.
+/// A fault on a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct LineFinding {
     /// The line, from 1.
     line: usize,
-    /// What it is.
+    /// Its kind.
     finding: GraphFinding,
 }
 
-/// Something that was not as it should be.
+/// The kind of a fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum GraphFinding {
-    /// The line has more bytes than are read, and is left out.
+    /// The line is too long; it is ignored.
     TooLong,
-    /// The line is not UTF-8 and is left out.
+    /// The line is not UTF-8; it is ignored.
     NotText,
-    /// The line, or what is left of it, is not whole JSON and is left out.
+    /// The line, or its rest, is not whole JSON; it is ignored.
     NotJson,
-    /// The line is nested too deep and is left out.
+    /// The line is nested too deep; it is ignored.
     TooDeep,
-    /// A key stands twice in an object; the line is left out.
+    /// An object has a key twice; the line is ignored.
     KeyTwice(String),
-    /// The line holds more than one value; all are read.
+    /// The line holds several values; all are read.
     SeveralValues(usize),
-    /// A value is not an object and is left out.
+    /// A value is no object; it is ignored.
     NotAnObject,
-    /// The field `type` is neither `entity` nor `relation`; the value is left out.
+    /// The field `type` is neither `entity` nor `relation`; the value is ignored.
     UnknownType,
-    /// A field that has to be text is missing or is not text. Without its name an entity is left out, and without one
-    /// of its three fields a relation; an entity without a type is taken.
+    /// A text field is missing or no text. An entity without a name and a relation without one of its fields are
+    /// ignored.
     FieldWrong(&'static str),
-    /// An observation is not text and is left out.
+    /// An observation is no text; it is ignored.
     ObservationWrong {
         /// Its place, from 0.
         place: usize,
     },
-    /// An entity of this name stands before it; its observations are added there.
+    /// The entity occurs twice; the first gets all observations.
     EntityTwice,
-    /// The two entities of this name have different types; the first holds.
+    /// The two entities have different types; the first type counts.
     TypesDiffer,
-    /// The same relation stands before it.
+    /// The relation occurs twice.
     RelationTwice,
-    /// A relation names an entity that the file does not hold; it is taken.
+    /// A relation names an entity that is not in the file; it is imported.
     NoSuchEntity(String),
 }
 
 impl fmt::Display for GraphFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLong => f.write_str("the line is too long and is left out"),
-            Self::NotText => f.write_str("the line is not UTF-8 and is left out"),
-            Self::NotJson => f.write_str("it is not whole JSON and is left out"),
-            Self::TooDeep => f.write_str("it is nested too deep and is left out"),
-            Self::KeyTwice(key) => write!(f, "the key `{key}` stands twice; the line is left out"),
+            Self::TooLong => f.write_str("the line is too long and is ignored"),
+            Self::NotText => f.write_str("the line is not UTF-8 and is ignored"),
+            Self::NotJson => f.write_str("the value is not whole JSON and is ignored"),
+            Self::TooDeep => f.write_str("the value is nested too deep and is ignored"),
+            Self::KeyTwice(key) => write!(f, "the key `{key}` occurs twice; the line is ignored"),
             Self::SeveralValues(count) => write!(f, "the line holds {count} values"),
-            Self::NotAnObject => f.write_str("it is not an object and is left out"),
-            Self::UnknownType => f.write_str("its type is neither `entity` nor `relation`; it is left out"),
-            Self::FieldWrong(field) => write!(f, "the field `{field}` is missing or is not text"),
-            Self::ObservationWrong { place } => write!(f, "observation {place} is not text and is left out"),
-            Self::EntityTwice => f.write_str("the entity stands twice; its observations are put together"),
-            Self::TypesDiffer => f.write_str("the entity stands twice with different types; the first holds"),
-            Self::RelationTwice => f.write_str("the relation stands twice"),
+            Self::NotAnObject => f.write_str("the value is no object and is ignored"),
+            Self::UnknownType => {
+                f.write_str("the type is neither `entity` nor `relation`; the value is ignored")
+            }
+            Self::FieldWrong(field) => write!(f, "the field `{field}` is missing or no text"),
+            Self::ObservationWrong { place } => write!(f, "observation {place} is no text and is ignored"),
+            Self::EntityTwice => f.write_str("the entity occurs twice; its observations are merged"),
+            Self::TypesDiffer => {
+                f.write_str("the entity occurs twice with different types; the first type counts")
+            }
+            Self::RelationTwice => f.write_str("the relation occurs twice"),
             Self::NoSuchEntity(name) => {
-                write!(f, "the relation names `{name}`, which the file does not hold")
+                write!(f, "the relation names `{name}`, which is not in the file")
             }
         }
     }

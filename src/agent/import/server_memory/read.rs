@@ -1,4 +1,4 @@
-//! Reads the graph line by line.
+//! Reader of the graph, line by line.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -10,12 +10,12 @@ use serde_json::{Map, Value as Json};
 use super::{Entity, Graph, GraphFinding, LineFinding, Relation};
 use crate::agent::strict_json::{JsonError, balanced_end, parse};
 
-/// Bytes of the longest line that is read.
+/// The longest line, in bytes.
 const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// How deep a line may be nested.
+/// The deepest JSON of a line.
 const DEPTH_MAX: usize = 64;
 
-/// Reads what is in a file.
+/// Reads a file.
 pub(super) fn read_graph(bytes: &[u8]) -> Graph {
     let mut reader = Reader::default();
     let bytes = bytes.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(bytes);
@@ -33,7 +33,7 @@ pub(super) fn read_graph(bytes: &[u8]) -> Graph {
 struct Reader {
     graph: Graph,
     line: usize,
-    /// The place of each entity.
+    /// The index of each entity by its name.
     places: HashMap<String, usize>,
     /// The observations of each entity, so that long lists stay linear.
     observed: Vec<HashSet<String>>,
@@ -46,7 +46,7 @@ impl Reader {
         self.graph.findings.push(LineFinding { line, finding });
     }
 
-    /// SMJ-1: takes what the line holds, or says why not.
+    /// SMJ-1: adds the content of a line, or a finding.
     fn take_line(&mut self, line: &str) {
         if line.is_empty() {
             return;
@@ -63,7 +63,7 @@ impl Reader {
         }
     }
 
-    /// Two writers at once leave several values on a line, or the end of one and another.
+    /// Two concurrent writers leave several values on a line, or the end of one and another.
     fn take_several(&mut self, line: &str) {
         let (mut values, mut rest) = (Vec::new(), line);
         while let Some(length) = balanced_end(rest.as_bytes()).filter(|_| rest.starts_with('{')) {
@@ -96,7 +96,7 @@ impl Reader {
         }
     }
 
-    /// The text of a field, which is taken out; says if there is none.
+    /// Removes a text field; reports a missing one.
     fn text(&mut self, map: &mut Map<String, Json>, field: &'static str) -> Option<String> {
         match map.shift_remove(field) {
             Some(Json::String(text)) if !text.is_empty() => Some(text),
@@ -184,7 +184,7 @@ impl Reader {
         });
     }
 
-    /// The graph, with the relations named that lead to nothing. Entities may stand after them.
+    /// The graph, with findings for relations to missing entities. Entities may follow their relations.
     fn graph_with_loose_ends(self) -> Graph {
         let Self {
             mut graph, places, ..

@@ -171,12 +171,12 @@ fn table(name: &str, value: Lisp, mapped: &mut Mapped) -> Option<Vec<SnapObject>
         let pair = entry.into_pair();
         let read = pair.and_then(|(key, value)| Some((key, object_of(value.into_pairs()?, &mut say)?)));
         let Some((key, mut object)) = read else {
-            say("is not an object under a name and is left out");
+            say("is not an object under a name and is ignored");
             continue;
         };
         // The first entry of a name counts, as in a lookup of Lisp.
         if !keys.insert(key.clone()) {
-            say("has the name of another one before it and is left out");
+            say("has the name of an earlier entry and is ignored");
             continue;
         }
         if name == HISTORY {
@@ -186,7 +186,7 @@ fn table(name: &str, value: Lisp, mapped: &mut Mapped) -> Option<Vec<SnapObject>
         } else if object.id.is_empty() {
             object.id = key;
         } else if object.id != key {
-            say("has another name than its key; the one in the object holds");
+            say("has another name than its key; the name in the object counts");
         }
         if object.id.is_empty() {
             say("has no name");
@@ -202,7 +202,7 @@ fn object_of(fields: Vec<(String, Lisp)>, say: &mut dyn FnMut(&str)) -> Option<S
     let (mut is_object, mut seen) = (false, HashSet::new());
     for (name, value) in fields {
         if !seen.insert(name.clone()) {
-            say("has a field twice; the first holds");
+            say("has a field twice; the first counts");
             continue;
         }
         is_object |= value.is_nil();
@@ -233,7 +233,7 @@ fn object_of(fields: Vec<(String, Lisp)>, say: &mut dyn FnMut(&str)) -> Option<S
 fn text_of(value: &Lisp, say: &mut dyn FnMut(&str)) -> Option<String> {
     let text = value.name();
     if text.is_none() {
-        say("has a field that is not text, which is left out");
+        say("has a field that is no text and is ignored");
     }
     text.map(str::to_owned)
 }
@@ -247,7 +247,7 @@ fn time_of(value: &Lisp, say: &mut dyn FnMut(&str)) -> Option<Time> {
         _ => None,
     };
     if micros.is_none() {
-        say("has a time that cannot be read, which is left out");
+        say("has an invalid time, which is ignored");
     }
     micros.map(Time::from_micros)
 }
@@ -262,7 +262,7 @@ fn names_of(value: &Lisp, say: &mut dyn FnMut(&str)) -> Vec<String> {
     for item in items {
         match item.name() {
             Some(name) => names.push(name.to_owned()),
-            None => say("has a child that is not a name, which is left out"),
+            None => say("has a child that is no name and is ignored"),
         }
     }
     names
@@ -271,12 +271,12 @@ fn names_of(value: &Lisp, say: &mut dyn FnMut(&str)) -> Vec<String> {
 fn attributes_of(value: Lisp, say: &mut dyn FnMut(&str)) -> Map<String, Json> {
     let mut attributes = Map::new();
     let Some(pairs) = value.into_pairs() else {
-        say("has attributes that are not pairs, which are left out");
+        say("has attributes that are no pairs and are ignored");
         return attributes;
     };
     for (name, value) in pairs {
         if attributes.contains_key(&name) {
-            say("has an attribute twice; the first holds");
+            say("has an attribute twice; the first counts");
         } else {
             attributes.insert(name, value.to_json());
         }
