@@ -4,9 +4,11 @@
 //! L7, inside `agent`.
 
 pub mod extract;
+mod original;
 mod pass;
 mod ticker;
 
+pub(super) use original::original_of;
 pub use pass::{Decayed, Level, Move, Pass, Summarizer};
-pub(super) use pass::{original_of, run, written};
+pub(super) use pass::{run, written};
 pub use ticker::{Listener, Ticker};

@@ -15,9 +15,10 @@ use super::super::settings::DecaySettings;
 use super::super::staging::with_tries;
 use super::super::vocabulary::{attribute, kind, op};
 use super::extract;
+use super::original::original_of;
 use crate::calendar::DAY_MICROS;
 use crate::digest::ObjectDigest;
-use crate::engine::{CommitInfo, Memory, View, Writer};
+use crate::engine::{CommitInfo, View, Writer};
 use crate::error::Result;
 use crate::object::{Id, NewObject, Object, Origin, Scope, Time, Value};
 use crate::scan::Verdict;
@@ -348,24 +349,6 @@ fn shortened(item: &Item, shorter: Shorter, moved: &Move, stored: Time) -> Resul
         drop(attributes.insert(attribute::FLAGS, flags));
     }
     Ok(new)
-}
-
-/// The version with the full text, if the item was shortened and history has that version. The attribute may name any
-/// version, so the version must have the id and scope of the item, must be a source of it, and must be trusted if and
-/// only if the item is.
-pub(in crate::agent) fn original_of(memory: &Memory, item: &Item) -> Result<Option<Object>> {
-    let object = item.object();
-    let named = item.original().filter(|_| item.level().is_some());
-    let Some(digest) = named.filter(|named| object.derived_from().any(|source| source == *named)) else {
-        return Ok(None);
-    };
-    let version = memory.version(digest)?;
-    // An untrusted item restores no trusted text, for example after a promotion was undone. A person who promoted a
-    // shortened text has not seen the original.
-    let is_alike = |version: &Object| object.origin().is_trusted() == version.origin().is_trusted();
-    Ok(version.filter(|version| {
-        version.id() == object.id() && version.scope() == object.scope() && is_alike(version)
-    }))
 }
 
 /// When the text of an item was stored; of a shortened item, when the full text was.
