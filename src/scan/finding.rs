@@ -1,39 +1,42 @@
-//! What the scan can say of a text: where, of which category, how grave, and by which rule.
+//! Findings of the scan: place, category, severity and rule.
 //!
-//! A finding never holds the text it is about: it can be logged, stored and shown without giving a secret away.
+//! A finding never holds the text it is about, so logs and answers can show it without disclosing a secret.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate.
 
 use std::ops::Range;
 
-/// What a finding is about. The order is the order of [`Category::ALL`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+use serde::Deserialize;
+
+/// The subject of a finding. The order is the order of [`Category::ALL`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Category {
     /// A credential: key, token, password, private key.
     Secret,
-    /// Characters that cannot be seen, or that look like others.
+    /// Characters that are invisible or look like others.
     Unicode,
     /// An order to set earlier instructions aside, or to play somebody without rules.
     Override,
     /// Text that poses as the system, the developer or a turn of the chat template.
     Role,
-    /// Text that poses as the end of the data it is part of.
+    /// Text that poses as the end of the data around it.
     Delimiter,
     /// A forged call of a tool.
     ToolCall,
-    /// Something fetched and run, or a shell handed to somebody else.
+    /// Code fetched and run, or a shell handed to somebody else.
     Execute,
     /// Data sent to a place outside.
     Exfiltration,
     /// A request for secrets or for the hidden instructions.
     Solicitation,
-    /// An order that wants to hold in later turns or sessions, or to wait for a trigger.
+    /// An order that lasts for later turns or sessions, or waits for a trigger.
     Persistence,
     /// Text that vouches for itself.
     Reinforcement,
-    /// Checks switched off, rights raised, people kept in the dark.
+    /// An order to switch checks off, raise rights, or keep people in the dark.
     Guard,
     /// A payload in another encoding, or an order to decode and obey one.
     Encoded,
@@ -86,19 +89,20 @@ impl Category {
     }
 }
 
-/// How much a finding says about the text it is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// How strongly a finding suggests a hostile text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Common in honest text; counts in the score only.
+    /// Common in honest text; only the score counts it.
     Low,
     /// Rare in honest text.
     Medium,
-    /// Hardly ever in honest text, unless it is about attacks.
+    /// Very rare in honest text, unless it is about attacks.
     High,
 }
 
 impl Severity {
-    /// All severities, the least first.
+    /// All severities, the lowest first.
     pub const ALL: [Self; 3] = [Self::Low, Self::Medium, Self::High];
 
     /// Returns the name in lower case.
@@ -111,19 +115,38 @@ impl Severity {
     }
 }
 
-/// One thing that the scan saw.
+/// One finding of the scan.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Finding {
-    /// What it is about.
+    /// Its subject.
     pub category: Category,
-    /// The rule that saw it, in lower case with hyphens; for a secret, its kind.
+    /// The id of its rule, in lower case with hyphens; for a secret this is its kind.
     pub rule: &'static str,
-    /// How grave it is.
+    /// Its severity.
     pub severity: Severity,
-    /// Index of the field it stands in: 0 for a single text.
+    /// Index of its field: 0 for a single text.
     pub field: usize,
-    /// Bytes of the field that it covers; both ends are boundaries of characters.
+    /// The bytes of the field that it covers; both ends are boundaries of characters.
     pub span: Range<usize>,
-    /// Whether it was seen only after decoding what the span holds.
+    /// Whether the rule matched only after the text of the span was decoded.
     pub is_decoded: bool,
+}
+
+impl Finding {
+    /// Returns a finding in the first field.
+    pub(in crate::scan) fn new(
+        category: Category,
+        rule: &'static str,
+        severity: Severity,
+        span: Range<usize>,
+    ) -> Self {
+        Self {
+            category,
+            rule,
+            severity,
+            field: 0,
+            span,
+            is_decoded: false,
+        }
+    }
 }

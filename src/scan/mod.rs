@@ -1,12 +1,12 @@
-//! The scan of what is about to be written: secrets, characters that cannot be seen, text that wants to be obeyed.
+//! The scan of texts before a write: secrets, invisible characters, and text that looks like a prompt injection.
 //!
-//! A [`Scanner`] reads a text once, before anything of it reaches the log, and answers with a [`Report`]: findings with
-//! category, rule, severity and span, the verdict that the [`Settings`] ask for, and a score. [`Scanner::redact`] puts a
-//! keyed marker where a secret stood; [`Scanner::neutralise`] takes invisible characters out. The scan is advice: a
-//! plausible statement passes it, so where a text came from, not what the scan says, decides what it may do.
+//! A [`Scanner`] reads a text before any of it reaches the log, and answers with a [`Report`]: findings with category,
+//! rule, severity and span, the verdict of the [`Settings`], and a score. [`Scanner::redact`] replaces secrets by keyed
+//! markers; [`Scanner::neutralise`] removes invisible characters. The scan is advice, because a plausible statement
+//! passes it. The source of a text, not the scan, decides what the text may do.
 //!
-//! Time is linear in the text and memory bounded by it, for any text. Nothing here reads a clock, a file or a random
-//! number: the same text and key give the same answer.
+//! Time is linear in the text and memory bounded by it, for any text. The scan reads no clock, file or random number:
+//! the same text and key give the same answer. The rules are data files; `rules` describes how to add one.
 //!
 //! # Layer
 //! L6. Pure: imports nothing of the crate outside this folder but the keyed digest.
@@ -16,6 +16,7 @@ mod finding;
 mod injection;
 mod rules;
 mod secrets;
+mod source_map;
 #[cfg(test)]
 mod tests;
 pub(crate) mod unicode;
@@ -27,26 +28,26 @@ pub use self::finding::{Category, Finding, Severity};
 pub use self::unicode::Neutral;
 pub use self::verdict::{Settings, Verdict};
 
-/// Findings that a report holds; more are counted.
+/// The most findings in a report; it counts the rest.
 pub const FINDINGS_MAX: usize = 1_000;
 
-/// What the scan says of a text or an object.
+/// The answer of the scan to a text or an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Report {
-    /// What was found, in the order of fields and places.
+    /// The findings, in the order of fields and places.
     pub findings: Vec<Finding>,
-    /// The gravest verdict of all findings, those that are left out included.
+    /// The strictest verdict on any finding, including those that are left out.
     pub verdict: Verdict,
     /// 0 to 99: how likely the text is hostile, for sorting. Secrets do not count.
     pub score: u8,
-    /// How many findings are left out of the list, the least grave first.
+    /// How many findings the list leaves out, the least severe first.
     pub omitted: usize,
 }
 
 /// The scanner of a store: its settings and the key of its markers.
 ///
-/// The rules are shared by all scanners of a process and made ready when they are first needed.
+/// All scanners of a process share the rules, which are read when a scan first needs them.
 #[derive(Clone)]
 pub struct Scanner {
     settings: Settings,
@@ -54,20 +55,20 @@ pub struct Scanner {
 }
 
 impl Scanner {
-    /// Returns a scanner whose markers are made with `key`, which belongs to the store and is kept as secret as it.
+    /// Returns a scanner that makes its markers with `key`. The key belongs to the store and is as secret as the store.
     pub fn new(settings: Settings, key: [u8; 32]) -> Self {
         Self { settings, key }
     }
 
-    /// Returns what stands in `text`.
+    /// Returns the findings in `text`.
     pub fn scan(&self, text: &str) -> Report {
         self.scan_fields([("", text)])
     }
 
-    /// Returns what stands in the fields of an object, given as name and text.
+    /// Returns the findings in the fields of an object, given as name and text.
     ///
-    /// A value whose name says that it is a secret, `password` or `api_key`, is taken at its word. The name of the
-    /// field that holds the content is empty.
+    /// The value of a field counts as a secret if its name is one such as `password` or `api_key` and the value looks
+    /// like a secret. The content of the object has an empty name.
     pub fn scan_fields<'a>(&self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> Report {
         let mut findings = Vec::new();
         for (field, (name, text)) in fields.into_iter().enumerate() {
@@ -96,25 +97,25 @@ impl Scanner {
 
     /// Returns `text` with a marker, `[REDACTED:kind:0123abcd]`, for each secret; borrowed if there is none.
     ///
-    /// The same secret has the same marker under the same key. In the answer no secret is found, and of those that were
-    /// found none of six bytes and more is left anywhere in it. A text that is nearly all secrets becomes one marker.
+    /// The same secret has the same marker under the same key. The scan finds no secret in the answer, and every secret
+    /// of six bytes and more is replaced wherever it occurs. A text that is nearly all secrets becomes one marker.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match secrets::redact(text, &self.key) {
-            Some(redacted) => Cow::Owned(redacted.text),
+            Some(redacted) => Cow::Owned(redacted),
             None => Cow::Borrowed(text),
         }
     }
 
-    /// Returns the value of the attribute `name` with its secrets redacted, the name taken at its word.
+    /// Returns the value of the attribute `name` with its secrets redacted, as [`Scanner::scan_fields`] finds them.
     pub fn redact_field<'a>(&self, name: &str, value: &'a str) -> Cow<'a, str> {
         let redacted = self.redact(value);
         match secrets::find_named(name, &redacted) {
-            Some(secret) => Cow::Owned(secrets::marker(secret.kind, redacted.as_bytes(), &self.key)),
+            Some(secret) => Cow::Owned(secrets::marker(secret.rule, redacted.as_bytes(), &self.key)),
             None => redacted,
         }
     }
 
-    /// Returns `text` without the characters that cannot be seen, or with them made visible; borrowed if there is none.
+    /// Returns `text` with its invisible characters removed or shown; borrowed if there is none.
     pub fn neutralise<'a>(&self, text: &'a str, how: Neutral) -> Cow<'a, str> {
         unicode::neutral(text, how).map_or(Cow::Borrowed(text), Cow::Owned)
     }
@@ -128,44 +129,21 @@ impl std::fmt::Debug for Scanner {
     }
 }
 
-/// Everything that is found in one field.
+/// Returns all findings in one field.
 fn find(name: &str, text: &str, field: usize) -> Vec<Finding> {
-    let mut found = Vec::new();
-    let mut secrets = secrets::find(text);
-    if secrets.is_empty() && !name.is_empty() {
-        secrets.extend(secrets::find_named(name, text));
+    let mut found = secrets::find(text);
+    if found.is_empty() && !name.is_empty() {
+        found.extend(secrets::find_named(name, text));
     }
-    found.extend(secrets.into_iter().map(|secret| Finding {
-        category: Category::Secret,
-        rule: secret.kind,
-        severity: secret.severity,
-        field,
-        span: secret.span,
-        is_decoded: secret.is_decoded,
-    }));
-    found.extend(unicode::find(text).into_iter().map(|run| Finding {
-        category: Category::Unicode,
-        rule: run.rule,
-        severity: run.severity,
-        field,
-        span: run.span,
-        is_decoded: false,
-    }));
-    found.extend(unicode::disguised(text).into_iter().map(|span| Finding {
-        category: Category::Unicode,
-        rule: "mixed-script",
-        severity: Severity::Medium,
-        field,
-        span,
-        is_decoded: false,
-    }));
-    found.extend(injection::find(text).into_iter().map(|seen| Finding {
-        category: seen.category,
-        rule: seen.rule,
-        severity: seen.severity,
-        field,
-        span: seen.span,
-        is_decoded: seen.is_decoded,
-    }));
+    found.extend(unicode::find(text));
+    found.extend(
+        unicode::disguised(text)
+            .into_iter()
+            .map(|span| Finding::new(Category::Unicode, "mixed-script", Severity::Medium, span)),
+    );
+    found.extend(injection::find(text));
+    for finding in &mut found {
+        finding.field = field;
+    }
     found
 }

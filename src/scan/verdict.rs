@@ -1,19 +1,19 @@
-//! What to do with a text that something was found in: settings by category and severity, and an advising score.
+//! The verdict on a text: settings by category and severity, and an advisory score.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside this folder.
 
 use super::finding::{Category, Finding, Severity};
 
-/// What the scan would do with the text. Nothing here drops a text: `Block` refuses a write and says why.
+/// The treatment of a text with findings. No verdict drops a text: `Block` refuses the write and names the reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Verdict {
     /// Store it.
     #[default]
     Allow,
-    /// Store it with its findings beside it.
+    /// Store it together with its findings.
     Flag,
-    /// Store it where recall and envelope do not see it, until a person decides.
+    /// Store it out of reach of recall and envelope, until a person decides.
     Quarantine,
     /// Refuse the write.
     Block,
@@ -41,9 +41,8 @@ impl Verdict {
 
 /// The verdict for each category and severity.
 ///
-/// The default allows `Low`, flags `Medium` and quarantines `High`. It differs where a finding is sure enough to refuse
-/// the write (something fetched and run, a payload hidden in an encoding), and where the text is put right instead
-/// (secrets are redacted, so the rest of the text is flagged only).
+/// The default allows `Low`, flags `Medium` and quarantines `High`, with two exceptions. Commands that fetch and run code
+/// and encoded payloads are sure enough to block the write. Secrets are redacted, so the rest of the text is flagged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     verdicts: [[Verdict; 3]; Category::ALL.len()],
@@ -65,7 +64,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Returns settings under which whatever is found is flagged and nothing is kept out.
+    /// Returns settings that flag findings and quarantine or block nothing.
     pub fn advice() -> Self {
         Self {
             verdicts: [[Verdict::Allow, Verdict::Flag, Verdict::Flag]; Category::ALL.len()],
@@ -83,7 +82,7 @@ impl Settings {
         self.verdicts[category as usize][severity as usize]
     }
 
-    /// Raises every verdict to that of `least`; returns for what there was one below it.
+    /// Raises every verdict to at least that of `least`; returns the categories and severities that it raised.
     pub fn raise_to(&mut self, least: &Self) -> Vec<(Category, Severity)> {
         let mut raised = Vec::new();
         for category in Category::ALL {
@@ -98,7 +97,7 @@ impl Settings {
         raised
     }
 
-    /// Returns the gravest verdict that any of `findings` asks for.
+    /// Returns the strictest verdict on any of `findings`.
     pub fn judge(&self, findings: &[Finding]) -> Verdict {
         let verdicts = findings
             .iter()
@@ -107,9 +106,9 @@ impl Settings {
     }
 }
 
-/// Returns 0 to 100 from the distinct rules that were found: advice for sorting a review queue, no boundary.
+/// Returns a score from 0 to 99 by the distinct rules of `findings`: advice for sorting a review queue, not a boundary.
 ///
-/// Each rule is taken as a chance that the text is hostile, and the chances as independent of each other.
+/// Each rule counts as a chance that the text is hostile, independent of the others.
 pub(in crate::scan) fn score(findings: &[Finding]) -> u8 {
     let mut rules: Vec<(&str, Severity)> = findings
         .iter()
@@ -126,7 +125,7 @@ pub(in crate::scan) fn score(findings: &[Finding]) -> u8 {
             Severity::High => 0.3,
         };
     }
-    // Truncation is what is wanted: 100 is never reached.
+    // Truncation keeps the score below 100.
     #[expect(clippy::cast_sign_loss, reason = "the value is between 0 and 100")]
     let score = ((1.0 - innocent) * 100.0) as u8;
     score

@@ -1,8 +1,8 @@
-//! Finds text that wants to be obeyed instead of read: orders to models, forged turns, commands that fetch and run.
+//! Finds prompt injections: orders to models, forged turns, commands that fetch and run code.
 //!
-//! Rules look at two copies of the text, [`views`], and at what base64, hexadecimal and escapes in it decode to, one
-//! layer inside another at the most. What they find is advice: a plausible statement passes any such rule, and where a
-//! text came from decides what it may do.
+//! Rules read two copies of the text ([`views`]), and the decoded form of base64, hexadecimal and escapes in it, at most
+//! three layers deep. Findings are advice: a plausible statement passes any such rule, so the source of a text decides
+//! what the text may do.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
@@ -10,126 +10,43 @@
 //! # Invariants
 //! - SCA-5: memory beside the findings is bounded by a few pieces, whatever the length of the text.
 
-mod broad;
-mod marks;
 mod respell;
 #[cfg(test)]
 mod tests;
 mod views;
-mod vocabulary;
-mod words;
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use unicode_normalization::UnicodeNormalization;
-
+use self::views::TextCopy;
 use super::encoding;
-use super::finding::{Category, Severity};
-use super::rules::{Rule, RuleSet};
+use super::finding::{Category, Finding};
+use super::rules::{self, RuleSet};
 use super::secrets::boundaries;
 
 /// Bytes of text that are copied at a time.
 const PIECE: usize = 64 << 10;
-/// Bytes that neighbouring pieces share: longer than the longest match, so that none is cut.
+/// Bytes that neighbouring pieces share: more than the longest match, so that a piece cuts no match.
 const OVERLAP: usize = 4 << 10;
-/// Matches of one rule in one piece after which the rule is asked no more: the verdict cannot change.
+/// Matches of one rule in one piece after which the rule stops: the verdict cannot change.
 const PER_RULE_MAX: usize = 4;
-/// Escapes below which a text is not decoded: a single `%20` hides nothing.
+/// The fewest escapes that make a text worth decoding: a single `%20` hides nothing.
 const ESCAPES_MIN: usize = 3;
 /// Layers of decoding.
 const DEPTH_MAX: usize = 3;
 
-/// Something that a rule saw.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::scan) struct Sighting {
-    pub(in crate::scan) category: Category,
-    pub(in crate::scan) rule: &'static str,
-    pub(in crate::scan) severity: Severity,
-    pub(in crate::scan) span: Range<usize>,
-    pub(in crate::scan) is_decoded: bool,
-}
-
-static MARKS: LazyLock<RuleSet> =
-    LazyLock::new(|| RuleSet::new(rules(marks::ROWS).collect(), false, vocabulary::over_marks));
-
-static WORDS: LazyLock<RuleSet> = LazyLock::new(|| {
-    let near = other_languages().filter(|rule| rule.keywords.is_ascii());
-    RuleSet::new(
-        rules(words::ROWS).chain(rules(broad::ROWS)).chain(near).collect(),
-        false,
-        vocabulary::over_words,
-    )
-});
-
-/// The rules of languages beyond ASCII, for texts that go beyond it.
-static FAR_WORDS: LazyLock<RuleSet> = LazyLock::new(|| {
-    let far = other_languages().filter(|rule| !rule.keywords.is_ascii());
-    RuleSet::new(far.collect(), false, vocabulary::over_words)
-});
-
-fn other_languages() -> impl Iterator<Item = Rule> {
-    let lines = include_str!("languages.in")
-        .lines()
-        .filter(|line| !line.starts_with('#'));
-    lines.map(other_language)
-}
-
-fn rules(rows: &'static [words::Row]) -> impl Iterator<Item = Rule> {
-    rows.iter()
-        .map(|&(name, category, severity, keywords, pattern)| Rule {
-            name,
-            category,
-            severity,
-            keywords,
-            pattern,
-        })
-}
-
-/// Reads a line of `languages.in`. Letters are decomposed as they are in the copies of texts.
-fn other_language(line: &'static str) -> Rule {
-    let fields: [&str; 5] = line
-        .splitn(5, " | ")
-        .collect::<Vec<_>>()
-        .try_into()
-        .expect("a line of the table has five fields");
-    let [name, category, severity, keywords, pattern] = fields;
-    let decomposed = |text: &str| -> &'static str {
-        let text: String = text.nfkd().collect();
-        Box::leak(text.into_boxed_str())
-    };
-    Rule {
-        name,
-        category: Category::from_name(category).expect("the table names categories"),
-        severity: Severity::ALL
-            .into_iter()
-            .find(|known| known.name() == severity)
-            .expect("the table names severities"),
-        keywords: decomposed(keywords),
-        pattern: decomposed(pattern),
-    }
-}
-
-/// The copies of a piece, kept from piece to piece.
-#[derive(Default)]
-struct Buffers {
-    marks: Vec<u8>,
-    words: Vec<u8>,
-}
-
-/// Returns what the rules see in `text`.
-pub(in crate::scan) fn find(text: &str) -> Vec<Sighting> {
+/// Returns the findings in `text`.
+pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     find_at_depth(text, 0, &mut found);
     found
 }
 
-fn find_at_depth(text: &str, depth: usize, found: &mut Vec<Sighting>) {
-    let mut buffers = Buffers::default();
+fn find_at_depth(text: &str, depth: usize, found: &mut Vec<Finding>) {
+    let mut copies = Copies::default();
     for piece in pieces(text) {
         let part = &text[piece.clone()];
         let mut here = Vec::new();
-        let has_escapes = find_plain(part, &mut buffers, &mut here);
+        let has_escapes = copies.find_plain(part, &mut here);
         if depth < DEPTH_MAX {
             if has_escapes {
                 find_unescaped(part, depth, &mut here);
@@ -139,14 +56,14 @@ fn find_at_depth(text: &str, depth: usize, found: &mut Vec<Sighting>) {
         if depth == 0 {
             find_respelled(part, &mut here);
         }
-        found.extend(here.into_iter().map(|mut sighting| {
-            sighting.span = sighting.span.start + piece.start..sighting.span.end + piece.start;
-            sighting
+        found.extend(here.into_iter().map(|mut finding| {
+            finding.span = finding.span.start + piece.start..finding.span.end + piece.start;
+            finding
         }));
     }
 }
 
-/// Returns overlapping pieces of the text, cut at white space where there is some.
+/// Returns overlapping pieces of the text, cut at white space where possible.
 fn pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut start = 0;
     let mut is_done = false;
@@ -169,126 +86,96 @@ fn pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Runs both sets of rules; returns whether the text may have escapes in it.
-fn find_plain(text: &str, buffers: &mut Buffers, found: &mut Vec<Sighting>) -> bool {
-    let has_escapes = views::marks(text, &mut buffers.marks);
-    let in_marks = matches(&MARKS, &buffers.marks);
-    views::words(&buffers.marks, &mut buffers.words);
-    let in_words = matches(&WORDS, &buffers.words);
-    let in_far_words = if buffers.words.is_ascii() {
-        Vec::new()
-    } else {
-        matches(&FAR_WORDS, &buffers.words)
-    };
-    let mut locate =
-        |rules: &RuleSet, hits: Vec<(usize, Range<usize>)>, sources: &dyn Fn(&[usize]) -> Vec<usize>| {
-            if hits.is_empty() {
-                return;
-            }
-            let mut wanted: Vec<usize> = hits
-                .iter()
-                .flat_map(|(_, span)| [span.start, span.end - 1])
-                .collect();
-            wanted.sort_unstable();
-            wanted.dedup();
-            let places = sources(&wanted);
-            let place = |at: usize| places[wanted.binary_search(&at).expect("every end was asked for")];
-            for (rule, span) in hits {
-                let rule = rules.rule(rule);
-                found.push(Sighting {
-                    category: rule.category,
-                    rule: rule.name,
-                    severity: rule.severity,
-                    span: boundaries(text, place(span.start)..(place(span.end - 1) + 1).min(text.len())),
-                    is_decoded: false,
-                });
-            }
-        };
-    locate(&MARKS, in_marks, &|wanted| views::marks_sources(text, wanted));
-    // From words to marks to text; positions stay in order on the way.
-    let from_words =
-        |wanted: &[usize]| views::marks_sources(text, &views::words_sources(&buffers.marks, wanted));
-    locate(&WORDS, in_words, &from_words);
-    locate(&FAR_WORDS, in_far_words, &from_words);
-    has_escapes
+/// The copies of a piece. Their buffers serve all pieces of a text.
+#[derive(Default)]
+struct Copies {
+    marks: TextCopy,
+    words: TextCopy,
 }
 
-fn matches(rules: &RuleSet, view: &[u8]) -> Vec<(usize, Range<usize>)> {
-    let mut hits: Vec<(usize, Range<usize>)> = Vec::new();
-    rules.run(view, |matched| {
-        if !matched.span.is_empty() {
-            hits.push((matched.rule, matched.span));
+impl Copies {
+    /// Runs all rules over `text`; returns whether the text may have escapes.
+    fn find_plain(&mut self, text: &str, found: &mut Vec<Finding>) -> bool {
+        let has_escapes = views::marks(text, &mut self.marks);
+        views::words(&self.marks.bytes, &mut self.words);
+        let from_marks = |at| self.marks.sources.source(at);
+        let from_words = |at| from_marks(self.words.sources.source(at));
+        let (marks, words) = &*rules::MARKS_AND_WORDS;
+        run(marks, &self.marks.bytes, text, &from_marks, found);
+        run(words, &self.words.bytes, text, &from_words, found);
+        if !self.words.bytes.is_ascii() {
+            run(&rules::OTHER_WORDS, &self.words.bytes, text, &from_words, found);
         }
-        hits.iter().filter(|(rule, _)| *rule == matched.rule).count() < PER_RULE_MAX
-    });
-    hits
+        has_escapes
+    }
 }
 
-/// Looks at what the escapes of a text stand for.
-fn find_unescaped(text: &str, depth: usize, found: &mut Vec<Sighting>) {
+/// Runs `rules` over a copy of `text`; `source` maps a position in the copy to one in the text.
+fn run(rules: &RuleSet, copy: &[u8], text: &str, source: &dyn Fn(usize) -> usize, found: &mut Vec<Finding>) {
+    let first = found.len();
+    rules.run(copy, |matched| {
+        let (rule, span) = (matched.rule, matched.span);
+        if !span.is_empty() {
+            let end = (source(span.end - 1) + 1).min(text.len());
+            let span = boundaries(text, source(span.start)..end);
+            found.push(Finding::new(rule.category, rule.id, rule.severity, span));
+        }
+        let same = found[first..].iter().filter(|known| known.rule == rule.id);
+        same.count() < PER_RULE_MAX
+    });
+}
+
+/// Finds injections behind escapes.
+fn find_unescaped(text: &str, depth: usize, found: &mut Vec<Finding>) {
     let Some(unescaped) = encoding::unescape(text, ESCAPES_MIN) else {
         return;
     };
     for part in unescaped.dense(ESCAPES_MIN) {
         let mut inner = Vec::new();
         find_at_depth(&unescaped.text[part.clone()], depth + 1, &mut inner);
-        for sighting in inner {
-            let start = unescaped.source(part.start + sighting.span.start);
-            let end = unescaped.source(part.start + sighting.span.end).max(start);
+        for mut finding in inner {
+            let start = unescaped.sources.source(part.start + finding.span.start);
+            let end = unescaped.sources.source(part.start + finding.span.end).max(start);
             let span = boundaries(text, start..end.min(text.len()));
             let is_known = found.iter().any(|known| {
-                known.rule == sighting.rule && known.span.start < span.end && span.start < known.span.end
+                known.rule == finding.rule && known.span.start < span.end && span.start < known.span.end
             });
             if !is_known {
-                found.push(Sighting {
-                    span,
-                    is_decoded: true,
-                    ..sighting
-                });
+                (finding.span, finding.is_decoded) = (span, true);
+                found.push(finding);
             }
         }
     }
 }
 
-/// Looks at spelled-out, quoted and otherwise disguised text, put right. What is found there is not put right again.
-fn find_respelled(text: &str, found: &mut Vec<Sighting>) {
+/// Finds injections in spelled-out, quoted and otherwise disguised text. What it respells is not respelled again.
+fn find_respelled(text: &str, found: &mut Vec<Finding>) {
     for (run, plain) in respell::plain(text) {
         let mut inner = Vec::new();
         find_at_depth(&plain, DEPTH_MAX - 1, &mut inner);
-        for sighting in inner {
-            if !found.iter().any(|known| known.rule == sighting.rule) {
-                found.push(Sighting {
-                    span: run.clone(),
-                    is_decoded: true,
-                    ..sighting
-                });
+        for mut finding in inner {
+            if !found.iter().any(|known| known.rule == finding.rule) {
+                (finding.span, finding.is_decoded) = (run.clone(), true);
+                found.push(finding);
             }
         }
     }
 }
 
-/// Looks at what runs of base64 and hexadecimal decode to. A grave finding there is one of hidden payload as well.
-fn find_in_runs(text: &str, depth: usize, found: &mut Vec<Sighting>) {
+/// Finds injections in runs of base64 and hexadecimal. Each run with a finding is an encoded payload as well.
+fn find_in_runs(text: &str, depth: usize, found: &mut Vec<Finding>) {
     for run in encoding::runs(text.as_bytes()) {
         let Some(decoded) = encoding::printable(&text.as_bytes()[run.clone()]) else {
             continue;
         };
-        let mut inner = Vec::new();
-        find_at_depth(&decoded, depth + 1, &mut inner);
-        let worst = inner.iter().map(|sighting| sighting.severity).max();
-        found.extend(inner.into_iter().map(|sighting| Sighting {
-            span: run.clone(),
-            is_decoded: true,
-            ..sighting
-        }));
-        if let Some(severity) = worst {
-            found.push(Sighting {
-                category: Category::Encoded,
-                rule: "encoded-payload",
-                severity,
-                span: run.clone(),
-                is_decoded: true,
-            });
+        let first = found.len();
+        find_at_depth(&decoded, depth + 1, found);
+        if let Some(severity) = found[first..].iter().map(|finding| finding.severity).max() {
+            let payload = Finding::new(Category::Encoded, "encoded-payload", severity, run.clone());
+            found.push(payload);
+        }
+        for finding in &mut found[first..] {
+            (finding.span, finding.is_decoded) = (run.clone(), true);
         }
     }
 }

@@ -1,23 +1,24 @@
-//! Puts text right that is written so that people and models still read it, but no rule does.
+//! Respells text that people and models can read but rules cannot.
 //!
-//! Letters with a space after each and more between words; digits for letters all over; lines behind the signs of a
-//! quoted mail. Nearly no text is written so, and it is told by a look at each byte.
+//! Such text has a space after each letter, digits for most letters, tag characters, Latin letters in Cyrillic words, or
+//! lines quoted as in a mail. It is rare, and one pass over the bytes recognises it.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
 
 use std::ops::Range;
 
-use crate::scan::unicode::is_latin;
+use super::views::letter_for;
+use crate::scan::unicode::{is_latin, untagged};
 
-/// Single letters in a row that make a spelled-out text.
+/// The fewest single letters in a row that make a spelled-out text.
 const SPELLED_MIN: usize = 12;
-/// Words with digits among their letters that make a text of such words.
+/// The fewest words with digits among their letters that make a text leet.
 const LEET_MIN: usize = 4;
-/// One word in so many has to be one, then.
+/// At least one word in so many is such a word.
 const LEET_SHARE: usize = 4;
 
-/// Returns the parts of `text` that are written so, each with what it says.
+/// Returns the parts of `text` that need it, each respelled.
 pub(super) fn plain(text: &str) -> Vec<(Range<usize>, String)> {
     let mut parts = spelled(text);
     parts.extend(leet(text).map(|plain| (0..text.len(), plain)));
@@ -27,12 +28,12 @@ pub(super) fn plain(text: &str) -> Vec<(Range<usize>, String)> {
     parts
 }
 
-/// Returns runs of single letters: one space between two of a word, more white space between words.
+/// Returns runs of single letters with one space between the letters of a word and more white space between words.
 fn spelled(text: &str) -> Vec<(Range<usize>, String)> {
     let mut parts = Vec::new();
     let bytes = text.as_bytes();
     let mut at = 0;
-    // Nothing is spelled where no character stands between two spaces.
+    // A spelled-out word has a character between two spaces.
     while let Some(next) = bytes[at..].iter().position(|byte| *byte == b' ') {
         let (before, after) = (at + next, at + next + 1);
         at = after;
@@ -68,7 +69,7 @@ fn spelled(text: &str) -> Vec<(Range<usize>, String)> {
     parts
 }
 
-/// Returns where the single letters begin that end at `end`, with a word of one letter before them.
+/// Returns the start of the single letters that end at `end`, including a word of one letter before them.
 fn start_of_spelling(text: &str, end: usize) -> usize {
     let single = |end: usize| {
         let start = text[..end].char_indices().next_back().map(|(start, _)| start)?;
@@ -89,85 +90,57 @@ fn start_of_spelling(text: &str, end: usize) -> usize {
 
 /// Returns the text with digits as letters, if many of its words have digits among their letters.
 fn leet(text: &str) -> Option<String> {
+    let is_leet = |byte: u8| byte.is_ascii_digit() && letter_for(byte) != byte;
     let (mut words, mut odd) = (0, 0);
-    for word in text
-        .split(|char: char| !char.is_alphanumeric())
-        .filter(|word| word.len() > 1)
-    {
-        words += 1;
-        let bytes = word.as_bytes();
-        odd += usize::from(bytes.windows(2).any(|pair| {
+    for word in text.split(|char: char| !char.is_alphanumeric()) {
+        words += usize::from(word.len() > 1);
+        odd += usize::from(word.as_bytes().windows(2).any(|pair| {
             is_leet(pair[0]) && pair[1].is_ascii_alphabetic()
                 || pair[0].is_ascii_alphabetic() && is_leet(pair[1])
         }));
     }
+    let letter = |char: char| match u8::try_from(char) {
+        Ok(byte) if is_leet(byte) => char::from(letter_for(byte)),
+        _ => char,
+    };
     (odd >= LEET_MIN && odd * LEET_SHARE >= words).then(|| text.chars().map(letter).collect())
 }
 
-fn is_leet(byte: u8) -> bool {
-    matches!(byte, b'0' | b'1' | b'3' | b'4' | b'5' | b'7')
-}
-
-fn letter(char: char) -> char {
-    match char {
-        '0' => 'o',
-        '1' => 'i',
-        '3' => 'e',
-        '4' => 'a',
-        '5' => 's',
-        '7' => 't',
-        _ => char,
-    }
-}
-
-/// Returns the text with tag characters as the ASCII characters they are the ghosts of, if there are any.
+/// Returns the text with its tag characters as ASCII, if there are any.
 fn tags(text: &str) -> Option<String> {
-    let plain = |char| match char {
-        '\u{E0020}'..='\u{E007E}' => char::from(char as u8 & 0x7f),
-        _ => char,
-    };
-    let is_tagged = !text.is_ascii() && text.contains(|char| matches!(char, '\u{E0020}'..='\u{E007E}'));
+    let is_tagged = !text.is_ascii() && text.contains(|char| untagged(char).is_some());
+    let plain = |char| untagged(char).map_or(char, char::from);
     is_tagged.then(|| text.chars().map(plain).collect())
 }
 
-/// Returns the lines that have Latin letters in Cyrillic words, with those that they look like instead.
+/// Returns the lines with Latin letters in Cyrillic words, with the Cyrillic letters that they look like.
 fn cyrillic(text: &str) -> Vec<(Range<usize>, String)> {
     if text.is_ascii() || is_latin(text) {
         return Vec::new();
     }
-    let is_cyrillic = |char: char| matches!(char, '\u{400}'..='\u{45F}');
-    let put_right = |line: &str| {
-        let mut is_changed = false;
-        let words = line.split_inclusive(|char: char| !char.is_alphabetic());
-        let plain = words.map(|word| {
-            let is_mixed =
-                word.contains(is_cyrillic) && word.contains(|char: char| char.is_ascii_alphabetic());
-            is_changed |= is_mixed;
-            let letter = |char| if is_mixed { cyrillic_letter(char) } else { char };
-            word.chars().map(letter).collect::<String>()
-        });
-        let plain = plain.collect();
-        is_changed.then_some(plain)
+    let words = |line: &Range<usize>| text[line.clone()].split_inclusive(|char: char| !char.is_alphabetic());
+    let is_mixed = |word: &str| {
+        word.contains(|char| matches!(char, '\u{400}'..='\u{45F}'))
+            && word.contains(|char: char| char.is_ascii_alphabetic())
     };
-    let lines = lines(text).filter(|line| !text[line.clone()].is_ascii());
-    lines
-        .filter_map(|line| put_right(&text[line.clone()]).map(|plain| (line, plain)))
+    let respell = |word: &str| match is_mixed(word) {
+        true => word.chars().map(cyrillic_letter).collect(),
+        false => word.to_owned(),
+    };
+    lines(text)
+        .filter(|line| words(line).any(is_mixed))
+        .map(|line| (line.clone(), words(&line).map(respell).collect()))
         .collect()
 }
 
 fn cyrillic_letter(char: char) -> char {
-    const ALIKE: (&str, [char; 22]) = (
-        "aceiopxyABCEHIKMOPTXYS",
-        [
-            '\u{430}', '\u{441}', '\u{435}', '\u{456}', '\u{43e}', '\u{440}', '\u{445}', '\u{443}',
-            '\u{410}', '\u{412}', '\u{421}', '\u{415}', '\u{41d}', '\u{406}', '\u{41a}', '\u{41c}',
-            '\u{41e}', '\u{420}', '\u{422}', '\u{425}', '\u{423}', '\u{405}',
-        ],
-    );
-    ALIKE.0.find(char).map_or(char, |at| ALIKE.1[at])
+    const LATIN: &str = "aceiopxyABCEHIKMOPTXYS";
+    const CYRILLIC: &str = "\u{430}\u{441}\u{435}\u{456}\u{43e}\u{440}\u{445}\u{443}\u{410}\u{412}\u{421}\u{415}\u{41d}\u{406}\u{41a}\u{41c}\u{41e}\u{420}\u{422}\u{425}\u{423}\u{405}";
+    let alike = LATIN.find(char).and_then(|at| CYRILLIC.chars().nth(at));
+    alike.unwrap_or(char)
 }
 
-/// Returns runs of lines quoted as in a mail, without the signs and line ends.
+/// Returns runs of lines quoted as in a mail, without their quote signs and line ends.
 fn quoted(text: &str) -> Vec<(Range<usize>, String)> {
     let mut parts: Vec<(Range<usize>, String)> = Vec::new();
     if !text.contains("\n>") {

@@ -1,26 +1,26 @@
-//! The marker that stands where a secret stood.
+//! Markers, which replace secrets.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan` but the keyed digest.
 //!
 //! # Invariants
-//! - SCA-2: a marker depends on the kind, the secret and the key alone, and says nothing about the secret without the key.
+//! - SCA-2: a marker depends on the kind, the secret and the key alone; without the key it discloses nothing.
 
 use std::ops::Range;
 
-use super::TABLE;
 use crate::digest::keyed;
+use crate::scan::rules;
 
 const START: &str = "[REDACTED:";
 /// Hexadecimal digits of the keyed digest that a marker shows.
 const DIGITS: usize = 8;
-/// The kind of a marker that stands for a whole text.
+/// The kind of a marker that replaces a whole text.
 pub(super) const WHOLE: &str = "text";
 
 /// Returns the marker for `secret`.
 pub(in crate::scan) fn marker(kind: &str, secret: &[u8], key: &[u8; 32]) -> String {
     let digest = keyed(key, secret);
-    // INVARIANT SCA-2: nothing but the first bytes of the keyed digest leaves this function.
+    // INVARIANT SCA-2: only the first bytes of the keyed digest leave this function.
     let shown: String = digest[..DIGITS / 2]
         .iter()
         .map(|byte| format!("{byte:02x}"))
@@ -28,7 +28,7 @@ pub(in crate::scan) fn marker(kind: &str, secret: &[u8], key: &[u8; 32]) -> Stri
     format!("{START}{kind}:{shown}]")
 }
 
-/// Returns the length of the marker that `text` begins with.
+/// Returns the length of the marker at the start of `text`.
 fn length(text: &str) -> Option<usize> {
     let rest = text.strip_prefix(START)?;
     let (kind, rest) = rest.split_at_checked(rest.bytes().take(64).position(|byte| byte == b':')?)?;
@@ -36,7 +36,7 @@ fn length(text: &str) -> Option<usize> {
     let is_digits = digits
         .iter()
         .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte));
-    let is_kind = kind == WHOLE || TABLE.kinds.iter().any(|known| known.rule.name == kind);
+    let is_kind = kind == WHOLE || rules::TEXT.rules().any(|rule| rule.id == kind);
     let is_closed = rest.as_bytes().get(DIGITS + 1) == Some(&b']');
     (is_digits && is_kind && is_closed).then_some(START.len() + kind.len() + DIGITS + 2)
 }

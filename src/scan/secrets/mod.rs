@@ -1,181 +1,138 @@
 //! Finds credentials in a text and replaces them by keyed markers.
 //!
-//! A marker, `[REDACTED:kind:0123abcd]`, is a wall: what stands left and right of it is scanned on its own, so that text
-//! around a marker never joins to a new secret, and redacting twice is redacting once.
+//! A marker, `[REDACTED:kind:0123abcd]`, is a wall: the scan reads the text on each side of it on its own. So the text
+//! around a marker never joins to a new secret, and redacting twice equals redacting once.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan` but the keyed digest.
 
 mod check;
-mod cloud;
-mod code;
-mod generic;
-mod kinds;
 mod marker;
 mod redact;
-mod services;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Reverse;
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use self::check::check;
-use self::kinds::{Check, Kind, kinds};
 use super::encoding;
-use super::finding::Severity;
-use super::rules::RuleSet;
+use super::finding::Finding;
+use super::rules::{self, Check};
 use super::unicode;
 
 pub(in crate::scan) use self::marker::marker;
 pub(in crate::scan) use self::redact::redact;
 
-/// A secret in a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::scan) struct Secret {
-    pub(in crate::scan) kind: &'static str,
-    pub(in crate::scan) severity: Severity,
-    pub(in crate::scan) span: Range<usize>,
-    /// Position in the table: of two kinds at one place the first counts.
-    rank: usize,
-    /// Whether the span has to be decoded to see it.
-    pub(in crate::scan) is_decoded: bool,
-}
-
-/// All kinds of secrets, the special before the general.
-struct Table {
-    kinds: Vec<Kind>,
-    rules: RuleSet,
-}
-
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let rows = [cloud::ROWS, code::ROWS, services::ROWS, generic::ROWS];
-    let kinds: Vec<Kind> = rows.into_iter().flat_map(kinds).collect();
-    let rules = RuleSet::new(kinds.iter().map(|kind| kind.rule).collect(), true, str::to_owned);
-    Table { kinds, rules }
-});
+/// A secret, and the position of its rule: of two secrets at one place the earlier rule counts.
+type Candidate = (usize, Finding);
 
 /// Returns the secrets of `text`, sorted, none inside another.
-pub(in crate::scan) fn find(text: &str) -> Vec<Secret> {
+pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     for part in marker::between(text) {
-        let mut here = Vec::new();
-        find_plain(&text[part.clone()], &mut here);
-        find_split(&text[part.clone()], &mut here);
-        find_decoded(&text[part.clone()], &mut here);
-        for secret in &mut here {
+        let first = found.len();
+        find_plain(&text[part.clone()], &mut found);
+        find_split(&text[part.clone()], &mut found);
+        find_decoded(&text[part.clone()], &mut found);
+        for (_, secret) in &mut found[first..] {
             secret.span = secret.span.start + part.start..secret.span.end + part.start;
         }
-        found.append(&mut here);
     }
     without_nested(found)
 }
 
-/// Returns whether the value of an attribute called `name` is a secret, with its kind.
-pub(in crate::scan) fn find_named(name: &str, value: &str) -> Option<Secret> {
+/// Returns the first secret in the value of the attribute `name`.
+pub(in crate::scan) fn find_named(name: &str, value: &str) -> Option<Finding> {
     let start = name.len() + 1;
     let text = format!("{name}={value}");
     let found = find(&text).into_iter().find(|secret| secret.span.end > start)?;
     let span = found.span.start.max(start) - start..found.span.end - start;
-    Some(Secret { span, ..found })
+    Some(Finding { span, ..found })
 }
 
-/// The secrets that can be read as they stand.
-fn find_plain(text: &str, found: &mut Vec<Secret>) {
+/// Finds the secrets that are readable as they stand.
+fn find_plain(text: &str, found: &mut Vec<Candidate>) {
     let bytes = text.as_bytes();
-    let table = &*TABLE;
-    let mut looked_until = vec![0; table.kinds.len()];
-    table.rules.run(bytes, |matched| {
-        let kind = &table.kinds[matched.rule];
-        if matched.span.start < looked_until[matched.rule] {
+    let mut searched_until = vec![0; rules::TEXT.rules().count()];
+    rules::TEXT.run(bytes, |matched| {
+        let rule = matched.rule;
+        if matched.span.start < searched_until[matched.index] {
             return true;
         }
-        let span = extent(kind.check, bytes, matched.span);
-        looked_until[matched.rule] = span.end;
+        let span = extent(rule.check, bytes, matched.span);
+        searched_until[matched.index] = span.end;
         let before = &bytes[span.start.saturating_sub(160)..span.start];
-        if let Some(mut severity) = check(kind.check, &bytes[span.clone()], before) {
-            if kind.check == Check::Armour && !bytes[span.clone()].contains(&b'\n') && span.len() < 60 {
-                severity = Severity::Low;
-            }
-            found.push(Secret {
-                kind: kind.rule.name,
-                rank: matched.rule,
-                severity,
-                span: boundaries(text, span),
-                is_decoded: false,
-            });
+        if let Some(severity) = check(rule, &bytes[span.clone()], before) {
+            let span = boundaries(text, span);
+            let finding = Finding::new(rule.category, rule.id, severity, span);
+            found.push((matched.index, finding));
         }
         true
     });
 }
 
-/// The secrets that invisible characters split.
-fn find_split(text: &str, found: &mut Vec<Secret>) {
+/// Finds the secrets that invisible characters split.
+fn find_split(text: &str, found: &mut Vec<Candidate>) {
     let Some(stripped) = unicode::stripped(text) else {
         return;
     };
-    let mut split = Vec::new();
-    find_plain(&stripped.text, &mut split);
-    for mut secret in split {
-        let last = stripped.source(secret.span.end - 1);
-        secret.span = boundaries(text, stripped.source(secret.span.start)..last + 1);
-        found.push(secret);
+    let first = found.len();
+    find_plain(&stripped.text, found);
+    for (_, secret) in &mut found[first..] {
+        let last = stripped.sources.source(secret.span.end - 1);
+        secret.span = boundaries(text, stripped.sources.source(secret.span.start)..last + 1);
     }
 }
 
-/// The secrets that stand in base64.
-fn find_decoded(text: &str, found: &mut Vec<Secret>) {
+/// Finds the secrets in base64.
+fn find_decoded(text: &str, found: &mut Vec<Candidate>) {
     for span in encoding::runs(text.as_bytes()) {
         let Some(decoded) = encoding::printable(&text.as_bytes()[span.clone()]) else {
             continue;
         };
-        let mut inner = Vec::new();
-        find_plain(&decoded, &mut inner);
-        found.extend(inner.into_iter().map(|secret| Secret {
-            span: span.clone(),
-            is_decoded: true,
-            ..secret
-        }));
+        let first = found.len();
+        find_plain(&decoded, found);
+        for (_, secret) in &mut found[first..] {
+            secret.span = span.clone();
+            secret.is_decoded = true;
+        }
     }
 }
 
-/// Returns how far a match really goes: patterns end early where a secret may be long.
-fn extent(how: Check, text: &[u8], span: Range<usize>) -> Range<usize> {
-    let while_in = |from: usize, is_part: &dyn Fn(u8) -> bool| {
-        let rest = &text[from..];
-        from + rest.iter().position(|byte| !is_part(*byte)).unwrap_or(rest.len())
+/// Returns the extent of the secret that a match is in: patterns end early where a secret may be long.
+fn extent(check: Check, text: &[u8], span: Range<usize>) -> Range<usize> {
+    // The end of the characters of a token from `span.end` on, and the end of the span without trailing `closing`.
+    let token_end = |others: &[u8]| {
+        let mut rest = text[span.end..].iter();
+        let end = rest.position(|byte| !byte.is_ascii_alphanumeric() && !others.contains(byte));
+        end.map_or(text.len(), |end| span.end + end)
     };
-    match how {
-        Check::Jwt => {
-            let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
-            span.start..while_in(span.end, &is_part)
-        }
-        Check::Armour => span.start..end_of_armour(text, span.end),
-        Check::Named => {
-            let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_.~+/=-".contains(&byte);
-            let end = while_in(span.end, &is_part);
-            let value = &text[span.start..end];
-            let last = value.iter().rposition(|byte| !b".!?".contains(byte));
-            span.start..last.map_or(end, |last| span.start + last + 1)
-        }
-        Check::Password | Check::Given => {
-            // What closes a sentence or a bracket around the value is not part of it.
-            let value = &text[span.clone()];
-            let end = value.iter().rposition(|byte| !b".,;:!?)]}>'\"`".contains(byte));
-            span.start..end.map_or(span.end, |last| span.start + last + 1)
-        }
-        _ => span,
-    }
+    let trimmed = |end: usize, closing: &[u8]| {
+        let last = text[span.start..end]
+            .iter()
+            .rposition(|byte| !closing.contains(byte));
+        last.map_or(end, |last| span.start + last + 1)
+    };
+    let end = match check {
+        Check::Jwt => token_end(b"_.-"),
+        Check::Armour => end_of_armour(text, span.end),
+        Check::Named => trimmed(token_end(b"_.~+/=-"), b".!?"),
+        // Punctuation that closes a sentence or a bracket around the value is not part of it.
+        Check::Password | Check::Given => trimmed(span.end, b".,;:!?)]}>'\"`"),
+        Check::Random | Check::Crc32 | Check::Bech32 => span.end,
+    };
+    span.start..end
 }
 
-/// Returns where the body of a key in armour ends whose head ends at `at`.
+/// Returns where the body of an armoured key ends whose head ends at `at`.
 fn end_of_armour(text: &[u8], at: usize) -> usize {
     const FOOT: &[u8] = b"-----END";
     let rest = &text[at..];
-    // Letters, digits and what lines of headers and escaped line ends need; the foot begins with hyphens.
-    // The dashes of a foot, or of the next head, end the search.
+    // The dashes of the foot, or of the next head, end the search.
     let dashes = rest.windows(5).position(|window| window == b"-----");
     let rest = &rest[..dashes.map_or(rest.len(), |dashes| (dashes + 64).min(rest.len()))];
+    // Letters, digits, and the characters of header lines and escaped line ends; the foot begins with hyphens.
     let is_body = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=\\ \r\n\t:,.()\"-<>@_".contains(byte);
     let body = rest.iter().position(|byte| !is_body(byte)).unwrap_or(rest.len());
     let foot = rest[..body].windows(FOOT.len()).position(|window| window == FOOT);
@@ -184,15 +141,13 @@ fn end_of_armour(text: &[u8], at: usize) -> usize {
         let close = tail.windows(5).position(|window| window == b"-----");
         return at + foot + FOOT.len() + close.map_or(0, |close| close + 5);
     }
-    // Without a foot: as long as lines look like base64.
+    // Without a foot the key ends with the last line that looks like base64.
     let mut end = 0;
     for line in rest[..body].split_inclusive(|byte| *byte == b'\n') {
         let word = line.trim_ascii();
-        let is_base64 = word
-            .iter()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"+/=\\.".contains(byte));
-        let is_key = is_base64 && (word.len() >= 12 || end > 0 || word.is_empty());
-        if !is_key {
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=\\.".contains(byte);
+        let is_long = word.len() >= 12 || end > 0 || word.is_empty();
+        if !word.iter().all(is_part) || !is_long {
             break;
         }
         end += line.len();
@@ -205,14 +160,13 @@ pub(in crate::scan) fn boundaries(text: &str, span: Range<usize>) -> Range<usize
     text.floor_char_boundary(span.start)..text.ceil_char_boundary(span.end)
 }
 
-/// Sorts, and drops what stands inside another secret; of equal spans the special kind stays.
-fn without_nested(mut found: Vec<Secret>) -> Vec<Secret> {
-    found.sort_by_key(|secret| (secret.span.start, usize::MAX - secret.span.end, secret.rank));
-    let mut kept: Vec<Secret> = Vec::with_capacity(found.len());
-    for secret in found {
-        match kept.last() {
-            Some(last) if secret.span.end <= last.span.end => {}
-            _ => kept.push(secret),
+/// Sorts, and drops secrets inside others; of equal spans the earlier rule stays.
+fn without_nested(mut found: Vec<Candidate>) -> Vec<Finding> {
+    found.sort_by_key(|(rank, secret)| (secret.span.start, Reverse(secret.span.end), *rank));
+    let mut kept: Vec<Finding> = Vec::with_capacity(found.len());
+    for (_, secret) in found {
+        if kept.last().is_none_or(|last| last.span.end < secret.span.end) {
+            kept.push(secret);
         }
     }
     kept

@@ -1,83 +1,69 @@
-//! Replaces secrets by markers until none is left.
+//! Replaces secrets by markers until the scan finds none.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
 //!
 //! # Invariants
-//! - SCA-3: in a redacted text no secret is found, and none of the secrets of six bytes and more that were found in
-//!   the original is left in it.
+//! - SCA-3: the scan finds no secret in a redacted text, and the text holds none of the secrets of six bytes and more
+//!   that the scan found in the original.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::marker::{self, marker};
-use super::{Secret, boundaries, find};
+use super::{boundaries, find};
+use crate::scan::finding::Finding;
 
-/// Rounds after which a text in which ever new secrets appear is taken as one secret.
+/// Rounds after which a text that still has secrets counts as one secret.
 const ROUNDS: usize = 8;
-/// Bytes of different secrets up to which their other occurrences are looked for; above it a text is taken as one secret.
+/// Bytes of different secrets up to which their other occurrences are replaced; above it a text counts as one secret.
 const DISTINCT_BYTES_MAX: usize = 256 << 10;
-/// Shorter secrets are too likely to be part of other words to be replaced wherever they occur.
+/// Shorter secrets are replaced only where a rule matches, because other words are likely to hold them by chance.
 const REPEATED_LENGTH_MIN: usize = 6;
 
-/// A text without its secrets.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::scan) struct Redacted {
-    pub(in crate::scan) text: String,
-    /// How many places were replaced.
-    pub(in crate::scan) count: usize,
-}
-
-/// Returns `text` with its secrets replaced; nothing if it has none.
-pub(in crate::scan) fn redact(text: &str, key: &[u8; 32]) -> Option<Redacted> {
+/// Returns `text` with its secrets replaced; `None` if it has none.
+pub(in crate::scan) fn redact(text: &str, key: &[u8; 32]) -> Option<String> {
     let mut found = find(text);
     if found.is_empty() {
         return None;
     }
     let mut redacted = text.to_owned();
-    let mut count = 0;
     for _ in 0..ROUNDS {
         let Some(places) = places(&redacted, &found) else {
             break;
         };
-        count += places.len();
         redacted = replaced(&redacted, &places, key);
         found = find(&redacted);
         // INVARIANT SCA-3: a text leaves this function only after a scan that found nothing.
         if found.is_empty() {
-            return Some(Redacted {
-                text: redacted,
-                count,
-            });
+            return Some(redacted);
         }
     }
-    Some(Redacted {
-        text: marker(marker::WHOLE, text.as_bytes(), key),
-        count: count + 1,
-    })
+    Some(marker(marker::WHOLE, text.as_bytes(), key))
 }
 
-/// A stretch to be replaced, and what its marker is made from.
+/// A stretch to replace, and the secret that its marker is made from.
 struct Place {
     span: Range<usize>,
     kind: &'static str,
     secret: Range<usize>,
 }
 
-/// Returns where `text` has to be replaced: the secrets, and the same bytes elsewhere. Nothing if that is too much.
-fn places(text: &str, found: &[Secret]) -> Option<Vec<Place>> {
+/// Returns the places to replace in `text`: the secrets, and the same bytes elsewhere. `None` if that is too much.
+fn places(text: &str, found: &[Finding]) -> Option<Vec<Place>> {
     let mut places: Vec<Place> = found
         .iter()
         .map(|secret| Place {
             span: word_around(text, secret.span.clone()),
-            kind: secret.kind,
+            kind: secret.rule,
             secret: secret.span.clone(),
         })
         .collect();
-    repeat(text, found, &mut places)?;
-    places.sort_by_key(|place| (place.span.start, usize::MAX - place.span.end));
+    places.append(&mut repeats(text, found)?);
+    places.sort_by_key(|place| (place.span.start, Reverse(place.span.end)));
     let mut merged: Vec<Place> = Vec::with_capacity(places.len());
     for place in places {
         match merged.last_mut() {
@@ -93,11 +79,11 @@ fn places(text: &str, found: &[Secret]) -> Option<Vec<Place>> {
     Some(merged)
 }
 
-/// Adds the places where the bytes of a secret stand once more.
-fn repeat(text: &str, found: &[Secret], places: &mut Vec<Place>) -> Option<()> {
+/// Returns the places where the bytes of a secret occur; `None` if the secrets are too long together.
+fn repeats(text: &str, found: &[Finding]) -> Option<Vec<Place>> {
     let distinct: BTreeSet<(&str, &'static str)> = found
         .iter()
-        .map(|secret| (&text[secret.span.clone()], secret.kind))
+        .map(|secret| (&text[secret.span.clone()], secret.rule))
         .filter(|(secret, _)| secret.len() >= REPEATED_LENGTH_MIN)
         .collect();
     if distinct.iter().map(|(secret, _)| secret.len()).sum::<usize>() > DISTINCT_BYTES_MAX {
@@ -108,20 +94,19 @@ fn repeat(text: &str, found: &[Secret], places: &mut Vec<Place>) -> Option<()> {
         .match_kind(MatchKind::LeftmostLongest)
         .build(distinct.iter().map(|(secret, _)| secret))
         .expect("secrets of bounded size fit an automaton");
+    let mut places = Vec::new();
     for part in marker::between(text) {
-        for hit in automaton.find_iter(&text[part.clone()]) {
+        places.extend(automaton.find_iter(&text[part.clone()]).map(|hit| {
             let span = part.start + hit.start()..part.start + hit.end();
-            places.push(Place {
-                span: span.clone(),
-                kind: distinct[hit.pattern().as_usize()].1,
-                secret: span,
-            });
-        }
+            let kind = distinct[hit.pattern().as_usize()].1;
+            let secret = span.clone();
+            Place { span, kind, secret }
+        }));
     }
-    Some(())
+    Some(places)
 }
 
-/// Returns `span` with the rest of the words at its ends, so that a marker never stands against part of a word.
+/// Returns `span` extended to whole words, so that a marker never touches part of a word.
 fn word_around(text: &str, span: Range<usize>) -> Range<usize> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let bytes = text.as_bytes();

@@ -1,7 +1,7 @@
-//! Folds letters that look like Latin ones to those, where they stand among Latin letters.
+//! Folds letters that look like Latin letters to these, where they stand among Latin letters.
 //!
-//! A word all in another script is left as it is, unless each of its letters passes for a Latin one: so Russian and
-//! Greek text stays readable for the rules of those languages.
+//! A word all in another script stays as it is, unless each of its letters passes for a Latin one: so the rules of
+//! Russian and Greek can read texts in those languages.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate.
@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
-/// Lines of a Latin letter and those that look like it.
+/// The Latin letter that each look-alike stands for.
 static LETTERS: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
     let lines = include_str!("lookalikes.in")
         .lines()
@@ -27,18 +27,18 @@ static LETTERS: LazyLock<HashMap<char, char>> = LazyLock::new(|| {
     letters
 });
 
-/// How many letters ahead are asked whether a word is Latin.
+/// How many letters ahead decide whether a word is Latin.
 const AHEAD: usize = 16;
 
-/// Whether `char` is of a script that has words of its own, so that its place decides what it stands for.
+/// Whether `char` is of a script with words of its own, so that its place decides its meaning.
 fn has_own_words(char: char) -> bool {
     matches!(char, '\u{370}'..='\u{58F}' | '\u{13A0}'..='\u{13FF}' | '\u{AB70}'..='\u{ABBF}' | '\u{1F00}'..='\u{1FFF}')
 }
 
 /// Writes `char` in its folded form: compatible, lower case, without accents on Latin letters, look-alikes replaced.
 ///
-/// `last` is what was written before it, `rest` what follows it in the source; `is_latin` says that the text has no
-/// letter of another script but look-alikes ([`is_latin`]).
+/// `last` is the character written before it, `rest` the source after it; `is_latin` is the answer of [`is_latin`] for
+/// the whole text.
 pub(in crate::scan) fn fold(
     char: char,
     last: Option<char>,
@@ -62,18 +62,18 @@ pub(in crate::scan) fn fold(
     });
 }
 
-/// Whether `text` has no letter of a script with words of its own, but for those that pass for Latin ones.
+/// Whether every letter of `text` from a script with words of its own passes for a Latin letter.
 pub(in crate::scan) fn is_latin(text: &str) -> bool {
     let mut others = text.chars().filter(|char| has_own_words(*char));
     others.all(passes_for_latin)
 }
 
-/// In lower case: nearly every Cyrillic capital passes for a Latin one, and whole words in capitals are Russian.
+/// Whether `char` looks like a Latin letter in lower case. Nearly every Cyrillic capital does, so capitals do not count.
 fn passes_for_latin(char: char) -> bool {
     LETTERS.contains_key(&char.to_lowercase().next().unwrap_or(char))
 }
 
-/// Whether a look-alike after `last` and before `rest` is meant as a Latin letter.
+/// Whether a look-alike after `last` and before `rest` stands for a Latin letter.
 fn is_among_latin(last: Option<char>, rest: &str) -> bool {
     if last.is_some_and(|last| last.is_ascii_alphabetic()) {
         return true;
@@ -130,7 +130,7 @@ pub(in crate::scan) fn disguised(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a word has two Latin letters at least and a look-alike, and nothing else of the other script.
+/// Whether a word has at least two Latin letters and a look-alike, and no other letter of the look-alike's script.
 fn is_disguised(word: &str) -> bool {
     let latin = word.chars().filter(char::is_ascii_alphabetic).count();
     let mut others = word.chars().filter(|char| has_own_words(*char)).peekable();

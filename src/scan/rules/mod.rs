@@ -1,0 +1,190 @@
+//! The rules of the scan, read from the data files beside this module.
+//!
+//! A file holds one family: the secrets of one trade, the injections of one category, or those of one language. Every
+//! rule carries examples. `matches` lists texts in which the rule finds something, `passes` lists honest texts in which
+//! it finds nothing. The tests run all examples and check every rule, so the files cannot fail at run time.
+//!
+//! # How to add a rule
+//! Append a `[[rule]]` to the file of its family; no Rust changes. A new family is a new file, named in one of the lists
+//! below. A rule has these keys:
+//!
+//! | key | meaning |
+//! |---|---|
+//! | `id` | lower case with hyphens; never changes, because reports and settings of users name it |
+//! | `category`, `severity` | as in [`Category`] and [`Severity`]; a secret has no `category` |
+//! | `view` | `marks` or `words`, the copy of the text that the rule reads; a secret is read in the text itself |
+//! | `keywords` | groups of words in lower case; every match holds at least one word of each group |
+//! | `pattern` | a regex without unbounded repetition; the group `s`, if there is one, is the part that counts |
+//! | `check`, `entropy` | for secrets: how to tell a secret from a placeholder, see [`Check`] |
+//! | `matches`, `passes` | the examples, at least one of each |
+//!
+//! In a keyword `^` is a space and `~` a space that the text may lack. In a pattern `<near>` stands for the text of that
+//! name in `vocabulary.toml`. A pattern over words may find a text that lacks some of its spaces. Examples of secrets are
+//! templates: `<a36>` stands for 36 random letters and digits (see `Dice` in the tests). A `~` in such an example
+//! vanishes; it keeps other scanners from taking the file for a leak.
+//!
+//! # Layer
+//! Pure: imports nothing of the crate outside `scan`.
+
+mod pattern;
+mod set;
+#[cfg(test)]
+pub(in crate::scan) mod tests;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use unicode_normalization::UnicodeNormalization;
+
+pub(in crate::scan) use self::set::RuleSet;
+use super::finding::{Category, Severity};
+
+/// Of two secrets at one place the earlier rule counts, so the general family comes last.
+const SECRETS: [&str; 4] = [
+    include_str!("secrets/cloud.toml"),
+    include_str!("secrets/code.toml"),
+    include_str!("secrets/services.toml"),
+    include_str!("secrets/generic.toml"),
+];
+
+const INJECTIONS: [&str; 17] = [
+    include_str!("injection/en/override.toml"),
+    include_str!("injection/en/role.toml"),
+    include_str!("injection/en/delimiter.toml"),
+    include_str!("injection/en/tool_call.toml"),
+    include_str!("injection/en/execute.toml"),
+    include_str!("injection/en/exfiltration.toml"),
+    include_str!("injection/en/solicitation.toml"),
+    include_str!("injection/en/persistence.toml"),
+    include_str!("injection/en/reinforcement.toml"),
+    include_str!("injection/en/guard.toml"),
+    include_str!("injection/en/encoded.toml"),
+    include_str!("injection/en/markup.toml"),
+    include_str!("injection/de.toml"),
+    include_str!("injection/es.toml"),
+    include_str!("injection/fr.toml"),
+    include_str!("injection/it.toml"),
+    include_str!("injection/pt.toml"),
+];
+
+/// Languages in other scripts. Only texts beyond ASCII are searched for them.
+const OTHER_SCRIPTS: [&str; 3] = [
+    include_str!("injection/ja.toml"),
+    include_str!("injection/ru.toml"),
+    include_str!("injection/zh.toml"),
+];
+
+/// Names for parts of patterns.
+static VOCABULARY: LazyLock<BTreeMap<&str, &str>> =
+    LazyLock::new(|| toml::from_str(include_str!("vocabulary.toml")).expect("a test reads the vocabulary"));
+
+/// The rules for secrets.
+pub(in crate::scan) static TEXT: LazyLock<RuleSet> = LazyLock::new(|| RuleSet::new(read(&SECRETS)));
+
+/// The rules over marks and the rules over words.
+pub(in crate::scan) static MARKS_AND_WORDS: LazyLock<(RuleSet, RuleSet)> = LazyLock::new(|| {
+    let rules = read(&INJECTIONS).into_iter();
+    let (marks, words) = rules.partition(|rule| rule.view == View::Marks);
+    (RuleSet::new(marks), RuleSet::new(words))
+});
+
+/// The rules over words in other scripts.
+pub(in crate::scan) static OTHER_WORDS: LazyLock<RuleSet> =
+    LazyLock::new(|| RuleSet::new(read(&OTHER_SCRIPTS)));
+
+/// The copy of a text that a rule reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::scan) enum View {
+    /// The text itself.
+    #[default]
+    Text,
+    /// The text in lower case, with its punctuation.
+    Marks,
+    /// The words of the text.
+    Words,
+}
+
+/// The test that tells a secret from a placeholder, a name, or a digest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::scan) enum Check {
+    /// The characters have the entropy of the rule and are no placeholder.
+    #[default]
+    Random,
+    /// As `Random`. The last six characters are a CRC-32 of the characters between them and the prefix.
+    Crc32,
+    /// As `Random`. The last six characters are a Bech32 checksum.
+    Bech32,
+    /// A JSON Web Token: the first of three parts decodes to a header.
+    Jwt,
+    /// A value assigned to a name that is for passwords.
+    Password,
+    /// A value in a place where only a password can stand.
+    Given,
+    /// A value assigned to a name that is for keys and tokens.
+    Named,
+    /// The body of an armoured key.
+    Armour,
+}
+
+/// One rule. The module documentation describes the fields.
+#[derive(Deserialize)]
+pub(in crate::scan) struct Rule {
+    pub(in crate::scan) id: &'static str,
+    #[serde(default = "secret")]
+    pub(in crate::scan) category: Category,
+    pub(in crate::scan) severity: Severity,
+    #[serde(default)]
+    view: View,
+    #[serde(default)]
+    pub(in crate::scan) check: Check,
+    /// The least entropy of a secret, in bits for each character.
+    #[serde(default)]
+    pub(in crate::scan) entropy: f64,
+    keywords: Vec<Cow<'static, str>>,
+    pattern: Cow<'static, str>,
+}
+
+fn secret() -> Category {
+    Category::Secret
+}
+
+/// Reads the rules of `files`. Letters are decomposed, as they are in the copies of a text.
+fn read(files: &[&'static str]) -> Vec<Rule> {
+    let mut rules: Vec<Rule> = files.iter().flat_map(|file| read_file(file)).collect();
+    for rule in &mut rules {
+        for text in rule.keywords.iter_mut().chain([&mut rule.pattern]) {
+            if !text.is_ascii() {
+                *text = text.nfkd().collect::<String>().into();
+            }
+        }
+    }
+    rules
+}
+
+fn read_file<T: Deserialize<'static>>(file: &'static str) -> Vec<T> {
+    let mut tables: BTreeMap<&str, Vec<T>> = toml::from_str(file).expect("a test reads the files of rules");
+    tables.remove("rule").expect("a file of rules holds rules")
+}
+
+impl Rule {
+    /// Returns the regex: names replaced by their meanings. Over words every space is optional, because what separated
+    /// two words may have been invisible.
+    fn regex(&self) -> String {
+        let mut text = self.pattern.to_string();
+        while let Some((name, meaning)) = VOCABULARY
+            .iter()
+            .map(|(name, meaning)| (format!("<{name}>"), meaning))
+            .find(|(name, _)| text.contains(name))
+        {
+            text = text.replace(&name, meaning);
+        }
+        match self.view {
+            View::Words => text.replace(' ', " ?"),
+            View::Marks | View::Text => text,
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The pattern of a rule: where its matches may begin, how long they get, and its regex.
+//!
+//! Most patterns begin with one of a few words. For these the first letters, the anchors, are read off the pattern, and
+//! the regex is tried only at an anchor. A regex is compiled when it is first tried.
+//!
+//! # Layer
+//! Pure: imports nothing of the crate outside `scan`.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use aho_corasick::{AhoCorasick, Input, MatchKind};
+use regex::bytes::{Regex, RegexBuilder};
+use regex_syntax::hir::literal::Extractor;
+use regex_syntax::hir::{Hir, Look};
+
+use super::{Rule, View};
+
+/// The suffix of a pattern whose matches end at the boundary of a word.
+const WORD_END: &str = r"\b";
+/// The most and the fewest letters of an anchor.
+const ANCHOR_LENGTH: (usize, usize) = (6, 3);
+/// A pattern with more anchors than this is searched without them.
+const ANCHORS_MAX: usize = 300;
+
+/// A pattern that was read.
+pub(super) struct Pattern {
+    text: String,
+    /// Finds the anchors; `None` if they are too many or too short.
+    anchors: Option<AhoCorasick>,
+    /// Whether a match begins at the boundary of a word.
+    is_at_word: bool,
+    /// Whether words consist of letters and digits alone, so that a match may stand beside a `_`.
+    is_code: bool,
+    /// Whether no letter or digit may follow a match.
+    is_to_word_end: bool,
+    /// Length of the longest match.
+    pub(super) longest: usize,
+    regex: OnceLock<Regex>,
+}
+
+impl Pattern {
+    pub(super) fn new(rule: &Rule) -> Self {
+        let is_code = rule.view == View::Text;
+        let mut text = rule.regex();
+        let is_to_word_end = is_code && text.ends_with(WORD_END);
+        if is_to_word_end {
+            text.truncate(text.len() - WORD_END.len());
+        }
+        let parsed = regex_syntax::ParserBuilder::new()
+            .unicode(false)
+            .utf8(false)
+            .build()
+            .parse(&text)
+            .unwrap_or_else(|error| panic!("a test reads the pattern of {}: {error}", rule.id));
+        let anchors = anchors(&parsed).map(|letters| {
+            AhoCorasick::builder()
+                .ascii_case_insensitive(is_code)
+                .match_kind(MatchKind::LeftmostFirst)
+                .build(letters)
+                .expect("a few hundred short words fit an automaton")
+        });
+        // INVARIANT SCA-1: no pattern repeats without bound.
+        let longest = parsed.properties().maximum_len();
+        Self {
+            anchors,
+            is_at_word: text.starts_with(r"\b"),
+            is_code,
+            is_to_word_end,
+            longest: longest.unwrap_or_else(|| panic!("a test bounds the pattern of {}", rule.id)),
+            text,
+            regex: OnceLock::new(),
+        }
+    }
+
+    /// Whether matches begin in a window, rather than lie in it.
+    pub(super) fn has_anchors(&self) -> bool {
+        self.anchors.is_some()
+    }
+
+    /// Whether the regex was compiled.
+    #[cfg(test)]
+    pub(super) fn is_compiled(&self) -> bool {
+        self.regex.get().is_some()
+    }
+
+    /// Returns the first match in `window`, and the part of it that counts. If the pattern has anchors, the match begins
+    /// in the window, else it lies in it.
+    pub(super) fn first_match(
+        &self,
+        text: &[u8],
+        window: Range<usize>,
+    ) -> Option<(Range<usize>, Range<usize>)> {
+        let Some(anchors) = &self.anchors else {
+            return self.match_at(&text[..window.end], window.start);
+        };
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || (byte == b'_' && !self.is_code);
+        let until = (window.end + ANCHOR_LENGTH.0).min(text.len());
+        let mut from = window.start;
+        while let Some(hit) = anchors.find(Input::new(text).range(from..until)) {
+            let start = hit.start();
+            if start >= window.end {
+                return None;
+            }
+            from = start + 1;
+            if self.is_at_word && start > 0 && is_word(text[start - 1]) {
+                continue;
+            }
+            let end = (start + self.longest + 1).min(text.len());
+            if let Some((whole, part)) = self.match_at(&text[start..end], 0) {
+                let shift = |range: Range<usize>| range.start + start..range.end + start;
+                return Some((shift(whole), shift(part)));
+            }
+        }
+        None
+    }
+
+    /// Returns the first match at or after `at`, and the part of it that counts. If the pattern has anchors, the match
+    /// begins at the start of `text`.
+    fn match_at(&self, text: &[u8], mut at: usize) -> Option<(Range<usize>, Range<usize>)> {
+        let regex = self.regex();
+        let whole = loop {
+            let whole = regex.find_at(text, at)?.range();
+            let next = text.get(whole.end).filter(|_| self.is_to_word_end);
+            if !next.is_some_and(u8::is_ascii_alphanumeric) {
+                break whole;
+            }
+            at = whole.end;
+        };
+        if !self.text.contains("(?P<s>") {
+            return Some((whole.clone(), whole));
+        }
+        let groups = regex.captures_at(text, at)?;
+        let part = groups.name("s").map_or(whole.clone(), |part| part.range());
+        Some((whole, part))
+    }
+
+    pub(super) fn regex(&self) -> &Regex {
+        self.regex.get_or_init(|| {
+            let start = if self.has_anchors() { r"\A" } else { "" };
+            RegexBuilder::new(&format!("{start}(?:{})", self.text))
+                .unicode(false)
+                .size_limit(4 << 20)
+                .dfa_size_limit(1 << 20)
+                .build()
+                .expect("a test compiles every pattern")
+        })
+    }
+}
+
+/// Returns the letters that the matches of a pattern begin with, in lower case; `None` if they are too many or too short.
+fn anchors(parsed: &Hir) -> Option<Vec<String>> {
+    // The regex runs on a slice that starts at the anchor, where an assertion of the start would always hold.
+    if parsed.properties().look_set().contains(Look::Start) {
+        return None;
+    }
+    let mut beginnings = Extractor::new()
+        .limit_literal_len(ANCHOR_LENGTH.0)
+        .limit_repeat(8)
+        .limit_total(4 * ANCHORS_MAX)
+        .extract(parsed);
+    beginnings.keep_first_bytes(ANCHOR_LENGTH.0);
+    let mut letters: Vec<String> = Vec::new();
+    for literal in beginnings.literals()? {
+        let text = String::from_utf8(literal.as_bytes().to_ascii_lowercase()).ok()?;
+        if text.len() < ANCHOR_LENGTH.1 {
+            return None;
+        }
+        letters.push(text);
+    }
+    letters.sort_unstable();
+    letters.dedup();
+    (1..=ANCHORS_MAX).contains(&letters.len()).then_some(letters)
+}

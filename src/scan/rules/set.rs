@@ -1,0 +1,191 @@
+//! Sets of rules and the one way to run them: keywords find the places, patterns search only there.
+//!
+//! One pass of an Aho-Corasick automaton finds every keyword of every rule. Keywords come in groups, and a match holds
+//! one of each group. Where the groups of a rule meet within the length of its longest match, the rule searches the
+//! window that such a match must lie in. Touching windows are joined, so that a byte is searched once.
+//!
+//! A pattern is read when the keywords of its rule first meet in the process. A program that scans one short text pays
+//! for the keywords alone.
+//!
+//! # Layer
+//! Pure: imports nothing of the crate outside `scan`.
+//!
+//! # Invariants
+//! - SCA-1: time is linear in the text: every rule has a longest match, and searches no further than that from a keyword.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+
+use super::pattern::Pattern;
+use super::{Rule, View};
+
+/// The most groups of keywords that a rule may have.
+pub(super) const GROUPS_MAX: usize = 4;
+
+/// A match of a rule.
+pub(in crate::scan) struct Match<'a> {
+    /// Index of the rule in its set.
+    pub(in crate::scan) index: usize,
+    pub(in crate::scan) rule: &'a Rule,
+    /// The part that counts.
+    pub(in crate::scan) span: Range<usize>,
+}
+
+/// The rules over one view of a text.
+pub(in crate::scan) struct RuleSet {
+    rules: Vec<(Rule, OnceLock<Pattern>)>,
+    keywords: AhoCorasick,
+    /// For each keyword its rules, and the group that it has in each.
+    owners: Vec<Vec<(u16, u8)>>,
+}
+
+/// The state of one rule while a text is searched.
+#[derive(Clone, Default)]
+struct Progress {
+    /// Where the newest keyword of each group begins.
+    starts: [usize; GROUPS_MAX],
+    /// A bit for each group that has had a keyword.
+    seen: u8,
+    has_stopped: bool,
+    /// The joined window that is still to be searched; empty if there is none.
+    window: (usize, usize),
+}
+
+impl RuleSet {
+    /// Returns the set of `rules`, all of one view.
+    ///
+    /// In the text itself keywords are found in upper case too; the other views are in lower case.
+    pub(super) fn new(rules: Vec<Rule>) -> Self {
+        let mut words: BTreeMap<String, Vec<(u16, u8)>> = BTreeMap::new();
+        for (index, rule) in rules.iter().enumerate() {
+            for (group, keywords) in rule.keywords.iter().enumerate() {
+                let owner = (index as u16, group as u8);
+                for word in keywords.split_ascii_whitespace() {
+                    let word = word.replace('^', " ");
+                    words.entry(word.replace('~', " ")).or_default().push(owner);
+                    if word.contains('~') {
+                        words.entry(word.replace('~', "")).or_default().push(owner);
+                    }
+                }
+            }
+        }
+        let (words, owners): (Vec<String>, Vec<_>) = words.into_iter().unzip();
+        let keywords = AhoCorasick::builder()
+            .ascii_case_insensitive(rules.iter().any(|rule| rule.view == View::Text))
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .build(&words)
+            .expect("the keywords of all rules fit an automaton");
+        Self {
+            rules: rules.into_iter().map(|rule| (rule, OnceLock::new())).collect(),
+            keywords,
+            owners,
+        }
+    }
+
+    /// Returns the rules of the set.
+    pub(in crate::scan) fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.iter().map(|(rule, _)| rule)
+    }
+
+    /// Calls `found` for each match; its answer says whether to continue with that rule.
+    ///
+    /// Matches of one rule come in order and do not overlap.
+    pub(in crate::scan) fn run(&self, text: &[u8], mut found: impl FnMut(Match) -> bool) {
+        // A short text meets few of the rules: the table has two bytes for each rule, and a state for those it meets.
+        let mut slots = vec![u16::MAX; self.rules.len()];
+        let mut all: Vec<(usize, Progress)> = Vec::new();
+        for hit in self.keywords.find_overlapping_iter(text) {
+            for &(rule, group) in &self.owners[hit.pattern().as_usize()] {
+                let rule = usize::from(rule);
+                if slots[rule] == u16::MAX {
+                    slots[rule] = all.len() as u16;
+                    all.push((rule, Progress::default()));
+                }
+                let progress = &mut all[usize::from(slots[rule])].1;
+                if !progress.has_stopped {
+                    self.step(rule, group, text, hit.start()..hit.end(), progress, &mut found);
+                }
+            }
+        }
+        all.sort_unstable_by_key(|(rule, _)| *rule);
+        for (rule, progress) in all {
+            if !progress.has_stopped {
+                self.search(rule, text, progress.window, &mut found);
+            }
+        }
+    }
+
+    /// Takes a keyword of `group`. If the keywords of all groups have met, opens the window of the rule or extends it.
+    fn step(
+        &self,
+        rule: usize,
+        group: u8,
+        text: &[u8],
+        hit: Range<usize>,
+        progress: &mut Progress,
+        found: &mut impl FnMut(Match) -> bool,
+    ) {
+        let groups = self.rules[rule].0.keywords.len();
+        let newest = &mut progress.starts[usize::from(group)];
+        *newest = hit.start.max(*newest);
+        progress.seen |= 1 << group;
+        let Some(first) = progress.starts[..groups].iter().copied().min() else {
+            return;
+        };
+        if progress.seen.count_ones() as usize != groups {
+            return;
+        }
+        let pattern = self.pattern(rule);
+        let longest = pattern.longest;
+        if hit.end.saturating_sub(first) > longest {
+            return;
+        }
+        // One more byte on each side, for the word boundary. With anchors the window is one of beginnings.
+        let start = hit.end.saturating_sub(longest + 1);
+        let reach = if pattern.has_anchors() { 0 } else { longest };
+        let end = (first + reach + 1).min(text.len());
+        if start <= progress.window.1 {
+            progress.window.1 = progress.window.1.max(end);
+        } else {
+            let window = std::mem::replace(&mut progress.window, (start, end));
+            progress.has_stopped = !self.search(rule, text, window, found);
+        }
+    }
+
+    /// Calls `found` for the matches of `rule` in `window`; returns whether to continue with the rule.
+    fn search(
+        &self,
+        index: usize,
+        text: &[u8],
+        (mut at, end): (usize, usize),
+        found: &mut impl FnMut(Match) -> bool,
+    ) -> bool {
+        while at < end {
+            let Some((whole, span)) = self.pattern(index).first_match(text, at..end) else {
+                return true;
+            };
+            at = whole.end.max(at + 1);
+            let rule = &self.rules[index].0;
+            if !found(Match { index, rule, span }) {
+                return false;
+            }
+        }
+        true
+    }
+
+    pub(super) fn pattern(&self, rule: usize) -> &Pattern {
+        let (rule, pattern) = &self.rules[rule];
+        pattern.get_or_init(|| Pattern::new(rule))
+    }
+
+    /// How many patterns were read so far, and how many compiled.
+    #[cfg(test)]
+    pub(super) fn made_ready(&self) -> (usize, usize) {
+        let read = self.rules.iter().filter_map(|(_, pattern)| pattern.get());
+        let compiled = read.clone().filter(|pattern| pattern.is_compiled());
+        (read.count(), compiled.count())
+    }
+}

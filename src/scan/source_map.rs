@@ -1,0 +1,38 @@
+//! Maps positions in a changed copy of a text back to the text.
+//!
+//! # Layer
+//! Pure: imports nothing of the crate.
+
+/// The positions of a text that the bytes of its copy come from.
+#[derive(Default)]
+pub(in crate::scan) struct SourceMap {
+    /// (position in the copy, distance to the source from there on), ascending. The distance wraps below zero.
+    steps: Vec<(usize, usize)>,
+    /// The distance of the last step.
+    distance: usize,
+}
+
+impl SourceMap {
+    /// Adds that the bytes from `copy` on come from the bytes from `source` on. Positions ascend.
+    #[inline]
+    pub(in crate::scan) fn add(&mut self, copy: usize, source: usize) {
+        let distance = source.wrapping_sub(copy);
+        if distance != self.distance {
+            self.distance = distance;
+            self.steps.push((copy, distance));
+        }
+    }
+
+    /// Returns where the byte at `copy` comes from.
+    pub(in crate::scan) fn source(&self, copy: usize) -> usize {
+        let step = self.steps.partition_point(|(start, _)| *start <= copy);
+        let distance = step.checked_sub(1).map_or(0, |step| self.steps[step].1);
+        copy.wrapping_add(distance)
+    }
+
+    /// Forgets all positions.
+    pub(in crate::scan) fn clear(&mut self) {
+        self.steps.clear();
+        self.distance = 0;
+    }
+}
