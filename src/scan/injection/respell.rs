@@ -123,9 +123,10 @@ fn cyrillic(text: &str) -> Vec<(Range<usize>, String)> {
         word.contains(|char| matches!(char, '\u{400}'..='\u{45F}'))
             && word.contains(|char: char| char.is_ascii_alphabetic())
     };
-    let respell = |word: &str| match is_mixed(word) {
-        true => word.chars().map(cyrillic_letter).collect(),
-        false => word.to_owned(),
+    let respell = |word: &str| -> String {
+        let is_mixed = is_mixed(word);
+        let letter = |char| if is_mixed { cyrillic_letter(char) } else { char };
+        word.chars().map(letter).collect()
     };
     lines(text)
         .filter(|line| words(line).any(is_mixed))

@@ -84,8 +84,8 @@ pub(super) fn marks(text: &str, out: &mut TextCopy) -> bool {
             };
             if escape > 0 {
                 // A written escape stays visible, but is no part of the word after it.
-                for index in at..at + escape {
-                    out.push_mark(mark_of(bytes[index]), index);
+                for (index, byte) in bytes.iter().enumerate().skip(at).take(escape) {
+                    out.push_mark(mark_of(*byte), index);
                 }
                 out.push_mark(b' ', at);
                 at += escape;

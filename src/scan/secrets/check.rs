@@ -33,18 +33,21 @@ static PLACEHOLDERS: LazyLock<Placeholders> = LazyLock::new(|| {
 
 /// Returns the severity of the candidate `secret` of `rule`, or `None` if it is no secret; `before` is the text before it.
 pub(super) fn check(rule: &Rule, secret: &[u8], before: &[u8]) -> Option<Severity> {
-    let is_random = || entropy(secret) >= rule.entropy && !has_filler(secret);
-    let (is_secret, severity) = match rule.check {
-        Check::Armour if !secret.contains(&b'\n') && secret.len() < 60 => (true, Severity::Low),
-        Check::Armour => (true, rule.severity),
-        Check::Random => (is_random(), rule.severity),
-        Check::Crc32 if !has_crc32(secret) => (is_random(), Severity::Medium),
-        Check::Bech32 if !has_bech32(secret) => (is_random(), Severity::Medium),
-        Check::Crc32 | Check::Bech32 => (is_random(), rule.severity),
-        Check::Jwt => (is_web_token(secret), rule.severity),
-        Check::Given => (is_given(secret, before), rule.severity),
-        Check::Password => (is_password(secret, before), rule.severity),
-        Check::Named => (is_named_secret(secret), rule.severity),
+    let is_secret = match rule.check {
+        Check::Armour => true,
+        Check::Random | Check::Crc32 | Check::Bech32 => {
+            entropy(secret) >= rule.entropy && !has_filler(secret)
+        }
+        Check::Jwt => is_web_token(secret),
+        Check::Given => is_given(secret, before),
+        Check::Password => is_password(secret, before),
+        Check::Named => is_named_secret(secret),
+    };
+    let severity = match rule.check {
+        Check::Armour if !secret.contains(&b'\n') && secret.len() < 60 => Severity::Low,
+        Check::Crc32 if !has_crc32(secret) => Severity::Medium,
+        Check::Bech32 if !has_bech32(secret) => Severity::Medium,
+        _ => rule.severity,
     };
     is_secret.then_some(severity)
 }

@@ -8,14 +8,13 @@ use super::{expect_none, expect_one, sources};
 /// Files of the largest circle allowed.
 const CIRCLE_FILES_MAX: usize = 4;
 /// Folders with a larger circle, and how many files it has. Only ever lowered.
-const LARGER: [(&str, usize); 9] = [
+const LARGER: [(&str, usize); 8] = [
     ("agent", 7),
     ("cli", 45),
     ("engine", 25),
     ("ingest", 13),
     ("log", 16),
     ("object", 5),
-    ("scan", 18),
     ("store", 7),
     ("trie", 7),
 ];
@@ -182,6 +181,8 @@ fn inline(code: &str) -> Vec<Vec<String>> {
         if first.starts_with("use ") || first.starts_with("pub") && first.contains(" use ") {
             continue;
         }
+        // A visibility, `pub(in crate::scan)`, imports nothing.
+        let statement = statement.replace("(in crate::", "(in ::");
         for word in statement.split(|c: char| !is_part(c)) {
             let path: Vec<String> = word.split("::").map(str::to_owned).collect();
             if path.len() > 1 && path.iter().all(|part| !part.is_empty() && !part.contains(':')) {
