@@ -93,7 +93,7 @@ fn a_forged_marker_hides_nothing() {
     }
 }
 
-/// Texts of which some parts are secrets, pieces of them, or what surrounds them.
+/// Texts made of secrets, pieces of secrets, and the text around secrets.
 fn texts() -> impl Strategy<Value = String> {
     let kinds = secret_examples();
     let part = prop_oneof![

@@ -2,8 +2,8 @@
 //!
 //! The seeds were written before the rules were changed for them, and are split in two halves by a digest of the seed.
 //! Rules are improved with the tune half alone: `--nocapture` shows its misses, and of the held-out half only the
-//! totals. Keep it so: a seed that was looked at tells nothing any more. New seeds are welcome in both halves, best by
-//! somebody who has not read the rules: whoever wrote these wrote most of the rules too, so the held-out figure flatters.
+//! totals. Keep it so: a seed that somebody has read measures nothing any more. New seeds are welcome in both halves, best by
+//! somebody who has not read the rules. The author of these seeds wrote most of the rules, so the held-out figure flatters.
 //!
 //! A seed is *overt* if it orders something, *proof* if it is a command that fetches and runs, and *covert* if it only
 //! states something: a scan cannot tell those from facts, and nothing is promised for them.
@@ -37,7 +37,7 @@ const PROOFS: &str = "execute, proofs";
 /// The least share, in percent, that is seen of one category: half of one is some 18 seeds, so chance plays its part.
 const LEAST_OF_A_CATEGORY: f64 = 80.0;
 
-/// What is promised of a seed.
+/// The promise for a seed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Overt,
@@ -108,7 +108,7 @@ fn digest(text: &str) -> u64 {
     hash ^ hash >> 32
 }
 
-/// Whether a rule of injection saw what the text wants. That its letters are odd does not count.
+/// Whether a rule for injections found the order in the text. Findings about odd letters do not count.
 pub(super) fn is_seen(report: &Report) -> bool {
     report.findings.iter().any(|found| {
         found.severity > Severity::Low && !matches!(found.category, Category::Secret | Category::Unicode)

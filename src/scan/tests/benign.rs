@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::attacks::{is_tune, scanner};
 use crate::scan::Verdict;
 
-/// Facts that are made, and looked at in a release build.
+/// Facts that the test makes and scans in a release build.
 const FACTS: usize = 10_000;
 
 /// Texts that use the words of attacks for something else; `\n` and `\\` are escapes.
@@ -72,7 +72,7 @@ fn random(state: &mut u64) -> u64 {
     word ^ word >> 31
 }
 
-/// What became of texts.
+/// Counts of texts by verdict.
 #[derive(Default, Debug)]
 struct Tally {
     texts: usize,

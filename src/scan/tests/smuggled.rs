@@ -11,7 +11,7 @@ const COVERS: [&str; 4] = [
     "pool_size = 64",
 ];
 
-/// The name of a scheme, and what it writes for a byte.
+/// The name of a scheme, and its text for a byte.
 type Scheme = (&'static str, fn(u8) -> String);
 
 /// Ways to write bytes in characters that cannot be seen.

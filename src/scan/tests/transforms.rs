@@ -1,8 +1,8 @@
 //! Twenty ways to write the same order down, each of which a model still reads.
 //!
-//! Ways that work on letters leave alone what a seed has encoded already; ways that wrap or encode take the whole.
+//! Ways that work on letters skip the encoded parts of a seed; ways that wrap or encode take the whole seed.
 
-/// A part of a seed: as people write it, or what a macro of the seed stands for.
+/// A part of a seed: plain text, or the expansion of a macro.
 pub(super) struct Piece {
     pub(super) text: String,
     pub(super) is_coded: bool,
