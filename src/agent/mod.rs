@@ -11,7 +11,6 @@
 mod agent;
 mod audit;
 pub mod blocks;
-mod cache;
 pub(crate) mod command;
 pub mod decay;
 pub mod envelope;

@@ -37,7 +37,7 @@ impl Agent {
     ) -> Result<T> {
         let (indexed, _) = self.recall_index().of(self.memory(), view)?;
         self.recall_index()
-            .lend(|scratch| read(&indexed.content.index, scratch))
+            .lend(|scratch| read(&indexed.content().index, scratch))
     }
 
     /// Renders the items for a prompt into one text, from one state.

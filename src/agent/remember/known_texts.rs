@@ -7,7 +7,6 @@
 //! L7, inside `agent`. Derived: dropping it costs time only.
 //!
 //! # Invariants
-//! - KTX-1: known texts that were read from disk and followed equal those that were read from the objects.
 //! - KNT-1: what is found is in the state that was asked about, in this scope and kind, and says the same.
 
 use std::collections::btree_map::Entry;
@@ -15,19 +14,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::cache;
 use crate::agent::item::Item;
 use crate::agent::room::takes_room;
 use crate::agent::superseding::takes_place;
 use crate::agent::words::collapsed;
-use crate::digest::keyed;
-use crate::engine::{Memory, View};
+use crate::digest::{KeyPath, keyed};
+use crate::engine::{Derive, Derived, Keep, Memory, Version, View};
 use crate::error::{ErrorCode, Result};
 use crate::object::Object;
 use crate::threads::Mutex;
-
-/// The name of the derived file.
-const TEXTS: &str = "texts";
 
 /// The first bytes of the key path of an id, which name it in indexes.
 pub(super) type Key = [u8; 16];
@@ -41,25 +36,26 @@ pub(in crate::agent) struct Room {
 }
 
 /// The texts of one state.
-pub(in crate::agent) struct KnownTexts {
-    pub(super) view: View,
-    pub(super) sets: Sets,
-    /// Objects that were read or changed since it was kept on disk.
-    unkept: u64,
+pub(in crate::agent) struct KnownTexts<'a> {
+    view: &'a View,
+    texts: &'a Texts,
 }
 
-/// The part of the known texts that is kept on disk.
+/// The texts, as objects contribute to them.
 #[derive(Default, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Sets {
+pub(in crate::agent) struct Texts {
     /// Fingerprints of texts, each with the object that says it.
-    pub(super) texts: BTreeSet<(u64, Key)>,
+    texts: BTreeSet<(u64, Key)>,
     /// Superseded objects, each with the object that names it.
-    pub(super) superseded: BTreeSet<(Key, Key)>,
+    superseded: BTreeSet<(Key, Key)>,
     /// The number of items of each scope, by its fingerprint; untrusted items count apart.
-    pub(super) items: BTreeMap<u64, u64>,
+    items: BTreeMap<u64, u64>,
     /// The items that expire: the fingerprint of the scope, the time in microseconds, and the item.
-    pub(super) expiring: BTreeSet<(u64, i64, Key)>,
+    expiring: BTreeSet<(u64, i64, Key)>,
 }
+
+/// The texts of the last state that was asked about.
+pub(in crate::agent) type TextCache = Mutex<Option<Derived<Texts>>>;
 
 /// What a text is known by in its scope and kind: the form of its letters and the width of its spaces do not count.
 pub(super) fn fingerprint(scope: &str, kind: &str, text: &str) -> u64 {
@@ -76,127 +72,94 @@ pub(super) fn fingerprint(scope: &str, kind: &str, text: &str) -> u64 {
     u64::from_le_bytes(first)
 }
 
-impl KnownTexts {
-    /// The texts of the state of `view`: those of `before`, brought there by what differs, or all read anew.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io`: an object cannot be read.
-    pub(super) fn of(before: Option<Self>, memory: &Memory, view: &View) -> Result<Self> {
-        let Some(mut known) = before.or_else(|| Self::load(memory)) else {
-            return Self::read(memory, view);
+/// Gives `read` the texts of the state of `view`. Other readers wait meanwhile.
+///
+/// # Errors
+/// Those of `read`; `Corrupt` or `Io`: an object cannot be read.
+pub(in crate::agent) fn with_texts<T>(
+    cache: &TextCache,
+    view: &View,
+    read: impl FnOnce(&KnownTexts<'_>) -> Result<T>,
+) -> Result<T> {
+    let mut slot = cache.lock();
+    // Taken out first: texts that failed half-way must not stay.
+    let derived = match slot.take().or_else(|| Derived::load(view)) {
+        Some(derived) => derived.follow(view, Texts::default)?,
+        None => Derived::build(view, Texts::default())?,
+    };
+    let texts = slot.insert(derived).value();
+    read(&KnownTexts { view, texts })
+}
+
+/// Keeps the texts on disk if much changed since they were kept. Returns whether it did.
+///
+/// # Errors
+/// `Io` if they cannot be written; with the code `read_only` for a handle that only reads.
+pub(in crate::agent) fn keep_texts(cache: &TextCache, memory: &Memory) -> Result<bool> {
+    if cache.lock().is_none() {
+        return Ok(false);
+    }
+    // An erased text must not be written: the texts follow the head first.
+    let view = memory.view();
+    with_texts(cache, &view, |_| Ok(()))?;
+    let mut slot = cache.lock();
+    slot.as_mut().map_or(Ok(false), |texts| texts.keep(&view))
+}
+
+impl Keep for Texts {
+    const NAME: &'static str = "texts";
+    const VERSION: u8 = 1;
+
+    fn len(&self) -> u64 {
+        self.texts.len() as u64
+    }
+}
+
+impl Derive for Texts {
+    fn add(&mut self, new: &Version<'_>) -> Result<()> {
+        let Some(object) = new.object()? else {
+            return Ok(());
         };
-        if known.view.root() == view.root() {
-            return Ok(known);
-        }
-        for change in memory.diff(&known.view, view)? {
-            known.unkept += 1;
-            if change.erased {
-                // Nobody knows any more what it said.
-                return Self::read(memory, view);
-            }
-            if let Some(old) = change.old {
-                match memory.version(old)?.filter(|old| !old.is_placeholder()) {
-                    Some(old) => known.take(memory, &old),
-                    None => return Self::read(memory, view),
-                }
-            }
-            if change.new.is_some()
-                && let Some(new) = unless_erased(view.get(&change.id))?
-            {
-                known.add(memory, &new);
-            }
-        }
-        known.view = view.clone();
-        Ok(known)
-    }
-
-    /// Keeps the known texts on disk if much changed since they were kept. Returns whether it did.
-    pub(in crate::agent) fn keep(slot: &Mutex<Option<Self>>, memory: &Memory) -> Result<bool> {
-        let view = memory.view();
-        let mut slot = slot.lock();
-        let count = |known: &Self| known.sets.texts.len() as u64;
-        if !slot
-            .as_ref()
-            .is_some_and(|known| cache::is_worth_keeping(known.unkept, count(known)))
-        {
-            return Ok(false);
-        }
-        // A text that was erased since must not be written: the texts are those of the head.
-        let mut known = Self::of(slot.take(), memory, &view)?;
-        let done = cache::keep(memory, TEXTS, &view, &known.sets);
-        if matches!(done, Ok(true)) {
-            known.unkept = 0;
-        }
-        *slot = Some(known);
-        done
-    }
-
-    /// The known texts that an earlier process kept.
-    fn load(memory: &Memory) -> Option<Self> {
-        let (commit, sets) = cache::load(memory, TEXTS)?;
-        let view = cache::view_of(memory, commit)?;
-        Some(Self {
-            view,
-            sets,
-            unkept: 0,
-        })
-    }
-
-    /// Follows to the state of `view`, from which the one before differs by `objects` that are new.
-    pub(super) fn follow(&mut self, memory: &Memory, objects: &[Object], view: &View) {
-        for object in objects {
-            self.add(memory, object);
-        }
-        self.unkept += objects.len() as u64;
-        self.view = view.clone();
-    }
-
-    pub(super) fn read(memory: &Memory, view: &View) -> Result<Self> {
-        let mut known = Self {
-            view: view.clone(),
-            sets: Sets::default(),
-            unkept: view.len(),
-        };
-        for object in view.objects() {
-            known.add(memory, &object?);
-        }
-        Ok(known)
-    }
-
-    fn add(&mut self, memory: &Memory, object: &Object) {
-        let key = key_of(memory, object.id());
-        self.sets.texts.extend(known_by(object).map(|print| (print, key)));
-        self.sets
-            .superseded
-            .extend(superseded_by(memory, object).map(|old| (old, key)));
-        if let Some(scope) = counted_in(object) {
-            *self.sets.items.entry(scope).or_default() += 1;
+        let key = key_at(&new.key());
+        self.texts.extend(known_by(&object).map(|print| (print, key)));
+        self.superseded
+            .extend(superseded_by(new, &object).map(|old| (old, key)));
+        if let Some(scope) = counted_in(&object) {
+            *self.items.entry(scope).or_default() += 1;
             let expires = object.expires().map(|expires| (scope, expires.as_micros(), key));
-            self.sets.expiring.extend(expires);
+            self.expiring.extend(expires);
         }
+        Ok(())
     }
 
-    fn take(&mut self, memory: &Memory, object: &Object) {
-        let key = key_of(memory, object.id());
-        if let Some(print) = known_by(object) {
-            self.sets.texts.remove(&(print, key));
+    fn remove(&mut self, old: &Version<'_>) -> Result<bool> {
+        // Nobody knows the text of an erased version.
+        let Some(object) = old.object()?.filter(|object| !object.is_placeholder()) else {
+            return Ok(false);
+        };
+        let key = key_at(&old.key());
+        if let Some(print) = known_by(&object) {
+            self.texts.remove(&(print, key));
         }
-        for old in superseded_by(memory, object) {
-            self.sets.superseded.remove(&(old, key));
+        for named in superseded_by(old, &object) {
+            self.superseded.remove(&(named, key));
         }
-        if let Some(scope) = counted_in(object) {
-            if let Entry::Occupied(mut count) = self.sets.items.entry(scope) {
+        if let Some(scope) = counted_in(&object) {
+            if let Entry::Occupied(mut count) = self.items.entry(scope) {
                 *count.get_mut() = count.get().saturating_sub(1);
                 if *count.get() == 0 {
                     count.remove();
                 }
             }
             if let Some(expires) = object.expires() {
-                self.sets.expiring.remove(&(scope, expires.as_micros(), key));
+                self.expiring.remove(&(scope, expires.as_micros(), key));
             }
         }
+        Ok(true)
     }
+}
 
+impl KnownTexts<'_> {
     /// What takes room in a scope, of what is trusted or of what is not, and what has expired of it. Where fewer than `enough` are kept, all of them
     /// count: which expired or gave their place is asked in a full scope only.
     ///
@@ -204,7 +167,7 @@ impl KnownTexts {
     /// `Corrupt` or `Io`: an object cannot be read.
     pub(in crate::agent) fn room(&self, scope: &str, is_trusted: bool, enough: usize) -> Result<Room> {
         let print = scope_print(scope, is_trusted);
-        let count = usize::try_from(self.sets.items.get(&print).copied().unwrap_or(0)).unwrap_or(usize::MAX);
+        let count = usize::try_from(self.texts.items.get(&print).copied().unwrap_or(0)).unwrap_or(usize::MAX);
         if count < enough {
             return Ok(Room {
                 live: count,
@@ -213,10 +176,10 @@ impl KnownTexts {
         }
         let now = self.view.now().as_micros();
         let range = (print, i64::MIN, [0; 16])..=(print, now, [0xff; 16]);
-        let expired: BTreeSet<Key> = self.sets.expiring.range(range).map(|(_, _, key)| *key).collect();
+        let expired: BTreeSet<Key> = self.texts.expiring.range(range).map(|(_, _, key)| *key).collect();
         let mut live = count.saturating_sub(expired.len());
         let mut before = None;
-        for (old, _) in &self.sets.superseded {
+        for (old, _) in &self.texts.superseded {
             if before.replace(old) == Some(old) || expired.contains(old) {
                 continue;
             }
@@ -239,7 +202,7 @@ impl KnownTexts {
         accept: impl Fn(&Object) -> bool,
     ) -> Result<Option<Object>> {
         let now = self.view.now();
-        for &(_, key) in self.sets.texts.range((print, [0; 16])..=(print, [0xff; 16])) {
+        for &(_, key) in self.texts.texts.range((print, [0; 16])..=(print, [0xff; 16])) {
             let Some(object) = unless_erased(self.view.object_at(&key))? else {
                 continue;
             };
@@ -261,7 +224,7 @@ impl KnownTexts {
     /// # Errors
     /// `Corrupt` or `Io`: an object cannot be read.
     pub(super) fn is_superseded(&self, key: &Key) -> Result<bool> {
-        for (_, new) in self.sets.superseded.range((*key, [0; 16])..=(*key, [0xff; 16])) {
+        for (_, new) in self.texts.superseded.range((*key, [0; 16])..=(*key, [0xff; 16])) {
             let object_at = |key| unless_erased(self.view.object_at(key));
             if let (Some(new), Some(old)) = (object_at(new)?, object_at(key)?)
                 && takes_place(&self.view, &new, &old)?
@@ -296,21 +259,25 @@ fn known_by(object: &Object) -> Option<u64> {
     Some(fingerprint(object.scope(), object.kind(), text))
 }
 
-fn superseded_by(memory: &Memory, object: &Object) -> impl Iterator<Item = Key> {
+fn superseded_by(version: &Version<'_>, object: &Object) -> impl Iterator<Item = Key> {
     let ids = if object.is_placeholder() {
         Vec::new()
     } else {
         Item::from(object.clone()).supersedes()
     };
-    let own = object.id().to_owned();
-    let keys = ids.into_iter().filter(move |id| *id != own);
-    keys.map(|id| key_of(memory, &id)).collect::<Vec<_>>().into_iter()
+    let (suite, own) = (version.suite(), object.id().to_owned());
+    let named = ids.into_iter().filter(move |id| *id != own);
+    named.map(move |id| key_at(&suite.key_path(&id)))
 }
 
 /// The name of an id here.
 pub(super) fn key_of(memory: &Memory, id: &str) -> Key {
+    key_at(&memory.suite().key_path(id))
+}
+
+fn key_at(path: &KeyPath) -> Key {
     let mut key = [0; 16];
-    key.copy_from_slice(&memory.suite().key_path(id).as_bytes()[..16]);
+    key.copy_from_slice(&path.as_bytes()[..16]);
     key
 }
 

@@ -125,7 +125,7 @@ impl Search<'_> {
         let scopes = self.query.reach.names();
         let filter = |key: &Key| self.accepts(key);
         let takes_place = |new: &Key, old: &Key| self.takes_place(new, old).unwrap_or(true);
-        self.indexed.content.index.recall(
+        self.indexed.content().index.recall(
             &recall::Query {
                 scopes: scopes.as_deref(),
                 filter: self.needs_filter().then_some(&filter),
@@ -148,13 +148,13 @@ impl Search<'_> {
     fn needs_filter(&self) -> bool {
         self.looks_at_objects()
             || !self.query.include_superseded
-            || (!self.query.include_expired && !self.indexed.content.expiries.is_empty())
+            || (!self.query.include_expired && !self.indexed.content().expiries.is_empty())
             || self.leaves_untrusted_out()
     }
 
     /// Whether the query leaves out untrusted items.
     fn leaves_untrusted_out(&self) -> bool {
-        !self.query.with_untrusted && !self.indexed.content.untrusted.is_empty()
+        !self.query.with_untrusted && !self.indexed.content().untrusted.is_empty()
     }
 
     /// How many untrusted items match the question, counted up to the limit of hits.
@@ -164,7 +164,7 @@ impl Search<'_> {
             return 0;
         }
         let scopes = self.query.reach.names();
-        let index = &self.indexed.content.index;
+        let index = &self.indexed.content().index;
         if let Some(scopes) = &scopes
             && !self
                 .indexed
@@ -175,7 +175,7 @@ impl Search<'_> {
         {
             return 0;
         }
-        let filter = |key: &Key| self.indexed.content.untrusted.contains(key) && self.meets(key);
+        let filter = |key: &Key| self.indexed.content().untrusted.contains(key) && self.meets(key);
         let found = index.nearest(
             &self.query.text,
             scopes.as_deref(),
@@ -188,7 +188,7 @@ impl Search<'_> {
 
     /// Whether the item of this key may be a hit (ASK-1).
     fn accepts(&self, key: &Key) -> bool {
-        (self.query.with_untrusted || !self.indexed.content.untrusted.contains(key)) && self.meets(key)
+        (self.query.with_untrusted || !self.indexed.content().untrusted.contains(key)) && self.meets(key)
     }
 
     /// Whether the item meets every condition except trust. An unreadable item meets none.
@@ -225,7 +225,7 @@ impl Search<'_> {
     /// The ids in reach that supersede an item.
     fn successors(&self, key: &Key) -> Result<Vec<String>> {
         let mut ids = Vec::new();
-        for successor in self.indexed.content.index.superseded_by(key) {
+        for successor in self.indexed.content().index.superseded_by(key) {
             if !self.takes_place(&successor, key)? {
                 continue;
             }

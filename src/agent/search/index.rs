@@ -11,23 +11,18 @@
 //!
 //! # Invariants
 //! - RIX-1: an index for a view holds the texts of that view's state and no other, whatever was indexed before.
-//! - RIK-1: an index that was read from disk and followed equals one that was built.
 
 use std::sync::Arc;
 
-use super::indexed::{Indexed, Reached};
+use super::indexed::{Content, Indexed, Reached};
 use super::vectors::{Vectors, is_embedding};
-use crate::agent::cache;
 use crate::engine::{Memory, View};
 use crate::error::Result;
 use crate::recall::{Embedder, Scratch};
 use crate::threads::Mutex;
 
-/// The names of the derived files.
-const INDEX: &str = "recall";
-const VECTORS: &str = "vectors";
 /// An index takes up to so many changes in place. More go to a copy, so that no reader waits.
-const IN_PLACE_MAX: usize = 500;
+const IN_PLACE_MAX: u64 = 500;
 /// Scratches for the next readers.
 const SCRATCHES_KEPT: usize = 8;
 
@@ -52,32 +47,24 @@ impl RecallIndex {
 
     /// The index of the state of `view`, and how it got there.
     pub(crate) fn of(&self, memory: &Memory, view: &View) -> Result<(Arc<Indexed>, Reached)> {
-        let at_hand = || {
-            let mut slots = self.slots.lock();
-            if !std::mem::replace(&mut slots.was_loaded, true) {
-                let loaded = self.load(memory);
-                slots.newest = loaded.map(Arc::new);
-            }
-            slots.at_hand(view)
-        };
+        let at_hand = || self.slots.lock().at_hand(view);
         if let Some(found) = at_hand() {
             return Ok((found, Reached::AtHand));
         }
-        let vectors = self.vectors.clone();
         if is_embedding() {
             // The embedder itself recalls while it embeds: the answer uses words alone.
-            return Indexed::empty(view, None).build(memory);
+            let indexed = Indexed::build(view, Content::new(None))?;
+            return Ok((Arc::new(indexed), Reached::Built));
         }
-        let newest = self.slots.lock().newest.clone();
-        if let Some(vectors) = &vectors {
+        if let Some(vectors) = &self.vectors {
+            let newest = self.slots.lock().newest.clone();
             vectors.embed_new(memory, newest.as_deref().map(|newest| &newest.view), view)?;
         }
-        drop(newest);
         let _alone = self.making.lock();
         if let Some(found) = at_hand() {
             return Ok((found, Reached::AtHand));
         }
-        self.make(memory, view, &|| Indexed::empty(view, vectors.clone()))
+        self.make(memory, view)
     }
 
     /// The embedder of questions, if the host gave one and the caller is not that embedder.
@@ -103,45 +90,25 @@ impl RecallIndex {
     /// it did.
     ///
     /// # Errors
-    /// As [`cache::keep`].
+    /// `Io` if it cannot be written; with the code `read_only` for a handle that only reads.
     pub(crate) fn keep(&self, memory: &Memory) -> Result<bool> {
-        let (unkept, newest) = {
-            let slots = self.slots.lock();
-            (slots.unkept, slots.newest.clone())
-        };
-        let count = newest.map_or(0, |newest| newest.content.index.len() as u64);
-        if !cache::is_worth_keeping(unkept, count) {
+        if self.slots.lock().newest.is_none() {
             return Ok(false);
         }
         // An erased text must not be written: the index follows the head first.
         let (indexed, _) = self.of(memory, &memory.view())?;
-        let kept = match &self.vectors {
-            Some(vectors) => cache::keep(
-                memory,
-                VECTORS,
-                &indexed.view,
-                &vectors.rows(indexed.embedded.values()),
-            ),
-            None => cache::keep(memory, INDEX, &indexed.view, &indexed.content),
-        }?;
-        if kept {
-            self.slots.lock().unkept = 0;
-        }
-        Ok(kept)
-    }
-
-    /// The index that an earlier process kept. With an embedder, its vectors are read instead.
-    fn load(&self, memory: &Memory) -> Option<Indexed> {
         if let Some(vectors) = &self.vectors {
-            let (_, rows) = cache::load(memory, VECTORS)?;
-            vectors.add(rows);
-            return None;
+            return vectors.keep(memory, &indexed.view, &indexed.content().embedded);
         }
-        let (commit, content) = cache::load(memory, INDEX)?;
-        let view = cache::view_of(memory, commit)?;
-        let mut indexed = Indexed::empty(&view, None);
-        indexed.content = content;
-        Some(indexed)
+        drop(indexed);
+        let _alone = self.making.lock();
+        let Some(newest) = self.slots.lock().newest.take() else {
+            return Ok(false);
+        };
+        let mut newest = Arc::unwrap_or_clone(newest);
+        let kept = newest.keep();
+        self.slots.lock().newest = Some(Arc::new(newest));
+        kept
     }
 }
 
@@ -149,10 +116,6 @@ impl RecallIndex {
 struct Slots {
     newest: Option<Arc<Indexed>>,
     past: Option<Arc<Indexed>>,
-    /// Whether the file of an earlier process was read.
-    was_loaded: bool,
-    /// Changes of the newest index since it was kept on disk.
-    unkept: u64,
 }
 
 impl Slots {
@@ -164,47 +127,51 @@ impl Slots {
 
 impl RecallIndex {
     /// Makes the index of another state. One thread at a time.
-    fn make(
-        &self,
-        memory: &Memory,
-        view: &View,
-        empty: &dyn Fn() -> Indexed,
-    ) -> Result<(Arc<Indexed>, Reached)> {
+    fn make(&self, memory: &Memory, view: &View) -> Result<(Arc<Indexed>, Reached)> {
+        let empty = || Content::new(self.vectors.clone());
         let seq = |view: &View| view.commit().commit.seq;
         let newest = self.slots.lock().newest.clone();
-        let is_newest = newest
-            .as_ref()
-            .is_none_or(|newest| seq(&newest.view) <= seq(view));
-        if !is_newest {
+        if let Some(newest) = newest.clone().filter(|newest| seq(&newest.view) > seq(view)) {
             let past = self.slots.lock().past.take();
-            let (indexed, reached) = reach_past(memory, view, [past, newest], empty)?;
+            let (indexed, reached) = reach_past(memory, view, [past, Some(newest)], empty)?;
+            let indexed = Arc::new(indexed);
             self.slots.lock().past = Some(Arc::clone(&indexed));
             return Ok((indexed, reached));
         }
         let (indexed, reached) = match newest {
             Some(newest) => {
-                let changes = memory.diff(&newest.view, view)?;
-                if changes.len() <= IN_PLACE_MAX {
+                if distance(memory, &newest, view)? <= IN_PLACE_MAX {
                     // Taken out: without other readers it changes in place, and an index that failed half-way does not
                     // stay.
                     self.slots.lock().newest = None;
                 }
-                Indexed::follow(newest, memory, view, &changes)?
+                (Indexed::follow(newest, view, empty)?, Reached::Followed)
             }
-            None => empty().build(memory)?,
+            None => self.first(view, empty)?,
         };
-        let mut slots = self.slots.lock();
-        slots.newest = Some(Arc::clone(&indexed));
-        slots.unkept += match reached {
-            Reached::AtHand => 0,
-            Reached::Followed(changes) | Reached::Built(changes) => changes,
-        };
-        drop(slots);
         if let Some(vectors) = &self.vectors {
-            vectors.forget_others(&indexed.embedded);
+            vectors.forget_others(&indexed.content().embedded);
         }
+        let indexed = Arc::new(indexed);
+        self.slots.lock().newest = Some(Arc::clone(&indexed));
         Ok((indexed, reached))
     }
+
+    /// The first index of this process: an earlier one's, or a new one. The file has no vectors.
+    fn first(&self, view: &View, empty: impl FnOnce() -> Content) -> Result<(Indexed, Reached)> {
+        if self.vectors.is_none()
+            && let Some(loaded) = Indexed::load(view)?
+        {
+            return Ok(loaded);
+        }
+        Ok((Indexed::build(view, empty())?, Reached::Built))
+    }
+}
+
+/// The number of changes from an index to a view.
+fn distance(memory: &Memory, indexed: &Indexed, view: &View) -> Result<u64> {
+    let counts = memory.counts(&indexed.view, view)?;
+    Ok(counts.added + counts.changed + counts.removed)
 }
 
 /// Brings the nearest index of `kept` to an older state, or builds one if all are far.
@@ -212,22 +179,20 @@ fn reach_past(
     memory: &Memory,
     view: &View,
     kept: [Option<Arc<Indexed>>; 2],
-    empty: &dyn Fn() -> Indexed,
-) -> Result<(Arc<Indexed>, Reached)> {
+    empty: impl FnOnce() -> Content,
+) -> Result<(Indexed, Reached)> {
     let mut nearest: Option<(u64, Arc<Indexed>)> = None;
     for kept in kept.into_iter().flatten() {
-        let counts = memory.counts(&kept.view, view)?;
-        let distance = counts.added + counts.changed + counts.removed;
+        let distance = distance(memory, &kept, view)?;
         if nearest.as_ref().is_none_or(|(least, _)| distance < *least) {
             nearest = Some((distance, kept));
         }
     }
     match nearest {
         Some((distance, kept)) if distance <= view.len() / 2 => {
-            let changes = memory.diff(&kept.view, view)?;
-            Indexed::follow(kept, memory, view, &changes)
+            Ok((Indexed::follow(kept, view, empty)?, Reached::Followed))
         }
-        _ => empty().build(memory),
+        _ => Ok((Indexed::build(view, empty())?, Reached::Built)),
     }
 }
 

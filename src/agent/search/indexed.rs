@@ -13,38 +13,34 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::found::time_of;
 use super::vectors::{TextKey, Vectors};
 use crate::agent::item::Item;
 use crate::agent::vocabulary::kind;
 use crate::digest::KeyPath;
-use crate::engine::{Change, Memory, View};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::engine::{Derive, Derived, Keep, Memory, Version, View};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::Object;
-use crate::recall::{Full, Index, Key};
+use crate::recall::{self, Full, Index, Key};
 
 /// How the index got to the state of a question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reached {
     /// It was at this state.
     AtHand,
-    /// It followed this many changes.
-    Followed(u64),
-    /// It was built of this many objects.
-    Built(u64),
+    /// It followed the changes from another state.
+    Followed,
+    /// It was built of all objects.
+    Built,
 }
 
-/// An index and the state that it stands for.
+/// An index and the view that it stands for.
 #[derive(Clone)]
 pub(crate) struct Indexed {
     pub(super) view: View,
-    pub(crate) content: Content,
-    /// The maker of vectors, and the texts with vectors.
-    vectors: Option<Arc<Vectors>>,
-    pub(super) embedded: HashMap<Key, TextKey>,
+    derived: Derived<Content>,
 }
 
-/// The part of an index that is kept on disk.
+/// The index of recall, as objects contribute to it.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Content {
     pub(crate) index: Index,
@@ -52,68 +48,92 @@ pub(crate) struct Content {
     pub(crate) expiries: HashMap<Key, i64>,
     /// The untrusted objects.
     pub(crate) untrusted: HashSet<Key>,
+    /// The maker of vectors, and the texts with vectors.
+    #[serde(skip)]
+    vectors: Option<Arc<Vectors>>,
+    #[serde(skip)]
+    pub(super) embedded: HashMap<Key, TextKey>,
+}
+
+impl Content {
+    /// An empty index.
+    pub(super) fn new(vectors: Option<Arc<Vectors>>) -> Self {
+        Self {
+            vectors,
+            ..Self::default()
+        }
+    }
 }
 
 impl Indexed {
-    /// The empty index of a state.
-    pub(super) fn empty(view: &View, vectors: Option<Arc<Vectors>>) -> Self {
-        Self {
+    /// The index of a view, built of all objects.
+    pub(super) fn build(view: &View, empty: Content) -> Result<Self> {
+        Ok(Self {
             view: view.clone(),
-            content: Content::default(),
-            vectors,
-            embedded: HashMap::new(),
-        }
+            derived: Derived::build(view, empty)?,
+        })
     }
 
-    /// Adds all objects of the state.
-    pub(super) fn build(mut self, memory: &Memory) -> Result<(Arc<Self>, Reached)> {
-        for object in self.view.objects() {
-            let object = object?;
-            let key = key_of(memory, object.id());
-            self.put(memory, key, &object)?;
-        }
-        let count = self.content.index.len() as u64;
-        Ok((Arc::new(self), Reached::Built(count)))
+    /// The index that an earlier process kept, at this view.
+    pub(super) fn load(view: &View) -> Result<Option<(Self, Reached)>> {
+        let Some(derived) = Derived::<Content>::load(view) else {
+            return Ok(None);
+        };
+        let reached = if derived.root() == view.root() {
+            Reached::AtHand
+        } else {
+            Reached::Followed
+        };
+        let derived = derived.follow(view, || Content::new(None))?;
+        let view = view.clone();
+        Ok(Some((Self { view, derived }, reached)))
     }
 
-    /// Moves an index to a state; a copy of it if others read it.
-    pub(super) fn follow(
-        mut kept: Arc<Self>,
-        memory: &Memory,
-        view: &View,
-        changes: &[Change],
-    ) -> Result<(Arc<Self>, Reached)> {
-        let indexed = Arc::make_mut(&mut kept);
-        indexed.view = view.clone();
-        for change in changes {
-            indexed.apply(memory, change)?;
-        }
-        Ok((kept, Reached::Followed(changes.len() as u64)))
+    /// Moves an index to another view; a copy of it if others read it.
+    pub(super) fn follow(kept: Arc<Self>, view: &View, empty: impl FnOnce() -> Content) -> Result<Self> {
+        let derived = Arc::unwrap_or_clone(kept).derived.follow(view, empty)?;
+        let view = view.clone();
+        Ok(Self { view, derived })
     }
 
-    fn apply(&mut self, memory: &Memory, change: &Change) -> Result<()> {
-        let key = key_of_change(memory, change);
-        self.content.index.remove(&key);
-        self.content.expiries.remove(&key);
-        self.content.untrusted.remove(&key);
+    pub(crate) fn content(&self) -> &Content {
+        self.derived.value()
+    }
+
+    /// Keeps the index on disk if much changed since it was kept. Returns whether it did.
+    pub(super) fn keep(&mut self) -> Result<bool> {
+        self.derived.keep(&self.view)
+    }
+}
+
+impl Keep for Content {
+    const NAME: &'static str = "recall";
+    const VERSION: u8 = 1;
+
+    fn len(&self) -> u64 {
+        self.index.len() as u64
+    }
+}
+
+impl Derive for Content {
+    fn remove(&mut self, old: &Version<'_>) -> Result<bool> {
+        let key = key_at(&old.key());
+        self.index.remove(&key);
+        self.expiries.remove(&key);
+        self.untrusted.remove(&key);
         self.embedded.remove(&key);
-        if change.new.is_none() || change.erased {
-            return Ok(());
-        }
-        match self.view.get(&change.id) {
-            Ok(Some(object)) => self.put(memory, key, &object),
-            Ok(None) => Ok(()),
-            // The version was erased later; an older version gave the id.
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(error),
-        }
+        Ok(true)
     }
 
-    fn put(&mut self, memory: &Memory, key: Key, object: &Object) -> Result<()> {
-        let Some(text) = text_of(object) else {
+    fn add(&mut self, new: &Version<'_>) -> Result<()> {
+        let Some(object) = new.object()? else {
             return Ok(());
         };
-        let time = time_of(&self.view, object)?;
+        let Some(text) = text_of(&object) else {
+            return Ok(());
+        };
+        let key = key_at(&new.key());
+        let time = object.event_time().unwrap_or_else(|| new.created());
         let item = Item::from(object.clone());
         let subject = item.subject();
         let (speaker, about) = match item.speaker() {
@@ -122,9 +142,10 @@ impl Indexed {
         };
         let more = [item.tags(), about.into_iter().collect()].concat();
         let with_more = (!more.is_empty()).then(|| format!("{text}\n{}", more.join("\n")));
-        let superseded: Vec<Key> = item.supersedes().iter().map(|id| key_of(memory, id)).collect();
+        let path = |id: &String| key_at(&new.suite().key_path(id));
+        let superseded: Vec<Key> = item.supersedes().iter().map(path).collect();
         let session = item.session();
-        let found_by = crate::recall::Memory {
+        let found_by = recall::Memory {
             key,
             scope: object.scope(),
             session: session.as_deref(),
@@ -135,21 +156,18 @@ impl Indexed {
             supersedes: &superseded,
         };
         if let Some(vectors) = &self.vectors {
-            let text_key = Vectors::key(memory.suite(), text);
+            let text_key = Vectors::key(new.suite(), text);
             let vector = vectors.vector(text_key, text);
-            self.content
-                .index
-                .put_with_vector(&found_by, &vector)
-                .map_err(full)?;
+            self.index.put_with_vector(&found_by, &vector).map_err(full)?;
             self.embedded.insert(key, text_key);
         } else {
-            self.content.index.put(&found_by).map_err(full)?;
+            self.index.put(&found_by).map_err(full)?;
         }
         if let Some(expires) = object.expires() {
-            self.content.expiries.insert(key, expires.as_micros());
+            self.expiries.insert(key, expires.as_micros());
         }
         if !object.origin().is_trusted() {
-            self.content.untrusted.insert(key);
+            self.untrusted.insert(key);
         }
         Ok(())
     }
@@ -174,15 +192,6 @@ fn key_at(path: &KeyPath) -> Key {
     let mut key = Key::default();
     key.0.copy_from_slice(&path.as_bytes()[..Key::BYTES]);
     key
-}
-
-fn key_of_change(memory: &Memory, change: &Change) -> Key {
-    // An erased version has a made-up id that holds the key path.
-    let told = change.id.as_str().strip_prefix("erased:");
-    let path = told
-        .filter(|_| change.erased)
-        .and_then(|path| path.parse::<KeyPath>().ok());
-    path.map_or_else(|| key_of(memory, change.id.as_str()), |path| key_at(&path))
 }
 
 /// The place of an item among those of one time.

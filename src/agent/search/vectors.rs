@@ -10,6 +10,7 @@
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,12 @@ use crate::object::Object;
 use crate::recall::{Embedder, Key};
 use crate::threads::Mutex;
 
+/// The name of the derived file, and the version of its content.
+const FILE: &str = "vectors";
+const VERSION: u8 = 1;
+/// The file is written after this many new vectors, and once one in so many is new.
+const CHANGES_MIN: usize = 500;
+const SHARE: usize = 8;
 /// The longest name of an embedder, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 
@@ -62,6 +69,9 @@ pub(crate) struct Vectors {
     embedder: Arc<dyn Embedder + Send + Sync>,
     /// The vectors of texts; empty where the embedder gave none.
     known: Mutex<HashMap<TextKey, Box<[i8]>>>,
+    /// Vectors that were made since they were kept on disk.
+    made: AtomicUsize,
+    was_loaded: AtomicBool,
 }
 
 impl Embedder for Vectors {
@@ -84,6 +94,8 @@ impl Vectors {
             name: name.to_owned(),
             embedder,
             known: Mutex::default(),
+            made: AtomicUsize::new(0),
+            was_loaded: AtomicBool::new(false),
         })
     }
 
@@ -106,11 +118,13 @@ impl Vectors {
         }
         let parts = vector.iter().map(|part| (part / largest * 127.0).round() as i8);
         self.known.lock().insert(key, parts.collect());
+        self.made.fetch_add(1, Ordering::Relaxed);
         vector
     }
 
     /// Embeds the new texts of `view`, except those that `before` has too. Takes no lock.
     pub(super) fn embed_new(&self, memory: &Memory, before: Option<&View>, view: &View) -> Result<()> {
+        self.load(memory);
         let embed = |object: &Object| {
             if let Some(text) = text_of(object) {
                 drop(self.vector(Self::key(memory.suite(), text), text));
@@ -143,30 +157,58 @@ impl Vectors {
         }
     }
 
-    /// The vectors of these texts, to be kept on disk.
-    pub(super) fn rows<'a>(&self, texts: impl Iterator<Item = &'a TextKey>) -> Rows {
+    /// Keeps the vectors of the texts `in_use` on disk if much changed since they were kept. Returns whether it did.
+    pub(super) fn keep(&self, memory: &Memory, view: &View, in_use: &HashMap<Key, TextKey>) -> Result<bool> {
+        let made = self.made.load(Ordering::Relaxed);
+        if made < CHANGES_MIN || made.saturating_mul(SHARE) < in_use.len() {
+            return Ok(false);
+        }
+        let bytes = postcard::to_allocvec(&self.rows(in_use.values()));
+        let bytes = bytes.map_err(|error| Error::internal(format!("vectors have no bytes: {error}")))?;
+        let kept = memory.keep_derived(FILE, &bytes, view)?;
+        if kept {
+            self.made.store(0, Ordering::Relaxed);
+        }
+        Ok(kept)
+    }
+
+    /// The vectors of some texts.
+    fn rows<'a>(&self, texts: impl Iterator<Item = &'a TextKey>) -> Rows {
         let known = self.known.lock();
         let row = |text: &TextKey| known.get_key_value(text).filter(|(_, parts)| !parts.is_empty());
+        let vectors = texts
+            .filter_map(row)
+            .map(|(text, parts)| (*text, parts.clone()));
         Rows {
+            version: VERSION,
             embedder: self.name.clone(),
-            vectors: texts
-                .filter_map(row)
-                .map(|(text, parts)| (*text, parts.clone()))
-                .collect(),
+            vectors: vectors.collect(),
         }
     }
 
-    /// Adds vectors that an embedder of the same name made.
-    pub(super) fn add(&self, rows: Rows) {
-        if rows.embedder == self.name {
+    /// Adds the vectors that an embedder of the same name made in an earlier process.
+    fn load(&self, memory: &Memory) {
+        if self.was_loaded.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        if let Ok(Some(bytes)) = memory.derived(FILE)
+            && let Ok(rows) = postcard::from_bytes::<Rows>(&bytes)
+        {
+            self.add(rows);
+        }
+    }
+
+    fn add(&self, rows: Rows) {
+        if rows.version == VERSION && rows.embedder == self.name {
             self.known.lock().extend(rows.vectors);
         }
     }
 }
 
-/// The vectors of one embedder on disk.
+/// The vectors of one embedder on disk: by the text and not by the state, so any state reads them.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Rows {
+struct Rows {
+    version: u8,
     embedder: String,
     /// Each part as a share of the largest, 127.
     vectors: HashMap<TextKey, Box<[i8]>>,
