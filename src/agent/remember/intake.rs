@@ -301,30 +301,9 @@ impl<'a> Intake<'a> {
         Ok(staged)
     }
 
-    /// Commits what is staged. The texts that are known follow without reading it again, if there was nothing else.
+    /// Commits what is staged.
     pub(super) fn commit(self) -> Result<Committed> {
-        let (memory, base, counts) = (self.agent.memory(), self.view().clone(), self.draft.counts());
-        let is_new = counts.added == self.ids.len() as u64 && counts.changed + counts.removed == 0;
-        let is_base = |known: &KnownTexts| known.view.root() == base.root();
-        let follows = is_new && self.agent.known_texts().lock().as_ref().is_some_and(is_base);
-        let objects = if follows {
-            let objects = self.ids.iter().map(|id| self.draft.get(id));
-            objects
-                .filter_map(Result::transpose)
-                .collect::<Result<Vec<_>>>()?
-        } else {
-            Vec::new()
-        };
-        let committed = memory.commit(self.draft, op::REMEMBER)?;
-        let after = memory.view();
-        // Somebody else may have written meanwhile; then all that differs is read, as where the counts cannot be.
-        if follows && memory.counts(&base, &after).is_ok_and(|all| all == counts) {
-            let mut known = self.agent.known_texts().lock();
-            if let Some(known) = known.as_mut().filter(|known| is_base(known)) {
-                known.follow(memory, &objects, &after);
-            }
-        }
-        Ok(committed)
+        self.agent.memory().commit(self.draft, op::REMEMBER)
     }
 }
 
@@ -352,7 +331,7 @@ impl Agent {
     ) -> Result<T> {
         let mut kept = self.known_texts().lock();
         // Taken out first: what fails half-way must not stay.
-        let known = KnownTexts::of(kept.take(), self.memory(), view)?;
+        let known = KnownTexts::of(kept.take(), view)?;
         let done = read(&known);
         *kept = Some(known);
         done

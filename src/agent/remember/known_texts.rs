@@ -36,14 +36,14 @@ pub(in crate::agent) struct Room {
 }
 
 /// The texts of one state.
-pub(in crate::agent) struct KnownTexts<'a> {
-    view: &'a View,
-    texts: &'a Texts,
+pub(in crate::agent) struct KnownTexts {
+    view: View,
+    derived: Derived<Texts>,
 }
 
 /// The texts, as objects contribute to them.
 #[derive(Default, Debug, PartialEq, Serialize, Deserialize)]
-pub(in crate::agent) struct Texts {
+struct Texts {
     /// Fingerprints of texts, each with the object that says it.
     texts: BTreeSet<(u64, Key)>,
     /// Superseded objects, each with the object that names it.
@@ -53,9 +53,6 @@ pub(in crate::agent) struct Texts {
     /// The items that expire: the fingerprint of the scope, the time in microseconds, and the item.
     expiring: BTreeSet<(u64, i64, Key)>,
 }
-
-/// The texts of the last state that was asked about.
-pub(in crate::agent) type TextCache = Mutex<Option<Derived<Texts>>>;
 
 /// What a text is known by in its scope and kind: the form of its letters and the width of its spaces do not count.
 pub(super) fn fingerprint(scope: &str, kind: &str, text: &str) -> u64 {
@@ -70,40 +67,6 @@ pub(super) fn fingerprint(scope: &str, kind: &str, text: &str) -> u64 {
     let mut first = [0; 8];
     first.copy_from_slice(&digest[..8]);
     u64::from_le_bytes(first)
-}
-
-/// Gives `read` the texts of the state of `view`. Other readers wait meanwhile.
-///
-/// # Errors
-/// Those of `read`; `Corrupt` or `Io`: an object cannot be read.
-pub(in crate::agent) fn with_texts<T>(
-    cache: &TextCache,
-    view: &View,
-    read: impl FnOnce(&KnownTexts<'_>) -> Result<T>,
-) -> Result<T> {
-    let mut slot = cache.lock();
-    // Taken out first: texts that failed half-way must not stay.
-    let derived = match slot.take().or_else(|| Derived::load(view)) {
-        Some(derived) => derived.follow(view, Texts::default)?,
-        None => Derived::build(view, Texts::default())?,
-    };
-    let texts = slot.insert(derived).value();
-    read(&KnownTexts { view, texts })
-}
-
-/// Keeps the texts on disk if much changed since they were kept. Returns whether it did.
-///
-/// # Errors
-/// `Io` if they cannot be written; with the code `read_only` for a handle that only reads.
-pub(in crate::agent) fn keep_texts(cache: &TextCache, memory: &Memory) -> Result<bool> {
-    if cache.lock().is_none() {
-        return Ok(false);
-    }
-    // An erased text must not be written: the texts follow the head first.
-    let view = memory.view();
-    with_texts(cache, &view, |_| Ok(()))?;
-    let mut slot = cache.lock();
-    slot.as_mut().map_or(Ok(false), |texts| texts.keep(&view))
 }
 
 impl Keep for Texts {
@@ -159,7 +122,37 @@ impl Derive for Texts {
     }
 }
 
-impl KnownTexts<'_> {
+impl KnownTexts {
+    /// The texts of the state of `view`: those of `before`, else those of an earlier process, else built of all objects.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io`: an object cannot be read.
+    pub(in crate::agent) fn of(before: Option<Self>, view: &View) -> Result<Self> {
+        let before = before
+            .map(|before| before.derived)
+            .or_else(|| Derived::load(view));
+        let derived = match before {
+            Some(before) => before.follow(view, Texts::default)?,
+            None => Derived::build(view, Texts::default())?,
+        };
+        let view = view.clone();
+        Ok(Self { view, derived })
+    }
+
+    /// Keeps the texts on disk if much changed since they were kept. Returns whether it did.
+    ///
+    /// # Errors
+    /// `Io` if they cannot be written; with the code `read_only` for a handle that only reads.
+    pub(in crate::agent) fn keep(slot: &Mutex<Option<Self>>, memory: &Memory) -> Result<bool> {
+        let mut slot = slot.lock();
+        let Some(known) = slot.take() else {
+            return Ok(false);
+        };
+        // An erased text must not be written: the texts follow the head first.
+        let known = slot.insert(Self::of(Some(known), &memory.view())?);
+        known.derived.keep(&known.view)
+    }
+
     /// What takes room in a scope, of what is trusted or of what is not, and what has expired of it. Where fewer than `enough` are kept, all of them
     /// count: which expired or gave their place is asked in a full scope only.
     ///
@@ -167,7 +160,8 @@ impl KnownTexts<'_> {
     /// `Corrupt` or `Io`: an object cannot be read.
     pub(in crate::agent) fn room(&self, scope: &str, is_trusted: bool, enough: usize) -> Result<Room> {
         let print = scope_print(scope, is_trusted);
-        let count = usize::try_from(self.texts.items.get(&print).copied().unwrap_or(0)).unwrap_or(usize::MAX);
+        let count = usize::try_from(self.derived.value().items.get(&print).copied().unwrap_or(0))
+            .unwrap_or(usize::MAX);
         if count < enough {
             return Ok(Room {
                 live: count,
@@ -176,10 +170,16 @@ impl KnownTexts<'_> {
         }
         let now = self.view.now().as_micros();
         let range = (print, i64::MIN, [0; 16])..=(print, now, [0xff; 16]);
-        let expired: BTreeSet<Key> = self.texts.expiring.range(range).map(|(_, _, key)| *key).collect();
+        let expired: BTreeSet<Key> = self
+            .derived
+            .value()
+            .expiring
+            .range(range)
+            .map(|(_, _, key)| *key)
+            .collect();
         let mut live = count.saturating_sub(expired.len());
         let mut before = None;
-        for (old, _) in &self.texts.superseded {
+        for (old, _) in &self.derived.value().superseded {
             if before.replace(old) == Some(old) || expired.contains(old) {
                 continue;
             }
@@ -202,7 +202,12 @@ impl KnownTexts<'_> {
         accept: impl Fn(&Object) -> bool,
     ) -> Result<Option<Object>> {
         let now = self.view.now();
-        for &(_, key) in self.texts.texts.range((print, [0; 16])..=(print, [0xff; 16])) {
+        for &(_, key) in self
+            .derived
+            .value()
+            .texts
+            .range((print, [0; 16])..=(print, [0xff; 16]))
+        {
             let Some(object) = unless_erased(self.view.object_at(&key))? else {
                 continue;
             };
@@ -224,7 +229,12 @@ impl KnownTexts<'_> {
     /// # Errors
     /// `Corrupt` or `Io`: an object cannot be read.
     pub(super) fn is_superseded(&self, key: &Key) -> Result<bool> {
-        for (_, new) in self.texts.superseded.range((*key, [0; 16])..=(*key, [0xff; 16])) {
+        for (_, new) in self
+            .derived
+            .value()
+            .superseded
+            .range((*key, [0; 16])..=(*key, [0xff; 16]))
+        {
             let object_at = |key| unless_erased(self.view.object_at(key));
             if let (Some(new), Some(old)) = (object_at(new)?, object_at(key)?)
                 && takes_place(&self.view, &new, &old)?
@@ -300,7 +310,6 @@ mod tests {
         assert!(done.unwrap().refused.is_empty());
     }
 
-    /// INVARIANT KTX-1.
     #[test]
     fn the_next_process_knows_the_texts_of_this_one() {
         let memory = Memory::in_memory().unwrap();
@@ -328,13 +337,16 @@ mod tests {
         memory
             .remove(&Id::new("new").unwrap(), false, Writer::new())
             .unwrap();
-        let loaded = KnownTexts::load(&memory).unwrap();
-        assert_eq!((loaded.sets.texts.len(), loaded.sets.superseded.len()), (601, 1));
         let view = memory.view();
-        let followed = KnownTexts::of(Some(loaded), &memory, &view).unwrap();
-        let anew = KnownTexts::read(&memory, &view).unwrap();
-        assert_eq!(followed.sets, anew.sets);
-        let sets = followed.sets;
+        let loaded = Derived::<Texts>::load(&view).unwrap();
+        assert_eq!(
+            (loaded.value().texts.len(), loaded.value().superseded.len()),
+            (601, 1)
+        );
+        let followed = loaded.follow(&view, Texts::default).unwrap();
+        let anew = Derived::build(&view, Texts::default()).unwrap();
+        assert_eq!(followed.value(), anew.value());
+        let sets = followed.value();
         assert_eq!((sets.items.values().sum::<u64>(), sets.expiring.len()), (610, 1));
         assert_eq!(sets.texts.len(), 610);
     }
@@ -346,15 +358,19 @@ mod tests {
         remember(&first, 0, 600);
         remember(&first, 0, 1);
         assert!(first.keep_known_texts().unwrap());
-        let whole = memory.derived(TEXTS).unwrap().unwrap().to_vec();
+        let whole = memory.derived(Texts::NAME).unwrap().unwrap().to_vec();
         let mut of_nobody = whole.clone();
         of_nobody[9] ^= 1;
         let mut other_version = whole.clone();
         other_version[0] ^= 1;
         let cut = whole[..whole.len() - 1].to_vec();
         for damaged in [of_nobody, other_version, cut, Vec::new()] {
-            assert!(memory.keep_derived(TEXTS, &damaged, &memory.view()).unwrap());
-            assert!(KnownTexts::load(&memory).is_none());
+            assert!(
+                memory
+                    .keep_derived(Texts::NAME, &damaged, &memory.view())
+                    .unwrap()
+            );
+            assert!(Derived::<Texts>::load(&memory.view()).is_none());
         }
         let second = agent(&memory);
         let again = second.remember(

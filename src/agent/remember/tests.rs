@@ -626,23 +626,3 @@ fn a_name_that_looks_like_another_is_refused() {
         );
     }
 }
-
-#[test]
-fn the_known_texts_follow_a_bulk_without_reading_it_again() {
-    let agent = agent();
-    let line =
-        |number: u64| format!(r#"{{"text":"fact {} of many","supersedes":[]}}"#, number % 90).into_bytes();
-    let lines = (0..100).map(|number| Ok((number + 1, line(number))));
-    let options = LinesOptions {
-        batch_lines: 20,
-        ..LinesOptions::default()
-    };
-    let answer = agent.remember_lines(lines, &options, &user()).unwrap();
-    assert_eq!((answer.stored, answer.duplicates), (90, 10));
-    let (memory, view) = (agent.memory(), agent.memory().view());
-    let kept = agent.known_texts().lock();
-    let known = kept.as_ref().unwrap();
-    assert_eq!(known.view.root(), view.root());
-    let read = KnownTexts::read(memory, &view).unwrap();
-    assert_eq!(known.sets, read.sets);
-}

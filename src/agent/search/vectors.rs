@@ -176,9 +176,7 @@ impl Vectors {
     fn rows<'a>(&self, texts: impl Iterator<Item = &'a TextKey>) -> Rows {
         let known = self.known.lock();
         let row = |text: &TextKey| known.get_key_value(text).filter(|(_, parts)| !parts.is_empty());
-        let vectors = texts
-            .filter_map(row)
-            .map(|(text, parts)| (*text, parts.clone()));
+        let vectors = texts.filter_map(row).map(|(text, parts)| (*text, parts.clone()));
         Rows {
             version: VERSION,
             embedder: self.name.clone(),

@@ -28,7 +28,7 @@
 //! # Format
 //! docs/format.md, "Derived files".
 
-use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, Root};
+use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, Root};
 use crate::error::{Error, Result};
 use crate::object::{Object, Time};
 use crate::trie::Entry;
@@ -83,6 +83,12 @@ impl Version<'_> {
     /// The key path of its id. It is known even where the version was erased.
     pub(crate) fn key(&self) -> KeyPath {
         self.entry.key
+    }
+
+    /// The digests of the store.
+    #[cfg(feature = "agent")]
+    pub(crate) fn suite(&self) -> HashSuite {
+        self.state.store.suite
     }
 
     /// Its entry in the state.

@@ -37,13 +37,12 @@ fn reached(agent: &Agent) -> Reached {
         .1
 }
 
-/// INVARIANT RIK-1.
 #[test]
 fn the_next_process_goes_on_where_this_one_was() {
     let memory = Memory::in_memory().unwrap();
     put_some(&memory, 0, 600);
     let first = agent(&memory);
-    assert_eq!(reached(&first), Reached::Built(600));
+    assert_eq!(reached(&first), Reached::Built);
     assert!(first.keep_index().unwrap());
     assert!(!first.keep_index().unwrap(), "nothing changed since");
     put_some(&memory, 590, 603);
@@ -53,15 +52,15 @@ fn the_next_process_goes_on_where_this_one_was() {
             .unwrap(),
     );
     let second = agent(&memory);
-    assert_eq!(reached(&second), Reached::Followed(4));
+    assert_eq!(reached(&second), Reached::Followed);
     let view = memory.view();
     let (followed, _) = second.recall_index().of(&memory, &view).unwrap();
-    let (built, _) = Indexed::empty(&view, None).build(&memory).unwrap();
+    let built = Indexed::build(&view, Content::new(None)).unwrap();
     assert_eq!(kept_bytes(&followed), kept_bytes(&built));
-    assert_eq!(followed.content.expiries, built.content.expiries);
+    assert_eq!(followed.content().expiries, built.content().expiries);
     assert_eq!(
-        (&followed.content.untrusted, followed.content.untrusted.len()),
-        (&built.content.untrusted, 120)
+        (&followed.content().untrusted, followed.content().untrusted.len()),
+        (&built.content().untrusted, 120)
     );
 }
 
@@ -70,15 +69,15 @@ fn what_cannot_be_read_is_built_anew() {
     let memory = Memory::in_memory().unwrap();
     put_some(&memory, 0, 600);
     let first = agent(&memory);
-    assert_eq!(reached(&first), Reached::Built(600));
+    assert_eq!(reached(&first), Reached::Built);
     assert!(first.keep_index().unwrap());
     let view = memory.view();
-    let kept = memory.derived(INDEX).unwrap().unwrap();
+    let kept = memory.derived(Content::NAME).unwrap().unwrap();
     let mut other_commit = kept.to_vec();
     other_commit[1] ^= 1;
     for damaged in [&kept[..kept.len() - 1], &kept[..60], &[], &other_commit] {
-        assert!(memory.keep_derived(INDEX, damaged, &view).unwrap());
-        assert_eq!(reached(&agent(&memory)), Reached::Built(600));
+        assert!(memory.keep_derived(Content::NAME, damaged, &view).unwrap());
+        assert_eq!(reached(&agent(&memory)), Reached::Built);
     }
 }
 
@@ -93,7 +92,7 @@ fn what_was_erased_is_not_kept() {
     let agent = agent(&memory);
     assert_ne!(reached(&agent), Reached::AtHand);
     let holds = || {
-        let kept = memory.derived(INDEX).unwrap();
+        let kept = memory.derived(Content::NAME).unwrap();
         kept.is_some_and(|kept| kept.windows(5).any(|part| part == &word.as_bytes()[..5]))
     };
     assert!(agent.keep_index().unwrap());
@@ -136,7 +135,7 @@ fn the_next_process_embeds_only_what_is_new() {
     let (count, first) = embedded("one");
     assert_eq!(count, 600);
     assert!(first.keep_index().unwrap());
-    assert!(memory.derived(INDEX).unwrap().is_none());
+    assert!(memory.derived(Content::NAME).unwrap().is_none());
     put_some(&memory, 600, 603);
     assert_eq!(embedded("one").0, 3);
     assert_eq!(embedded("two").0, 603);

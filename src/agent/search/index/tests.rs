@@ -11,7 +11,7 @@ use crate::testing::random::SplitMix64;
 
 /// An index with a history has the bytes of one that was built.
 pub(super) fn kept_bytes(indexed: &Indexed) -> Vec<u8> {
-    postcard::to_allocvec(&indexed.content.index).unwrap()
+    postcard::to_allocvec(&indexed.content().index).unwrap()
 }
 
 fn indexed(agent: &Agent, view: &View) -> Result<(Arc<Indexed>, Reached)> {
@@ -108,18 +108,20 @@ fn an_index_that_followed_any_history_is_as_one_built_anew() {
             random.below(views.len())
         };
         let (indexed, reached) = indexed(&agent, &views[at]).unwrap();
-        let (built, _) = Indexed::empty(&views[at], None).build(memory).unwrap();
+        let built = Indexed::build(&views[at], Content::new(None)).unwrap();
         assert_eq!(
             kept_bytes(&indexed),
             kept_bytes(&built),
             "step {step}, {reached:?}"
         );
         assert_eq!(
-            indexed.content.expiries, built.content.expiries,
+            indexed.content().expiries,
+            built.content().expiries,
             "step {step}, {reached:?}"
         );
         assert_eq!(
-            indexed.content.untrusted, built.content.untrusted,
+            indexed.content().untrusted,
+            built.content().untrusted,
             "step {step}, {reached:?}"
         );
     }
@@ -133,11 +135,11 @@ fn near_states_are_followed_and_far_ones_are_built() {
     }
     let near = agent.memory().view();
     let reached = |view: &View| indexed(&agent, view).unwrap().1;
-    assert_eq!(reached(&near), Reached::Built(20));
+    assert_eq!(reached(&near), Reached::Built);
     put(&agent, "more", NewItem::new("one more"));
     let newest = agent.memory().view();
-    assert_eq!(reached(&newest), Reached::Followed(1));
-    assert_eq!(reached(&near), Reached::Followed(1));
+    assert_eq!(reached(&newest), Reached::Followed);
+    assert_eq!(reached(&near), Reached::Followed);
     assert_eq!(
         (reached(&near), reached(&newest)),
         (Reached::AtHand, Reached::AtHand)
@@ -147,7 +149,7 @@ fn near_states_are_followed_and_far_ones_are_built() {
     for _ in 0..15 {
         far = agent.memory().view_before(&far.commit()).unwrap().unwrap();
     }
-    assert_eq!(reached(&far), Reached::Built(4));
+    assert_eq!(reached(&far), Reached::Built);
 }
 
 #[test]
@@ -288,7 +290,7 @@ fn nobody_waits_for_an_embedder_who_asks_about_a_state_that_is_at_hand() {
     let agent = Arc::new(agent().with_embedder("slow", slow).unwrap());
     put(&agent, "a", NewItem::new("Ada drinks green tea"));
     let before = agent.memory().view();
-    assert_eq!(indexed(&agent, &before).unwrap().1, Reached::Built(1));
+    assert_eq!(indexed(&agent, &before).unwrap().1, Reached::Built);
     put(&agent, "b", NewItem::new("a slow text"));
     let asking = {
         let agent = Arc::clone(&agent);
@@ -301,5 +303,5 @@ fn nobody_waits_for_an_embedder_who_asks_about_a_state_that_is_at_hand() {
     });
     assert_eq!(reached, Reached::AtHand);
     release.send(()).unwrap();
-    assert_eq!(asking.join().unwrap(), Reached::Followed(1));
+    assert_eq!(asking.join().unwrap(), Reached::Followed);
 }

@@ -326,8 +326,8 @@ fn document(query: &RecallQuery, recalled: &Recalled) -> Value {
     let hits: Vec<Value> = recalled.hits.iter().map(|hit| hit_json(query, hit)).collect();
     let index = recalled.reached.map(|reached| match reached {
         Reached::AtHand => "at_hand",
-        Reached::Followed(_) => "followed",
-        Reached::Built(_) => "built",
+        Reached::Followed => "followed",
+        Reached::Built => "built",
     });
     json!({
         "hits": hits,
