@@ -168,7 +168,7 @@ impl Search<'_> {
         if let Some(scopes) = &scopes
             && !self
                 .indexed
-                .content
+                .content()
                 .untrusted
                 .iter()
                 .any(|key| index.is_in(key, scopes))
@@ -195,7 +195,7 @@ impl Search<'_> {
     fn meets(&self, key: &Key) -> bool {
         let expired = || {
             self.indexed
-                .content
+                .content()
                 .expiries
                 .get(key)
                 .is_some_and(|at| *at <= self.now.as_micros())

@@ -189,7 +189,7 @@ fn nothing_is_counted_for_who_chooses_or_for_scopes_without_any() {
     assert!(indexed.content().index.is_in(untrusted[0], &["nowhere", &scope]));
     assert!(
         !indexed
-            .content
+            .content()
             .index
             .is_in(untrusted[0], &["nowhere", "project:cafe"])
     );

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::tests::kept_bytes;
 use super::*;
 use crate::agent::{Agent, NewItem, Settings};
-use crate::engine::Writer;
+use crate::engine::{Keep, Writer};
 use crate::object::{Id, Origin, Time};
 use crate::recall::Embedder;
 
