@@ -73,17 +73,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         let now = asked["now"].as_str().map(str::parse::<Time>).transpose()?;
         let view = now.map_or_else(|| view.clone(), |now| view.clone().with_now(now));
-        let query = RecallQuery {
-            limit: LIMIT,
-            touch: false,
-            ..RecallQuery::new(asked["query"].as_str().unwrap_or_default(), reach)
-        };
+        let query = RecallQuery::new(asked["query"].as_str().unwrap_or_default(), reach)
+            .limit(LIMIT)
+            .without_touch();
         let start = Instant::now();
         let recalled = agent.recall(&view, &query)?;
         let ms = start.elapsed().as_secs_f64() * 1e3;
         let hits = recalled.hits.iter();
         let hits: Vec<Value> = hits
-            .map(|hit| json!({ "id": hit.id, "confidence": hit.confidence }))
+            .map(|hit| json!({ "id": hit.id.as_str(), "confidence": hit.confidence }))
             .collect();
         println!("{}", json!({ "qid": asked["qid"], "hits": hits, "ms": ms }));
     }

@@ -103,7 +103,7 @@ mod tests {
             ids
         };
         (
-            sorted(hits.map(|hit| hit.id).collect()),
+            sorted(hits.map(|hit| hit.id.to_string()).collect()),
             sorted(shown.map(|one| one.id).collect()),
         )
     }
@@ -133,7 +133,7 @@ mod tests {
             ..RecallQuery::new("the office is in Oslo", Reach::All)
         };
         let found = agent.recall(&agent.memory().view(), &asked).unwrap();
-        assert_eq!(found.hits[0].id, "mine");
+        assert_eq!(found.hits[0].id.as_str(), "mine");
         assert!(found.hits.iter().all(|hit| hit.superseded_by.is_empty()));
         // Who is trusted as much takes the place.
         put(
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(says(&agent, "the office is in Bergen"), Status::Duplicate);
         let query = RecallQuery::new("the office is in Rome", Reach::All);
         let hits = agent.recall(&agent.memory().view(), &query).unwrap().hits;
-        assert_eq!(hits[0].id, "a");
+        assert_eq!(hits[0].id.as_str(), "a");
         // Of three, the newest stays, whoever else does.
         put(&agent, "b", "the office is in Rome", &["c"], Origin::DirectUser);
         put(&agent, "c", "the office is in Pisa", &["a"], Origin::DirectUser);

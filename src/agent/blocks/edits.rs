@@ -17,6 +17,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
+
 use super::block::Block;
 use super::files::{as_written, blocks_in, text_of};
 use super::id::BlockId;
@@ -61,7 +63,8 @@ pub struct TakeBlocks {
 }
 
 /// What a file came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Taken {
     /// There is a new block.
     Created,
@@ -95,7 +98,7 @@ impl Taken {
 }
 
 /// A file, and what it came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TakenFile {
     /// Its path.
     pub path: String,
@@ -107,6 +110,7 @@ pub struct TakenFile {
     pub said: Vec<String>,
     /// The file with the time of the version that it became, to be written in its place: without it the next edit would look
     /// like one of an older version.
+    #[serde(skip)]
     pub fresh: Option<Vec<u8>>,
 }
 

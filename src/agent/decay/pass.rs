@@ -9,6 +9,8 @@
 //! - DEC-2: a pinned item does not move.
 //! - DEC-3: the new version is trusted no more than its source, and names it in `derived_from`.
 
+use serde::Serialize;
+
 use super::super::agent::Agent;
 use super::super::item::{Item, NewItem};
 use super::super::settings::DecaySettings;
@@ -38,7 +40,8 @@ const LASTING: [&str; 6] = [
 ];
 
 /// A level of decay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Level {
     /// The full text.
     Full,
@@ -100,7 +103,7 @@ pub struct Pass<'a> {
 }
 
 /// An item that moved one level down.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Move {
     /// The item.
     pub id: Id,

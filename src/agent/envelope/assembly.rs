@@ -15,9 +15,11 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use serde::Serialize;
+
 use super::document::Shown;
 use super::record::Record;
-use super::render::{Boundary, LeftOut, Purpose, Request, render};
+use super::render::{Boundary, Omitted, Purpose, Request, render};
 use super::sections::Section;
 use crate::agent::item::{Item, Sensitivity};
 use crate::agent::search::recall_among;
@@ -41,6 +43,7 @@ const FLAGS_SHOWN: usize = 3;
 
 /// A request for an envelope.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct EnvelopeRequest {
     /// The question that facts must answer. Without it, pinned and newest facts are shown.
     pub query: Option<String>,
@@ -91,30 +94,16 @@ fn section_of(object: &Object) -> Option<Section> {
     Section::of_kind(object.kind()).filter(|_| object.kind() != kind::SESSION)
 }
 
-/// Items that are no candidates, by reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Withheld {
-    /// They have expired.
-    pub expired: usize,
-    /// Another item supersedes them.
-    pub superseded: usize,
-    /// They are more sensitive than the request permits.
-    pub sensitive: usize,
-    /// They do not answer the query, or newer items fill the section.
-    pub beside: usize,
-}
-
 /// An envelope, with the counts of omitted items.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct EnvelopeAnswer {
     /// The text for the prompt; empty without records. Never give it the role of the system.
     pub text: String,
     /// The records in the text, in order.
     pub shown: Vec<Shown>,
-    /// Records that the renderer omitted.
-    pub left_out: LeftOut,
-    /// Items that were no candidates.
-    pub withheld: Withheld,
+    /// The omitted items.
+    pub left_out: Omitted,
     /// The root of the state.
     pub root: Root,
     /// The size of the text, in tokens.
@@ -164,7 +153,7 @@ pub(in crate::agent) fn assemble(
     each_item(view, &request.reach, &mut |object| {
         standing.take(view, object, request, hits.as_ref())
     })?;
-    let (candidates, withheld) = standing.finish(view)?;
+    let (candidates, omitted) = standing.finish(view)?;
     let texts: Vec<Texts> = candidates
         .iter()
         .map(|one| Texts::of(agent.scanner(), one))
@@ -194,8 +183,13 @@ pub(in crate::agent) fn assemble(
         tokens: tokens(&rendered.text),
         text: rendered.text,
         shown: rendered.envelope.shown,
-        left_out: rendered.left_out,
-        withheld,
+        left_out: Omitted {
+            expired: omitted.expired,
+            superseded: omitted.superseded,
+            sensitive: omitted.sensitive,
+            beside: omitted.beside,
+            ..rendered.left_out
+        },
         root: view.root(),
     })
 }
@@ -212,7 +206,7 @@ fn hits(agent: &Agent, view: &View, request: &EnvelopeRequest, query: &str) -> R
     };
     let found = recall_among(agent, view, &asked, &|object| request.may_show(object))?;
     let found = found.hits.into_iter();
-    Ok(found.map(|hit| hit.id).zip(1..).collect())
+    Ok(found.map(|hit| hit.id.to_string()).zip(1..).collect())
 }
 
 /// Counts the hits that are shown as used, for decay.
@@ -303,7 +297,7 @@ struct Standing {
     sections: HashMap<Section, Vec<Waiting>>,
     /// Objects that name an id as superseded, by that id.
     superseded: HashMap<String, Vec<Object>>,
-    withheld: Withheld,
+    omitted: Omitted,
 }
 
 impl Standing {
@@ -318,7 +312,7 @@ impl Standing {
             return Ok(());
         };
         if object.expires().is_some_and(|expires| expires <= view.now()) {
-            self.withheld.expired += 1;
+            self.omitted.expired += 1;
             return Ok(());
         }
         let item = Item::from(object);
@@ -330,7 +324,7 @@ impl Standing {
                 .push(item.object().clone());
         }
         if item.sensitivity() > request.sensitivity_max {
-            self.withheld.sensitive += 1;
+            self.omitted.sensitive += 1;
             return Ok(());
         }
         let place = hits.and_then(|hits| hits.get(item.object().id()).copied());
@@ -341,7 +335,7 @@ impl Standing {
             // A query limits facts only; it does not limit rules, decisions, summaries and notes.
             (_, Some(_), None) if section != Section::PersistentMemory => u32::MAX,
             _ => {
-                self.withheld.beside += 1;
+                self.omitted.beside += 1;
                 return Ok(());
             }
         };
@@ -361,7 +355,7 @@ impl Standing {
     }
 
     /// The first candidates of each section that nothing supersedes (MKE-2).
-    fn finish(mut self, view: &View) -> Result<(Vec<Candidate>, Withheld)> {
+    fn finish(mut self, view: &View) -> Result<(Vec<Candidate>, Omitted)> {
         let mut all = Vec::new();
         for (section, mut waiting) in std::mem::take(&mut self.sections) {
             waiting.sort_unstable();
@@ -373,7 +367,7 @@ impl Standing {
                     None
                 };
                 let Some(object) = object else {
-                    self.withheld.beside += 1;
+                    self.omitted.beside += 1;
                     continue;
                 };
                 let mut by = self.superseded.get(&one.id).into_iter().flatten();
@@ -382,7 +376,7 @@ impl Standing {
                     taken => Some(taken),
                 });
                 if taken.transpose()?.is_some() {
-                    self.withheld.superseded += 1;
+                    self.omitted.superseded += 1;
                     continue;
                 }
                 left -= 1;
@@ -395,6 +389,6 @@ impl Standing {
                 });
             }
         }
-        Ok((all, self.withheld))
+        Ok((all, self.omitted))
     }
 }

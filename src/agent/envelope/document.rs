@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use super::line;
 use super::record::Record;
 use super::sections::Section;
@@ -35,13 +37,14 @@ pub struct Envelope {
     pub skipped: usize,
 }
 
-/// A record as shown: invisible characters are escaped, and the text is cut to its limit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A record as shown: invisible characters are escaped, and the text is cut to its limit. JSON has no text: the envelope
+/// has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Shown {
-    /// Its section.
-    pub section: Section,
     /// Its id.
     pub id: String,
+    /// Its section.
+    pub section: Section,
     /// Its class of origin.
     pub trust: Origin,
     /// Findings of the scan; empty without any.
@@ -51,8 +54,10 @@ pub struct Shown {
     /// The time of its creation, such as `2026-08-21T10:00:00Z`; empty if unknown.
     pub time: String,
     /// The time of its last change; empty if there is none.
+    #[serde(skip)]
     pub updated: String,
     /// Its text.
+    #[serde(skip)]
     pub text: String,
 }
 

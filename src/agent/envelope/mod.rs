@@ -59,10 +59,10 @@ mod selection;
 mod tests;
 
 pub(super) use assembly::assemble;
-pub use assembly::{EnvelopeAnswer, EnvelopeRequest, Withheld};
+pub use assembly::{EnvelopeAnswer, EnvelopeRequest};
 pub use document::{Envelope, Shown};
 pub use record::Record;
-pub use render::{Boundary, LeftOut, Purpose, Rendered, Request, render};
+pub use render::{Boundary, Omitted, Purpose, Rendered, Request, render};
 pub use scrub::{Scrubbed, scrub, scrubbed};
 pub use sections::Section;
 

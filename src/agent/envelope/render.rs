@@ -3,6 +3,8 @@
 //! # Layer
 //! Pure.
 
+use serde::Serialize;
+
 use super::document::Envelope;
 use super::record::Record;
 use super::selection::choose;
@@ -67,9 +69,9 @@ impl Boundary {
     }
 }
 
-/// Omitted records, by the first reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LeftOut {
+/// Omitted items, by the first reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Omitted {
     /// They are entries of a transcript.
     pub entries: usize,
     /// They are notes, and this is a turn or the compaction of another session.
@@ -86,9 +88,17 @@ pub struct LeftOut {
     pub duplicates: usize,
     /// They do not fit into the budget.
     pub budget: usize,
+    /// They have expired; counted by the verb, as are the next ones.
+    pub expired: usize,
+    /// Another item supersedes them.
+    pub superseded: usize,
+    /// They are more sensitive than the request permits.
+    pub sensitive: usize,
+    /// They do not answer the query, or newer items fill the section.
+    pub beside: usize,
 }
 
-impl LeftOut {
+impl Omitted {
     /// The records without room; the envelope says how many.
     pub fn skipped(&self) -> usize {
         self.full + self.budget
@@ -97,7 +107,8 @@ impl LeftOut {
     /// The sum.
     pub fn total(&self) -> usize {
         let held_back = self.entries + self.notes + self.untrusted + self.forged;
-        held_back + self.empty + self.duplicates + self.skipped()
+        let no_candidates = self.expired + self.superseded + self.sensitive + self.beside;
+        held_back + self.empty + self.duplicates + self.skipped() + no_candidates
     }
 }
 
@@ -109,7 +120,7 @@ pub struct Rendered {
     /// Its parts.
     pub envelope: Envelope,
     /// The omitted records.
-    pub left_out: LeftOut,
+    pub left_out: Omitted,
 }
 
 /// Renders records into one envelope.

@@ -11,14 +11,14 @@ use unicode_normalization::UnicodeNormalization;
 use super::document::{Envelope, ROOT_CHARS_MAX, Shown, closing, opening, section_tags};
 use super::line::{self, Lines};
 use super::record::Record;
-use super::render::{Boundary, LeftOut, Purpose, Request};
+use super::render::{Boundary, Omitted, Purpose, Request};
 use super::sections::Section;
 use crate::agent::vocabulary::kind;
 use crate::recall::CHARS_A_TOKEN;
 
 /// Selects from `records`.
-pub(super) fn choose(records: &[Record], request: &Request) -> (Envelope, LeftOut) {
-    let mut left_out = LeftOut::default();
+pub(super) fn choose(records: &[Record], request: &Request) -> (Envelope, Omitted) {
+    let mut left_out = Omitted::default();
     let mut admitted: Vec<(Section, &Record)> = Vec::with_capacity(records.len());
     for record in records {
         match admit(record, request) {
@@ -59,7 +59,7 @@ pub(super) fn choose(records: &[Record], request: &Request) -> (Envelope, LeftOu
 }
 
 /// The counter of a reason to omit a record.
-type Count = fn(&mut LeftOut) -> &mut usize;
+type Count = fn(&mut Omitted) -> &mut usize;
 
 /// The section of `record`, or the reason to omit it.
 fn admit(record: &Record, request: &Request) -> Result<Section, Count> {

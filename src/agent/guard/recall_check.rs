@@ -66,7 +66,7 @@ impl Agent {
                 ..query.clone()
             };
             let hits = self.recall(view, &query)?.hits;
-            Ok(hits.into_iter().map(|hit| hit.id).collect())
+            Ok(hits.into_iter().map(|hit| hit.id.to_string()).collect())
         };
         queries.iter().map(answer).collect()
     }

@@ -3,6 +3,8 @@
 //! # Layer
 //! L7, inside `agent`.
 
+use serde::Serialize;
+
 use crate::agent::scope::Place;
 use crate::agent::session::extraction::FactScope;
 use crate::engine::CommitInfo;
@@ -56,7 +58,7 @@ impl Foreign<'_> {
 }
 
 /// A part of a file that was not imported, or not unchanged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ForeignFinding {
     /// Its place: a line, an entry, a name.
     pub at: String,
@@ -65,7 +67,7 @@ pub struct ForeignFinding {
 }
 
 /// The outcome of an import.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ForeignTaken {
     /// New objects.
     pub created: u64,
@@ -86,5 +88,6 @@ pub struct ForeignTaken {
     /// The name of the quarantine draft.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
+    #[serde(skip)]
     pub commit: CommitInfo,
 }

@@ -41,7 +41,7 @@ impl<'a> Found<'a> {
         let object = item.object();
         let text = self.query.full.then(|| self.full_text(item)).transpose()?;
         Ok(RecallHit {
-            id: object.id().to_owned(),
+            id: Id::new(object.id())?,
             kind: object.kind().to_owned(),
             scope: object.scope().to_owned(),
             score: 1.0,

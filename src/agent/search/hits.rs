@@ -35,8 +35,7 @@ pub(in crate::agent) fn recall(agent: &Agent, view: &View, query: &RecallQuery) 
         search(agent, view, query, None)?
     };
     if query.touch && view.root() == agent.memory().view().root() {
-        let ids = recalled.hits.iter().map(|hit| Id::new(&hit.id));
-        let ids: Vec<Id> = ids.collect::<Result<_>>()?;
+        let ids: Vec<Id> = recalled.hits.iter().map(|hit| hit.id.clone()).collect();
         agent.memory().touch(&ids, view.now());
     }
     Ok(recalled)

@@ -9,7 +9,7 @@ use super::indexed::Reached;
 use crate::agent::item::Item;
 use crate::agent::scope::Reach;
 use crate::digest::{ObjectDigest, Root};
-use crate::object::{Attributes, Kind, Object, Origin, Time, Value};
+use crate::object::{Attributes, Id, Kind, Object, Origin, Time, Value};
 use crate::recall::{Reason, snippet};
 
 /// The default limit of hits.
@@ -26,6 +26,7 @@ pub const RECENCY: f32 = 0.3;
     reason = "each is a condition or a wish of its own"
 )]
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RecallQuery {
     /// The question, or a statement. Without a word in it, recall shows the summaries around [`Self::when`].
     pub text: String,
@@ -96,6 +97,48 @@ impl RecallQuery {
         }
     }
 
+    /// Limits the hits.
+    #[must_use]
+    pub fn limit(mut self, hits: usize) -> Self {
+        self.limit = hits;
+        self
+    }
+
+    /// Limits the texts of the hits together, in tokens.
+    #[must_use]
+    pub fn budget(mut self, tokens: usize) -> Self {
+        self.budget = Some(tokens);
+        self
+    }
+
+    /// Finds items of this kind, and of the other kinds that are named.
+    #[must_use]
+    pub fn kind(mut self, kind: Kind) -> Self {
+        self.kinds.push(kind);
+        self
+    }
+
+    /// Finds items with this tag, and with the other tags that are named.
+    #[must_use]
+    pub fn tag(mut self, tag: impl Into<String>) -> Self {
+        self.tags.push(tag.into());
+        self
+    }
+
+    /// Finds untrusted items too.
+    #[must_use]
+    pub fn with_untrusted(mut self) -> Self {
+        self.with_untrusted = true;
+        self
+    }
+
+    /// Counts no hit as used.
+    #[must_use]
+    pub fn without_touch(mut self) -> Self {
+        self.touch = false;
+        self
+    }
+
     /// Whether a condition needs the object itself and not only the index.
     pub(super) fn looks_at_objects(&self) -> bool {
         !(self.kinds.is_empty()
@@ -144,9 +187,10 @@ impl RecallQuery {
 
 /// A hit.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RecallHit {
     /// Its id.
-    pub id: String,
+    pub id: Id,
     /// Its kind.
     pub kind: String,
     /// Its scope.
@@ -181,6 +225,7 @@ pub struct RecallHit {
 
 /// The answer of a recall.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Recalled {
     /// The hits, best first; without a question the summaries in order of time.
     pub hits: Vec<RecallHit>,

@@ -251,7 +251,7 @@ fn measure(memories: &[Line], questions: &[Question], figures: &mut Vec<Figure>)
     let (mut all, mut one, mut fts) = (Vec::new(), Vec::new(), Vec::new());
     for question in questions {
         let ask = |reach: Reach| -> Outcome<f64> {
-            let query = RecallQuery { limit: BEST, touch: false, ..RecallQuery::new(&question.text, reach) };
+            let query = RecallQuery::new(&question.text, reach).limit(BEST).without_touch();
             least(|| Ok(drop(black_box(agent.recall(&view, &query)?))))
         };
         all.push(ask(Reach::All)?);

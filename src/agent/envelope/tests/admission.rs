@@ -1,6 +1,6 @@
 //! What may be shown at all: entries, notes, what is not trusted, what repeats the boundary.
 
-use super::super::{Boundary, LeftOut, Purpose, Record, Request, Section, render};
+use super::super::{Boundary, Omitted, Purpose, Record, Request, Section, render};
 use super::reader::parse;
 use crate::object::Origin;
 
@@ -113,9 +113,9 @@ fn a_boundary_stands_at_both_ends_and_in_no_record() {
     let rendered = render(&records, &request);
     assert_eq!(
         rendered.left_out,
-        LeftOut {
+        Omitted {
             forged: 3,
-            ..LeftOut::default()
+            ..Omitted::default()
         }
     );
     let lines: Vec<&str> = rendered.text.lines().collect();

@@ -91,7 +91,7 @@ fn what_is_over_or_replaced_or_sensitive_is_withheld() {
     });
     let answer = made(&agent, &request());
     assert_eq!(ids(&answer), ["new", "inside"]);
-    let withheld = answer.withheld;
+    let withheld = answer.left_out;
     assert_eq!(
         (withheld.expired, withheld.superseded, withheld.sensitive),
         (1, 1, 1)
@@ -193,7 +193,7 @@ fn a_query_chooses_the_facts() {
     let mut request = request();
     request.query = Some("what does Ada drink".to_owned());
     let answer = made(&agent, &request);
-    assert_eq!((ids(&answer), answer.withheld.beside), (vec!["rule", "tea"], 1));
+    assert_eq!((ids(&answer), answer.left_out.beside), (vec!["rule", "tea"], 1));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What is shown, where, in what order, and within which limits.
 
-use super::super::{LeftOut, Purpose, Record, Request, Section, render, tokens};
+use super::super::{Omitted, Purpose, Record, Request, Section, render, tokens};
 use super::reader::parse;
 use crate::object::Origin;
 
@@ -67,7 +67,7 @@ Two.</snapshot>
 <state root=\"9f2c\" shown=\"3\" skipped=\"0\"/>
 </memory>";
     assert_eq!(rendered.text, expected);
-    assert_eq!(rendered.left_out, LeftOut::default());
+    assert_eq!(rendered.left_out, Omitted::default());
     assert_eq!(parse(expected).unwrap(), rendered.envelope);
 }
 
@@ -233,9 +233,9 @@ fn the_same_text_is_shown_once_in_the_section_that_needs_it_most() {
     assert_eq!(shown, ["rule", "task"]);
     assert_eq!(
         rendered.left_out,
-        LeftOut {
+        Omitted {
             duplicates: 2,
-            ..LeftOut::default()
+            ..Omitted::default()
         }
     );
     // What a section has no room for has not been said.

@@ -43,7 +43,11 @@ fn ids(recalled: &Recalled) -> Vec<&str> {
 }
 
 fn sorted_ids(agent: &Agent, query: &RecallQuery) -> Vec<String> {
-    let mut ids: Vec<String> = recall(agent, query).hits.into_iter().map(|hit| hit.id).collect();
+    let mut ids: Vec<String> = recall(agent, query)
+        .hits
+        .into_iter()
+        .map(|hit| hit.id.to_string())
+        .collect();
     ids.sort_unstable();
     ids
 }
@@ -233,7 +237,7 @@ fn what_takes_the_place_of_others_stands_above_them() {
     put(&agent, "new", new);
     let mut query = asked("How long does the login take with 20 users?");
     let recalled = recall(&agent, &query);
-    assert_eq!(recalled.hits[0].id, "new");
+    assert_eq!(recalled.hits[0].id.as_str(), "new");
     assert_eq!(recalled.hits.len(), 3);
     assert!(recalled.hits[1..].iter().all(|hit| hit.superseded_by == ["new"]));
     query.include_superseded = false;
@@ -269,7 +273,7 @@ fn a_past_state_answers_as_it_did_then_and_nothing_is_changed() {
     let recalled = agent
         .recall(&then.clone().with_now(Time::from_micros(0)), &asked("green tea"))
         .unwrap();
-    assert_eq!(recalled.hits[0].id, "a");
+    assert_eq!(recalled.hits[0].id.as_str(), "a");
     assert_eq!(recalled.root, then.root());
     assert!(!ids(&recall(&agent, &asked("green tea"))).contains(&"a"));
     assert_eq!(agent.memory().view().root(), root);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::forget::{dry_run, opened};
 use crate::agent::Agent;
-use crate::agent::decay::{Decayed, Move, Pass};
+use crate::agent::decay::{Decayed, Pass};
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{Table, coloured, counted, number, plain};
@@ -70,21 +70,11 @@ fn decay(context: &mut Context, verb: &Decay) -> Done {
 }
 
 fn document(agent: &Agent, done: &Decayed, is_dry: bool) -> Value {
-    let moved = |one: &Move| {
-        json!({
-            "id": one.id.as_str(),
-            "from": one.from.name(),
-            "to": one.to.name(),
-            "original": one.original.to_hex(),
-            "chars_before": one.chars_before,
-            "chars_after": one.chars_after,
-        })
-    };
     let commits: Vec<_> = done.commits.iter().map(|info| info.digest.to_hex()).collect();
     json!({
         "now": done.now.to_string(),
         "items": done.items,
-        "moves": done.moves.iter().map(moved).collect::<Vec<_>>(),
+        "moves": done.moves,
         "commits": commits,
         "dry_run": is_dry,
         "root": agent.memory().view().root().to_hex(),

@@ -10,10 +10,10 @@ use clap::Args;
 use std::path::Path;
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::agent::Sensitivity;
-use crate::agent::envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, Shown, scrubbed};
+use crate::agent::envelope::{Boundary, EnvelopeRequest, scrubbed};
 use crate::cli::commands::input::read_input;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
@@ -101,7 +101,7 @@ fn envelope(context: &mut Context, verb: Envelope) -> Done {
     let view = context.view(agent.memory())?;
     let answer = agent.envelope(&view, &request)?;
     if context.output.is_json() {
-        context.output.document(&document(&answer))?;
+        context.output.document(&json!(answer))?;
         return Ok(DONE);
     }
     if answer.text.is_empty() {
@@ -109,7 +109,7 @@ fn envelope(context: &mut Context, verb: Envelope) -> Done {
         return Ok(DONE);
     }
     context.output.line(&answer.text)?;
-    let left = answer.left_out.total() + withheld(&answer);
+    let left = answer.left_out.total();
     let told = format!(
         "{}, {} left out",
         counted(answer.tokens as u64, "token"),
@@ -117,46 +117,6 @@ fn envelope(context: &mut Context, verb: Envelope) -> Done {
     );
     context.output.note("envelope", told);
     Ok(DONE)
-}
-
-fn withheld(answer: &EnvelopeAnswer) -> usize {
-    let withheld = answer.withheld;
-    withheld.expired + withheld.superseded + withheld.sensitive + withheld.beside
-}
-
-fn document(answer: &EnvelopeAnswer) -> Value {
-    let (left_out, withheld) = (answer.left_out, answer.withheld);
-    json!({
-        "text": answer.text,
-        "shown": answer.shown.iter().map(shown).collect::<Vec<_>>(),
-        "left_out": {
-            "entries": left_out.entries,
-            "notes": left_out.notes,
-            "untrusted": left_out.untrusted,
-            "full": left_out.full,
-            "empty": left_out.empty,
-            "forged": left_out.forged,
-            "duplicates": left_out.duplicates,
-            "budget": left_out.budget,
-            "expired": withheld.expired,
-            "superseded": withheld.superseded,
-            "sensitive": withheld.sensitive,
-            "beside": withheld.beside,
-        },
-        "root": answer.root.to_hex(),
-        "tokens": answer.tokens,
-    })
-}
-
-fn shown(shown: &Shown) -> Value {
-    json!({
-        "id": shown.id,
-        "section": shown.section.name(),
-        "trust": shown.trust.name(),
-        "flags": shown.flags,
-        "source": shown.source,
-        "time": shown.time,
-    })
 }
 
 fn scrub(context: &mut Context, file: &Path) -> Done {

@@ -9,12 +9,13 @@ use clap::{Args, ValueEnum};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use serde::Serialize;
 use serde_json::json;
 
 use super::folder::{Folder, There};
 use super::note::{scope, tell_held};
 use crate::agent::blocks::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile};
-use crate::agent::import::{Foreign, ForeignFormat, odek::scope_of_file};
+use crate::agent::import::{Foreign, ForeignFormat, ForeignTaken, odek::scope_of_file};
 use crate::agent::session::extraction::FactScope;
 use crate::agent::{Agent, Reach};
 use crate::cli::commands::input::read_input;
@@ -205,9 +206,6 @@ fn tell_blocks(context: &mut Context, agent: &Agent, taken: &TakenBlocks) -> Res
     let count = |what: Taken| taken.files.iter().filter(|file| file.taken == what).count();
     if context.output.is_json() {
         let ids = |ids: &[Id]| ids.iter().map(Id::to_string).collect::<Vec<_>>();
-        let files = taken.files.iter().map(
-            |file| json!({ "path": file.path, "id": file.id, "taken": file.taken.name(), "said": file.said }),
-        );
         let document = json!({
             "format": "blocks",
             "created": count(Taken::Created),
@@ -217,7 +215,7 @@ fn tell_blocks(context: &mut Context, agent: &Agent, taken: &TakenBlocks) -> Res
             "conflicts": count(Taken::Conflict),
             "quarantined": count(Taken::Quarantined),
             "refused": count(Taken::Refused),
-            "files": files.collect::<Vec<_>>(),
+            "files": taken.files,
             "missing": ids(&taken.missing),
             "pruned": ids(&taken.pruned),
             "held": taken.held,
@@ -271,6 +269,14 @@ fn tell_blocks(context: &mut Context, agent: &Agent, taken: &TakenBlocks) -> Res
     Ok(())
 }
 
+/// The answer for a file of another system.
+#[derive(Serialize)]
+struct ForeignAnswer<'a> {
+    format: &'static str,
+    #[serde(flatten)]
+    taken: &'a ForeignTaken,
+}
+
 fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done {
     let bytes = read_input(context, &verb.path, FILE_BYTES_MAX)?;
     let foreign = Foreign {
@@ -286,21 +292,9 @@ fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done 
     let agent = context.agent_to_write()?;
     let taken = agent.take_foreign(&foreign, &context.writer())?;
     if context.output.is_json() {
-        let findings = taken
-            .findings
-            .iter()
-            .map(|one| json!({ "at": one.at, "what": one.what }));
-        let document = json!({
-            "format": format.name(),
-            "created": taken.created,
-            "updated": taken.updated,
-            "unchanged": taken.unchanged,
-            "flagged": taken.flagged,
-            "quarantined": taken.quarantined,
-            "refused": taken.refused,
-            "past": taken.past,
-            "findings": findings.collect::<Vec<_>>(),
-            "held": taken.held,
+        let document = json!(ForeignAnswer {
+            format: format.name(),
+            taken: &taken,
         });
         context.output.document(&with_commit(document, &taken.commit))?;
     } else {

@@ -221,7 +221,7 @@ fn recall_one(context: &mut Context, agent: &Agent, view: &View, query: &RecallQ
 fn tell(context: &mut Context, view: &View, recalled: &Recalled) -> Result<(), Failure> {
     let output = &mut context.output;
     for (rank, hit) in (1..).zip(&recalled.hits) {
-        let id = output.paint(Meaning::Name, human::one_line(&hit.id));
+        let id = output.paint(Meaning::Name, human::one_line(hit.id.as_str()));
         let mut about = vec![
             time::ago(hit.time, view.now()),
             hit.kind.clone(),
@@ -276,7 +276,7 @@ fn list(context: &mut Context, view: &View, recalled: &Recalled) -> Result<(), F
     let style = context.output.style();
     for hit in &recalled.hits {
         let cells = vec![
-            coloured(Meaning::Name, &hit.id),
+            coloured(Meaning::Name, hit.id.as_str()),
             right(format!("{:.2}", hit.score)),
             plain(time::told(hit.time, view.now(), style)),
             plain(hit.trust.name()),
