@@ -323,7 +323,7 @@ fn of_two_that_fit_alike_the_later_one_stands_first() {
     }
     let view = agent.memory().view().with_now(Time::from_micros(201 * day));
     let mut query = asked("builds");
-    let first = |query: &RecallQuery| agent.recall(&view, query).unwrap().hits[0].id.clone();
+    let first = |query: &RecallQuery| agent.recall(&view, query).unwrap().hits[0].id.to_string();
     assert_eq!(first(&query), "new");
     query.recency = 0.0;
     assert_eq!(first(&query), "old");
