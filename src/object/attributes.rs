@@ -14,18 +14,18 @@ use crate::error::Result;
 
 /// Values by name, sorted by the bytes of the names.
 ///
-/// A name has 1 to 256 bytes without control characters; that is checked when the object is encoded. Null
-/// means absent, so no attribute is ever null.
+/// A name has 1 to 256 bytes without control characters; encoding the object checks it. Null means absent, so no
+/// attribute is null.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attributes(BTreeMap<String, Value>);
 
 impl Attributes {
-    /// No attributes.
+    /// Makes an empty map of attributes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets an attribute and returns its old value. Setting it to null removes it.
+    /// Sets an attribute and returns its old value. Null removes the attribute.
     pub fn insert(&mut self, name: impl Into<String>, value: impl Into<Value>) -> Option<Value> {
         let name = name.into();
         match value.into() {
@@ -39,39 +39,39 @@ impl Attributes {
         self.0.remove(name)
     }
 
-    /// The value of an attribute.
+    /// Returns the value of an attribute.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name)
     }
 
-    /// How many attributes there are.
+    /// Returns the number of attributes.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The attributes in the order of their names.
+    /// Iterates the attributes in the order of their names.
     pub fn iter(&self) -> btree_map::Iter<'_, String, Value> {
         self.0.iter()
     }
 
-    /// The plain map.
+    /// Returns the plain map.
     pub fn into_map(self) -> BTreeMap<String, Value> {
         self.0
     }
 
-    /// The bytes of the field.
+    /// Returns the bytes of the field.
     pub(super) fn encode(&self) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         put_entries(&mut out, self.0.len(), self.0.iter(), 1)?;
         Ok(out)
     }
 
-    /// Reads the bytes of the field, strictly.
+    /// Decodes the bytes of the field strictly.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut attributes = BTreeMap::new();
         Entries::new(bytes)?.visit(Keep::Value, |name, value| {
@@ -103,7 +103,7 @@ impl Attributes {
     }
 }
 
-/// The entries of the field, not yet read.
+/// The entries of the field, read one at a time.
 struct Entries<'a> {
     reader: Reader<'a>,
     count: u32,
@@ -132,7 +132,7 @@ impl<'a> Entries<'a> {
 }
 
 impl FromIterator<(String, Value)> for Attributes {
-    /// Collects attributes; a later value of the same name wins, and null removes.
+    /// Collects attributes. Of equal names the last value wins, and null removes.
     fn from_iter<I: IntoIterator<Item = (String, Value)>>(entries: I) -> Self {
         let mut attributes = Self::new();
         for (name, value) in entries {

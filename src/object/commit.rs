@@ -1,7 +1,7 @@
-//! Commits: what each change of the state writes down about itself, chained by digest.
+//! Commits: the records of changes to the state, chained by digest.
 //!
-//! A commit holds no place and no list of changes: moving records never changes its digest, and its changes
-//! are the difference between its parent's root and its own.
+//! A commit holds no place and no list of changes. Moving records never changes its digest. Its changes are the
+//! difference between its parent's root and its own.
 //!
 //! # Layer
 //! L3, inside `object`.
@@ -43,7 +43,7 @@ pub(super) mod tag {
     pub(super) const TRUST: u16 = 0x000b;
     pub(super) const REASON: u16 = 0x000c;
 
-    /// What a tag stands for.
+    /// Returns the name of a tag.
     pub(in super::super) fn name(tag: u16) -> Option<&'static str> {
         Some(match tag {
             PARENTS => "parents",
@@ -63,27 +63,27 @@ pub(super) mod tag {
     }
 }
 
-/// What a commit did, such as `put` or `rollback`: 1 to 32 of the letters `a` to `z` and `_`.
+/// The operation of a commit, such as `put` or `rollback`: 1 to 32 of the letters `a` to `z` and `_`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Op(Cow<'static, str>);
 
 impl Op {
-    /// Characters at most.
+    /// Maximal number of characters.
     pub const BYTES_MAX: usize = 32;
     /// The first commit of a store.
     pub const INIT: &str = "init";
-    /// An earlier state came back.
+    /// A commit restored an earlier state.
     pub const ROLLBACK: &str = "rollback";
     /// A commit was reversed.
     pub const UNDO: &str = "undo";
     /// An undo was reversed.
     pub const REDO: &str = "redo";
-    /// Something was taken out of every file.
+    /// A commit erased content from every file.
     pub const ERASE: &str = "erase";
-    /// What was left of a damaged store was written anew.
+    /// Salvage wrote the readable rest of a damaged store as a new one.
     pub const SALVAGE: &str = "salvage";
 
-    /// Checks and keeps `name`.
+    /// Makes an operation from `name` after checking it.
     ///
     /// # Errors
     /// `InvalidInput` if `name` breaks the rule.
@@ -97,10 +97,10 @@ impl Op {
         }
     }
 
-    /// The operation `name`, for constants.
+    /// Returns the operation `name`, for constants.
     ///
     /// # Panics
-    /// If `name` breaks the rule; in a constant that stops the build.
+    /// If `name` breaks the rule; in a constant, the panic stops the build.
     pub const fn constant(name: &'static str) -> Self {
         assert!(
             is_op(name.as_bytes()),
@@ -109,7 +109,7 @@ impl Op {
         Self(Cow::Borrowed(name))
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -141,30 +141,30 @@ impl fmt::Debug for Op {
 /// The record of one change of the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
-    /// The commits that this one follows; the first one is the line of `seq` and `history_root`. None for
-    /// the first commit of a store.
+    /// The commits that this one follows. The first one continues `seq` and `history_root`. Empty for the first commit
+    /// of a store.
     pub parents: Vec<CommitDigest>,
     /// The root of the state.
     pub root: Root,
-    /// How many first-parent ancestors there are.
+    /// Number of first-parent ancestors.
     pub seq: u64,
     /// The head of the history tree over the first-parent ancestors, oldest first.
     pub history_root: HistoryRoot,
-    /// When the commit was made; later than its parent.
+    /// Time of the commit; later than its parent.
     pub time: Time,
-    /// What was done.
+    /// The operation.
     pub op: Op,
-    /// The commit that a rollback, undo or redo is about.
+    /// The commit that a rollback, undo or redo targets.
     pub target: Option<CommitDigest>,
-    /// Who did it: 1 to 256 bytes without control characters.
+    /// The author: 1 to 256 bytes without control characters.
     pub actor: Option<String>,
-    /// In which session: 1 to 256 bytes without control characters.
+    /// The session: 1 to 256 bytes without control characters.
     pub session: Option<String>,
-    /// The text that says where the change comes from, a record of its own.
+    /// The text of the source, a record of its own.
     pub source: Option<TextDigest>,
-    /// The class of whoever did it.
+    /// The trust class of the author.
     pub trust: Origin,
-    /// The text that says why, a record of its own.
+    /// The text of the reason, a record of its own.
     pub reason: Option<TextDigest>,
     /// Ignorable fields, kept byte for byte, by tag.
     pub reserved: BTreeMap<u16, Vec<u8>>,
@@ -174,8 +174,7 @@ impl Commit {
     /// The lane of a commit that names neither a session nor an actor.
     pub const DEFAULT_LANE: &'static str = "default";
 
-    /// The line of work that the commit belongs to: its session, else its actor, else
-    /// [`Self::DEFAULT_LANE`].
+    /// Returns the lane of the commit: its session, else its actor, else [`Self::DEFAULT_LANE`].
     pub fn lane(&self) -> &str {
         self.session
             .as_deref()
@@ -183,7 +182,7 @@ impl Commit {
             .unwrap_or(Self::DEFAULT_LANE)
     }
 
-    /// The canonical bytes.
+    /// Returns the canonical bytes.
     ///
     /// # Errors
     /// `InvalidInput` if the actor or session breaks its rule, or a reserved tag is not ignorable;
@@ -234,10 +233,10 @@ impl Commit {
         Ok(bytes)
     }
 
-    /// Reads canonical bytes, strictly.
+    /// Decodes canonical bytes strictly.
     ///
     /// # Errors
-    /// The first rule that is broken.
+    /// The first broken rule.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut parts = Parts::default();
         let mut fields = Fields::new(bytes, VERSION)?;
@@ -247,7 +246,7 @@ impl Commit {
         parts.finish()
     }
 
-    /// The digest of the canonical bytes.
+    /// Returns the digest of the canonical bytes.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -255,13 +254,13 @@ impl Commit {
         Ok(Self::hash(&self.encode()?, suite))
     }
 
-    /// The digest of canonical commit bytes.
+    /// Returns the digest of canonical commit bytes.
     pub fn hash(bytes: &[u8], suite: HashSuite) -> CommitDigest {
         CommitDigest::from_bytes(suite.hash_bytes(Domain::Commit, bytes))
     }
 }
 
-/// The fields of a commit as they come in.
+/// The fields of a commit during decoding.
 #[derive(Default)]
 struct Parts {
     parents: Vec<CommitDigest>,

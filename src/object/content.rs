@@ -9,20 +9,20 @@
 
 use crate::digest::{ContentDigest, Domain, HashSuite, TextDigest};
 
-/// Bytes of content that stay within the object; more are a record of their own (OBJ-5).
+/// Maximal bytes of inline content; a longer content is a record of its own (OBJ-5).
 ///
-/// A constant of the format, so that one object has one digest.
+/// A constant of the format, so that an object has one digest.
 pub const CONTENT_INLINE_MAX: usize = 4096;
 
-/// Bytes of content at most: 16 MiB.
+/// Maximal bytes of content: 16 MiB.
 pub const CONTENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// The digest of a content record.
+/// Returns the digest of a content record.
 pub fn hash_content(suite: HashSuite, content: &[u8]) -> ContentDigest {
     ContentDigest::from_bytes(suite.hash_bytes(Domain::Content, content))
 }
 
-/// The digest of the text of a reason or source.
+/// Returns the digest of the text of a reason or source.
 pub fn hash_text(suite: HashSuite, text: &[u8]) -> TextDigest {
     TextDigest::from_bytes(suite.hash_bytes(Domain::Text, text))
 }

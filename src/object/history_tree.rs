@@ -1,7 +1,7 @@
 //! The history tree: one digest over all first-parent ancestors of a commit, oldest first.
 //!
-//! The tree has the shape of RFC 6962. Only the roots of its perfect subtrees are kept, at most one for each
-//! bit of its size, which is all that appending needs.
+//! The tree has the shape of RFC 6962. It keeps only the roots of its perfect subtrees, at most one for each bit of its
+//! size. Appending needs no more.
 //!
 //! # Layer
 //! L3, inside `object`.
@@ -16,14 +16,14 @@ use crate::digest::{CommitDigest, DIGEST_LEN, Domain, HashSuite, HistoryRoot};
 
 type Node = [u8; DIGEST_LEN];
 
-/// How the leaves and nodes of a tree are hashed.
+/// The hash of the leaves and nodes of a tree.
 trait TreeHasher {
     fn empty(&self) -> Node;
     fn leaf(&self, data: &[u8]) -> Node;
     fn node(&self, left: &Node, right: &Node) -> Node;
 }
 
-/// A tree of RFC 6962's shape that can only grow, reduced to the roots of its perfect subtrees.
+/// An append-only tree in the shape of RFC 6962, reduced to the roots of its perfect subtrees.
 #[derive(Clone, Debug)]
 struct CompactRange<H> {
     hasher: H,
@@ -77,7 +77,7 @@ impl TreeHasher for CommitHasher {
 pub struct HistoryTree(CompactRange<CommitHasher>);
 
 impl HistoryTree {
-    /// The tree over no commits.
+    /// Makes the tree over no commits.
     pub fn new(suite: HashSuite) -> Self {
         Self(CompactRange {
             hasher: CommitHasher(suite),
@@ -86,7 +86,7 @@ impl HistoryTree {
         })
     }
 
-    /// The tree that had `size` commits and these [`Self::peaks`]; `None` if their number does not fit.
+    /// Restores the tree of `size` commits from its [`Self::peaks`]. Returns `None` if their number does not fit.
     pub fn from_peaks(suite: HashSuite, size: u64, peaks: Vec<[u8; DIGEST_LEN]>) -> Option<Self> {
         let fits = peaks.len() == size.count_ones() as usize;
         fits.then_some(Self(CompactRange {
@@ -101,17 +101,17 @@ impl HistoryTree {
         self.0.append(commit.as_bytes());
     }
 
-    /// The head of the tree: the `history_root` of the commit that follows.
+    /// Returns the head of the tree: the `history_root` of the next commit.
     pub fn root(&self) -> HistoryRoot {
         HistoryRoot::from_bytes(self.0.root())
     }
 
-    /// How many commits the tree is over: the `seq` of the commit that follows.
+    /// Returns the number of commits in the tree: the `seq` of the next commit.
     pub fn size(&self) -> u64 {
         self.0.size
     }
 
-    /// The roots of the perfect subtrees, the largest first: all that is needed to go on.
+    /// Returns the roots of the perfect subtrees, the largest first: the input of [`Self::from_peaks`].
     pub fn peaks(&self) -> &[[u8; DIGEST_LEN]] {
         &self.0.peaks
     }

@@ -1,4 +1,4 @@
-//! The id of an object: the name that it has for ever.
+//! The id of an object: its permanent name.
 //!
 //! # Layer
 //! L3, inside `object`.
@@ -9,9 +9,9 @@
 use super::names::{name_type, rule};
 
 name_type! {
-    /// Names an object for ever: 1 to 256 bytes of UTF-8 in normal form NFC without control characters.
+    /// The permanent name of an object: 1 to 256 bytes of UTF-8 in normal form NFC without control characters.
     ///
-    /// An id is never read as a path, whatever characters it holds.
+    /// An id is never used as a path, whatever characters it holds.
     Id, rule!("an id", 256, nfc: true)
 }
 

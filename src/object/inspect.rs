@@ -1,4 +1,4 @@
-//! Canonical encodings as people look at them: field by field, with names.
+//! Canonical encodings for inspection: field by field, with names.
 //!
 //! # Layer
 //! L3, inside `object`.
@@ -10,7 +10,7 @@ use super::reserved::ReservedTag;
 use super::{commit, object, reference};
 use crate::codec::{DecodeError, Fields};
 
-/// What a canonical encoding is of.
+/// The kind of a canonical encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// An object.
@@ -24,23 +24,23 @@ pub enum Encoding {
 /// One field of a canonical encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodedField<'a> {
-    /// Its tag.
+    /// The tag.
     pub tag: u16,
-    /// What the tag stands for.
+    /// The name of the tag.
     pub name: &'static str,
-    /// Where its bytes begin in the encoding, behind tag and length.
+    /// The offset of its bytes in the encoding, after tag and length.
     pub offset: usize,
-    /// Its bytes.
+    /// The bytes of the field.
     pub bytes: &'a [u8],
 }
 
 /// Bytes of the tag and the length before each field.
 const FIELD_HEADER_BYTES: usize = 6;
 
-/// The fields of an encoding, in order. What the fields hold is not checked.
+/// Lists the fields of an encoding in order, without checking their content.
 ///
 /// # Errors
-/// If the bytes are no run of fields.
+/// If the bytes are not a sequence of fields.
 pub fn encoded_fields(encoding: Encoding, bytes: &[u8]) -> Result<Vec<EncodedField<'_>>, DecodeError> {
     let (version, name): (u8, fn(u16) -> Option<&'static str>) = match encoding {
         Encoding::Object => (object::VERSION, object::tag::name),

@@ -1,16 +1,16 @@
-//! What is remembered and what is written down about it: objects, commits and references as bytes.
+//! Objects, commits and references as bytes.
 //!
-//! An object is its canonical bytes. [`NewObject`] is what a caller states; encoding it checks every rule
-//! once, and [`Object`] is a view into the bytes that came out, so a read is a scan and never a parse.
-//! Commits and references use the same tagged fields. Nothing here knows where bytes are kept.
+//! An object is its canonical bytes. A caller fills a [`NewObject`]; encoding it checks every rule once. [`Object`] is
+//! a view into the canonical bytes, so reading a field is a scan without parsing. Commits and references use the same
+//! tagged fields. This module does not know where bytes are stored.
 //!
 //! # Layer
 //! L3. Pure: no disk, no clock, no lock. Knows digests and the codec; does not know tries, logs or stores.
 //!
 //! # Invariants
-//! - OBJ-1: a value has one encoding, and what a decoder accepts re-encodes to the same bytes.
+//! - OBJ-1: a value has one encoding, and accepted bytes re-encode to the same bytes.
 //! - OBJ-2: different values have different encodings: every field is tagged and counted.
-//! - OBJ-3: every field with meaning is in the bytes that the digest is over, scope and parent too.
+//! - OBJ-3: the digest covers every field with meaning, including scope and parent.
 //! - OBJ-4: no input makes a decoder panic, recurse deeper than its bound or allocate beyond its input.
 //! - OBJ-5: a content of more than 4,096 bytes is a record of its own, any other is inline.
 //!

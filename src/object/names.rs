@@ -1,7 +1,7 @@
 //! Short texts with rules: the kind, scope and position of an object, and the rule that all names share.
 //!
-//! A rule is checked in two places that must agree: when somebody makes a name, with a sentence that says
-//! what is wrong and where, and when bytes are decoded, with the name of the rule that is broken.
+//! Two places check a rule and must agree. Making a name reports the error and its position in a sentence. Decoding
+//! bytes reports the name of the broken rule.
 //!
 //! # Layer
 //! L3, inside `object`.
@@ -16,7 +16,7 @@ use unicode_normalization::is_nfc;
 use crate::codec::{DecodeError, as_text};
 use crate::error::{Error, ErrorCode, Result};
 
-/// What a short text has to keep to. Made by `rule!`, so that the sentences of a decoder are static.
+/// The rule of a short text. Made by `rule!`, so that the messages of a decoder are static.
 #[derive(Debug)]
 pub(super) struct Rule {
     pub(super) what: &'static str,
@@ -59,7 +59,7 @@ impl Rule {
         if text.len() > self.bytes_max {
             return Some(Broken::TooLong);
         }
-        // Most names are printable ASCII, which holds no control character and is its own normal form.
+        // Most names are printable ASCII: without control characters and in normal form.
         if text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
             return None;
         }
@@ -69,7 +69,7 @@ impl Rule {
         (self.nfc && !is_nfc(text)).then_some(Broken::NotNfc)
     }
 
-    /// Checks a text that a caller gave.
+    /// Checks a text from a caller.
     pub(super) fn check(&self, text: &str) -> Result<()> {
         let what = self.what;
         match self.broken_by(text) {
@@ -96,7 +96,7 @@ impl Rule {
         }
     }
 
-    /// Checks a text that was decoded.
+    /// Checks a decoded text.
     pub(super) fn decode<'a>(&self, bytes: &'a [u8]) -> Result<&'a str, DecodeError> {
         let text = as_text(bytes)?;
         match self.broken_by(text) {
@@ -109,7 +109,7 @@ impl Rule {
     }
 }
 
-/// Declares a cheaply cloned text type that keeps to a [`Rule`].
+/// Declares a text type that is cheap to clone and obeys a [`Rule`].
 macro_rules! name_type {
     ($(#[$doc:meta])* $name:ident, $rule:expr) => {
         $(#[$doc])*
@@ -119,19 +119,19 @@ macro_rules! name_type {
         impl $name {
             pub(super) const RULE: $crate::object::names::Rule = $rule;
 
-            /// Bytes of UTF-8 at most.
+            /// Maximal bytes of UTF-8.
             pub const BYTES_MAX: usize = Self::RULE.bytes_max;
 
-            /// Checks and keeps `text`, unchanged.
+            /// Checks `text` and keeps it unchanged.
             ///
             /// # Errors
-            /// `InvalidInput`, naming the rule that `text` breaks and where.
+            /// `InvalidInput`, naming the broken rule and its position in `text`.
             pub fn new(text: &str) -> $crate::error::Result<Self> {
                 Self::RULE.check(text)?;
                 Ok(Self(std::sync::Arc::from(text)))
             }
 
-            /// The text.
+            /// Returns the text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -155,7 +155,7 @@ macro_rules! name_type {
             }
         }
 
-        // Equality, order and hash are those of the text, so maps can be asked with a plain `&str`.
+        // Equality, order and hash are those of the text, so a map accepts a plain `&str` as a key.
         impl std::borrow::Borrow<str> for $name {
             fn borrow(&self) -> &str {
                 &self.0
@@ -174,19 +174,19 @@ macro_rules! name_type {
 pub(super) use name_type;
 
 name_type! {
-    /// What sort of thing an object is: 1 to 64 bytes without control characters, such as `fact`.
+    /// The kind of an object: 1 to 64 bytes without control characters, such as `fact`.
     Kind, rule!("a kind", 64, nfc: false)
 }
 name_type! {
-    /// Where an object belongs: 1 to 128 bytes of free text without control characters.
+    /// The scope of an object: 1 to 128 bytes of free text without control characters.
     ///
-    /// A scope is compared byte by byte and never derived from a folder. The default is [`Scope::GLOBAL`].
+    /// A scope is compared byte by byte and is never derived from a folder. The default is [`Scope::GLOBAL`].
     Scope, rule!("a scope", 128, nfc: false)
 }
 name_type! {
-    /// Where an object stands among its siblings: 1 to 64 bytes without control characters.
+    /// The position of an object among its siblings: 1 to 64 bytes without control characters.
     ///
-    /// Siblings sort by these bytes; an object without a position comes after those with one, by id.
+    /// Siblings sort by these bytes. Objects without a position follow those with one, by id.
     Position, rule!("a position", 64, nfc: false)
 }
 

@@ -1,4 +1,4 @@
-//! An object as a caller states it, and its encoding.
+//! An object as input of a caller, and its encoding.
 //!
 //! # Layer
 //! L3, inside `object`.
@@ -23,40 +23,39 @@ use crate::codec::FieldWriter;
 use crate::digest::{ContentDigest, DIGEST_LEN, HashSuite, ObjectDigest};
 use crate::error::{Error, Result};
 
-/// Everything about an object but its origin, which is stamped when it is written.
+/// An object without its origin, which the engine stamps on writing.
 ///
-/// The rules that concern single names hold already; all others are checked by [`Self::encode`].
+/// Each name has been checked already; [`Self::encode`] checks all other rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewObject {
-    /// The name that the object has for ever.
+    /// The permanent name of the object.
     pub id: Id,
-    /// What sort of thing it is.
+    /// The kind.
     pub kind: Kind,
-    /// Where it belongs.
+    /// The scope.
     pub scope: Scope,
-    /// The object that this one is below; never the object itself.
+    /// The parent object; never the object itself.
     pub parent: Option<Id>,
-    /// Where it stands among its siblings.
+    /// The position among its siblings.
     pub position: Option<Position>,
     /// Typed values by name.
     pub attributes: Attributes,
-    /// The text: at most [`CONTENT_BYTES_MAX`] bytes. No text and an empty one are different.
+    /// The text: at most [`CONTENT_BYTES_MAX`] bytes. An empty text differs from no text.
     pub content: Option<String>,
-    /// The versions that this one was made from, in any order; repeats count once.
+    /// The versions that this one is derived from, in any order; repeats count once.
     pub derived_from: Vec<ObjectDigest>,
-    /// When what it tells happened.
+    /// Time of the event that the object describes.
     pub event_time: Option<Time>,
-    /// When it stops being shown.
+    /// Time from which the object is hidden.
     pub expires: Option<Time>,
-    /// Fields that are kept byte for byte without being understood, by tag; see
-    /// [`ReservedTag`](super::ReservedTag).
+    /// Unknown fields that are kept byte for byte, by tag; see [`ReservedTag`](super::ReservedTag).
     pub reserved: BTreeMap<u16, Vec<u8>>,
 }
 
 /// An encoded object, ready to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
-    /// The canonical bytes: what is stored, and what the digest is over.
+    /// The canonical bytes, as stored and as covered by the digest.
     pub bytes: Vec<u8>,
     /// The digest of `bytes`.
     pub digest: ObjectDigest,
@@ -65,7 +64,7 @@ pub struct Encoded {
 }
 
 impl NewObject {
-    /// An object with nothing but an id and a kind, in the default scope.
+    /// Makes an object of an id and a kind, in the default scope.
     pub fn new(id: Id, kind: Kind) -> Self {
         Self {
             id,
@@ -82,12 +81,12 @@ impl NewObject {
         }
     }
 
-    /// Checks every rule and encodes the object as one that comes from `origin`.
+    /// Checks every rule and encodes the object with the given origin.
     ///
-    /// Floats become canonical (one NaN, no negative zero), `derived_from` is sorted and freed of repeats.
+    /// Floats become canonical (one NaN, no negative zero); `derived_from` is sorted and loses its repeats.
     ///
     /// # Errors
-    /// `InvalidInput`, naming the object and the rule or limit that it breaks.
+    /// `InvalidInput`, naming the object and the broken rule or limit.
     pub fn encode(&self, origin: Origin, suite: HashSuite) -> Result<Encoded> {
         self.encode_parts(origin, suite)
             .map_err(|error| error.context(format_args!("object \"{}\"", self.id)))
@@ -152,7 +151,7 @@ impl NewObject {
         })
     }
 
-    /// Checks what concerns more than one name, and every size, before anything is written.
+    /// Checks every size, and the rules that span several names, before any write.
     fn check(&self) -> Result<()> {
         if self.parent.as_ref() == Some(&self.id) {
             return Err(Error::invalid("it is its own parent").with_hint("name another parent, or none"));
@@ -193,14 +192,14 @@ fn put_time(writer: &mut FieldWriter<'_>, tag: u16, time: Option<Time>) {
 }
 
 impl Encoded {
-    /// Whether this says the same as `old`, whatever the origins: then no new version is needed.
+    /// Returns whether this equals `old` apart from the origin. Then no new version is needed.
     ///
-    /// Both must have been encoded with the same hash.
+    /// Both must be encoded with the same hash.
     pub fn same_meaning(&self, old: &Object) -> bool {
         super::object::same_but_origin(&self.bytes, old.bytes())
     }
 
-    /// The object, as it will be read.
+    /// Converts it to the object that a read would return.
     pub fn into_object(self) -> Object {
         let object = Object::from_verified(self.bytes.into(), self.digest);
         match self.content {

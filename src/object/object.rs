@@ -1,4 +1,4 @@
-//! An object as it is read: a view into its canonical bytes.
+//! An object for reading: a view into its canonical bytes.
 //!
 //! # Layer
 //! L3, inside `object`.
@@ -27,7 +27,7 @@ use crate::digest::{
 };
 use crate::error::{Error, Result};
 
-/// Bytes in the canonical encoding of an object at most: 1 MiB. A large content is not among them.
+/// Maximal bytes of an object's canonical encoding: 1 MiB. A large content does not count.
 pub const OBJECT_BYTES_MAX: usize = 1024 * 1024;
 
 /// The version byte of an object.
@@ -43,13 +43,13 @@ pub(super) mod tag {
     pub(in super::super) const ATTRIBUTES: u16 = 0x0006;
     pub(in super::super) const CONTENT: u16 = 0x0007;
     pub(in super::super) const CONTENT_DIGEST: u16 = 0x0008;
-    // 0x0009 is set aside for content_chunks, which format 1 refuses as it does any unknown tag.
+    // 0x0009 is reserved for content_chunks, which format 1 refuses like any unknown tag.
     pub(in super::super) const ORIGIN: u16 = 0x000a;
     pub(in super::super) const DERIVED_FROM: u16 = 0x000b;
     pub(in super::super) const EVENT_TIME: u16 = 0x000c;
     pub(in super::super) const EXPIRES: u16 = 0x000d;
 
-    /// What a tag stands for.
+    /// Returns the name of a tag.
     pub(in super::super) fn name(tag: u16) -> Option<&'static str> {
         Some(match tag {
             ID => "id",
@@ -71,14 +71,14 @@ pub(super) mod tag {
 
 /// One version of an object, owned and cheap to clone.
 ///
-/// The accessors never panic. On bytes that are no object they answer with an empty text or with `None`,
-/// which cannot happen after [`Self::decode`].
+/// The accessors never panic. On invalid bytes they return an empty text or `None`. After [`Self::decode`] that cannot
+/// happen.
 #[derive(Clone)]
 pub struct Object {
     bytes: Bytes,
     digest: ObjectDigest,
     content: Option<Bytes>,
-    /// What erased it, or its content.
+    /// The commit that erased it, or its content.
     erased: Option<CommitDigest>,
 }
 
@@ -86,7 +86,7 @@ impl Object {
     /// Checks `bytes` against every rule of the format and computes their digest.
     ///
     /// # Errors
-    /// The first rule that is broken.
+    /// The first broken rule.
     pub fn decode(bytes: Bytes, suite: HashSuite) -> Result<Self, DecodeError> {
         check(&bytes)?;
         let digest = Self::hash(&bytes, suite);
@@ -98,7 +98,7 @@ impl Object {
         })
     }
 
-    /// Takes bytes that were checked before, with the digest that they were found under.
+    /// Wraps bytes that were checked before, with their known digest.
     pub fn from_verified(bytes: Bytes, digest: ObjectDigest) -> Self {
         Self {
             bytes,
@@ -108,23 +108,23 @@ impl Object {
         }
     }
 
-    /// The digest of canonical object bytes.
+    /// Returns the digest of canonical object bytes.
     pub fn hash(bytes: &[u8], suite: HashSuite) -> ObjectDigest {
         ObjectDigest::from_bytes(suite.hash_bytes(Domain::Object, bytes))
     }
 
-    /// Adds the content record that [`Self::content_digest`] names. The caller has checked its digest.
+    /// Adds the content record of [`Self::content_digest`]. The caller has checked its digest.
     #[must_use]
     pub fn with_content(mut self, content: Bytes) -> Self {
         self.content = Some(content);
         self
     }
 
-    /// What stands in a past state for a version that was erased, by commit `by`: nothing of it is left but where it was
-    /// in the state, so its id is a made-up one.
+    /// Makes the placeholder of an erased version in a past state; `by` is the erasing commit. Only the position in the
+    /// state is left, so the id is generated.
     pub(crate) fn erased(key: &KeyPath, digest: ObjectDigest, by: CommitDigest) -> Result<Self> {
         let id = Id::new(&format!("erased:{}", key.to_hex()))?;
-        // Whatever the hash of the store: the digest that comes out is not used.
+        // Any hash works: the resulting digest is unused.
         let suite = HashSuite::new(HashAlgorithm::Blake3);
         let encoded = NewObject::new(id, Kind::new("erased")?).encode(Origin::Import, suite)?;
         Ok(Self {
@@ -133,67 +133,67 @@ impl Object {
         })
     }
 
-    /// Notes that the content record of this version was erased, by commit `by`.
+    /// Records that commit `by` erased the content record of this version.
     #[must_use]
     pub(crate) fn without_content(mut self, by: CommitDigest) -> Self {
         self.erased = Some(by);
         self
     }
 
-    /// The commit that erased this version, or, if the content is a record of its own, its content. All zero for what was
-    /// lost and could not be salvaged.
+    /// Returns the commit that erased this version, or its content if that is a record of its own. The digest is all
+    /// zero if salvage could not restore it.
     pub fn erased_by(&self) -> Option<CommitDigest> {
         self.erased
     }
 
-    /// Whether it, or its content, was erased by nobody but lost, and could not be salvaged.
+    /// Returns whether the version, or its content, was lost in a damaged store rather than erased.
     pub fn is_lost(&self) -> bool {
         self.erased == Some(CommitDigest::NOBODY)
     }
 
-    /// Whether this only stands for a version that was erased.
+    /// Returns whether this is the placeholder of an erased version.
     pub fn is_placeholder(&self) -> bool {
         self.erased.is_some() && self.content_digest().is_none()
     }
 
-    /// The name that the object has for ever.
+    /// Returns the permanent name of the object.
     pub fn id(&self) -> &str {
         self.text(tag::ID).unwrap_or_default()
     }
 
-    /// What sort of thing it is.
+    /// Returns the kind.
     pub fn kind(&self) -> &str {
         self.text(tag::KIND).unwrap_or_default()
     }
 
-    /// Where it belongs.
+    /// Returns the scope.
     pub fn scope(&self) -> &str {
         self.text(tag::SCOPE).unwrap_or_default()
     }
 
-    /// The id of the object that this one is below.
+    /// Returns the id of the parent object.
     pub fn parent(&self) -> Option<&str> {
         self.text(tag::PARENT)
     }
 
-    /// Where it stands among its siblings.
+    /// Returns the position among its siblings.
     pub fn position(&self) -> Option<&str> {
         self.text(tag::POSITION)
     }
 
-    /// All attributes, built anew at each call.
+    /// Returns all attributes; each call builds them again.
     pub fn attributes(&self) -> Attributes {
         self.field(tag::ATTRIBUTES)
             .and_then(|bytes| Attributes::decode(bytes).ok())
             .unwrap_or_default()
     }
 
-    /// One attribute; the others are skipped, not built.
+    /// Returns one attribute, without building the others.
     pub fn attribute(&self, name: &str) -> Option<Value> {
         Attributes::find(self.field(tag::ATTRIBUTES)?, name)
     }
 
-    /// The text. `None` also while [`Self::lacks_content`].
+    /// Returns the text, or `None` while [`Self::lacks_content`].
     pub fn content(&self) -> Option<&str> {
         match &self.content {
             Some(content) => as_text(content).ok(),
@@ -201,22 +201,22 @@ impl Object {
         }
     }
 
-    /// The digest and length in bytes of the content, if it is a record of its own.
+    /// Returns the digest and length in bytes of the content, if it is a record of its own.
     pub fn content_digest(&self) -> Option<(ContentDigest, u64)> {
         Self::content_digest_in(&self.bytes)
     }
 
-    /// The same, of bytes that were checked before.
+    /// Does the same for bytes that were checked before.
     pub(crate) fn content_digest_in(bytes: &[u8]) -> Option<(ContentDigest, u64)> {
         read_content_digest(field_in(bytes, tag::CONTENT_DIGEST)?).ok()
     }
 
-    /// Whether the content is a record of its own that was not added yet ([`Self::with_content`]).
+    /// Returns whether the content is a record of its own that is still to be added ([`Self::with_content`]).
     pub fn lacks_content(&self) -> bool {
         self.content.is_none() && self.field(tag::CONTENT_DIGEST).is_some()
     }
 
-    /// The stored class of trust. The least trusted one if the bytes are no object.
+    /// Returns the stored class of trust, or the least trusted one for invalid bytes.
     pub fn origin(&self) -> Origin {
         match self.field(tag::ORIGIN) {
             Some(&[tag]) => Origin::from_tag(tag).unwrap_or(Origin::Import),
@@ -224,7 +224,7 @@ impl Object {
         }
     }
 
-    /// The versions that this one was made from, rising.
+    /// Returns the versions that this one is derived from, in rising order.
     pub fn derived_from(&self) -> impl ExactSizeIterator<Item = ObjectDigest> + '_ {
         let field = self.field(tag::DERIVED_FROM).unwrap_or_default();
         field
@@ -234,17 +234,17 @@ impl Object {
             .map(|digest| ObjectDigest::from_bytes(*digest))
     }
 
-    /// When what it tells happened.
+    /// Returns the time of the event that the object describes.
     pub fn event_time(&self) -> Option<Time> {
         self.time(tag::EVENT_TIME)
     }
 
-    /// When it stops being shown.
+    /// Returns the time from which the object is hidden.
     pub fn expires(&self) -> Option<Time> {
         self.time(tag::EXPIRES)
     }
 
-    /// A field that is kept without being understood; its tag has the ignorable bit.
+    /// Returns an unknown field that is kept byte for byte; its tag has the ignorable bit.
     pub fn reserved(&self, tag: u16) -> Option<&[u8]> {
         if tag & IGNORABLE == 0 {
             None
@@ -253,17 +253,17 @@ impl Object {
         }
     }
 
-    /// The digest of [`Self::bytes`]: with the id, the version.
+    /// Returns the digest of [`Self::bytes`]: with the id, the version.
     pub fn digest(&self) -> ObjectDigest {
         self.digest
     }
 
-    /// The canonical bytes.
+    /// Returns the canonical bytes.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
-    /// Whether `new` says the same as this version, whatever the origins.
+    /// Returns whether `new` equals this version apart from the origin.
     ///
     /// # Errors
     /// As [`NewObject::encode`].
@@ -271,15 +271,15 @@ impl Object {
         Ok(new.encode(self.origin(), suite)?.same_meaning(self))
     }
 
-    /// What a caller would have to state to get this version again; without its content, if that was erased.
+    /// Returns the input that encodes to this version again, without its content if that was erased.
     ///
     /// # Errors
-    /// `Internal` while [`Self::lacks_content`]: an object must not lose its text on the way.
-    /// `Corrupt` if the bytes are no object.
+    /// `Internal` while [`Self::lacks_content`], so that an object cannot lose its text. `Corrupt` if the bytes are not
+    /// an object.
     pub fn to_new(&self) -> Result<NewObject> {
         if self.lacks_content() && self.erased.is_none() {
             return Err(Error::internal(
-                "the content record of an object was not read before it was changed",
+                "the content record of an object must be read before a change",
             ));
         }
         let named = |error: Error| Error::corrupt(error.message().to_owned());
@@ -335,7 +335,7 @@ fn field_in(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
 }
 
 impl PartialEq for Object {
-    /// Two objects are equal if their bytes are, whether or not a content record was added.
+    /// Returns two objects are equal if their bytes are, with or without the content record.
     fn eq(&self, other: &Self) -> bool {
         self.bytes == other.bytes
     }
@@ -349,7 +349,7 @@ impl fmt::Debug for Object {
     }
 }
 
-/// Whether two canonical encodings differ in nothing but the origin.
+/// Returns whether two canonical encodings differ only in the origin.
 pub(super) fn same_but_origin(a: &[u8], b: &[u8]) -> bool {
     let (Ok(mut a), Ok(mut b)) = (Fields::new(a, VERSION), Fields::new(b, VERSION)) else {
         return false;

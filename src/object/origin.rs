@@ -1,4 +1,4 @@
-//! Where an object comes from, as a class of trust that the engine stamps.
+//! The origin of an object: a class of trust that the engine stamps.
 //!
 //! # Layer
 //! L3, inside `object`.
@@ -8,9 +8,9 @@
 
 use std::fmt;
 
-/// The class of source that an object or a commit comes from, most trusted first.
+/// The class of source of an object or a commit, most trusted first.
 ///
-/// The last three are equally untrusted; they are kept apart because they are told apart when read.
+/// The last three are equally untrusted. They are separate classes because readers distinguish them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
@@ -22,11 +22,11 @@ pub enum Origin {
     Host = 2,
     /// The model's own words.
     Model = 3,
-    /// A tool that reads nothing from outside.
+    /// A tool that reads only internal data.
     ToolInternal = 4,
-    /// A tool that brings in what others wrote.
+    /// A tool that returns external text.
     ToolExternal = 5,
-    /// A document that was ingested from outside.
+    /// A document ingested from outside.
     Document = 6,
     /// Another store or memory system.
     Import = 7,
@@ -44,7 +44,7 @@ impl Origin {
         Self::Import,
     ];
 
-    /// The name in JSON and on the command line.
+    /// Returns the name in JSON and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::DirectUser => "direct_user",
@@ -57,38 +57,38 @@ impl Origin {
         }
     }
 
-    /// Reads the name that [`Self::name`] writes.
+    /// Returns the class with this [`Self::name`].
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|origin| origin.name() == name)
     }
 
-    /// The number in the format. Zero is never used.
+    /// Returns the number in the format. Zero is unused.
     pub fn tag(self) -> u8 {
         self as u8
     }
 
-    /// Reads the number that [`Self::tag`] gives.
+    /// Returns the class with this [`Self::tag`].
     pub fn from_tag(tag: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|origin| origin.tag() == tag)
     }
 
-    /// Whether this is one of the four trusted classes.
+    /// Returns whether this is one of the four trusted classes.
     pub fn is_trusted(self) -> bool {
         self.distrust() <= Self::ToolInternal.tag()
     }
 
-    /// The less trusted of the two; `a` where they are equally trusted.
+    /// Returns the less trusted of the two; `a` if they are equally trusted.
     #[must_use]
     pub fn least(a: Self, b: Self) -> Self {
         if b.distrust() > a.distrust() { b } else { a }
     }
 
-    /// Whether this is more trusted than `other`.
+    /// Returns whether this is more trusted than `other`.
     pub fn is_above(self, other: Self) -> bool {
         self.distrust() < other.distrust()
     }
 
-    /// A larger number is less trusted; the untrusted classes are equal.
+    /// Returns a rank: larger is less trusted; the untrusted classes are equal.
     fn distrust(self) -> u8 {
         self.tag().min(Self::ToolExternal.tag())
     }

@@ -1,10 +1,10 @@
-//! References: names for commits. They move no state and make no commit.
+//! References: names for commits. They change no state and make no commit.
 //!
 //! # Layer
 //! L3, inside `object`.
 //!
 //! # Invariants
-//! - REF-1: a reference that names no commit deletes its name and holds nothing about a commit.
+//! - REF-1: a reference without a commit deletes its name and holds no data about a commit.
 //! - REF-2: only drafts and rejected drafts hold a root and changes, and changes only with a root.
 //! - REF-3: only a snapshot is in a lane's ring.
 //!
@@ -30,7 +30,7 @@ const LANE: Rule = rule!("a lane", 256, nfc: false);
 /// Bytes in one entry of the changes: key path and object digest.
 const CHANGE_LEN: usize = 2 * DIGEST_LEN;
 
-/// What stands for "unlink" in place of an object digest.
+/// The digest that means "unlink".
 const UNLINK: [u8; DIGEST_LEN] = [0; DIGEST_LEN];
 
 pub(super) mod tag {
@@ -44,7 +44,7 @@ pub(super) mod tag {
     pub(super) const CHANGES: u16 = 0x0008;
     pub(super) const LANE: u16 = 0x0009;
 
-    /// What a tag stands for.
+    /// Returns the name of a tag.
     pub(in super::super) fn name(tag: u16) -> Option<&'static str> {
         Some(match tag {
             NAME => "name",
@@ -61,19 +61,19 @@ pub(super) mod tag {
     }
 }
 
-/// What a reference is for: the part of its name before the first `/`.
+/// The purpose of a reference: the part of its name before the first `/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ReferenceClass {
-    /// A state to come back to.
+    /// A state to restore later.
     Snapshots,
-    /// Changes that wait for a decision.
+    /// Changes that await a decision.
     Drafts,
-    /// Changes that were refused.
+    /// Rejected changes.
     Rejected,
-    /// A commit that must be kept.
+    /// A commit to keep.
     Pins,
-    /// The head of another store, as last seen.
+    /// The last known head of another store.
     Remotes,
     /// A signature over a commit.
     Signatures,
@@ -90,7 +90,7 @@ impl ReferenceClass {
         Self::Signatures,
     ];
 
-    /// The first part of the names of this class.
+    /// Returns the first part of the names of this class.
     pub fn name(self) -> &'static str {
         match self {
             Self::Snapshots => "snapshots",
@@ -102,7 +102,7 @@ impl ReferenceClass {
         }
     }
 
-    /// Reads the name that [`Self::name`] writes.
+    /// Returns the class with this [`Self::name`].
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|class| class.name() == name)
     }
@@ -117,25 +117,25 @@ impl ReferenceClass {
 pub struct ReferenceName(String);
 
 impl ReferenceName {
-    /// Bytes of UTF-8 at most.
+    /// Maximal bytes of UTF-8.
     pub const BYTES_MAX: usize = NAME.bytes_max;
 
     /// Checks and keeps a whole name, such as `snapshots/before-import`.
     ///
     /// # Errors
-    /// `InvalidInput`, naming the rule that is broken.
+    /// `InvalidInput`, naming the broken rule.
     pub fn new(name: &str) -> Result<Self> {
         NAME.check(name)?;
         split(name).ok_or_else(|| {
             Error::invalid(format!(
-                "the reference name \"{name}\" is not a known class, / and more"
+                "the reference name \"{name}\" does not start with a known class and /"
             ))
             .with_hint("start it with snapshots/, drafts/, rejected/, pins/, remotes/ or signatures/")
         })?;
         Ok(Self(name.to_owned()))
     }
 
-    /// The name of class `class` that goes on with `rest`.
+    /// Makes the name of class `class` with the rest `rest`.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -143,26 +143,26 @@ impl ReferenceName {
         Self::new(&format!("{}/{rest}", class.name()))
     }
 
-    /// The name of the automatic snapshot that batch number `batch` holds.
+    /// Makes the name of the automatic snapshot of batch number `batch`.
     pub fn of_ring(batch: u64) -> Self {
         Self(format!("{}/ring:{batch}", ReferenceClass::Snapshots.name()))
     }
 
-    /// What the reference is for.
+    /// Returns the class.
     pub fn class(&self) -> ReferenceClass {
         split(&self.0)
             .expect("a reference name was split when it was made")
             .0
     }
 
-    /// What follows the class and its `/`.
+    /// Returns the part of the name after the class and its `/`.
     pub fn rest(&self) -> &str {
         split(&self.0)
             .expect("a reference name was split when it was made")
             .1
     }
 
-    /// The whole name.
+    /// Returns the whole name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -186,42 +186,42 @@ impl fmt::Debug for ReferenceName {
     }
 }
 
-/// One change that a draft holds.
+/// One change in a draft.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StagedChange {
     /// The key path of the id.
     pub key: KeyPath,
-    /// The version that the id is to have; `None` removes it.
+    /// The new version of the id; `None` removes the id.
     pub digest: Option<ObjectDigest>,
 }
 
-/// A name for a commit, or the end of one.
+/// A name for a commit, or its deletion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// The name; the newest reference of a name counts.
+    /// The name; the newest reference of a name is the valid one.
     pub name: ReferenceName,
-    /// The commit that it names; `None` deletes the name.
+    /// The named commit; `None` deletes the name.
     pub commit: Option<CommitDigest>,
-    /// When this was written.
+    /// Time of the write.
     pub time: Time,
-    /// Who wrote it: 1 to 256 bytes without control characters.
+    /// The author: 1 to 256 bytes without control characters.
     pub actor: Option<String>,
-    /// In which session: 1 to 256 bytes without control characters.
+    /// The session: 1 to 256 bytes without control characters.
     pub session: Option<String>,
-    /// The text that says why, a record of its own.
+    /// The text of the reason, a record of its own.
     pub reason: Option<TextDigest>,
-    /// Drafts and rejected ones: the root of the commit's state with the changes.
+    /// For drafts and rejected drafts: the root of the commit's state with the changes.
     pub root: Option<Root>,
-    /// Drafts and rejected ones: what they change, rising by key path.
+    /// For drafts and rejected drafts: the changes, in rising order of their key paths.
     pub changes: Vec<StagedChange>,
-    /// The lane in whose ring an automatic snapshot is: 1 to 256 bytes without control characters.
+    /// The lane whose ring holds this automatic snapshot: 1 to 256 bytes without control characters.
     pub lane: Option<String>,
     /// Ignorable fields, kept byte for byte, by tag.
     pub reserved: BTreeMap<u16, Vec<u8>>,
 }
 
 impl Reference {
-    /// A reference that names `commit` and says no more.
+    /// Makes a reference with a name, a commit and a time only.
     pub fn new(name: ReferenceName, commit: Option<CommitDigest>, time: Time) -> Self {
         Self {
             name,
@@ -237,7 +237,7 @@ impl Reference {
         }
     }
 
-    /// The canonical bytes.
+    /// Returns the canonical bytes.
     ///
     /// # Errors
     /// `InvalidInput` if the actor, session or lane breaks its rule or a reserved tag is not ignorable;
@@ -279,14 +279,14 @@ impl Reference {
         Ok(bytes)
     }
 
-    /// Reads canonical bytes, strictly.
+    /// Decodes canonical bytes strictly.
     ///
     /// # Errors
-    /// The first rule that is broken.
+    /// The first broken rule.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut fields = Fields::new(bytes, VERSION)?;
         let (mut name, mut time) = (None, None);
-        // The name and time stand in for those that are read below.
+        // The loop below replaces this name and this time.
         let mut reference = Self::new(ReferenceName::of_ring(0), None, Time::from_micros(0));
         while let Some((tag, field)) = fields.next_field()? {
             match tag {
@@ -314,7 +314,7 @@ impl Reference {
         }
     }
 
-    /// The digest of the canonical bytes.
+    /// Returns the digest of the canonical bytes.
     ///
     /// # Errors
     /// As [`Self::encode`].
@@ -322,7 +322,7 @@ impl Reference {
         Ok(suite.hash_bytes(Domain::Reference, &self.encode()?))
     }
 
-    /// What is wrong between the fields, if anything.
+    /// Returns the first contradiction between the fields.
     fn contradiction(&self) -> Option<&'static str> {
         let class = self.name.class();
         let about_a_commit = self.root.is_some() || !self.changes.is_empty() || self.lane.is_some();
@@ -373,14 +373,14 @@ fn read_changes(field: &[u8]) -> Result<Vec<StagedChange>, DecodeError> {
         .collect()
 }
 
-/// Characters in the name of a snapshot at most.
+/// Maximal characters in the name of a snapshot.
 const SNAPSHOT_NAME_MAX: usize = 64;
 
-/// Checks the name that somebody gives to a snapshot: 1 to 64 of the ASCII letters and digits, `.`, `_`,
-/// `-` and `/`, and not readable as any other form of a revision.
+/// Checks the name of a snapshot: 1 to 64 ASCII letters, digits, `.`, `_`, `-` and `/`. The name must not read as
+/// another form of a revision.
 ///
 /// # Errors
-/// `InvalidInput`, naming the rule that is broken.
+/// `InvalidInput`, naming the broken rule.
 pub fn check_snapshot_name(name: &str) -> Result<()> {
     let refuse = |why: String, hint: &str| Err(Error::invalid(why).with_hint(hint));
     let bytes = name.as_bytes();
@@ -405,7 +405,7 @@ pub fn check_snapshot_name(name: &str) -> Result<()> {
     if bytes.len() >= 8 && bytes.iter().all(u8::is_ascii_hexdigit) {
         return refuse(
             format!("the snapshot name \"{name}\" could be a digest"),
-            "use fewer than 8 characters, or one that is no hexadecimal digit",
+            "use fewer than 8 characters, or one character that is not a hexadecimal digit",
         );
     }
     if starts_like_a_time(bytes) {
@@ -417,8 +417,8 @@ pub fn check_snapshot_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether `name` is a date, or a date and what may be a time of day, with or without hyphens. The other
-/// forms of a revision start with `@` or hold a `:`, which no name does.
+/// Returns whether `name` is a date, or a date and a possible time of day, with or without hyphens. The other forms of
+/// a revision contain `@` or `:`, which no name holds.
 fn starts_like_a_time(name: &[u8]) -> bool {
     let follows = |shape: &[u8]| {
         let date = name.len() >= shape.len()

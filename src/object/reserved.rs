@@ -1,4 +1,4 @@
-//! Fields that this version keeps but does not understand: those whose tag has the ignorable bit.
+//! Unknown fields that this version keeps: those whose tag has the ignorable bit.
 //!
 //! # Layer
 //! L3, inside `object`.
@@ -12,26 +12,26 @@ use super::object::OBJECT_BYTES_MAX;
 use crate::codec::{DecodeError, FieldWriter, IGNORABLE};
 use crate::error::{Error, Result};
 
-/// The ignorable tags that format 1 has set aside by name.
+/// The ignorable tags that format 1 reserves by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 #[non_exhaustive]
 pub enum ReservedTag {
-    /// Random bytes that keep a digest from confirming a guess of a short secret.
+    /// Random bytes that prevent confirming a guess of a short secret by its digest.
     Salt = 0x8001,
     /// The media type of the content.
     MediaType = 0x8002,
     /// Typed links to other objects.
     Links = 0x8003,
-    /// The schema that the attributes keep to.
+    /// The schema of the attributes.
     Schema = 0x8004,
-    /// How far the object may travel.
+    /// How far the object may be shared.
     Sensitivity = 0x8005,
     /// A signature over the object.
     Signature = 0x8006,
 }
 
-/// Checks that every tag is an ignorable one and that the bytes can be written.
+/// Checks that every tag has the ignorable bit and that the bytes can be written.
 pub(super) fn check(reserved: &BTreeMap<u16, Vec<u8>>) -> Result<()> {
     for (tag, bytes) in reserved {
         if tag & IGNORABLE == 0 {
@@ -58,7 +58,7 @@ pub(super) fn put(writer: &mut FieldWriter<'_>, reserved: &BTreeMap<u16, Vec<u8>
     }
 }
 
-/// Keeps a field of an unknown tag if it may be ignored, else refuses it.
+/// Keeps a field of an unknown tag if it is ignorable, else refuses it.
 pub(super) fn keep(reserved: &mut BTreeMap<u16, Vec<u8>>, tag: u16, bytes: &[u8]) -> Result<(), DecodeError> {
     if tag & IGNORABLE == 0 {
         return Err(DecodeError::UnknownTag(tag));

@@ -20,7 +20,7 @@ fn fact(id: &str) -> NewObject {
     NewObject::new(Id::new(id).unwrap(), Kind::new("fact").unwrap())
 }
 
-/// The object that `new` becomes, as decoded from its bytes.
+/// Encodes `new` and decodes the resulting object.
 fn decoded(new: &NewObject, origin: Origin) -> Object {
     let encoded = new.encode(origin, SUITE).unwrap();
     let object = Object::decode(encoded.bytes.into(), SUITE).unwrap();

@@ -1,4 +1,4 @@
-//! Points in time: microseconds since 1970 and their text form. There is no clock here.
+//! Points in time: microseconds since 1970 and their text form. This module reads no clock.
 //!
 //! # Layer
 //! L3, inside `object`.
@@ -13,24 +13,24 @@ use crate::calendar::{DAY_SECONDS, Date, Moment, SECOND_MICROS, date_of, day_of}
 pub struct Time(i64);
 
 impl Time {
-    /// The time `micros` microseconds after (or, if negative, before) 1970-01-01T00:00:00Z.
+    /// Returns the time `micros` microseconds after 1970-01-01T00:00:00Z; a negative number means before.
     pub const fn from_micros(micros: i64) -> Self {
         Self(micros)
     }
 
-    /// Microseconds since 1970-01-01T00:00:00Z.
+    /// Returns the microseconds since 1970-01-01T00:00:00Z.
     pub const fn as_micros(self) -> i64 {
         self.0
     }
 
-    /// The time `micros` microseconds later, or the last one there is.
+    /// Returns the time `micros` microseconds later, or the last possible time.
     #[must_use]
     pub const fn plus_micros(self, micros: i64) -> Self {
         Self(self.0.saturating_add(micros))
     }
 
     fn from_parts(date: Date, second_of_day: i64, micro: i64) -> Option<Self> {
-        // Wide, because the first microseconds there are lie in a second that starts before them.
+        // Uses 128 bits: the first possible microseconds belong to a second that starts before them.
         let seconds = i128::from(day_of(date)) * i128::from(DAY_SECONDS) + i128::from(second_of_day);
         let micros = seconds * i128::from(SECOND_MICROS) + i128::from(micro);
         i64::try_from(micros).ok().map(Self)
@@ -38,14 +38,14 @@ impl Time {
 }
 
 impl fmt::Display for Time {
-    /// RFC 3339 in UTC with microseconds. Years outside 0000 to 9999 have a sign and six digits.
+    /// Writes RFC 3339 in UTC with microseconds. Years outside 0000 to 9999 have a sign and six digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at = Moment::of(self.0);
         write!(f, "{at}.{:06}Z", at.micro)
     }
 }
 
-/// Why a text is not a time.
+/// The error for a text that is not a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeTextError;
 
@@ -78,8 +78,8 @@ impl schemars::JsonSchema for Time {
 impl FromStr for Time {
     type Err = TimeTextError;
 
-    /// Reads a time of RFC 3339 with any offset; digits finer than a microsecond are dropped, and a leap
-    /// second counts as the second before it. Also reads the long years that [`Time`] writes.
+    /// Reads an RFC 3339 time with any offset. Drops digits finer than a microsecond. Reads a leap second as the second
+    /// before it. Also reads the long years that [`Time`] writes.
     fn from_str(text: &str) -> Result<Self, TimeTextError> {
         parse(text.as_bytes()).ok_or(TimeTextError)
     }
@@ -115,7 +115,7 @@ fn parse(text: &[u8]) -> Option<Time> {
     )
 }
 
-/// Takes `count` digits that follow `skip` bytes.
+/// Takes `count` digits after skipping `skip` bytes.
 fn digits(rest: &mut &[u8], skip: usize, count: usize) -> Option<i64> {
     let (head, tail) = rest.get(skip..)?.split_at_checked(count)?;
     *rest = tail;
@@ -131,7 +131,7 @@ fn digits_after(rest: &mut &[u8], separators: &[u8], count: usize) -> Option<i64
     digits(rest, 1, count)
 }
 
-/// Takes a fraction of a second, if there is one, as microseconds.
+/// Takes an optional fraction of a second, as microseconds.
 fn fraction(rest: &mut &[u8]) -> Option<i64> {
     let Some(after) = rest.strip_prefix(b".") else {
         return Some(0);
@@ -146,7 +146,7 @@ fn fraction(rest: &mut &[u8]) -> Option<i64> {
     Some(padded.fold(0, |micro, byte| micro * 10 + i64::from(byte - b'0')))
 }
 
-/// Reads what is left as an offset from UTC in seconds.
+/// Reads the rest as an offset from UTC in seconds.
 fn offset(mut rest: &[u8]) -> Option<i64> {
     let sign = match rest.first()? {
         b'Z' | b'z' => return (rest.len() == 1).then_some(0),

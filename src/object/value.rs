@@ -17,7 +17,7 @@ use super::object::OBJECT_BYTES_MAX;
 use crate::codec::{DecodeError, Reader, put_sized};
 use crate::error::{Error, Result};
 
-/// How deep values nest: a value of an attribute is at depth 1, the values in a list or map one deeper.
+/// Maximal depth of nested values. The value of an attribute has depth 1; the values in a list or map have one more.
 pub const VALUE_DEPTH_MAX: usize = 32;
 
 const KEY: Rule = rule!("an attribute name or map key", 256, nfc: false);
@@ -35,11 +35,11 @@ const NAN_BITS: u64 = 0x7ff8_0000_0000_0000;
 
 /// The value of an attribute.
 ///
-/// Two values are equal if their encodings are, so all NaNs are equal, and so are the two zeros. An integer
-/// and a float are never equal.
+/// Two values are equal if their encodings are equal. So all NaNs are equal, and so are the two zeros. An integer never
+/// equals a float.
 #[derive(Clone, Debug)]
 pub enum Value {
-    /// Nothing. At the top of an attribute it means that the attribute is absent.
+    /// Null. As the value of an attribute, it means that the attribute is absent.
     Null,
     /// A truth value.
     Bool(bool),
@@ -115,7 +115,7 @@ impl From<BTreeMap<String, Value>> for Value {
 }
 
 impl Value {
-    /// The canonical bytes: equal values have equal bytes.
+    /// Returns the canonical bytes: equal values have equal bytes.
     ///
     /// # Errors
     /// `InvalidInput` if the value nests too deep or a key breaks its rule.
@@ -125,7 +125,7 @@ impl Value {
         Ok(bytes)
     }
 
-    /// The text, if the value is one.
+    /// Returns the text of a text value.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -133,7 +133,7 @@ impl Value {
         }
     }
 
-    /// The whole number, if the value is one.
+    /// Returns the number of an integer value.
     pub fn as_integer(&self) -> Option<i64> {
         match self {
             Self::Integer(integer) => Some(*integer),
@@ -162,7 +162,7 @@ fn put_count(out: &mut Vec<u8>, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// Appends the type byte and payload of `value`, which is at `depth`.
+/// Appends the type byte and payload of `value` at `depth`.
 fn put_value(out: &mut Vec<u8>, value: &Value, depth: usize) -> Result<()> {
     if depth > VALUE_DEPTH_MAX {
         return Err(
@@ -223,14 +223,14 @@ pub(super) fn put_entries<'a>(
     Ok(())
 }
 
-/// Whether a decoder builds what it reads or only checks it, without allocating.
+/// Whether a decoder builds the values or only checks them, without allocating.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
     Value,
     Nothing,
 }
 
-/// Reads a value at `depth`; with [`Keep::Nothing`] the answer is `Null` whatever was read.
+/// Reads a value at `depth`. With [`Keep::Nothing`], it returns `Null` for any value.
 pub(super) fn read_value(reader: &mut Reader<'_>, depth: usize, keep: Keep) -> Result<Value, DecodeError> {
     if depth > VALUE_DEPTH_MAX {
         return Err(DecodeError::Invalid("a value is nested too deep"));
@@ -261,7 +261,7 @@ pub(super) fn read_value(reader: &mut Reader<'_>, depth: usize, keep: Keep) -> R
         }
         LIST => {
             let count = reader.u32()?;
-            // The count is not trusted with an allocation: each value uses up at least one byte.
+            // Does not allocate by the count: each value uses at least one byte.
             let mut values = Vec::new();
             for _ in 0..count {
                 let value = read_value(reader, depth + 1, keep)?;
@@ -277,7 +277,7 @@ pub(super) fn read_value(reader: &mut Reader<'_>, depth: usize, keep: Keep) -> R
     Ok(value)
 }
 
-/// Reads the payload of a map whose values are at `depth`; the map stays empty with [`Keep::Nothing`].
+/// Reads the payload of a map with values at `depth`. With [`Keep::Nothing`], the map stays empty.
 fn read_entries(
     reader: &mut Reader<'_>,
     depth: usize,
@@ -296,7 +296,7 @@ fn read_entries(
     Ok(entries)
 }
 
-/// Reads a key, which must be above the `last` one.
+/// Reads a key, which must be above `last`.
 pub(super) fn read_key<'a>(
     reader: &mut Reader<'a>,
     last: &mut Option<&'a str>,

@@ -1,4 +1,4 @@
-//! Building a trie from many entries at once: sorted, then each node made in its final size.
+//! Builds a trie from many entries at once: sorts them, then makes each node in its final size.
 //!
 //! # Layer
 //! L3. Part of trie/.
@@ -14,7 +14,7 @@ use triomphe::Arc;
 use super::Entry;
 use super::node::{Branch, Child};
 
-/// The top of the trie of `entries`; of entries with one key the last one counts.
+/// Returns the top of the trie of `entries`. Of entries with equal keys, the last one wins.
 pub(super) fn build(mut entries: Vec<Entry>) -> Option<Child> {
     // The sort is stable, so among equal keys the last one stays last.
     entries.sort_by_key(|entry| entry.key);
@@ -32,8 +32,8 @@ pub(super) fn build(mut entries: Vec<Entry>) -> Option<Child> {
     }
 }
 
-/// The node of these entries, of which there is one at least, with keys that rise and share all digits above
-/// `level`. Recurses to at most the depth of the trie.
+/// Returns the node of one or more entries. Their keys rise and share all digits above `level`. Recurses to at most the
+/// depth of the trie.
 fn node(entries: &[Entry], level: usize) -> Child {
     if let [only] = entries {
         return Child::leaf(Arc::new(*only));

@@ -1,11 +1,11 @@
-//! Verifying stored tries whole: every node once, whatever shares it, on several threads.
+//! Verification of whole stored tries: every node once, on several threads.
 //!
 //! # Layer
 //! L3. Part of trie/.
 //!
 //! # Invariants
-//! - CHE-1: what is found does not depend on the number of threads: of several damaged nodes the one with the lowest
-//!   first digit is told.
+//! - CHE-1: the result does not depend on the number of threads. Of several damaged nodes, the check reports the one
+//!   with the lowest first digit.
 //!
 //! # Format
 //! docs/proofs.md, "Nodes in storage".
@@ -17,16 +17,16 @@ use crate::digest::DIGEST_LEN;
 use crate::error::Result;
 use crate::threads::beside;
 
-/// Entries from which on a second thread is worth starting.
+/// Entries that justify another thread.
 const ENTRIES_A_THREAD: u64 = 1 << 14;
 
-/// The children of top nodes by their digit.
+/// The children of the top nodes, by digit.
 type ByDigit = [Vec<StoredNode>; 16];
 
-/// Verifies every node of the tries that `tops` stand for, on at most so many threads, and keeps none in memory.
+/// Verifies every node below `tops` on at most `threads` threads, and keeps none of them in memory.
 ///
 /// # Errors
-/// `Corrupt`, or what the source reports, if a node cannot be loaded or is not the one that the node above it names.
+/// `Corrupt`, or the error of the source, if a node cannot be loaded or differs from the one that its parent names.
 pub(crate) fn check_stored(tops: &[StoredNode], source: &dyn NodeSource, threads: usize) -> Result<()> {
     let mut by_digit = ByDigit::default();
     let mut met = HashSet::new();

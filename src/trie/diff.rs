@@ -1,8 +1,8 @@
 //! The difference of two tries, at the cost of what changed.
 //!
-//! Two nodes are walked in step. Where both are the same node in memory, or have the same cached digest,
-//! nothing below differs and nothing below is visited. One update in a million entries therefore visits the
-//! five or six branches on its path, twice, and nothing else.
+//! The diff walks both tries in step. It skips a pair of nodes that is one node in memory or has equal cached digests,
+//! because nothing below can differ. After one update among a million entries, it visits only the five or six branches
+//! on the path, in each trie.
 //!
 //! # Layer
 //! L3. Part of trie/.
@@ -21,7 +21,7 @@ use super::{Entry, NodeSource};
 use crate::digest::KeyPath;
 use crate::error::Result;
 
-/// What happened to one key between two tries.
+/// The change of one key between two tries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change {
     /// The key path.
@@ -32,15 +32,15 @@ pub struct Change {
     pub new: Option<Entry>,
 }
 
-/// The changes between two tries; see [`super::Trie::diff`]. After an error it is at its end for good.
+/// The changes between two tries; see [`super::Trie::diff`]. The iterator ends after an error.
 pub struct Diff<'a> {
     source: &'a dyn NodeSource,
-    /// What is still to be compared, the smallest key paths last.
+    /// Pairs still to compare, the smallest key paths last.
     pairs: Vec<Pair>,
     visited: u64,
 }
 
-/// The two children at one place of the trie: at least one is there, and they are not the same node.
+/// The two children at one position of the trie. At least one is present, and they are two different nodes.
 struct Pair {
     old: Option<Child>,
     new: Option<Child>,
@@ -58,7 +58,7 @@ impl<'a> Diff<'a> {
         diff
     }
 
-    /// How many branches, of either trie, were opened so far: what the work is proportional to.
+    /// Returns how many branches of both tries the diff has opened; its cost is proportional to them.
     pub fn branches_visited(&self) -> u64 {
         self.visited
     }
@@ -94,7 +94,7 @@ impl<'a> Diff<'a> {
             let (old, new) = (entry_of(pair.old.as_ref()), entry_of(pair.new.as_ref()));
             match (old, new) {
                 (Some(one), Some(two)) if one.key != two.key => {
-                    // Two leaves in one place with different keys: one went and the other came.
+                    // Two leaves at one position with different keys: a removal and an addition.
                     let removed = Pair {
                         old: pair.old,
                         new: None,
@@ -134,8 +134,8 @@ impl<'a> Diff<'a> {
         Ok(None)
     }
 
-    /// Puts the children of a pair on the stack, at least one of which is a branch. A leaf beside a branch
-    /// goes where its key path leads.
+    /// Pushes the children of a pair onto the stack. At least one of the pair is a branch. A leaf beside a branch goes
+    /// where its key path leads.
     fn open(&mut self, pair: &Pair) -> Result<()> {
         let Pair { old, new, level } = pair;
         let old_branch = self.branch(old.as_ref(), *level)?;

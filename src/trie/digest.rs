@@ -1,4 +1,4 @@
-//! The digests of leaves and branches, and the walk that computes those which are not cached.
+//! The digests of leaves and branches, and the walk that computes the missing ones.
 //!
 //! # Layer
 //! L3. Part of trie/.
@@ -16,7 +16,7 @@ use crate::error::Result;
 
 /// Bytes in the header of a branch.
 const HEADER_LEN: usize = 64;
-/// The fields of that header with their lengths, as [`NodeHasher::header`] writes them.
+/// The fields of that header with their lengths, in the order of [`NodeHasher::header`].
 pub(super) const HEADER_PARTS: [(&str, usize); 5] = [
     ("bitmap", 2),
     ("level", 2),
@@ -25,7 +25,7 @@ pub(super) const HEADER_PARTS: [(&str, usize); 5] = [
     ("zeros", 48),
 ];
 
-/// Which digests these are: the hash together with the shape.
+/// The hash and the shape of a digest, as one number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct HashKind(u8);
 
@@ -38,7 +38,7 @@ impl HashKind {
         Self(algorithm.tag() * 2 + shape)
     }
 
-    /// The number that stands for it in memory: 2 or more.
+    /// Returns the number of this kind in memory: 2 or more.
     pub(super) fn number(self) -> u8 {
         self.0
     }
@@ -67,7 +67,7 @@ impl NodeHasher {
         }
     }
 
-    /// The hasher of the nodes that `source` holds.
+    /// Returns the hasher for the nodes of `source`.
     pub(super) fn of(source: &dyn NodeSource) -> Self {
         Self::new(source.suite(), source.shape())
     }
@@ -80,7 +80,7 @@ impl NodeHasher {
         self.suite.hash_fixed(self.leaf, &[key.as_bytes(), digest])
     }
 
-    /// The digest of a branch; `children` are the digests of its children, in rising order of their bits.
+    /// Returns the digest of a branch; `children` are the digests of its children in rising order of their bits.
     pub(super) fn branch(
         self,
         level: usize,
@@ -94,7 +94,7 @@ impl NodeHasher {
             .hash_fixed(self.branch, &[&header, children.as_flattened()])
     }
 
-    /// What stands before the digests of the children.
+    /// Returns the part of the preimage before the digests of the children.
     pub(super) fn header(level: usize, bitmap: u16, count: u64) -> [u8; HEADER_LEN] {
         let mut header = [0_u8; HEADER_LEN];
         header[0..2].copy_from_slice(&bitmap.to_le_bytes());
@@ -103,7 +103,7 @@ impl NodeHasher {
         header
     }
 
-    /// The root of the empty trie.
+    /// Returns the root of the empty trie.
     pub(super) fn empty(self) -> [u8; DIGEST_LEN] {
         self.branch(0, 0, 0, &[])
     }
@@ -133,8 +133,8 @@ impl Gathered {
     }
 }
 
-/// The digest of a child at `level`, from the caches below as far as they reach. Recurses to at most the
-/// depth of the trie.
+/// Returns the digest of a child at `level`, and uses the cached digests below it. Recurses to at most the depth of the
+/// trie.
 pub(super) fn child_digest(
     child: &Child,
     level: usize,
@@ -149,7 +149,7 @@ pub(super) fn child_digest(
         return Ok(digest);
     }
     let loaded = branch.loaded(level, source)?;
-    // First what is known already, from all children at once; then what has to be computed, one by one.
+    // First collects the known digests of all children, then computes the missing ones, one by one.
     let mut children = [Part::Below; 16];
     for (part, child) in children.iter_mut().zip(loaded.slots()) {
         *part = match child.get() {
@@ -172,7 +172,7 @@ pub(super) fn child_digest(
     Ok(digest)
 }
 
-/// What is known of a child's digest before anything is hashed.
+/// The digest of a child, or the input for computing it.
 #[derive(Clone, Copy)]
 enum Part {
     Leaf(KeyPath, [u8; DIGEST_LEN]),

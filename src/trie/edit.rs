@@ -1,7 +1,7 @@
-//! Insertion and removal: copying the path that others share, editing in place what nobody shares.
+//! Insertion and removal: an edit copies shared nodes on its path, and changes unshared ones in place.
 //!
-//! Nothing is hashed here. Each function takes a slot, edits what is below it and leaves a child in it, also
-//! when it fails; counts and cached digests change only after everything below has succeeded.
+//! No digest is computed here. Each function takes a slot, edits the nodes below it and leaves a child in it, even
+//! after an error. Counts and cached digests change only after every edit below has succeeded.
 //!
 //! # Layer
 //! L3. Part of trie/.
@@ -20,8 +20,8 @@ use super::{Entry, NodeSource};
 use crate::digest::KeyPath;
 use crate::error::Result;
 
-/// Puts `entry` below `slot`, which is at `level`, and returns the entry that it replaced. Recurses to at
-/// most the depth of the trie.
+/// Puts `entry` below `slot`, which is at `level`, and returns the entry that it replaced. Recurses to at most the
+/// depth of the trie.
 pub(super) fn insert(
     slot: &mut Child,
     level: usize,
@@ -59,7 +59,7 @@ fn insert_into_branch(
         if old.is_none() {
             branch.set_count(branch.count() + 1);
         }
-        // INVARIANT TRI-2: an equal digest leaves every digest above as it is.
+        // INVARIANT TRI-2: an equal digest leaves every digest above valid.
         if old.is_none_or(|old| old.digest != entry.digest) {
             branch.clear_digest();
         }
@@ -77,8 +77,8 @@ fn insert_into_branch(
     Ok(None)
 }
 
-/// The branches that two leaves need where one of them stood: one at the level where they part, and one
-/// with a single child at each level above it.
+/// Replaces a leaf by the branches that two leaves need: one at the level where their keys part, and one with a single
+/// child at each level above it.
 fn split(old: Child, old_entry: &Entry, new: Entry, level: usize) -> Child {
     let parting = parting(old_entry, &new, level);
     let (old_nibble, new_nibble) = (old_entry.key.nibble(parting), new.key.nibble(parting));
@@ -97,13 +97,13 @@ fn split(old: Child, old_entry: &Entry, new: Entry, level: usize) -> Child {
     child
 }
 
-/// Removes the entry at `key`, which is there, from below the branch in `slot`. Recurses to at most the
-/// depth of the trie.
+/// Removes the entry at `key` from below the branch in `slot`. The entry must be present. Recurses to at most the depth
+/// of the trie.
 pub(super) fn remove(slot: &mut Child, level: usize, key: &KeyPath, source: &dyn NodeSource) -> Result<()> {
     let mut shared = slot.take_branch().expect("only a branch has something below it");
     let result = remove_from_branch(&mut shared, level, key, source);
-    // INVARIANT TRI-1: a branch of which one leaf is left gives way to that leaf. What is below has given
-    // way already, so the leaf is its only child.
+    // INVARIANT TRI-1: a branch with one leaf left is replaced by that leaf. The branches below are replaced already,
+    // so the leaf is its only child.
     *slot = match shared.slots() {
         [only] if !only.is_branch() => only.clone(),
         _ => Child::branch(shared),

@@ -1,4 +1,4 @@
-//! Nodes as people look at them: what one holds, its digest, and the bytes that the digest covers.
+//! Nodes for inspection: content, digest, and the bytes that the digest covers.
 //!
 //! # Layer
 //! L3. Part of trie/.
@@ -18,17 +18,17 @@ use crate::error::Result;
 /// One node of a trie; see [`Trie::node`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Node {
-    /// Its digest.
+    /// The digest of the node.
     pub digest: [u8; 32],
     /// The bytes that the digest covers, without the context.
     pub preimage: Vec<u8>,
-    /// Leaves at and below it.
+    /// Number of leaves at and below the node.
     pub count: u64,
-    /// What it is.
+    /// The kind of the node.
     pub kind: NodeKind,
 }
 
-/// What a [`Node`] is.
+/// The kind and content of a [`Node`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NodeKind {
     /// An entry.
@@ -42,14 +42,14 @@ pub enum NodeKind {
 pub struct ChildNode {
     /// The digit of the key path that leads to it, below 16.
     pub digit: u8,
-    /// Its digest.
+    /// The digest of the child.
     pub digest: [u8; 32],
-    /// Leaves at and below it.
+    /// Number of leaves at and below the child.
     pub count: u64,
 }
 
 impl Node {
-    /// The preimage, part by part: a name, and the bytes.
+    /// Splits the preimage into parts, each a name and its bytes.
     pub fn parts(&self) -> Vec<(&'static str, &[u8])> {
         const CHILDREN: [&str; 16] = [
             "child 0", "child 1", "child 2", "child 3", "child 4", "child 5", "child 6", "child 7",
@@ -76,8 +76,8 @@ impl Node {
 }
 
 impl Trie {
-    /// The node that the digits of `path` (each below 16) lead to from the top; the empty path is the top. `None` if
-    /// the path ends earlier, and in an empty trie.
+    /// Returns the node at `path`, a list of digits below 16; the empty path is the top. Returns `None` if the path
+    /// ends earlier or the trie is empty.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a stored node cannot be read.

@@ -1,22 +1,22 @@
 //! The state: a persistent, canonical, 16-way Merkle hash trie from key paths to object digests.
 //!
-//! A [`Trie`] is a value: cloning one is O(1), and an edit copies only the nodes on its path that another
-//! clone still shares, so a snapshot is a clone that nobody edits. One map has one shape and therefore one
-//! root, whatever the order of the edits that led to it. A child of a branch may be *stored*: then only its
-//! digest, count and place are in memory, and a [`NodeSource`] delivers its bytes when it is first touched.
-//! The trie knows no disk, clock or lock, and never sees an id or an object.
+//! A [`Trie`] is a value. Cloning one is O(1); an edit copies only the nodes on its path that another clone shares. A
+//! snapshot is a clone that stays unedited. One map has one shape and one root, whatever the order of its edits.
 //!
-//! A trie is at most 64 levels deep (a key path has 64 times four bits), so editing, hashing and dropping
-//! recurse at most 64 frames deep; iteration and diff keep a stack of their own.
+//! A child of a branch may be *stored*: memory holds only its digest, count and place. A [`NodeSource`] loads its bytes
+//! at the first access. The trie knows no disk, clock or lock, and never sees an id or an object.
+//!
+//! A trie is at most 64 levels deep: a key path has 64 digits of four bits. Editing, hashing and dropping recurse at
+//! most 64 frames deep. Iteration and diff keep a stack of their own.
 //!
 //! # Layer
-//! L3. Knows digests and the shape of the trie; not what an entry's `place` and `created` mean.
+//! L3. Knows digests and the shape of the trie, but not the meaning of an entry's `place` and `created`.
 //!
 //! # Invariants
 //! - TRI-1: a branch has two or more leaves below it; a branch with one child has a branch as its child.
-//! - TRI-2: a cached digest is the digest of the node as it is; every edit that changes it clears it.
+//! - TRI-2: a cached digest is the digest of the node; every edit of the node clears it.
 //! - TRI-3: a node that two tries share is never edited.
-//! - TRI-4: a stored node is used only after its digest and count came out as its parent says.
+//! - TRI-4: a stored node is used only after its digest and count match those in its parent.
 //!
 //! # Format
 //! docs/format.md, "The state trie"; docs/proofs.md for proofs and for nodes in storage.
@@ -56,23 +56,23 @@ use node::Child;
 /// Levels of the trie: the digits of four bits in a key path.
 const LEVELS: usize = 64;
 
-/// One entry of the state, as the trie holds it.
+/// One entry of the state in the trie.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// Where the entry is: the digest of its id.
+    /// The position of the entry: the digest of its id.
     pub key: KeyPath,
     /// The digest of the object's canonical bytes (or of a subtree, for [`Shape::Subtree`]).
     pub digest: [u8; 32],
-    /// Carried along for the caller, in no digest: where the object's record is.
+    /// Where the object's record is. Kept for the caller; no digest covers it.
     pub place: u64,
-    /// Carried along for the caller, in no digest: when the id was first written, in microseconds.
+    /// Time of the first write of the id, in microseconds. Kept for the caller; no digest covers it.
     pub created: i64,
 }
 
-/// Which digests a trie has, so that a trie over children can never pass as a state.
+/// The kind of a trie's digests, so that a trie over children can never pass as a state.
 ///
-/// A trie is meant to be used with one shape and one hash. Asking for a root of another kind is answered
-/// correctly, without the help of the digests cached before.
+/// Use one trie with one shape and one hash. A root of another kind is still correct, but its computation cannot use
+/// the cached digests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Shape {
     /// The state of a store: contexts `leaf` and `branch`.
@@ -89,30 +89,30 @@ pub struct Trie {
 }
 
 impl Trie {
-    /// The empty trie.
+    /// Returns the empty trie.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The trie of `entries`, in any order; of entries with one key the last one counts. Several times as fast
-    /// as inserting them one by one, and what it makes lies in the order of the key paths.
+    /// Builds the trie of `entries`, in any order. Of entries with equal keys, the last one wins. This is several times
+    /// as fast as inserting them one by one, and the nodes lie in memory in the order of the key paths.
     pub fn from_entries(entries: Vec<Entry>) -> Self {
         Self {
             top: build::build(entries),
         }
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> u64 {
         self.top.as_ref().map_or(0, Child::count)
     }
 
-    /// Whether there is no entry.
+    /// Returns whether there is no entry.
     pub fn is_empty(&self) -> bool {
         self.top.is_none()
     }
 
-    /// Whether both are the very same nodes in memory; if not, they may still be equal.
+    /// Returns whether both are the same nodes in memory. Tries that are not the same may still be equal.
     pub fn is_same(&self, other: &Self) -> bool {
         match (&self.top, &other.top) {
             (None, None) => true,
@@ -121,16 +121,16 @@ impl Trie {
         }
     }
 
-    /// The entry at `key`.
+    /// Returns the entry at `key`.
     ///
     /// # Errors
-    /// `Corrupt`, or what `source` reports, if a stored node cannot be loaded.
+    /// `Corrupt`, or the error of `source`, if a stored node cannot be loaded.
     pub fn get(&self, key: &KeyPath, source: &dyn NodeSource) -> Result<Option<Entry>> {
         Ok(self.leaf(key, source)?.filter(|entry| entry.key == *key).copied())
     }
 
-    /// The entry whose key starts with `prefix`. Of keys that share so much, which a hash does not make, it is one of
-    /// them or none.
+    /// Returns the entry whose key starts with `prefix`. If several keys share the prefix, which a hash makes
+    /// improbable, it returns one of them or none.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -143,10 +143,10 @@ impl Trie {
             .copied())
     }
 
-    /// Puts `entry` in the place of the entry with its key, and returns that one.
+    /// Replaces the entry with the key of `entry`, and returns the old one.
     ///
-    /// If the digests are equal, only `place` and `created` are replaced and every cached digest stays. After
-    /// an error the trie is as it was.
+    /// If the digests are equal, the edit replaces only `place` and `created`, and every cached digest stays. An error
+    /// leaves the trie unchanged.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -158,12 +158,12 @@ impl Trie {
         edit::insert(top, 0, entry, source)
     }
 
-    /// Removes the entry at `key` and returns it. After an error the trie is as it was.
+    /// Removes the entry at `key` and returns it. An error leaves the trie unchanged.
     ///
     /// # Errors
     /// As [`Self::get`].
     pub fn remove(&mut self, key: &KeyPath, source: &dyn NodeSource) -> Result<Option<Entry>> {
-        // Looking first spares copying a shared path for a key that is not there.
+        // Looks first, because a removal copies a shared path even for an absent key.
         let Some(entry) = self.get(key, source)? else {
             return Ok(None);
         };
@@ -174,10 +174,10 @@ impl Trie {
         Ok(Some(entry))
     }
 
-    /// The digest of the whole map. Only nodes changed since the last call are hashed.
+    /// Returns the digest of the whole map. Hashes only the nodes that changed since the last call.
     ///
     /// # Errors
-    /// As [`Self::get`]; a stored node is loaded only if its digest is known for another hash or shape.
+    /// As [`Self::get`]. A stored node is loaded only if its known digest has another hash or shape.
     pub fn root(&self, suite: HashSuite, shape: Shape, source: &dyn NodeSource) -> Result<Root> {
         let hasher = NodeHasher::new(suite, shape);
         let digest = match &self.top {
@@ -187,20 +187,19 @@ impl Trie {
         Ok(Root::from_bytes(digest))
     }
 
-    /// All entries in the order of their key paths.
+    /// Iterates all entries in the order of their key paths.
     pub fn iter<S: NodeSource>(&self, source: S) -> Iter<S> {
         Iter::new(self.top.clone(), source)
     }
 
-    /// What changed from this trie to `newer`, in the order of the key paths.
+    /// Iterates the changes from this trie to `newer`, in the order of the key paths.
     ///
-    /// Parts that both share in memory, or whose cached digests are equal, are not visited. A change of
-    /// `place` or `created` alone is none.
+    /// Skips shared nodes and nodes with equal cached digests. A change of `place` or `created` alone does not count.
     pub fn diff<'a>(&self, newer: &Self, source: &'a dyn NodeSource) -> Diff<'a> {
         Diff::new(self.top.as_ref(), newer.top.as_ref(), source)
     }
 
-    /// Proves what this state holds at `key`, or that it holds nothing there.
+    /// Proves that this state holds an object at `key`, or that it holds none.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -208,18 +207,18 @@ impl Trie {
         proof::prove(self.top.as_ref(), key, suite, source)
     }
 
-    /// The trie that a [`Saver`] wrote. Its nodes are loaded when they are first touched; a trie of fewer
-    /// than two entries is loaded at once.
+    /// Opens a trie that a [`Saver`] wrote. Each node is loaded at the first access; a trie of fewer than two entries
+    /// is loaded at once.
     ///
     /// # Errors
-    /// `Corrupt`, or what `source` reports.
+    /// `Corrupt`, or the error of `source`.
     pub fn from_stored(stored: StoredNode, source: &dyn NodeSource) -> Result<Self> {
         Ok(Self {
             top: stored::restore(stored, source)?,
         })
     }
 
-    /// The only leaf that can have `key`, if the path of `key` ends at a leaf.
+    /// Returns the leaf at the end of the path of `key`, if the path ends at a leaf. Its key may be another one.
     fn leaf(&self, key: &KeyPath, source: &dyn NodeSource) -> Result<Option<&Entry>> {
         let Some(mut child) = self.top.as_ref() else {
             return Ok(None);

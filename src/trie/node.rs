@@ -1,8 +1,8 @@
-//! Nodes in memory: how leaves and branches lie, and the digest that a branch caches.
+//! Nodes in memory: the layout of leaves and branches, and the digest that a branch caches.
 //!
-//! A child is one word: a shared pointer to a leaf or to a branch, told apart by its lowest bit. A branch
-//! holds only the children it has, in a box of exactly that many words. At a million entries an update under
-//! a held snapshot copies about two branches, so their size decides what snapshots cost; tests pin it.
+//! A child is one word: a shared pointer to a leaf or a branch; the lowest bit distinguishes them. A branch holds only
+//! its present children, in a box of exactly that many words. At a million entries, an update under a held snapshot
+//! copies about two branches, so their size decides the cost of snapshots. Tests pin that size.
 //!
 //! # Layer
 //! L3. Part of trie/.
@@ -11,7 +11,7 @@
 //! TRI-1 to TRI-3; see trie/mod.rs.
 //!
 //! # Format
-//! None: nothing here is stored as it lies in memory.
+//! None: storage uses another layout.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -22,17 +22,17 @@ use super::stored::StoredBranch;
 use super::{Entry, LEVELS};
 use crate::digest::DIGEST_LEN;
 
-/// Bytes in which a branch counts its leaves: with them a branch and its count of owners are 64 bytes.
+/// Bytes of a branch's count of leaves. With them, a branch and its count of owners are 64 bytes.
 const COUNT_LEN: usize = 5;
 
-/// The most entries a trie holds, 2^40 - 1: what has room in [`COUNT_LEN`] bytes.
+/// The maximal number of entries in a trie, 2^40 - 1: the largest number in [`COUNT_LEN`] bytes.
 pub(super) const COUNT_MAX: u64 = (1 << (8 * COUNT_LEN)) - 1;
 
-/// A slot of a branch, or the top of a trie: never empty, except inside the edit that borrows its branch.
+/// A slot of a branch, or the top of a trie. It is empty only inside the edit that borrows its branch.
 #[derive(Clone)]
 pub(super) struct Child(Option<ArcUnion<Entry, Branch>>);
 
-/// What a [`Child`] is.
+/// The node of a [`Child`].
 pub(super) enum Kind<'a> {
     Leaf(&'a Entry),
     Branch(&'a Branch),
@@ -70,12 +70,12 @@ impl Child {
         ArcUnion::ptr_eq(self.union(), other.union())
     }
 
-    /// Whether the node has more than one owner.
+    /// Returns whether the node has more than one owner.
     pub(super) fn is_shared(&self) -> bool {
         ArcUnion::strong_count(self.union()) > 1
     }
 
-    /// Leaves at or below this child.
+    /// Returns the number of leaves at or below this child.
     pub(super) fn count(&self) -> u64 {
         match self.get() {
             Kind::Leaf(_) => 1,
@@ -83,28 +83,27 @@ impl Child {
         }
     }
 
-    /// Reads a word of the node, so that it is on its way from memory while its siblings are read too.
-    /// Nodes lie anywhere: what is done to siblings one after the other waits for each, unless all of them
-    /// are touched first.
+    /// Reads a word of the node, to prefetch it while its siblings are read too. Nodes are scattered in memory. Without
+    /// this, an operation on siblings, one after the other, waits for each of them.
     #[inline]
     pub(super) fn touch(&self) {
         std::hint::black_box(ArcUnion::strong_count(self.union()));
     }
 
-    /// The branch, shared, if this is one.
+    /// Returns a shared pointer to the branch, if this child is one.
     pub(super) fn share_branch(&self) -> Option<Arc<Branch>> {
         self.union().as_second().as_ref().map(ArcBorrow::clone_arc)
     }
 
-    /// Takes the branch out, so that it can be edited in place if nobody shares it. The caller puts a child
-    /// back before it returns. `None`, with nothing taken, for a leaf.
+    /// Takes the branch out, so that an unshared branch can be edited in place. The caller puts a child back before it
+    /// returns. For a leaf, it takes nothing and returns `None`.
     pub(super) fn take_branch(&mut self) -> Option<Arc<Branch>> {
         let branch = self.share_branch()?;
         self.0 = None;
         Some(branch)
     }
 
-    /// Puts `entry` in the place of the leaf that this child is: in its memory if nobody shares it.
+    /// Replaces the leaf by `entry`, in its memory if the leaf is unshared.
     pub(super) fn replace_leaf(&mut self, entry: Entry) {
         let shared = self.union().as_first().as_ref().map(ArcBorrow::clone_arc);
         self.0 = None;
@@ -122,7 +121,7 @@ impl Child {
     }
 }
 
-/// The children of a branch: in memory, or known by what their parent says of them.
+/// The children of a branch: in memory, or in storage.
 #[derive(Clone)]
 pub(super) enum Children {
     Loaded(Box<[Child]>),
@@ -131,29 +130,29 @@ pub(super) enum Children {
 
 /// No digest is cached.
 const UNKNOWN: u8 = 0;
-/// A thread is writing the digest; others compute it for themselves.
+/// A thread is writing the digest; other threads compute their own.
 const WRITING: u8 = 1;
 
-/// An inner node. It does not know its level: whoever walks to it does.
+/// An inner node. It does not know its level; the walk does.
 pub(super) struct Branch {
     /// The cached digest, valid if `state` holds the number of a [`HashKind`].
     digest: [AtomicU64; 4],
     children: Children,
-    /// Leaves below, little-endian.
+    /// Number of leaves below, little-endian.
     count: [u8; COUNT_LEN],
     state: AtomicU8,
-    /// Which children there are; 0 while the branch is stored.
+    /// The digits that have a child; 0 while the branch is stored.
     bitmap: u16,
 }
 
 impl Branch {
-    /// A branch of these children, which are in the order of the bits of `bitmap`.
+    /// Makes a branch of these children, in the order of the bits of `bitmap`.
     pub(super) fn new(bitmap: u16, count: u64, children: Box<[Child]>) -> Self {
         debug_assert_eq!(bitmap.count_ones() as usize, children.len());
         Self::with(bitmap, count, Children::Loaded(children))
     }
 
-    /// A branch that is in storage. Its digest is known from its parent.
+    /// Makes a branch that is in storage. Its digest is known from its parent.
     pub(super) fn stored(stored: StoredBranch, kind: HashKind) -> Self {
         let node = stored.node();
         let branch = Self::with(0, node.count, Children::Stored(Box::new(stored)));
@@ -194,7 +193,7 @@ impl Branch {
         &self.children
     }
 
-    /// The children in rising order of their bits. A stored branch shows none: load it first.
+    /// Returns the children in rising order of their bits. A stored branch shows none until it is loaded.
     #[inline]
     pub(super) fn slots(&self) -> &[Child] {
         match &self.children {
@@ -203,7 +202,7 @@ impl Branch {
         }
     }
 
-    /// The children of a loaded branch, to be edited or taken.
+    /// Returns the children of a loaded branch for editing.
     pub(super) fn slots_mut(&mut self) -> &mut Box<[Child]> {
         match &mut self.children {
             Children::Loaded(slots) => slots,
@@ -211,7 +210,7 @@ impl Branch {
         }
     }
 
-    /// Where the child of `nibble` is among the children, or would be.
+    /// Returns the position of the child of `nibble`, or the position for inserting it, and whether it is present.
     #[inline]
     pub(super) fn position(&self, nibble: usize) -> (usize, bool) {
         let bit = 1_u16 << nibble;
@@ -221,7 +220,7 @@ impl Branch {
         )
     }
 
-    /// The child of `nibble`.
+    /// Returns the child of `nibble`.
     #[inline]
     pub(super) fn child(&self, nibble: usize) -> Option<&Child> {
         let (position, present) = self.position(nibble);
@@ -234,14 +233,14 @@ impl Branch {
         self.slots().iter().for_each(Child::touch);
     }
 
-    /// The children with the digit that leads to each.
+    /// Iterates the children with their digits.
     pub(super) fn digits(&self) -> impl Iterator<Item = (usize, &Child)> {
         (0..16)
             .filter(|digit| self.bitmap & (1 << digit) != 0)
             .zip(self.slots())
     }
 
-    /// Adds the child of `nibble`, which is absent, in place.
+    /// Adds the child of `nibble` in place. It must be absent.
     pub(super) fn add(&mut self, nibble: usize, child: Child) {
         let (position, present) = self.position(nibble);
         debug_assert!(!present);
@@ -253,7 +252,7 @@ impl Branch {
         self.bitmap |= 1 << nibble;
     }
 
-    /// A copy of this branch with a child more: what [`Self::add`] does when the branch is shared.
+    /// Copies this branch with one child more: the form of [`Self::add`] for a shared branch.
     pub(super) fn with_child(&self, nibble: usize, child: Child) -> Self {
         let (position, present) = self.position(nibble);
         debug_assert!(!present);
@@ -281,14 +280,14 @@ impl Branch {
         self.bitmap &= !(1 << nibble);
     }
 
-    /// The digest, if it was computed for `kind` since the last edit.
+    /// Returns the digest, if it was computed for `kind` since the last edit.
     #[inline]
     pub(super) fn cached_digest(&self, kind: HashKind) -> Option<[u8; DIGEST_LEN]> {
         (self.state.load(Ordering::Acquire) == kind.number()).then(|| self.digest_bytes())
     }
 
-    /// Keeps the digest. Two threads may come here at once: one of them writes, and what it writes is
-    /// published by the state, so a reader never sees half a digest.
+    /// Caches the digest. If two threads call it at once, one of them writes; the state publishes the digest, so a
+    /// reader never sees half of it.
     pub(super) fn cache_digest(&self, kind: HashKind, digest: &[u8; DIGEST_LEN]) {
         if self
             .state
@@ -303,12 +302,12 @@ impl Branch {
         self.state.store(kind.number(), Ordering::Release);
     }
 
-    /// Forgets the digest: the branch is about to differ.
+    /// Clears the cached digest before an edit.
     pub(super) fn clear_digest(&mut self) {
         *self.state.get_mut() = UNKNOWN;
     }
 
-    /// Whether both have a digest of one kind, and it is the same: then nothing below differs.
+    /// Returns whether both have an equal digest of one kind. Then nothing below differs.
     pub(super) fn has_same_digest(&self, other: &Self) -> bool {
         let state = self.state.load(Ordering::Acquire);
         state > WRITING
@@ -329,7 +328,7 @@ impl Clone for Branch {
     fn clone(&self) -> Self {
         self.touch_children();
         let state = self.state.load(Ordering::Acquire);
-        // A digest that another thread is just writing is left behind; it will be computed again.
+        // Leaves out a digest that another thread is writing; the copy computes it again.
         let known = if state == WRITING { UNKNOWN } else { state };
         Self {
             digest: std::array::from_fn(|word| AtomicU64::new(self.digest[word].load(Ordering::Relaxed))),
@@ -341,7 +340,7 @@ impl Clone for Branch {
     }
 }
 
-/// The first level, from `level` on, at which the paths of two different keys part.
+/// Returns the first level, from `level` on, at which two different keys part.
 pub(super) fn parting(one: &Entry, two: &Entry, level: usize) -> usize {
     (level..LEVELS)
         .find(|&level| one.key.nibble(level) != two.key.nibble(level))
@@ -350,7 +349,7 @@ pub(super) fn parting(one: &Entry, two: &Entry, level: usize) -> usize {
 
 impl Drop for Branch {
     fn drop(&mut self) {
-        // Each child loses an owner next, which waits for its memory.
+        // Each child loses an owner next; the touch prefetches its memory.
         self.touch_children();
     }
 }

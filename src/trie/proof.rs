@@ -1,14 +1,14 @@
-//! What a proof is made of, its bytes, and how one is taken from a trie.
+//! The parts of a proof, its bytes, and its construction from a trie.
 //!
-//! A proof tells what a state with a known root holds at one key path: an object digest, or nothing. It
-//! repeats the branches on the path with the digests of all children but the one on the path, so that a
-//! verifier can compute the root again. It needs no object and no id.
+//! A proof shows the content of a state with a known root at one key path: an object digest, or nothing. It repeats the
+//! branches on the path and the digests of all children beside the path. From them, a verifier computes the root again.
+//! It needs no object and no id.
 //!
 //! # Layer
 //! L3. Part of trie/.
 //!
 //! # Invariants
-//! - PRF-1: a proof has one encoding, and every byte of it takes part in the verification.
+//! - PRF-1: a proof has one encoding, and the verification covers every byte of it.
 //!
 //! # Format
 //! docs/proofs.md, "Bytes of a proof".
@@ -22,37 +22,37 @@ use crate::error::Result;
 
 /// The version of the encoding.
 const VERSION: u8 = 1;
-/// How the path ends, in the encoding. Zero is not used.
+/// The kind of the path's end in the encoding. Zero is unused.
 const TERMINAL_LEAF: u8 = 1;
 const TERMINAL_SLOT: u8 = 2;
 const TERMINAL_EMPTY: u8 = 3;
 
-/// A proof of inclusion or exclusion; [`super::verify_proof`] says which.
+/// A proof of inclusion or exclusion; [`super::verify_proof`] returns which.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Proof {
     /// The hash of the state's digests.
     pub algorithm: HashAlgorithm,
     /// The branches on the path, from the root.
     pub levels: Vec<ProofLevel>,
-    /// Where the path ends.
+    /// The end of the path.
     pub terminal: Terminal,
 }
 
 /// One branch on the path of a proof. Its level is its index.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProofLevel {
-    /// Which children the branch has.
+    /// The digits that have a child.
     pub bitmap: u16,
-    /// Leaves below the branch, as its digest says.
+    /// Number of leaves below the branch, as in its digest.
     pub count: u64,
     /// The digests of the children that are not on the path, in rising order of their bits.
     pub siblings: Vec<[u8; 32]>,
 }
 
-/// How the path of a proof ends.
+/// The end of the path of a proof.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Terminal {
-    /// At a leaf: that of the key (inclusion), or another one that is alone in the key's place (exclusion).
+    /// At a leaf: the leaf of the key (inclusion), or the only other leaf at that position (exclusion).
     Leaf {
         /// The key path of the leaf.
         key: KeyPath,
@@ -112,7 +112,7 @@ pub(super) fn prove(
 }
 
 impl Proof {
-    /// The bytes of this proof.
+    /// Encodes this proof.
     pub fn encode(&self) -> Vec<u8> {
         let terminal = match self.terminal {
             Terminal::Leaf { .. } => TERMINAL_LEAF,
@@ -132,11 +132,11 @@ impl Proof {
         out
     }
 
-    /// Reads the bytes of a proof. What is accepted encodes to the same bytes again; whether it proves
-    /// anything is for [`super::verify_proof`] to say.
+    /// Decodes a proof. Accepted bytes encode to the same bytes again. Only [`super::verify_proof`] decides whether the
+    /// proof is valid.
     ///
     /// # Errors
-    /// What is wrong with the bytes.
+    /// The rule that the bytes break.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
         let version = reader.u8()?;
@@ -144,7 +144,7 @@ impl Proof {
             return Err(DecodeError::Version(version));
         }
         let algorithm =
-            HashAlgorithm::from_tag(reader.u8()?).ok_or(DecodeError::Invalid("the hash is not known"))?;
+            HashAlgorithm::from_tag(reader.u8()?).ok_or(DecodeError::Invalid("the hash is unknown"))?;
         let terminal = reader.u8()?;
         let depth = usize::from(reader.u8()?);
         if depth > LEVELS {
@@ -162,7 +162,7 @@ impl Proof {
             },
             TERMINAL_SLOT => Terminal::EmptySlot,
             TERMINAL_EMPTY => Terminal::EmptyTrie,
-            _ => return Err(DecodeError::Invalid("how the path ends is not known")),
+            _ => return Err(DecodeError::Invalid("the kind of the path's end is unknown")),
         };
         reader.finish()?;
         Ok(Self {
@@ -173,8 +173,8 @@ impl Proof {
     }
 }
 
-/// Reads one branch of the path. Unless the path ends here at an empty slot, one child of the branch is on
-/// the path and its digest left out.
+/// Reads one branch of the path. The digest of the child on the path is left out, unless the path ends here at an empty
+/// slot.
 fn decode_level(reader: &mut Reader<'_>, ends_here: bool) -> Result<ProofLevel, DecodeError> {
     let bitmap = reader.u16()?;
     let count = reader.u64()?;

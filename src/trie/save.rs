@@ -1,14 +1,14 @@
-//! Copying tries into a storage: every node once, whatever shares it.
+//! Copies tries into a storage, and writes each shared node once.
 //!
-//! Nodes come from memory or, one path at a time, from the storage that holds them so far: copying a trie that is
-//! wholly stored leaves nothing of it in memory.
+//! Nodes come from memory or from the storage that holds them so far, one path at a time. A copy of a wholly stored
+//! trie keeps none of it in memory.
 //!
 //! # Layer
-//! L3. Part of trie/. Writes bytes, and does not know where.
+//! L3. Part of trie/. Writes bytes; the caller decides where.
 //!
 //! # Invariants
-//! - SAV-1: a node is known again by its address only if it lives as long as the [`Saver`]; what was loaded for
-//!   the copy alone is known by its old place.
+//! - SAV-1: the [`Saver`] recognises a node by its address only if the node outlives it. It recognises a node that it
+//!   loaded itself by its old place.
 //!
 //! # Format
 //! docs/proofs.md, "Nodes in storage".
@@ -23,24 +23,24 @@ use super::stored::{BRANCH, ENTRY_BYTES, LEAF, NodeSource, StoredNode, put_entry
 use crate::digest::DIGEST_LEN;
 use crate::error::Result;
 
-/// Bytes of a branch before what is on its digits.
+/// Bytes of a branch before its slots.
 const HEAD_BYTES: usize = 6;
 
-/// Copies tries into one storage, so that the nodes which they share are written once.
+/// Copies tries into one storage and writes the nodes that they share once.
 pub struct Saver<'a> {
     source: &'a dyn NodeSource,
-    /// Is given the bytes of a node and returns their place.
+    /// Writes the bytes of a node and returns their place.
     write: &'a mut dyn FnMut(&[u8]) -> Result<u64>,
     hasher: NodeHasher,
-    /// New places of nodes that were stored, by old place and digest.
+    /// New places of stored nodes, by old place and digest.
     by_place: HashMap<(u64, [u8; DIGEST_LEN]), u64>,
-    /// New places of nodes in memory that have several owners.
+    /// New places of nodes in memory with several owners.
     by_address: HashMap<usize, u64>,
 }
 
 impl<'a> Saver<'a> {
-    /// Copies nodes through `write`, which is given the bytes of one and returns their place; those that are
-    /// stored are read from `source`.
+    /// Makes a saver that reads stored nodes from `source` and writes each node through `write`, which returns its
+    /// place.
     pub fn new(source: &'a dyn NodeSource, write: &'a mut dyn FnMut(&[u8]) -> Result<u64>) -> Self {
         Self {
             source,
@@ -51,11 +51,11 @@ impl<'a> Saver<'a> {
         }
     }
 
-    /// Writes every node of `trie` that was not written yet, children first, and returns what stands for the
-    /// whole trie in [`Trie::from_stored`]. Every node that was stored is verified.
+    /// Writes the nodes of `trie` that it has not written before, children first. Returns the handle for
+    /// [`Trie::from_stored`]. Verifies every node that it loads from storage.
     ///
     /// # Errors
-    /// What the writer reports; `Corrupt`, or what the source reports, if a stored node cannot be loaded.
+    /// The error of the writer; `Corrupt`, or the error of the source, if a stored node cannot be loaded.
     pub fn save(&mut self, trie: &'a Trie) -> Result<StoredNode> {
         let Some(top) = &trie.top else {
             return Ok(StoredNode {
@@ -95,7 +95,7 @@ impl<'a> Saver<'a> {
             return Ok(StoredNode { place, ..old });
         }
         let digest = child_digest(child, level, self.hasher, self.source)?;
-        // A node of one owner is met once, unless its trie is given again.
+        // A node with one owner is met once, unless the caller saves its trie again.
         let place = if level == 0 || child.is_shared() {
             self.shared(branch, level)?
         } else {
@@ -108,7 +108,7 @@ impl<'a> Saver<'a> {
         })
     }
 
-    /// Writes a branch that may be met again, and lives as long as the tries given to [`Self::save`] (SAV-1).
+    /// Writes a shared branch, which lives as long as the tries given to [`Self::save`] (SAV-1).
     fn shared(&mut self, branch: &Branch, level: usize) -> Result<u64> {
         let address = ptr::from_ref(branch).addr();
         if let Some(&place) = self.by_address.get(&address) {
@@ -119,7 +119,7 @@ impl<'a> Saver<'a> {
         Ok(place)
     }
 
-    /// Writes a branch that is in memory, after what is below it.
+    /// Writes a branch in memory, after the nodes below it.
     fn branch(&mut self, branch: &Branch, level: usize) -> Result<u64> {
         branch.touch_children();
         let mut leaves = 0_u16;

@@ -1,15 +1,15 @@
-//! Nodes in storage: their bytes, their strict decoding, and loading them on first touch.
+//! Nodes in storage: their bytes, their strict decoding, and loading them at the first access.
 //!
-//! A branch in storage holds its leaves whole and its branches by digest, count and place. What was loaded
-//! stays in memory for as long as the node that led to it, for every trie that shares that node.
+//! A branch in storage holds its leaves whole, and its branches by digest, count and place. A loaded node stays in
+//! memory as long as its parent, for every trie that shares the parent.
 //!
 //! # Layer
-//! L3. Part of trie/. Knows bytes, not where they are: `place` is the caller's.
+//! L3. Part of trie/. Knows bytes, but not their location: `place` is the caller's.
 //!
 //! # Invariants
-//! TRI-4; see trie/mod.rs. The digest covers key paths, object digests, the shape and the count of each
-//! node, but not `place` and `created`: a wrong place leads to a node or a record with another digest, which
-//! is refused there; `created` is only as good as the storage.
+//! TRI-4; see trie/mod.rs. The digest covers key paths, object digests, the shape and the count of each node, but not
+//! `place` and `created`. A wrong place leads to a node or record with another digest, which the reader refuses.
+//! `created` is only as reliable as the storage.
 //!
 //! # Format
 //! docs/proofs.md, "Nodes in storage".
@@ -25,33 +25,33 @@ use crate::codec::{DecodeError, Reader};
 use crate::digest::{DIGEST_LEN, HashAlgorithm, HashSuite, KeyPath, to_hex};
 use crate::error::{Error, ErrorCode, Result};
 
-/// Kinds of a node in storage. Zero is never one.
+/// Kinds of a node in storage. Zero is unused.
 pub(super) const LEAF: u8 = 1;
 pub(super) const BRANCH: u8 = 2;
 
-/// What is known of a node that is in storage.
+/// The handle of a node in storage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StoredNode {
     /// The digest of the node.
     pub digest: [u8; 32],
-    /// Leaves at or below it.
+    /// Number of leaves at or below it.
     pub count: u64,
-    /// Where its bytes are; what the writer of a [`super::Saver`] returned.
+    /// The place of its bytes, from the writer of a [`super::Saver`].
     pub place: u64,
 }
 
 /// Delivers the bytes of stored nodes.
 pub trait NodeSource: Sync {
-    /// The bytes that were written at `stored.place`. They need not be verified: the trie does that.
+    /// Returns the bytes that were written at `stored.place`, unverified: the trie verifies them.
     ///
     /// # Errors
-    /// Whatever kept the bytes from being read.
+    /// The error of the read.
     fn load(&self, stored: &StoredNode) -> Result<Vec<u8>>;
 
-    /// The hash of the stored nodes' digests.
+    /// Returns the hash of the stored nodes' digests.
     fn suite(&self) -> HashSuite;
 
-    /// The shape of the stored nodes' digests.
+    /// Returns the shape of the stored nodes' digests.
     fn shape(&self) -> Shape {
         Shape::State
     }
@@ -85,7 +85,7 @@ impl<S: NodeSource + ?Sized> NodeSource for &S {
     }
 }
 
-/// The source of a trie that is wholly in memory: it has nothing to load.
+/// The source of a trie that is wholly in memory: it loads nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoSource;
 
@@ -103,7 +103,7 @@ impl NodeSource for NoSource {
     }
 }
 
-/// The inside of a branch that is in storage.
+/// The content of a branch in storage.
 #[derive(Clone)]
 pub(super) struct StoredBranch {
     node: StoredNode,
@@ -122,12 +122,12 @@ impl StoredBranch {
         self.node
     }
 
-    /// The branch, if it was loaded.
+    /// Returns the branch, if it was loaded.
     pub(super) fn in_memory(&self) -> Option<&Arc<Branch>> {
         self.loaded.get()
     }
 
-    /// The branch, loaded and verified at the first call.
+    /// Returns the branch; the first call loads and verifies it.
     fn load(&self, level: usize, source: &dyn NodeSource) -> Result<&Arc<Branch>> {
         if let Some(branch) = self.loaded.get() {
             return Ok(branch);
@@ -136,15 +136,15 @@ impl StoredBranch {
         Ok(self.loaded.get_or_init(|| branch))
     }
 
-    /// The branch, loaded and verified, and not kept here.
+    /// Loads and verifies the branch without keeping it here.
     pub(super) fn load_apart(&self, level: usize, source: &dyn NodeSource) -> Result<Arc<Branch>> {
         let loaded = load_node(&self.node, level, source)?.share_branch();
-        loaded.ok_or_else(|| damaged(&self.node, "it is a leaf where a branch has to be"))
+        loaded.ok_or_else(|| damaged(&self.node, "it is a leaf instead of a branch"))
     }
 }
 
 impl Branch {
-    /// This branch with its children, loaded if it is stored.
+    /// Returns this branch with its children, and loads it if it is stored.
     #[inline]
     pub(super) fn loaded(&self, level: usize, source: &dyn NodeSource) -> Result<&Self> {
         match self.children() {
@@ -154,7 +154,7 @@ impl Branch {
     }
 }
 
-/// Replaces a stored branch by its loaded self.
+/// Replaces a stored branch by the loaded one.
 pub(super) fn ensure_loaded(branch: &mut Arc<Branch>, level: usize, source: &dyn NodeSource) -> Result<()> {
     if let Children::Stored(stored) = branch.children() {
         *branch = stored.load(level, source)?.clone();
@@ -162,7 +162,7 @@ pub(super) fn ensure_loaded(branch: &mut Arc<Branch>, level: usize, source: &dyn
     Ok(())
 }
 
-/// The branch that `child` is, shared and loaded; `None` for a leaf.
+/// Loads and shares the branch in `child`; returns `None` for a leaf.
 pub(super) fn loaded_branch(
     child: &Child,
     level: usize,
@@ -183,7 +183,7 @@ pub(super) fn restore(stored: StoredNode, source: &dyn NodeSource) -> Result<Opt
         1 => {
             let child = load_node(&stored, 0, source)?;
             if child.is_branch() {
-                return Err(damaged(&stored, "it is a branch where a leaf has to be"));
+                return Err(damaged(&stored, "it is a branch instead of a leaf"));
             }
             Ok(Some(child))
         }
@@ -202,7 +202,7 @@ fn damaged(node: &StoredNode, what: impl std::fmt::Display) -> Error {
         node.place
     ))
     .with_code(ErrorCode::CheckpointDamaged)
-    .with_hint("this copy of the nodes is derived: build it anew from the log")
+    .with_hint("this copy of the nodes is derived: rebuild it from the log")
 }
 
 /// Loads a node and verifies it (TRI-4).
@@ -214,7 +214,7 @@ fn load_node(node: &StoredNode, level: usize, source: &dyn NodeSource) -> Result
     Ok(child)
 }
 
-/// Whether a node is the one that was asked for.
+/// Checks that a loaded node is the requested one.
 fn compare(node: &StoredNode, digest: &[u8; DIGEST_LEN], count: u64) -> Result<()> {
     if *digest != node.digest {
         let what = format!(
@@ -231,7 +231,7 @@ fn compare(node: &StoredNode, digest: &[u8; DIGEST_LEN], count: u64) -> Result<(
     Ok(())
 }
 
-/// Loads a branch, verifies it, and says which branches are right below it (TRI-4). Nothing of it stays in memory.
+/// Loads a branch, verifies it, and returns the branches directly below it (TRI-4). Keeps none of it in memory.
 pub(super) fn verify_branch(
     node: &StoredNode,
     level: usize,
@@ -242,7 +242,7 @@ pub(super) fn verify_branch(
     let mut read = || {
         let mut reader = Reader::new(&bytes);
         if reader.u8()? != BRANCH {
-            return Err(DecodeError::Invalid("it is no branch"));
+            return Err(DecodeError::Invalid("it is not a branch"));
         }
         let read = read_branch(&mut reader, level, NodeHasher::of(source), &mut |digit, slot| {
             if let Slot::Branch(node) = slot {
@@ -276,16 +276,16 @@ fn take_entry(reader: &mut Reader<'_>) -> Result<Entry, DecodeError> {
     })
 }
 
-/// The digest of a node, from its bytes in storage; `None` if they are none.
+/// Computes the digest of a node from its bytes in storage; returns `None` if they are no node.
 pub fn stored_digest(bytes: &[u8], suite: HashSuite) -> Option<[u8; DIGEST_LEN]> {
-    // A branch says its level itself; which one is right, its parent knows.
+    // A branch repeats its level; only its parent knows the right one.
     let level = bytes.get(1).copied().unwrap_or_default();
     let hasher = NodeHasher::new(suite, Shape::State);
     let decoded = decode(bytes, usize::from(level), hasher).ok()?;
     Some(decoded.1)
 }
 
-/// Reads a node that stands at `level`, and computes its digest.
+/// Reads a node at `level`, and computes its digest.
 fn decode(bytes: &[u8], level: usize, hasher: NodeHasher) -> Result<(Child, [u8; DIGEST_LEN]), DecodeError> {
     let mut reader = Reader::new(bytes);
     let decoded = match reader.u8()? {
@@ -318,20 +318,20 @@ fn decode_branch(
     Ok((Child::branch(Arc::new(branch)), read.digest))
 }
 
-/// What a branch in storage holds on a digit.
+/// The content of one digit of a branch in storage.
 enum Slot {
     Leaf(Entry),
     Branch(StoredNode),
 }
 
-/// A branch in storage, without what it holds.
+/// The header of a branch in storage.
 struct ReadBranch {
     bitmap: u16,
     count: u64,
     digest: [u8; DIGEST_LEN],
 }
 
-/// Reads a branch behind its kind, hands out what is on each digit, and computes its digest.
+/// Reads a branch after its kind byte, passes on the content of each digit, and computes the digest.
 fn read_branch(
     reader: &mut Reader<'_>,
     level: usize,
@@ -353,7 +353,7 @@ fn read_branch(
             let entry = take_entry(reader)?;
             if entry.key.nibble(level) != digit {
                 return Err(DecodeError::Invalid(
-                    "a leaf hangs on another digit than its key path says",
+                    "a leaf is at another digit than that of its key path",
                 ));
             }
             digests.push(hasher.leaf(&entry.key, &entry.digest));
@@ -367,7 +367,7 @@ fn read_branch(
             };
             if level + 1 >= LEVELS || !(2..=COUNT_MAX).contains(&node.count) {
                 return Err(DecodeError::Invalid(
-                    "a branch cannot be where it is, or counts impossibly many leaves",
+                    "a branch is superfluous or has an impossible number of leaves",
                 ));
             }
             digests.push(node.digest);

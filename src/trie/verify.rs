@@ -1,15 +1,15 @@
-//! The verifier of proofs: pure, without a trie, a store or anything to load.
+//! The verifier of proofs: pure, without a trie or a store.
 //!
-//! It goes in three phases. *Shape*: the path is one that a canonical trie can have for this key, so that no
-//! two proofs about one key and root can disagree by pretending another shape. *Counts*: each branch counts
-//! as many leaves as its parts allow. *Digests*: from the end of the path upward, the root comes out.
+//! It has three phases. *Shape*: a canonical trie can have this path for this key, so two proofs about one key and root
+//! cannot disagree by pretending another shape. *Counts*: each branch counts as many leaves as its parts allow.
+//! *Digests*: the digests from the end of the path upward give the root.
 //!
-//! What a count proves: the digest of a branch binds its own count, not those of its siblings, which stand
-//! in the siblings' preimages. So a proof shows how many leaves the maker of the root said there are, and
-//! that the branches on the path do not contradict that; it does not count the leaves of siblings.
+//! The digest of a branch binds its own count. The preimages of its siblings bind theirs. So a proof shows the number
+//! of leaves that the maker of the root claimed, and that the branches on the path agree with it. It does not count the
+//! leaves of siblings.
 //!
 //! # Layer
-//! L3. Part of trie/; needs nothing of it but the proof and the node digests.
+//! L3. Part of trie/; uses only the proof and the node digests.
 //!
 //! # Invariants
 //! PRF-1; see proof.rs.
@@ -24,7 +24,7 @@ use super::proof::{Proof, ProofLevel, Terminal};
 use super::{LEVELS, Shape};
 use crate::digest::{HashSuite, KeyPath, Root};
 
-/// What a valid proof shows.
+/// The statement of a valid proof.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Proven {
     /// The state holds the object with this digest at the key.
@@ -33,31 +33,29 @@ pub enum Proven {
     Absent,
 }
 
-/// Why a proof proves nothing. A level counts from the root, which is 0.
+/// The reason why a proof is invalid. A level counts from the root, which is 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ProofError {
-    /// The proof was made with another hash.
+    /// The proof uses another hash.
     Algorithm,
-    /// The path is too long, or has branches where the state is said to be empty, or none where it ends at
-    /// an empty slot.
+    /// The path is too long, has branches in an empty state, or has none before an empty slot.
     Length,
-    /// The branch at this level has no child on the key's path where the path goes on, or has one where it
-    /// ends.
+    /// The branch at this level lacks the child on the key's path, or has a child where the path ends.
     Slot {
         /// Level of the branch.
         level: usize,
     },
-    /// The branch at this level comes with more or fewer siblings than its bitmap says.
+    /// The branch at this level has more or fewer siblings than its bitmap.
     Siblings {
         /// Level of the branch.
         level: usize,
     },
-    /// The branch at this level counts fewer or more leaves than it can have, or should not be there.
+    /// The branch at this level has an impossible number of leaves, or is superfluous.
     Count {
         /// Level of the branch.
         level: usize,
     },
-    /// The leaf at the end does not belong on the key's path.
+    /// The leaf at the end is not on the key's path.
     Leaf,
     /// The digests do not lead to the root.
     Root,
@@ -67,18 +65,18 @@ impl fmt::Display for ProofError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Algorithm => f.write_str("the proof was made with another hash"),
-            Self::Length => f.write_str("the path of the proof has a length that no path has"),
+            Self::Length => f.write_str("the path of the proof has an impossible length"),
             Self::Slot { level } => write!(
                 f,
-                "the branch at level {level} does not lead along the path of the key"
+                "the branch at level {level} does not follow the path of the key"
             ),
             Self::Siblings { level } => write!(
                 f,
-                "the branch at level {level} has another number of siblings than its bitmap says"
+                "the branch at level {level} has more or fewer siblings than its bitmap"
             ),
             Self::Count { level } => write!(
                 f,
-                "the branch at level {level} cannot have the number of leaves that it claims"
+                "the branch at level {level} claims an impossible number of leaves"
             ),
             Self::Leaf => f.write_str("the leaf of the proof is not on the path of the key"),
             Self::Root => f.write_str("the proof does not lead to the root"),
@@ -88,10 +86,10 @@ impl fmt::Display for ProofError {
 
 impl std::error::Error for ProofError {}
 
-/// Checks that `proof` tells what the state with `root` holds at `key`.
+/// Checks that `proof` holds for `key` in the state with `root`, and returns its statement.
 ///
 /// # Errors
-/// Why the proof proves nothing of this state and key.
+/// The reason why the proof is invalid for this state and key.
 pub fn verify_proof(
     proof: &Proof,
     suite: HashSuite,
@@ -112,7 +110,7 @@ pub fn verify_proof(
     })
 }
 
-/// The path follows the key, and each branch has the siblings that its bitmap says.
+/// Checks that the path follows the key, and that each branch has the siblings of its bitmap.
 fn check_shape(proof: &Proof, key: &KeyPath) -> Result<(), ProofError> {
     let depth = proof.levels.len();
     let length_fits = match proof.terminal {
@@ -140,9 +138,9 @@ fn check_shape(proof: &Proof, key: &KeyPath) -> Result<(), ProofError> {
     Ok(())
 }
 
-/// From the end upward: the leaves that are not on the path fit into the siblings, of which each has at
-/// least one and at most as many as the levels below allow. A branch has two or more leaves, and one whose
-/// only child is a leaf should not be there.
+/// Checks the counts from the end upward. The leaves beside the path fit into the siblings; each sibling has at least
+/// one, and at most as many as the levels below allow. A branch has two or more leaves. A branch whose only child is a
+/// leaf is superfluous.
 fn check_counts(proof: &Proof) -> Result<(), ProofError> {
     let mut below = match proof.terminal {
         Terminal::Leaf { .. } => 1,
@@ -164,8 +162,8 @@ fn check_counts(proof: &Proof) -> Result<(), ProofError> {
 
 fn siblings_hold(branch: &ProofLevel, level: usize, leaves: u64) -> bool {
     let siblings = branch.siblings.len() as u64;
-    // A child of a branch at `level` has 63 - level levels below it. From sixteen levels on, more leaves
-    // have room than a count can say.
+    // A child of a branch at `level` has 63 - level levels below it. From sixteen levels on, the capacity exceeds the
+    // largest count.
     let most = match LEVELS - 1 - level {
         levels_below @ 0..16 => siblings.saturating_mul(1 << (4 * levels_below)),
         _ if siblings == 0 => 0,
@@ -191,7 +189,7 @@ fn computed_root(proof: &Proof, suite: HashSuite, key: &KeyPath) -> [u8; 32] {
             } else {
                 siblings.next().copied()
             };
-            // The shape was checked: there is a digest for each child.
+            // The shape check proved one digest for each child.
             children.push(child.expect("PRF-1: a branch has as many digests as children"));
         }
         below = Some(hasher.branch(level, branch.bitmap, branch.count, children.as_slice()));

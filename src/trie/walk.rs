@@ -1,11 +1,10 @@
-//! Iteration over all entries in the order of their key paths, with a stack instead of recursion.
+//! Iteration over all entries in the order of their key paths, with a stack, without recursion.
 //!
 //! # Layer
 //! L3. Part of trie/.
 //!
 //! # Invariants
-//! The stack is at most as long as the trie is deep; it owns what it stands on, so the iterator outlives the
-//! trie it came from.
+//! The stack is at most as long as the depth of the trie. It owns its nodes, so the iterator may outlive the trie.
 //!
 //! # Format
 //! None.
@@ -17,7 +16,7 @@ use super::stored::loaded_branch;
 use super::{Entry, NodeSource};
 use crate::error::Result;
 
-/// The entries of a trie; see [`super::Trie::iter`]. After an error it is at its end for good.
+/// The entries of a trie; see [`super::Trie::iter`]. The iterator ends after an error.
 pub struct Iter<S> {
     source: S,
     /// The top, until the first call.

@@ -1,4 +1,4 @@
-//! Tests of the history tree against the plainest way to compute it.
+//! Tests of the history tree against its definition.
 
 use super::*;
 use crate::digest::{HashAlgorithm, from_hex, plain_sha256, to_hex};
@@ -21,7 +21,7 @@ impl TreeHasher for PlainHasher {
     }
 }
 
-/// The definition, word for word: split at the largest power of two below the number of leaves.
+/// Computes the root by the definition: split at the largest power of two below the number of leaves.
 fn reference_root<H: TreeHasher>(hasher: &H, leaves: &[Vec<u8>]) -> Node {
     match leaves {
         [] => hasher.empty(),
@@ -42,7 +42,7 @@ fn empty_range<H: TreeHasher>(hasher: H) -> CompactRange<H> {
     }
 }
 
-/// The leaves that implementations of Certificate Transparency share, and their roots for sizes 0 to 8.
+/// The leaves shared by implementations of Certificate Transparency, and their roots for sizes 0 to 8.
 const LEAVES: [&str; 8] = [
     "",
     "00",

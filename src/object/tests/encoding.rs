@@ -1,4 +1,4 @@
-//! OBJ-1 and OBJ-4: one encoding for each value, and no input that is read in two ways.
+//! OBJ-1 and OBJ-4: one encoding for each value, and one reading for each input.
 
 use super::super::object::tag;
 use super::*;
@@ -8,7 +8,7 @@ use crate::digest::ObjectDigest;
 use crate::testing::generators::Generator;
 use crate::testing::random::SplitMix64;
 
-/// Encodes what the accessors say, field by field.
+/// Encodes the values of the accessors, field by field.
 fn encoded_from_accessors(object: &Object) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = FieldWriter::new(&mut bytes, 1);
@@ -99,7 +99,7 @@ fn mutate(random: &mut SplitMix64, bytes: &mut Vec<u8>) {
     }
 }
 
-/// How many of `rounds` mutations `accepts` accepts; it panics itself if it meets a second encoding.
+/// Returns how many of `rounds` mutations `accepts` accepts; `accepts` panics at a second encoding.
 fn mutations(
     seed: u64,
     rounds: usize,
@@ -117,7 +117,7 @@ fn mutations(
         mutate(&mut generator.random, &mut bytes);
         accepted += usize::from(accepts(bytes));
     }
-    // Both answers must come up often, or the test shows nothing.
+    // Both results must occur often, or the test shows nothing.
     assert!(
         accepted > rounds / 20 && accepted < rounds * 19 / 20,
         "{accepted} of {rounds} were accepted"
@@ -163,14 +163,14 @@ fn a_mutated_object_is_refused_or_is_the_one_encoding_of_another() {
     });
 }
 
-/// The fields but that of a content record.
+/// Returns the fields except that of a content record.
 fn without_content(bytes: &[u8]) -> Vec<(u16, &[u8])> {
     let mut fields = Fields::new(bytes, 1).unwrap();
     let all = std::iter::from_fn(|| fields.next_field().unwrap());
     all.filter(|(tag, _)| *tag != tag::CONTENT_DIGEST).collect()
 }
 
-/// Calls every accessor, for those that must not panic.
+/// Calls every accessor; none may panic.
 fn read_everything(object: &Object) -> usize {
     let texts = [object.id(), object.kind(), object.scope()];
     let parts = [object.parent(), object.position(), object.content()];
@@ -244,8 +244,7 @@ fn a_mutated_reference_is_refused_or_is_the_one_encoding_of_another() {
     );
 }
 
-/// The lengths at which an encoding can be cut and still be whole: after a field, when all required ones
-/// are there.
+/// Returns the lengths at which a cut leaves a valid encoding: after a field, from the last required one on.
 fn whole_lengths(bytes: &[u8], last_required: u16) -> Vec<usize> {
     let mut fields = Fields::new(bytes, 1).unwrap();
     let mut length = 1;
@@ -283,7 +282,7 @@ fn every_cut_within_what_must_be_there_is_refused() {
         let whole = whole_lengths(&reference, 0x0003);
         for cut in 0..reference.len() {
             let result = Reference::decode(&reference[..cut]);
-            // A cut may leave changes without what belongs to them, which is refused too.
+            // A cut may leave changes without their root, which is refused too.
             assert!(result.is_err() || whole.contains(&cut));
         }
     }
@@ -291,7 +290,7 @@ fn every_cut_within_what_must_be_there_is_refused() {
 
 #[test]
 fn a_count_beyond_the_input_is_refused_without_allocating() {
-    // An attribute that is a list of 4,294,967,295 values, of which none is there.
+    // An attribute with a list that claims 4,294,967,295 values and holds none.
     let attributes = [
         &1_u32.to_le_bytes()[..],
         &1_u32.to_le_bytes(),

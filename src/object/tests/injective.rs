@@ -6,7 +6,7 @@ use super::*;
 use crate::digest::{HashSuite, ObjectDigest};
 use crate::testing::generators::Generator;
 
-/// What `encode` is to make equal: the order and repeats of a lineage.
+/// Removes the differences that `encode` removes: the order and repeats of a lineage.
 fn normal(mut new: NewObject) -> NewObject {
     new.derived_from.sort_unstable();
     new.derived_from.dedup();
@@ -25,7 +25,7 @@ fn assert_all_differ(all: &[NewObject], suite: HashSuite) {
 fn a_million_pairs_agree_in_bytes_exactly_if_they_are_equal() {
     let mut generator = Generator::tiny(11);
     let mut equal = 0;
-    // Each object meets the next one, and one that differs from it in a single field.
+    // Compares each object with the next one, and with one that differs in a single field.
     let mut last: Option<(NewObject, Vec<u8>)> = None;
     for _ in 0..500_000 {
         let new = normal(generator.new_object());
@@ -57,10 +57,10 @@ fn a_million_pairs_agree_in_bytes_exactly_if_they_are_equal() {
     );
 }
 
-/// The texts of an object, in the order in which they are encoded.
+/// The texts of an object, in the order of their encoding.
 const SLOTS: usize = 14;
 
-/// An object whose every text is one of `slots`; `None` if a key is empty or out of order.
+/// Makes an object with the texts in `slots`; returns `None` if a key is empty or out of order.
 fn object_of(slots: &[String; SLOTS]) -> Option<NewObject> {
     let [
         id,
@@ -96,7 +96,7 @@ fn object_of(slots: &[String; SLOTS]) -> Option<NewObject> {
     Some(new)
 }
 
-/// Peer systems hash fields that run into each other: moving text across a boundary kept their digest.
+/// Peer systems hash concatenated fields: moving text across a boundary kept their digest.
 #[test]
 fn ambiguous_preimages() {
     let mut generator = Generator::tiny(12);

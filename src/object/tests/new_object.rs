@@ -1,10 +1,10 @@
-//! What an object may hold, and where its content is kept.
+//! The limits of an object, and the place of its content.
 
 use super::*;
 use crate::digest::ObjectDigest;
 use crate::error::ErrorKind;
 
-/// The message with which `new` is refused.
+/// Returns the message that refuses `new`.
 fn refusal(new: &NewObject) -> String {
     let error = new.encode(Origin::Host, SUITE).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error:?}");

@@ -16,7 +16,7 @@ fn change(key: u8) -> StagedChange {
     }
 }
 
-/// What an encoder says of a contradiction, which is a bug of the caller.
+/// Returns the message of the encoder for a contradiction, which is a bug of the caller.
 fn contradiction(reference: &Reference) -> String {
     let error = reference.encode().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Internal);

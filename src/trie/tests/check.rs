@@ -1,11 +1,11 @@
-//! Stored tries are verified whole, each node once, with one answer for any number of threads.
+//! Stored tries are verified whole, each node once, with the same result for any number of threads.
 
 use super::stored::Storage;
 use super::*;
 use crate::error::ErrorCode;
 use crate::trie::check::check_stored;
 
-/// Two states that share most nodes, large enough for three threads.
+/// Returns two states that share most nodes, large enough for three threads.
 fn two_states() -> (Storage, Vec<StoredNode>) {
     let mut random = Random::new(77);
     let older = trie_of(random.entries(40_000));
@@ -39,7 +39,7 @@ fn damage_gets_the_same_answer_on_any_number_of_threads() {
         for place in pair {
             *storage.nodes.get_mut(place).unwrap().last_mut().unwrap() ^= 1;
         }
-        // The last bytes of a node are the time of a leaf or the place of a branch: only the latter is covered.
+        // The last bytes of a node are the time of a leaf or the place of a branch. The digest covers only the place.
         let messages = damage.map(|found| found.map_err(|error| error.to_string()));
         assert_eq!(messages[0], messages[1]);
         assert_eq!(messages[0], messages[2]);
@@ -49,7 +49,7 @@ fn damage_gets_the_same_answer_on_any_number_of_threads() {
 #[test]
 fn a_changed_leaf_and_a_wrong_count_are_found_anywhere() {
     let (mut storage, mut tops) = two_states();
-    // The first leaf of a branch starts behind the head, with its key path, then its digest.
+    // The first leaf of a branch follows the header: its key path, then its digest.
     let of_leaves: Vec<u64> = storage
         .nodes
         .iter()

@@ -1,9 +1,9 @@
-//! Inserting and removing: one map, one shape, one root; clones never change.
+//! Insertion and removal: one map, one shape, one root; clones never change.
 
 use super::*;
 use crate::trie::node::{Branch, Kind};
 
-/// Every branch below, with its level: has it the shape that TRI-1 demands, and the count?
+/// Checks the shape (TRI-1) and the count of every branch below, with its level.
 fn check_canonical(child: &Child, level: usize, prefix: &mut Vec<usize>) -> u64 {
     match child.get() {
         Kind::Leaf(entry) => {
@@ -76,7 +76,7 @@ fn tri_1_ten_thousand_histories_in_two_orders_have_one_root() {
             .collect();
 
         let one = trie_of(model.values().copied());
-        // The other order: with entries that go again, with values that are replaced, shuffled.
+        // Another order: with entries that are removed again and values that are replaced, shuffled.
         let mut steps: Vec<Entry> = model.values().chain(&gone).copied().collect();
         for last in (1..steps.len()).rev() {
             steps.swap(last, random.below(last + 1));
@@ -117,7 +117,7 @@ fn entries_built_at_once_are_those_inserted() {
     ] {
         let mut random = Random::new(seed);
         let mut all: Vec<Entry> = (0..size).map(|_| random.entry_sharing(shared)).collect();
-        // Some keys come again, later, with another digest.
+        // Some keys repeat later with another digest.
         for index in 0..size / 10 {
             let again = Entry {
                 digest: random.bytes(),
@@ -182,7 +182,8 @@ fn keys_that_share_40_and_252_bits_and_weak_keys() {
         let weak = HashSuite::with_weak_keys(HashAlgorithm::Blake3, bits);
         let steps: Vec<_> = (0..400)
             .map(|number| {
-                // Ids collide under weak keys: the later one takes the place, as the key path is the identity.
+                // Ids collide under weak keys. The later one replaces the earlier one, because the key path is the
+                // identity.
                 let key = weak.key_path(&format!("id-{number}"));
                 let entry = Entry {
                     key,
@@ -201,7 +202,7 @@ fn keys_that_share_40_and_252_bits_and_weak_keys() {
     }
 }
 
-/// Takes the steps, then removes everything again.
+/// Takes the steps, then removes every entry.
 fn check_history(steps: &[Step]) {
     let (mut trie, mut model) = (Trie::new(), Model::new());
     for (number, step) in steps.iter().enumerate() {
@@ -241,7 +242,7 @@ fn sixteen_leaves_on_the_last_level_are_64_branches_deep() {
     check_against(&trie, &last.map(|entry| (entry.key, entry)).collect());
 }
 
-/// Branches of a trie whose digest is cached, and all of them.
+/// Counts the branches of a trie with a cached digest, and all branches.
 fn cached_and_all(trie: &Trie) -> (usize, usize) {
     fn count(branch: &Branch, kind: digest::HashKind, sums: &mut (usize, usize)) {
         sums.0 += usize::from(branch.cached_digest(kind).is_some());

@@ -1,4 +1,4 @@
-//! Looking at nodes one by one.
+//! Inspection of single nodes.
 
 use super::*;
 

@@ -1,11 +1,11 @@
-//! What the nodes cost: their sizes, and the bytes that an update costs while snapshots are held.
+//! The memory cost of nodes: their sizes, and the bytes of an update while snapshots are held.
 
 use std::mem::size_of;
 
 use super::*;
 use crate::trie::node::{Branch, Children, Kind};
 
-/// Bytes that a shared node costs beyond its contents: its count of owners.
+/// Bytes of a shared node beyond its content: its count of owners.
 const OWNERS: usize = size_of::<usize>();
 
 #[test]
@@ -25,7 +25,7 @@ fn tries_and_what_walks_them_go_from_thread_to_thread() {
     assert_send_and_sync::<Diff<'static>>();
 }
 
-/// Bytes asked of the allocator for the nodes of `new` that `old`, from which it was edited, does not have.
+/// Returns the bytes allocated for the nodes of `new` that `old`, its origin, does not share.
 fn bytes_not_shared(old: Option<&Child>, new: &Child) -> usize {
     if old.is_some_and(|old| old.is_same(new)) {
         return 0;
@@ -73,7 +73,7 @@ fn an_update_under_a_snapshot_costs_less_than_380_bytes() {
 
 #[test]
 fn children_lie_in_boxes_of_their_exact_number() {
-    // A Box<[Child]> has no spare room by its type; what can go wrong is a bitmap that disagrees with it.
+    // A Box<[Child]> has no spare capacity by its type; the risk is a bitmap that disagrees with it.
     let mut random = Random::new(10);
     let all = random.entries(500);
     let mut trie = trie_of(all.iter().copied());

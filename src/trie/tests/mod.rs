@@ -1,4 +1,4 @@
-//! Tests of the trie, by subject. Here: what they share.
+//! Tests of the trie, by subject; this file holds their helpers.
 
 mod check;
 mod diff;
@@ -19,8 +19,7 @@ use crate::digest::{Domain, HashAlgorithm};
 const BLAKE3: HashSuite = HashSuite::new(HashAlgorithm::Blake3);
 const SHA256: HashSuite = HashSuite::new(HashAlgorithm::Sha256);
 
-/// The root of a map, straight from the format: the specification that the trie is held against.
-/// `leaves` are sorted by key path.
+/// Computes the root of a map straight from the format: the specification of the trie. `leaves` are sorted by key path.
 fn naive_root(suite: HashSuite, leaves: &[(KeyPath, [u8; 32])]) -> [u8; 32] {
     if leaves.is_empty() {
         suite.hash_fixed(Domain::Branch, &[&[0; 64]])
@@ -74,7 +73,7 @@ fn trie_of(entries: impl IntoIterator<Item = Entry>) -> Trie {
     trie
 }
 
-/// Small and repeatable random numbers (xorshift64*): every failure is reproduced by its seed.
+/// Small repeatable random numbers (xorshift64*): the seed reproduces every failure.
 struct Random(u64);
 
 impl Random {
@@ -115,7 +114,7 @@ impl Random {
         (0..count).map(|_| self.entry()).collect()
     }
 
-    /// An entry whose key shares the first `bits` bits with every other such entry.
+    /// Returns an entry whose key shares the first `bits` bits with every other such entry.
     fn entry_sharing(&mut self, bits: usize) -> Entry {
         let mut entry = self.entry();
         let mut path = *entry.key.as_bytes();
@@ -127,14 +126,14 @@ impl Random {
     }
 }
 
-/// A step of a random history, over keys of which many share long prefixes.
+/// A step of a random history. Many of its keys share long prefixes.
 #[derive(Clone, Debug)]
 enum Step {
     Insert(Entry),
     Remove(KeyPath),
 }
 
-/// Keys that part at level 0, 1, 10 or 63, from a pool small enough that histories meet the same key again.
+/// Generates keys that part at level 0, 1, 10 or 63. The pool is small, so histories repeat keys.
 fn key_path() -> impl Strategy<Value = KeyPath> {
     (0..4_usize, 0..4_u8, 0..4_u8).prop_map(|(place, one, two)| {
         let mut path = [0x5a; 32];
@@ -157,7 +156,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![3 => entry().prop_map(Step::Insert), 2 => key_path().prop_map(Step::Remove)]
 }
 
-/// Takes a step in the trie and in its model, and compares what both answer.
+/// Takes a step in the trie and in its model, and compares both answers.
 fn take(step: &Step, trie: &mut Trie, model: &mut Model, source: &dyn NodeSource) {
     match step {
         Step::Insert(entry) => {

@@ -1,4 +1,4 @@
-//! Proofs: what is true can be proved, and nothing else.
+//! Proofs: every true statement has a proof, and no false one.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn prove(trie: &Trie, key: &KeyPath) -> Proof {
     trie.prove(key, BLAKE3, &NoSource).unwrap()
 }
 
-/// Keys near to `entries`: each with one bit changed, at every sixth place.
+/// Returns keys near `entries`: each with one changed bit, at every sixth bit.
 fn near(entries: &[Entry]) -> Vec<KeyPath> {
     let flipped = |entry: &Entry, bit: usize| {
         let mut path = *entry.key.as_bytes();
@@ -64,7 +64,7 @@ fn a_proof_is_of_one_key_one_root_and_one_hash() {
     let good = root(&trie);
     for pair in all.windows(2) {
         let proof = prove(&trie, &pair[0].key);
-        // Of a neighbour a proof says nothing, least of all that it is there.
+        // The proof shows nothing about a neighbour.
         assert!(verify(&proof, &good, &pair[1].key).is_err());
         assert_eq!(
             verify(&proof, &random.bytes(), &pair[0].key),
@@ -81,7 +81,7 @@ fn a_proof_is_of_one_key_one_root_and_one_hash() {
     );
 }
 
-/// Proofs of each kind with the keys they are about, over tries of each depth.
+/// Returns proofs of each kind with their keys, over tries of each depth.
 fn samples() -> Vec<(Proof, [u8; 32], KeyPath)> {
     let mut samples = Vec::new();
     for (seed, size, shared) in [
@@ -111,8 +111,7 @@ fn samples() -> Vec<(Proof, [u8; 32], KeyPath)> {
     samples
 }
 
-/// A changed encoding must not decode to anything that proves something else. If it proves the same, it must
-/// be the very same proof.
+/// Asserts that a changed encoding proves nothing else. If it proves the same, it must be the same proof.
 fn assert_rejected(bytes: &[u8], sample: &(Proof, [u8; 32], KeyPath)) {
     let (proof, root, key) = sample;
     if let Ok(changed) = Proof::decode(bytes) {
@@ -131,7 +130,7 @@ fn prf_1_two_hundred_thousand_changed_proofs_are_rejected() {
         assert!(verify(&sample.0, &sample.1, &sample.2).is_ok());
         let good = sample.0.encode();
         for at in 0..good.len() {
-            // Every byte: one bit, all bits, and a random other value.
+            // Every byte: one bit, all bits, and another random value.
             for change in [1 << random.below(8), 0xff, 1 + random.below(255) as u8] {
                 let mut bytes = good.clone();
                 bytes[at] ^= change;
@@ -148,7 +147,7 @@ fn prf_1_two_hundred_thousand_changed_proofs_are_rejected() {
         }
     }
     while tried < 200_000 {
-        // Two or three random bytes at once, runs moved, runs of another proof put in.
+        // Two or three random bytes at once, moved ranges, and ranges of another proof.
         let sample = &samples[random.below(samples.len())];
         let good = sample.0.encode();
         let mut bytes = good.clone();
@@ -234,8 +233,8 @@ fn swapped_siblings_levels_and_ends_are_rejected() {
     }
 }
 
-/// The preimage of a branch with two children is as long as that of two leaves; of one domain, a leaf could
-/// be sold for a branch.
+/// The preimage of a branch with two children is as long as that of two leaves. With one domain for both, a leaf could
+/// pass as a branch.
 #[test]
 fn a_leaf_does_not_pass_as_a_branch_nor_a_branch_as_a_leaf() {
     let mut random = Random::new(61);
@@ -263,8 +262,8 @@ fn a_leaf_does_not_pass_as_a_branch_nor_a_branch_as_a_leaf() {
     assert!(verify(&as_branch, &root(&single), &all[0].key).is_err());
 }
 
-/// Roots that were computed over a trie of the wrong shape or with wrong counts: the digests are right, so
-/// only the checks of shape and counts can refuse.
+/// Roots computed over a trie of the wrong shape or with wrong counts. The digests match, so only the checks of shape
+/// and counts can refuse.
 #[test]
 fn shapes_that_no_trie_has_are_rejected_even_under_their_own_root() {
     let mut random = Random::new(62);
@@ -293,7 +292,7 @@ fn shapes_that_no_trie_has_are_rejected_even_under_their_own_root() {
         let lie = proof(vec![level(bit(0), count, vec![])], leaf);
         assert_eq!(verify(&lie, &root, &one.key), Err(ProofError::Count { level: 0 }));
     }
-    // Two leaves that claim to be one, or that share the root's branch with too few leaves.
+    // Two leaves with a claimed count of one, or with too few leaves for the root's branch.
     let (bitmap, other) = (bit(0) | bit(9), digests[1]);
     for count in [0, 1] {
         let root = hasher.branch(0, bitmap, count, &[digests[0], other]);
@@ -336,7 +335,7 @@ fn shapes_that_no_trie_has_are_rejected_even_under_their_own_root() {
         verify(&empty_with_levels, &hasher.empty(), &one.key),
         Err(ProofError::Length)
     );
-    // Another leaf that does not share the path: the slot of the key could hold anything.
+    // A leaf that does not share the path: the slot of the key could hold anything.
     let stray = Entry {
         key: KeyPath::from_bytes([0xff; 32]),
         ..one
@@ -382,7 +381,7 @@ fn on_the_last_levels_a_branch_has_no_more_leaves_than_room() {
     let proof = prove(&trie, &all[0].key);
     assert_eq!(proof.levels.len(), LEVELS);
     assert!(verify(&proof, &root(&trie), &all[0].key).is_ok());
-    // Everywhere one leaf more than there is, with the digests made to fit.
+    // One leaf too many at every level, with matching digests.
     let mut lie = proof.clone();
     let mut below = hasher.leaf(&all[0].key, &all[0].digest);
     for (level, branch) in lie.levels.iter_mut().enumerate().rev() {

@@ -1,4 +1,4 @@
-//! Copying tries that share nodes with each other and with a storage.
+//! Copies of tries that share nodes with each other and with a storage.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::error::ErrorCode;
 
-/// A storage in memory that counts what it is asked for.
+/// A storage in memory that counts its reads.
 #[derive(Default)]
 struct Storage {
     nodes: HashMap<u64, Vec<u8>>,
@@ -24,7 +24,7 @@ impl NodeSource for Storage {
     }
 }
 
-/// The tries in a new storage.
+/// Copies the tries into a new storage.
 fn copy(tries: &[&Trie], source: &dyn NodeSource) -> (Vec<StoredNode>, Storage) {
     let mut storage = Storage::default();
     let mut write = |bytes: &[u8]| {
@@ -37,7 +37,7 @@ fn copy(tries: &[&Trie], source: &dyn NodeSource) -> (Vec<StoredNode>, Storage) 
     (tops, storage)
 }
 
-/// Changes `trie` at one key, and returns how many nodes that makes new.
+/// Changes `trie` at one key, and returns how many new nodes the change makes.
 fn change(trie: &mut Trie, key: KeyPath, source: &dyn NodeSource) -> usize {
     let old = trie.get(&key, source).unwrap().unwrap();
     let digest = [9; 32];
@@ -74,7 +74,7 @@ fn sav_1_stored_nodes_are_copied_once_and_not_kept_in_memory() {
     let all = Random::new(61).entries(2_000);
     let (tops, old) = copy(&[&trie_of(all.iter().copied())], &NoSource);
     let count = old.nodes.len();
-    // Two tries that know nothing of each other but the places, and one that was edited since.
+    // Two tries that share only places, and one edited later.
     let one = Trie::from_stored(tops[0], &old).unwrap();
     let two = Trie::from_stored(tops[0], &old).unwrap();
     let mut edited = one.clone();
@@ -140,7 +140,7 @@ proptest! {
             for (top, trie) in tops.iter().zip(&tries) {
                 assert_same(*top, &copied, trie, &storage);
             }
-            // Every other round goes on with what is stored, of which some was loaded by comparing.
+            // Every other round continues with the stored trie, of which the comparison loaded a part.
             if tries.len().is_multiple_of(2) {
                 tries = tops.iter().map(|top| Trie::from_stored(*top, &copied).unwrap()).collect();
                 storage = copied;

@@ -1,4 +1,4 @@
-//! Tries of which parts are in storage.
+//! Tries that are partly in storage.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::error::ErrorKind;
 
-/// A source in memory that counts what it is asked for.
+/// A source in memory that counts its reads.
 #[derive(Default)]
 pub(super) struct Storage {
     pub(super) nodes: HashMap<u64, Vec<u8>>,
@@ -33,7 +33,7 @@ impl Storage {
         self.save_all(&[trie])[0]
     }
 
-    /// Makes this hold the nodes of `tries`, whose stored nodes come from what this held before.
+    /// Replaces its nodes by those of `tries`, whose stored nodes come from its old ones.
     pub(super) fn save_all(&mut self, tries: &[&Trie]) -> Vec<StoredNode> {
         let source = Self {
             nodes: std::mem::take(&mut self.nodes),
@@ -134,7 +134,7 @@ proptest! {
     }
 }
 
-/// Reads everything: the entries up to the first error, and the error.
+/// Reads the entries up to the first error, and the error.
 fn read(top: StoredNode, storage: &Storage) -> (Vec<Entry>, Option<Error>) {
     let trie = match Trie::from_stored(top, storage) {
         Ok(trie) => trie,
@@ -156,7 +156,7 @@ fn read(top: StoredNode, storage: &Storage) -> (Vec<Entry>, Option<Error>) {
     (found, failed)
 }
 
-/// Bytes of an encoded branch that no digest covers: `place` and `created` of its leaves, `place` of its
+/// Marks the bytes of an encoded branch that no digest covers: `place` and `created` of its leaves, `place` of its
 /// branches.
 fn uncovered(bytes: &[u8]) -> Vec<bool> {
     if bytes[0] == 1 {
@@ -194,7 +194,7 @@ fn tri_4_every_damaged_byte_of_a_stored_node_is_found() {
                 let (found, failed) = read(top, &storage);
                 if uncovered {
                     let keys = |all: &[Entry]| all.iter().map(|e| (e.key, e.digest)).collect::<Vec<_>>();
-                    // A wrong place of a branch leads nowhere; that of a leaf is for the caller to find.
+                    // A wrong place of a branch leads to no node. The caller finds the wrong place of a leaf.
                     assert!(
                         failed.is_some() || keys(&found) == keys(&whole),
                         "place {place} byte {at}"
@@ -256,7 +256,7 @@ fn tri_4_what_a_parent_says_of_a_node_is_checked() {
     );
 }
 
-/// Nodes that carry the very digest that is expected, but that no trie would write.
+/// Nodes with the expected digest that no trie would write.
 #[test]
 fn tri_1_nodes_that_no_trie_has_are_refused_even_under_their_own_digest() {
     let mut random = Random::new(37);
@@ -329,7 +329,7 @@ fn a_failed_edit_leaves_the_trie_as_it_was() {
     let mut storage = Storage::default();
     let top = storage.save(&trie_of(all.iter().copied()));
     let nodes = storage.nodes.clone();
-    // All nodes but the top are gone.
+    // Removes all nodes but the top.
     storage.nodes.retain(|place, _| *place == top.place);
     let mut trie = Trie::from_stored(top, &storage).unwrap();
     for entry in &all[..50] {
