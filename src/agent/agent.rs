@@ -9,7 +9,7 @@ use super::remember::KnownTexts;
 use super::search::{RecallIndex, Vectors};
 use super::settings::Settings;
 use crate::digest::keyed;
-use crate::engine::Memory;
+use crate::engine::{Memory, View};
 use crate::error::Result;
 use crate::recall::Embedder;
 use crate::scan::Scanner;
@@ -75,6 +75,20 @@ impl Agent {
 
     pub(super) fn recall_index(&self) -> &RecallIndex {
         &self.recall_index
+    }
+
+    /// Gives `read` the texts of the state of `view`. Others wait meanwhile.
+    pub(super) fn with_known_texts<T>(
+        &self,
+        view: &View,
+        read: impl FnOnce(&KnownTexts) -> Result<T>,
+    ) -> Result<T> {
+        let mut kept = self.known_texts.lock();
+        // Taken out first: what fails half-way must not stay.
+        let known = KnownTexts::of(kept.take(), view)?;
+        let done = read(&known);
+        *kept = Some(known);
+        done
     }
 
     pub(super) fn known_texts(&self) -> &Mutex<Option<KnownTexts>> {

@@ -63,16 +63,13 @@ pub struct Audit {
     request: AuditRequest,
 }
 
-impl Agent {
-    /// The commits up to that of `view` that `request` asks for, newest first. A filter by kind or id reads what each commit
-    /// changed; the others read the commits alone.
-    pub fn audit(&self, view: &View, request: AuditRequest) -> Audit {
-        Audit {
-            memory: self.memory().clone(),
-            commits: Some(self.memory().commits()),
-            newest: view.commit().commit.seq,
-            request,
-        }
+/// See [`Agent::audit`].
+pub(in crate::agent) fn audit(agent: &Agent, view: &View, request: AuditRequest) -> Audit {
+    Audit {
+        memory: agent.memory().clone(),
+        commits: Some(agent.memory().commits()),
+        newest: view.commit().commit.seq,
+        request,
     }
 }
 

@@ -1,8 +1,7 @@
 //! What an agent does with its memory: thin verbs over [`Memory`](crate::Memory).
 //!
 //! The handle is [`Agent`]. `vocabulary`, `item`, `scope` and `settings` are the words of the layer; `words`, `markdown` and
-//! `strict_json` read texts; `review` and `staging` are the way that everything takes into a commit. Every other module is a
-//! verb or a family of verbs, and stands on these.
+//! `strict_json` read texts; `change` is the one way into a commit. Every other module is a verb or a family of verbs.
 //!
 //! # Layer
 //! L7.
@@ -11,6 +10,7 @@
 mod agent;
 mod audit;
 pub mod blocks;
+mod change;
 pub(crate) mod command;
 pub mod decay;
 pub mod envelope;
@@ -21,13 +21,10 @@ mod item;
 mod markdown;
 pub mod notes;
 mod remember;
-mod review;
-mod room;
 mod scope;
 pub mod search;
 pub mod session;
 mod settings;
-mod staging;
 mod strict_json;
 mod superseding;
 #[cfg(test)]
@@ -45,7 +42,6 @@ pub use item::{Citation, Item, NewItem, Sensitivity};
 pub use remember::{
     Alike, LinesOptions, LinesRemembered, OnDuplicate, RefusedLine, RememberOptions, Remembered, Status,
 };
-pub use review::Reviewed;
 pub use scope::{Place, Reach};
 pub use search::{Reached, RecallHit, RecallQuery, Recalled};
 pub use settings::{DecaySettings, Quotas, Secrets, Settings};

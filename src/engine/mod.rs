@@ -51,6 +51,8 @@ pub(crate) use upkeep::retention::forgets;
 pub use upkeep::salvage::SalvageReport;
 pub use upkeep::verify::{Finding, FindingKind, VerifyDepth, VerifyReport};
 pub use watch::HeadMoved;
+#[cfg(feature = "agent")]
+pub(crate) use write::attempt::Refusal;
 pub use write::attempt::{Attempted, Check};
 pub use write::authorisation::Authorisation;
 #[cfg(feature = "agent")]

@@ -27,11 +27,11 @@ use super::paths::id_of_path;
 use super::reader::{BlockFile, read_block};
 use super::writer::with_updated;
 use crate::agent::Agent;
+use crate::agent::change::{Change, Fate, Rule, change};
 use crate::agent::item::{MADE_BY_VERBS, item_of, known_kind};
 use crate::agent::scope::{Place, Reach};
-use crate::agent::staging::{Fate, Staging, with_tries};
-use crate::agent::vocabulary::{kind, op};
-use crate::engine::{Authorisation, CommitInfo, Memory, Staged, View, Writer};
+use crate::agent::vocabulary::kind;
+use crate::engine::{CommitInfo, Memory, Staged, View, Writer};
 use crate::error::{ErrorCode, ErrorKind, Result};
 use crate::object::{Id, NewObject, Object, Origin, Scope};
 
@@ -136,15 +136,13 @@ pub(in crate::agent) fn take(
     take: &TakeBlocks,
     writer: &Writer,
 ) -> Result<TakenBlocks> {
-    with_tries(|| {
-        let mut staging = Staging::new(agent, writer)?;
-        let view = staging.draft.base().clone();
+    let done = change(agent, writer, &Rule::IMPORT, |change| {
+        let view = change.base().clone();
         let found = Found::read(files);
         let (mut taken, kept) = (found.refused, found.kept);
         for (path, file) in found.read {
             let mut edit = Edit {
-                agent,
-                staging: &mut staging,
+                change,
                 view: &view,
                 take,
                 said: file.findings.iter().map(ToString::to_string).collect(),
@@ -167,23 +165,23 @@ pub(in crate::agent) fn take(
             });
         }
         taken.sort_by(|one, other| one.path.cmp(&other.path));
-        let (missing, pruned) = prune(&mut staging, &view, take, &kept)?;
-        staging.draft.authorise(Authorisation::Everyone);
-        let done = staging.commit(agent.memory(), op::IMPORT)?;
-        refresh(agent.memory(), files, &mut taken)?;
-        Ok(TakenBlocks {
-            files: taken,
-            missing,
-            pruned,
-            held: done.held,
-            commit: done.committed.commit,
-        })
+        let (missing, pruned) = prune(change, &view, take, &kept)?;
+        Ok((taken, missing, pruned))
+    })?;
+    let (mut taken, missing, pruned) = done.value;
+    refresh(agent.memory(), files, &mut taken)?;
+    Ok(TakenBlocks {
+        files: taken,
+        missing,
+        pruned,
+        held: done.held,
+        commit: done.committed.commit,
     })
 }
 
 /// Removes the blocks without a file if the caller prunes. Returns those that stay and those that go (BEX-3).
 fn prune(
-    staging: &mut Staging,
+    change: &mut Change<'_>,
     view: &View,
     take: &TakeBlocks,
     kept: &BTreeSet<String>,
@@ -197,7 +195,7 @@ fn prune(
         }
         let id = Id::new(object.id())?;
         if take.prune && view.child_count(&id)? == 0 {
-            staging.draft.remove(&id)?;
+            change.remove(&id)?;
             pruned.push(id);
         } else {
             missing.push(id);
@@ -222,16 +220,15 @@ fn refresh(memory: &Memory, files: &[FoundFile], taken: &mut [TakenFile]) -> Res
 }
 
 /// The import of one file.
-struct Edit<'a> {
-    agent: &'a Agent,
-    staging: &'a mut Staging,
+struct Edit<'a, 'c> {
+    change: &'a mut Change<'c>,
     view: &'a View,
     take: &'a TakeBlocks,
     /// Remarks to the owner of the file.
     said: Vec<String>,
 }
 
-impl Edit<'_> {
+impl Edit<'_, '_> {
     fn refuse(&mut self, why: impl Into<String>) -> Taken {
         self.said.push(why.into());
         Taken::Refused
@@ -288,7 +285,7 @@ impl Edit<'_> {
             return Ok(Some(Taken::Conflict));
         }
         if !self.take.force && block.updated_micros < before.updated_micros {
-            let written = as_written(self.agent.memory(), &self.take.place, block)?;
+            let written = as_written(self.change.agent().memory(), &self.take.place, block)?;
             let is_edited = !written.is_some_and(|written| say_the_same(&written, block));
             let (why, taken) = if is_edited {
                 (
@@ -305,7 +302,7 @@ impl Edit<'_> {
             return Ok(Some(taken));
         }
         // BEX-4.
-        let class = self.staging.draft.writer().trust;
+        let class = self.change.class();
         if present.origin().is_above(class) {
             let of = present.origin();
             let why = format!("a writer of class {class} does not edit a block of class {of}");
@@ -317,7 +314,7 @@ impl Edit<'_> {
     /// Stages the new version of a block that had the origin `had`.
     fn stage(&mut self, object: NewObject, block: &Block, had: Option<Origin>) -> Result<Taken> {
         let class = if self.take.as_me {
-            let own = Origin::least(self.staging.draft.writer().trust, trust_of(block));
+            let own = Origin::least(self.change.class(), trust_of(block));
             had.map_or(own, |had| Origin::least(own, had))
         } else {
             Origin::Document
@@ -325,13 +322,11 @@ impl Edit<'_> {
         let (parent, position) = (object.parent.clone(), object.position.clone());
         let reserved = object.reserved.clone();
         let id = object.id.clone();
-        let passed = self
-            .staging
-            .put(self.agent, id, item_of(object)?, class, |object| {
-                object.parent = parent;
-                object.position = position;
-                object.reserved = reserved;
-            })?;
+        let passed = self.change.put(id, item_of(object)?, class, |object| {
+            object.parent = parent;
+            object.position = position;
+            object.reserved = reserved;
+        })?;
         if passed.fate != Fate::Staged(Staged::Unchanged) {
             let rules = passed.rules.iter().map(|rule| format!("the scan found {rule}"));
             self.said.extend(rules);

@@ -8,7 +8,7 @@ mod original;
 mod pass;
 mod ticker;
 
-pub(super) use original::original_of;
+pub(super) use original::{original_of, written};
+pub(super) use pass::run;
 pub use pass::{Decayed, Level, Move, Pass, Summarizer};
-pub(super) use pass::{run, written};
 pub use ticker::{Listener, Ticker};

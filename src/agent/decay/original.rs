@@ -1,12 +1,13 @@
-//! The original of a shortened item.
+//! The original of a shortened item, and when it was stored.
 //!
 //! # Layer
 //! L7, inside `agent`.
 
 use crate::agent::item::Item;
-use crate::engine::Memory;
+use crate::agent::vocabulary::attribute;
+use crate::engine::{Memory, View};
 use crate::error::Result;
-use crate::object::Object;
+use crate::object::{Id, Object, Time};
 
 /// The version with the full text, if the item was shortened and history has that version. The attribute may name any
 /// version, so the version must have the id and scope of the item, must be a source of it, and must be trusted if and
@@ -24,4 +25,17 @@ pub(in crate::agent) fn original_of(memory: &Memory, item: &Item) -> Result<Opti
     Ok(version.filter(|version| {
         version.id() == object.id() && version.scope() == object.scope() && is_alike(version)
     }))
+}
+
+/// When the text of an item was stored; of a shortened item, when the full text was.
+pub(in crate::agent) fn written(view: &View, item: &Item) -> Result<Time> {
+    let noted = item.object().attribute(attribute::WRITTEN);
+    if let Some(micros) = noted
+        .filter(|_| item.level().is_some())
+        .and_then(|value| value.as_integer())
+    {
+        return Ok(Time::from_micros(micros));
+    }
+    let stamps = view.stamps(&Id::new(item.object().id())?)?;
+    Ok(stamps.map_or(view.commit().commit.time, |(_, updated)| updated))
 }

@@ -12,12 +12,13 @@
 use serde::Serialize;
 
 use super::super::agent::Agent;
+use super::super::change::review::review;
+use super::super::change::{Rule, change};
 use super::super::item::{Item, NewItem};
 use super::super::settings::DecaySettings;
-use super::super::staging::with_tries;
-use super::super::vocabulary::{attribute, kind, op};
+use super::super::vocabulary::{attribute, kind};
 use super::extract;
-use super::original::original_of;
+use super::original::{original_of, written};
 use crate::calendar::DAY_MICROS;
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, View, Writer};
@@ -261,7 +262,7 @@ impl Run<'_> {
             let mut given = NewItem::new(text);
             given.scope = Scope::new(item.object().scope())?;
             // A text over a quota counts as not shorter.
-            let reviewed = self.agent.review(given).ok();
+            let reviewed = review(self.agent, given).ok();
             let fits = reviewed.filter(|one| {
                 one.verdict <= Verdict::Flag
                     && !one.item.text.trim().is_empty()
@@ -294,27 +295,23 @@ impl Run<'_> {
             decayed.moves.extend(planned.into_iter().map(|one| one.moved));
             return Ok(());
         }
-        let committed = with_tries(|| {
-            let mut draft = self.agent.draft(self.writer)?;
+        let done = change(self.agent, self.writer, &Rule::DECAY, |change| {
             let mut kept = Vec::with_capacity(planned.len());
             for one in std::mem::take(&mut planned) {
-                if draft.digest(&one.moved.id)? != Some(one.seen.digest()) {
+                if change.digest(&one.moved.id)? != Some(one.seen.digest()) {
                     continue;
                 }
                 match &one.new {
-                    Some(new) => drop(draft.put_at_most(new.clone(), one.origin)?),
-                    None => drop(draft.remove(&one.moved.id)?),
+                    Some(new) => change.shorten(new.clone(), one.origin)?,
+                    None => drop(change.remove(&one.moved.id)?),
                 }
                 kept.push(one);
             }
             planned = kept;
-            if planned.is_empty() {
-                return Ok(None);
-            }
-            self.agent.memory().commit(draft, op::DECAY).map(Some)
+            Ok(())
         })?;
-        if let Some(committed) = committed {
-            decayed.commits.push(committed.commit);
+        if !planned.is_empty() {
+            decayed.commits.push(done.committed.commit);
             decayed.moves.extend(planned.into_iter().map(|one| one.moved));
         }
         Ok(())
@@ -352,19 +349,6 @@ fn shortened(item: &Item, shorter: Shorter, moved: &Move, stored: Time) -> Resul
         drop(attributes.insert(attribute::FLAGS, flags));
     }
     Ok(new)
-}
-
-/// When the text of an item was stored; of a shortened item, when the full text was.
-pub(in super::super) fn written(view: &View, item: &Item) -> Result<Time> {
-    let noted = item.object().attribute(attribute::WRITTEN);
-    if let Some(micros) = noted
-        .filter(|_| item.level().is_some())
-        .and_then(|value| value.as_integer())
-    {
-        return Ok(Time::from_micros(micros));
-    }
-    let stamps = view.stamps(&Id::new(item.object().id())?)?;
-    Ok(stamps.map_or(view.commit().commit.time, |(_, updated)| updated))
 }
 
 /// The last use of an item: when it was stored or shown. A use more than a day ahead comes from a broken clock.

@@ -6,13 +6,14 @@
 use std::collections::BTreeSet;
 
 use super::super::agent::Agent;
+use super::super::change::{Change, Rule, change};
 use super::super::decay::original_of;
 use super::super::item::Item;
 use super::super::scope::Reach;
 use super::super::vocabulary::op;
 use super::missing;
 use crate::digest::ObjectDigest;
-use crate::engine::{ChangeKind, CommitInfo, Draft, Memory, View, Writer, forgets};
+use crate::engine::{ChangeKind, CommitInfo, Memory, View, Writer, forgets};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::Id;
 
@@ -40,162 +41,174 @@ pub struct Back {
     pub commit: Option<CommitInfo>,
 }
 
-impl Agent {
-    /// What was forgotten by the state `view`, newest first, at most `limit`: by somebody, or because nobody used it. Not what was erased since, nor
-    /// what garbage collection took, a month after it was forgotten at the earliest.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if history cannot be read.
-    pub fn forgotten(&self, view: &View, reach: &Reach, limit: usize) -> Result<Vec<Forgotten>> {
-        let (memory, newest) = (self.memory(), view.commit().commit.seq);
-        let (mut seen, mut list) = (BTreeSet::new(), Vec::new());
-        for info in taking(memory) {
-            let info = info?;
-            if info.commit.seq > newest {
+/// See [`Agent::forgotten`].
+pub(in crate::agent) fn forgotten(
+    agent: &Agent,
+    view: &View,
+    reach: &Reach,
+    limit: usize,
+) -> Result<Vec<Forgotten>> {
+    let (memory, newest) = (agent.memory(), view.commit().commit.seq);
+    let (mut seen, mut list) = (BTreeSet::new(), Vec::new());
+    for info in taking(memory) {
+        let info = info?;
+        if info.commit.seq > newest {
+            continue;
+        }
+        let Some(before) = memory.view_before(&info)? else {
+            continue;
+        };
+        let mut reason = None;
+        for id in removed(memory, &before, &info)? {
+            if list.len() >= limit {
+                return Ok(list);
+            }
+            if view.contains(&id)? || !seen.insert(id.clone()) {
                 continue;
             }
-            let Some(before) = memory.view_before(&info)? else {
+            let Some(item) = kept(&before, &id)?.filter(|item| reach.has(item.object().scope())) else {
                 continue;
             };
-            let mut reason = None;
-            for id in removed(memory, &before, &info)? {
-                if list.len() >= limit {
-                    return Ok(list);
-                }
-                if view.contains(&id)? || !seen.insert(id.clone()) {
-                    continue;
-                }
-                let Some(item) = kept(&before, &id)?.filter(|item| reach.has(item.object().scope())) else {
-                    continue;
-                };
-                if reason.is_none() {
-                    reason = info.commit.reason.and_then(|digest| memory.text(&digest).ok());
-                }
-                list.push(Forgotten {
-                    version: original_of(memory, &item)?
-                        .map_or_else(|| item.object().digest(), |original| original.digest()),
-                    item,
-                    commit: info.clone(),
-                    reason: reason.clone(),
-                });
+            if reason.is_none() {
+                reason = info.commit.reason.and_then(|digest| memory.text(&digest).ok());
             }
+            list.push(Forgotten {
+                version: original_of(memory, &item)?
+                    .map_or_else(|| item.object().digest(), |original| original.digest()),
+                item,
+                commit: info.clone(),
+                reason: reason.clone(),
+            });
         }
-        Ok(list)
     }
+    Ok(list)
+}
 
-    /// Brings back what was forgotten or shortened, in one commit: the very version that was there, with its own trust. An id that
-    /// memory has whole stays as it is.
-    ///
-    /// # Errors
-    /// `NotFound` if an id is neither there nor among what was forgotten, or its version was erased since: nothing comes back then. Else as
-    /// [`Memory::commit`](crate::Memory::commit).
-    pub fn unforget(&self, ids: &[Id], writer: &Writer, dry_run: bool) -> Result<Back> {
-        drop(self.memory().refresh()?);
-        let mut draft = self.draft(writer)?;
-        let view = draft.base().clone();
-        let (mut back, mut wanted) = (Back::default(), BTreeSet::new());
+/// See [`Agent::unforget`].
+pub(in crate::agent) fn unforget(agent: &Agent, ids: &[Id], writer: &Writer, dry_run: bool) -> Result<Back> {
+    bring_back(agent, writer, dry_run, |change, back| {
+        let view = change.base().clone();
+        let mut wanted = BTreeSet::new();
         for id in ids {
             match view.get(id)?.map(Item::from) {
                 None => {
                     wanted.insert(id.clone());
                 }
-                Some(item) => match original_of(self.memory(), &item)? {
-                    Some(original) => drop(draft.restore_version(id, original.digest())?),
+                Some(item) => match original_of(agent.memory(), &item)? {
+                    Some(original) => change.restore_version(id, original.digest())?,
                     None => {
                         if let Some(named) = item.original() {
-                            self.memory().check_kept(named)?;
+                            agent.memory().check_kept(named)?;
                         }
                         back.unchanged.push(id.clone());
                     }
                 },
             }
         }
-        for info in taking(self.memory()) {
+        for info in taking(agent.memory()) {
             if wanted.is_empty() {
                 break;
             }
             let info = info?;
-            let Some(before) = self.memory().view_before(&info)? else {
+            let Some(before) = agent.memory().view_before(&info)? else {
                 continue;
             };
-            let after = self.memory().view_of(&info)?;
+            let after = agent.memory().view_of(&info)?;
             let mut found = Vec::new();
             for id in &wanted {
                 if before.contains(id)? && !after.contains(id)? {
-                    self.restore(&mut draft, id, &before)?;
+                    restore(agent, change, id, &before)?;
                     found.push(id.clone());
                 }
             }
             wanted.retain(|id| !found.contains(id));
         }
-        if !wanted.is_empty() {
-            let ids: Vec<Id> = wanted.into_iter().collect();
-            return Err(missing(&ids).with_hint(
-                "`forgotten` lists what can come back, `restore REV ID` brings back what was removed",
-            ));
+        if wanted.is_empty() {
+            return Ok(());
         }
-        self.bring_back(draft, back, dry_run)
-    }
+        let ids: Vec<Id> = wanted.into_iter().collect();
+        Err(missing(&ids)
+            .with_hint("`forgotten` lists what can come back, `restore REV ID` brings back what was removed"))
+    })
+}
 
-    /// Brings back what was forgotten or shortened last in these scopes: all that one commit took there and that is not back yet.
-    ///
-    /// # Errors
-    /// `NotFound` if there is nothing to bring back; else as [`Self::unforget`].
-    pub fn unforget_last(&self, reach: &Reach, writer: &Writer, dry_run: bool) -> Result<Back> {
-        let (memory, head) = (self.memory(), self.memory().refresh()?);
+/// See [`Agent::unforget_last`].
+pub(in crate::agent) fn unforget_last(
+    agent: &Agent,
+    reach: &Reach,
+    writer: &Writer,
+    dry_run: bool,
+) -> Result<Back> {
+    let memory = agent.memory();
+    bring_back(agent, writer, dry_run, |change, _| {
+        let head = change.base().clone();
         for info in taking(memory) {
             let info = info?;
             let Some(before) = memory.view_before(&info)? else {
                 continue;
             };
-            let mut draft = self.draft(writer)?;
-            for change in memory.diff(&before, &memory.view_of(&info)?)? {
-                let id = change.id;
-                let is_so = match change.new {
+            for taken in memory.diff(&before, &memory.view_of(&info)?)? {
+                let id = taken.id;
+                let is_so = match taken.new {
                     None => !head.contains(&id)?,
                     // A note that was replaced was not forgotten.
-                    Some(new) if info.commit.op.as_str() == op::DECAY && change.old.is_some() => {
+                    Some(new) if info.commit.op.as_str() == op::DECAY && taken.old.is_some() => {
                         kept(&head, &id)?.is_some_and(|item| item.object().digest() == new)
                     }
                     Some(_) => false,
                 };
                 let is_here = |item: &Item| reach.has(item.object().scope());
                 if is_so && kept(&before, &id)?.as_ref().is_some_and(is_here) {
-                    self.restore(&mut draft, &id, &before)?;
+                    restore(agent, change, &id, &before)?;
                 }
             }
-            if !draft.is_empty() {
-                return self.bring_back(draft, Back::default(), dry_run);
+            if !change.draft().is_empty() {
+                return Ok(());
             }
         }
         Err(Error::not_found("nothing was forgotten that is not back"))
-    }
+    })
+}
 
-    /// Stages the item as it was before it was shortened, else as the state `from` has it (FGT-2).
-    fn restore(&self, draft: &mut Draft, id: &Id, from: &View) -> Result<()> {
-        let shortened = from.get(id)?.map(Item::from);
-        let original = shortened
-            .map(|item| original_of(self.memory(), &item))
-            .transpose()?;
-        match original.flatten() {
-            Some(original) => draft.restore_version(id, original.digest()).map(drop),
-            // Also where it was collected, or erased by its digest: what was made of it is still there.
-            None => draft.restore(id, from).map(drop),
-        }
+/// Stages the item as it was before it was shortened, else as the state `from` has it (FGT-2).
+fn restore(agent: &Agent, change: &mut Change<'_>, id: &Id, from: &View) -> Result<()> {
+    let shortened = from.get(id)?.map(Item::from);
+    let original = shortened
+        .map(|item| original_of(agent.memory(), &item))
+        .transpose()?;
+    match original.flatten() {
+        Some(original) => change.restore_version(id, original.digest()),
+        // The full text may be collected or erased. The version made of it is still there.
+        None => change.restore(id, from),
     }
+}
 
-    fn bring_back(&self, draft: Draft, mut back: Back, dry_run: bool) -> Result<Back> {
-        for change in draft.changes() {
-            back.items.extend(draft.get(&change.id)?.map(Item::from));
+fn bring_back(
+    agent: &Agent,
+    writer: &Writer,
+    dry_run: bool,
+    mut stage: impl FnMut(&mut Change<'_>, &mut Back) -> Result<()>,
+) -> Result<Back> {
+    let done = change(agent, writer, &Rule::UNFORGET, |change| {
+        let mut back = Back::default();
+        stage(change, &mut back)?;
+        for staged in change.draft().changes() {
+            back.items.extend(change.get(&staged.id)?.map(Item::from));
         }
-        if !dry_run && !draft.is_empty() {
-            let ids: Vec<Id> = draft.changes().into_iter().map(|change| change.id).collect();
-            back.commit = Some(self.memory().commit(draft, op::UNFORGET)?.commit);
-            // The version is as old as it was; without this it would go again at the next pass of decay.
-            self.memory().touch(&ids, self.memory().view().now());
+        if dry_run {
+            change.rehearse();
         }
         Ok(back)
+    })?;
+    let mut back = done.value;
+    if done.committed.changed {
+        back.commit = Some(done.committed.commit);
+        let ids = back.items.iter().map(|item| Id::new(item.object().id()));
+        // The version is as old as it was; without this it would go again at the next pass of decay.
+        let ids = ids.collect::<Result<Vec<_>>>()?;
+        agent.memory().touch(&ids, agent.memory().view().now());
     }
+    Ok(back)
 }
 
 /// The commits that took items out of memory, newest first.

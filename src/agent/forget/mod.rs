@@ -13,13 +13,15 @@ mod back;
 use std::collections::BTreeSet;
 
 pub use back::{Back, Forgotten};
+pub(super) use back::{forgotten, unforget, unforget_last};
 
 use super::agent::Agent;
+use super::change::{Rule, change};
 use super::decay::written;
 use super::item::Item;
 use super::scope::Reach;
-use super::vocabulary::{attribute, op};
-use crate::engine::{Authorisation, CommitInfo, Query, View, Writer};
+use super::vocabulary::attribute;
+use crate::engine::{CommitInfo, Query, View, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Kind, Time, Value};
 
@@ -117,62 +119,54 @@ pub struct Forgot {
     pub commit: Option<CommitInfo>,
 }
 
-impl Agent {
-    /// Takes items out of memory, in one commit. History has them, [`Self::forgotten`] lists them and [`Self::unforget`] brings them
-    /// back; `dry_run` changes nothing.
-    ///
-    /// # Errors
-    /// `InvalidInput`: nothing says what to forget (code `no_criteria`), or something stays that is below a forgotten one.
-    /// `NotFound`: there is no item of a given id. `Denied` (code `less_trusted`): one of them is more trusted than the writer.
-    /// Nothing is forgotten then. Else as [`Memory::commit`](crate::Memory::commit).
-    pub fn forget(&self, what: &Forgetting, writer: &Writer, dry_run: bool) -> Result<Forgot> {
-        if what.is_empty() {
-            return Err(Error::invalid("nothing says what to forget")
-                .with_code(ErrorCode::NoCriteria)
-                .with_hint("name ids, or give tags, an age, a session, a source, a kind or a scope"));
-        }
-        drop(self.memory().refresh()?);
-        // Of one state, so that nothing is lost that another thread writes meanwhile.
-        let mut draft = self.draft(writer)?;
-        let view = draft.base().clone();
-        let mut forgot = if what.ids.is_empty() {
+/// See [`Agent::forget`].
+pub(in crate::agent) fn forget(
+    agent: &Agent,
+    what: &Forgetting,
+    writer: &Writer,
+    dry_run: bool,
+) -> Result<Forgot> {
+    if what.is_empty() {
+        return Err(Error::invalid("nothing says what to forget")
+            .with_code(ErrorCode::NoCriteria)
+            .with_hint("name ids, or give tags, an age, a session, a source, a kind or a scope"));
+    }
+    let done = change(agent, writer, &Rule::FORGET, |change| {
+        let view = change.base().clone();
+        let forgot = if what.ids.is_empty() {
             found(&view, what)?
         } else {
             named(&view, what)?
         };
-        if forgot.items.is_empty() {
-            return Ok(forgot);
-        }
         for item in &forgot.items {
-            draft.remove(&Id::new(item.object().id())?)?;
+            change.remove(&Id::new(item.object().id())?)?;
         }
-        // INVARIANT FGT-3.
-        draft.authorise(Authorisation::Everyone);
-        draft.check_authorisation()?;
         if dry_run {
-            return Ok(forgot);
+            change.rehearse();
         }
-        forgot.commit = Some(self.memory().commit(draft, op::FORGET)?.commit);
         Ok(forgot)
-    }
+    })?;
+    let mut forgot = done.value;
+    let is_done = !dry_run && !forgot.items.is_empty();
+    forgot.commit = is_done.then_some(done.committed.commit);
+    Ok(forgot)
+}
 
-    /// Sets when an item is no longer shown; `None` for never. Returns the commit, if that changed something.
-    ///
-    /// # Errors
-    /// `NotFound` if there is no such item; `Denied` (code `less_trusted`) if it is more trusted than the writer; as
-    /// [`Memory::commit`](crate::Memory::commit).
-    pub fn expire(&self, id: &Id, at: Option<Time>, writer: &Writer) -> Result<Option<CommitInfo>> {
-        drop(self.memory().refresh()?);
-        let mut draft = self.draft(writer)?;
-        let object = draft.get(id)?.ok_or_else(|| missing(std::slice::from_ref(id)))?;
+/// See [`Agent::expire`].
+pub(in crate::agent) fn expire(
+    agent: &Agent,
+    id: &Id,
+    at: Option<Time>,
+    writer: &Writer,
+) -> Result<Option<CommitInfo>> {
+    let done = change(agent, writer, &Rule::EXPIRE, |change| {
+        let object = change.get(id)?.ok_or_else(|| missing(std::slice::from_ref(id)))?;
         let mut new = object.to_new()?;
         new.expires = at;
-        // INVARIANT FGT-3. Whoever says when it ends has not said what it says.
-        draft.put_restated(new)?;
-        draft.authorise(Authorisation::Everyone);
-        let committed = self.memory().commit(draft, op::EXPIRE)?;
-        Ok(committed.changed.then_some(committed.commit))
-    }
+        // INVARIANT FGT-3.
+        change.restate(new)
+    })?;
+    Ok(done.committed.changed.then_some(done.committed.commit))
 }
 
 fn found(view: &View, what: &Forgetting) -> Result<Forgot> {

@@ -8,14 +8,12 @@ use std::collections::BTreeMap;
 use super::policy::{KindRules, ScanRules, TrustRules};
 use super::report::Report;
 use super::turn::Turn;
+use crate::agent::change::texts::{each_text, keys_of};
 use crate::agent::remember::unless_erased;
 use crate::agent::{Agent, Item};
 use crate::error::Result;
-use crate::object::{Id, Object, Origin, Value};
+use crate::object::{Id, Object, Origin};
 use crate::scan::Verdict;
-
-/// Nesting of a value that is looked into; the engine allows no more.
-const DEPTH_MAX: usize = 64;
 
 /// The attributes that objects of a kind must have, with their types, and the length of their texts.
 pub(super) fn kinds(turn: &Turn<'_>, kinds: &BTreeMap<String, KindRules>, report: &mut Report) {
@@ -66,7 +64,7 @@ pub(super) fn trust(turn: &Turn<'_>, rules: &TrustRules, report: &mut Report) ->
     if !rules.keep_higher {
         return Ok(());
     }
-    let is_below = |new: Origin, old: Origin| Origin::least(old, new) != old;
+    let is_below = |new: Origin, old: Origin| old.is_above(new);
     let mut ids = Vec::new();
     for one in &turn.changes {
         let new = one.new.as_ref().map_or(turn.class(), Object::origin);
@@ -96,17 +94,18 @@ pub(super) fn trust(turn: &Turn<'_>, rules: &TrustRules, report: &mut Report) ->
 }
 
 /// What the scan says of every text that is written.
-pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, rules: &ScanRules, report: &mut Report) {
+pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, rules: &ScanRules, report: &mut Report) -> Result<()> {
     let Some(worst) = rules.refuse.verdict() else {
-        return;
+        return Ok(());
     };
     let (mut ids, mut seen) = (Vec::new(), Vec::new());
     for (changed, object) in turn.written() {
-        let mut fields = vec![(String::new(), object.content().unwrap_or_default().to_owned())];
-        fields.push(("id".to_owned(), object.id().to_owned()));
-        for (name, value) in &object.attributes() {
-            texts_of(name, value, 0, &mut fields);
-        }
+        let mut new = object.to_new()?;
+        let mut fields = vec![("id".to_owned(), object.id().to_owned())];
+        fields.extend(keys_of(&new.attributes).map(|key| (String::new(), key.to_owned())));
+        each_text(&mut new, |name, text| {
+            fields.push((name.to_owned(), text.clone()))
+        });
         let scanned = agent
             .scanner()
             .scan_fields(fields.iter().map(|(name, text)| (name.as_str(), text.as_str())));
@@ -121,7 +120,7 @@ pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, rules: &ScanRules, report: &m
     }
     if ids.is_empty() {
         report.pass("scan");
-        return;
+        return Ok(());
     }
     let why = format!("the scan found {}", seen.join(", "));
     report.fail(
@@ -130,24 +129,5 @@ pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, rules: &ScanRules, report: &m
         ids,
         "leave these texts out, or ask a person to look at them",
     );
-}
-
-/// Every text inside of a value, with the name it stands under.
-fn texts_of(name: &str, value: &Value, depth: usize, out: &mut Vec<(String, String)>) {
-    if depth > DEPTH_MAX {
-        return;
-    }
-    match value {
-        Value::Text(text) => out.push((name.to_owned(), text.clone())),
-        Value::List(list) => list
-            .iter()
-            .for_each(|value| texts_of(name, value, depth + 1, out)),
-        Value::Map(map) => {
-            for (name, value) in map {
-                out.push((String::new(), name.clone()));
-                texts_of(name, value, depth + 1, out);
-            }
-        }
-        _ => {}
-    }
+    Ok(())
 }

@@ -9,7 +9,7 @@ use super::policy::{ChangeLimits, QuotaLimits};
 use super::report::Report;
 use super::turn::{Changed, Turn};
 use crate::agent::Agent;
-use crate::agent::room::takes_room;
+use crate::agent::item::takes_room;
 use crate::engine::Query;
 use crate::error::Result;
 use crate::object::{Object, Scope};

@@ -29,45 +29,40 @@ impl RecallChange {
     }
 }
 
-impl Agent {
-    /// Asks both states each question, and says what differs. Asking counts as no use.
-    ///
-    /// # Errors
-    /// As [`Agent::recall`].
-    pub fn compare_recall(
-        &self,
-        older: &View,
-        newer: &View,
-        queries: &[RecallQuery],
-    ) -> Result<Vec<RecallChange>> {
-        // One state after the other, so that its index is brought there once.
-        let before = self.answers(older, queries)?;
-        let after = self.answers(newer, queries)?;
-        let both = before.into_iter().zip(after).zip(queries);
-        let changes = both.map(|((before, after), query)| {
-            let (had, has): (HashSet<_>, HashSet<_>) = (before.iter().collect(), after.iter().collect());
-            let only = |ids: &[String], other: &HashSet<&String>| -> Vec<String> {
-                ids.iter().filter(|id| !other.contains(id)).cloned().collect()
-            };
-            RecallChange {
-                query: query.text.clone(),
-                kept: after.iter().filter(|id| had.contains(id)).cloned().collect(),
-                lost: only(&before, &has),
-                gained: only(&after, &had),
-            }
-        });
-        Ok(changes.collect())
-    }
-
-    fn answers(&self, view: &View, queries: &[RecallQuery]) -> Result<Vec<Vec<String>>> {
-        let answer = |query: &RecallQuery| -> Result<Vec<String>> {
-            let query = RecallQuery {
-                touch: false,
-                ..query.clone()
-            };
-            let hits = self.recall(view, &query)?.hits;
-            Ok(hits.into_iter().map(|hit| hit.id.to_string()).collect())
+/// See [`Agent::compare_recall`].
+pub(in crate::agent) fn compare_recall(
+    agent: &Agent,
+    older: &View,
+    newer: &View,
+    queries: &[RecallQuery],
+) -> Result<Vec<RecallChange>> {
+    // One state after the other, so that its index is brought there once.
+    let before = answers(agent, older, queries)?;
+    let after = answers(agent, newer, queries)?;
+    let both = before.into_iter().zip(after).zip(queries);
+    let changes = both.map(|((before, after), query)| {
+        let (had, has): (HashSet<_>, HashSet<_>) = (before.iter().collect(), after.iter().collect());
+        let only = |ids: &[String], other: &HashSet<&String>| -> Vec<String> {
+            ids.iter().filter(|id| !other.contains(id)).cloned().collect()
         };
-        queries.iter().map(answer).collect()
-    }
+        RecallChange {
+            query: query.text.clone(),
+            kept: after.iter().filter(|id| had.contains(id)).cloned().collect(),
+            lost: only(&before, &has),
+            gained: only(&after, &had),
+        }
+    });
+    Ok(changes.collect())
+}
+
+fn answers(agent: &Agent, view: &View, queries: &[RecallQuery]) -> Result<Vec<Vec<String>>> {
+    let answer = |query: &RecallQuery| -> Result<Vec<String>> {
+        let query = RecallQuery {
+            touch: false,
+            ..query.clone()
+        };
+        let hits = agent.recall(view, &query)?.hits;
+        Ok(hits.into_iter().map(|hit| hit.id.to_string()).collect())
+    };
+    queries.iter().map(answer).collect()
 }

@@ -15,9 +15,9 @@ use super::foreign::{Foreign, ForeignFormat, ForeignTaken};
 use super::mapped::{Incoming, Mapped, is_partial};
 use super::{odek, server_memory, snap};
 use crate::agent::Agent;
+use crate::agent::change::review::review;
+use crate::agent::change::{Change, Fate, Rule, change};
 use crate::agent::item::item_of;
-use crate::agent::staging::{Fate, Staging, with_tries};
-use crate::agent::vocabulary::op;
 use crate::engine::{Staged, Writer};
 use crate::error::Result;
 use crate::object::{NewObject, Origin};
@@ -25,8 +25,7 @@ use crate::scan::Verdict;
 
 /// Imports a file in one commit.
 pub(in crate::agent) fn take(agent: &Agent, foreign: &Foreign<'_>, writer: &Writer) -> Result<ForeignTaken> {
-    with_tries(|| {
-        let mut staging = Staging::new(agent, writer)?;
+    let done = change(agent, writer, &Rule::IMPORT, |change| {
         let mut mapped = map(foreign, agent.names_key())?;
         let mut taken = ForeignTaken {
             created: 0,
@@ -38,12 +37,12 @@ pub(in crate::agent) fn take(agent: &Agent, foreign: &Foreign<'_>, writer: &Writ
             past: 0,
             findings: Vec::new(),
             held: None,
-            commit: staging.draft.base().commit(),
+            commit: change.base().commit(),
         };
-        take_all(agent, &mut staging, &mut mapped, &mut taken)?;
+        take_all(change, &mut mapped, &mut taken)?;
         for object in std::mem::take(&mut mapped.past) {
             let id = object.id.clone();
-            match take_past(agent, &mut staging, object) {
+            match take_past(change, object) {
                 Ok(is_taken) => taken.past += u64::from(is_taken),
                 Err(error) if is_partial(&error) => {
                     mapped.say(id.as_str(), format!("an earlier version: {}", error.message()));
@@ -51,11 +50,13 @@ pub(in crate::agent) fn take(agent: &Agent, foreign: &Foreign<'_>, writer: &Writ
                 Err(error) => return Err(error),
             }
         }
-        let done = staging.commit(agent.memory(), op::IMPORT)?;
         taken.findings = mapped.findings;
-        taken.held = done.held;
-        taken.commit = done.committed.commit;
         Ok(taken)
+    })?;
+    Ok(ForeignTaken {
+        held: done.held,
+        commit: done.committed.commit,
+        ..done.value
     })
 }
 
@@ -68,12 +69,7 @@ fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
 }
 
 /// Stages the objects of a file, and counts the fate of each.
-fn take_all(
-    agent: &Agent,
-    staging: &mut Staging,
-    mapped: &mut Mapped,
-    taken: &mut ForeignTaken,
-) -> Result<()> {
+fn take_all(change: &mut Change<'_>, mapped: &mut Mapped, taken: &mut ForeignTaken) -> Result<()> {
     let (mut gone, mut seen) = (HashSet::new(), HashSet::new());
     for Incoming { at, mut object } in std::mem::take(&mut mapped.incoming) {
         let id = object.id.clone();
@@ -90,7 +86,7 @@ fn take_all(
                 format!("its parent '{parent}' was not imported; it has none"),
             );
         }
-        let (fate, said) = match take_object(agent, staging, object) {
+        let (fate, said) = match take_object(change, object) {
             Ok(passed) => passed,
             Err(error) if is_partial(&error) => (Fate::Refused, Some(error.message().to_owned())),
             Err(error) => return Err(error),
@@ -104,7 +100,7 @@ fn take_all(
             Fate::Held => &mut taken.quarantined,
             Fate::Refused => &mut taken.refused,
         } += 1;
-        if !is_staged && staging.draft.digest(&id)?.is_none() {
+        if !is_staged && change.digest(&id)?.is_none() {
             gone.insert(id);
         }
         if let Some(said) = said {
@@ -115,9 +111,9 @@ fn take_all(
 }
 
 /// Stages one object, and returns its fate with the reason or the rules of the scan.
-fn take_object(agent: &Agent, staging: &mut Staging, object: NewObject) -> Result<(Fate, Option<String>)> {
+fn take_object(change: &mut Change<'_>, object: NewObject) -> Result<(Fate, Option<String>)> {
     let id = object.id.clone();
-    if let Some(present) = staging.draft.get(&id)? {
+    if let Some(present) = change.get(&id)? {
         // IMP-1.
         let refusal = if present.scope() != object.scope.as_str() {
             Some(format!("the id '{id}' is of the scope {}", present.scope()))
@@ -133,7 +129,7 @@ fn take_object(agent: &Agent, staging: &mut Staging, object: NewObject) -> Resul
         }
     }
     let (parent, position) = (object.parent.clone(), object.position.clone());
-    let passed = staging.put(agent, id, item_of(object)?, Origin::Import, |object| {
+    let passed = change.put(id, item_of(object)?, Origin::Import, |object| {
         object.parent = parent;
         object.position = position;
     })?;
@@ -142,13 +138,13 @@ fn take_object(agent: &Agent, staging: &mut Staging, object: NewObject) -> Resul
 }
 
 /// Puts an earlier version into history, unless the scan holds it back.
-fn take_past(agent: &Agent, staging: &mut Staging, object: NewObject) -> Result<bool> {
+fn take_past(change: &mut Change<'_>, object: NewObject) -> Result<bool> {
     let id = object.id.clone();
-    let reviewed = agent.review(item_of(object)?)?;
+    let reviewed = review(change.agent(), item_of(object)?)?;
     if reviewed.verdict > Verdict::Flag {
         return Ok(false);
     }
     let object = reviewed.item.into_object(id)?;
-    staging.draft.put_past(&object, Origin::Import)?;
+    change.put_past(&object, Origin::Import)?;
     Ok(true)
 }

@@ -239,6 +239,14 @@ pub(in crate::agent) fn known_kind(name: &'static str) -> Kind {
     Kind::new(name).expect("the names of the vocabulary are kinds")
 }
 
+/// Kinds that take no room in their scope.
+const FREE: [&str; 2] = [kind::SESSION, kind::NOTE];
+
+/// Whether an object counts among the items of its scope.
+pub(in crate::agent) fn takes_room(kind: &str, has_parent: bool) -> bool {
+    !has_parent && !FREE.contains(&kind)
+}
+
 fn unique(texts: Vec<String>) -> Vec<String> {
     let mut kept: Vec<String> = Vec::with_capacity(texts.len());
     for text in texts {

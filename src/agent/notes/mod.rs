@@ -17,7 +17,9 @@ use crate::error::Result;
 use crate::object::{Object, Scope, Value};
 
 pub use self::read::{NoteFound, NoteRead};
+pub(super) use self::read::{find_note, notes, read_note, search_notes};
 pub use self::write::{NewNote, NoteAction, NoteWritten, Replace};
+pub(super) use self::write::{delete_note, write_note};
 
 /// Whether an object is a note of this scope.
 fn is_note_in(object: &Object, scope: &Scope) -> bool {

@@ -43,84 +43,73 @@ pub struct NoteFound {
     pub snippet: String,
 }
 
-impl Agent {
-    /// Returns the note `id` of `scope`; `None` if there is none.
-    ///
-    /// # Errors
-    /// As [`View::get`].
-    pub fn find_note(&self, view: &View, id: &Id, scope: &Scope) -> Result<Option<NoteRead>> {
-        let found = view.get(id)?.filter(|object| is_note_in(object, scope));
-        found.map(|object| note_read(view, object)).transpose()
-    }
+/// See [`Agent::find_note`].
+pub(in crate::agent) fn find_note(view: &View, id: &Id, scope: &Scope) -> Result<Option<NoteRead>> {
+    let found = view.get(id)?.filter(|object| is_note_in(object, scope));
+    found.map(|object| note_read(view, object)).transpose()
+}
 
-    /// The same, and keeps that the note was read now, which lifts it in [`Self::search_notes`]. Nothing is kept of a note
-    /// that is not there.
-    ///
-    /// # Errors
-    /// As [`View::get`].
-    pub fn read_note(&self, view: &View, id: &Id, scope: &Scope) -> Result<Option<NoteRead>> {
-        let found = self.find_note(view, id, scope)?;
-        if found.is_some() {
-            self.memory().touch([id], view.now());
-        }
-        Ok(found)
+/// See [`Agent::read_note`].
+pub(in crate::agent) fn read_note(
+    agent: &Agent,
+    view: &View,
+    id: &Id,
+    scope: &Scope,
+) -> Result<Option<NoteRead>> {
+    let found = find_note(view, id, scope)?;
+    if found.is_some() {
+        agent.memory().touch([id], view.now());
     }
+    Ok(found)
+}
 
-    /// Returns the notes of `scope`, newest first; only those that belong to the root of `session`, if one is named.
-    ///
-    /// # Errors
-    /// As [`View::query`].
-    pub fn notes(&self, view: &View, scope: &Scope, session: Option<&str>) -> Result<Vec<NoteRead>> {
-        let owner = session.map(|session| root_session(view, session)).transpose()?;
-        let mut notes = note_objects(view, scope, owner.as_deref())?
-            .map(|object| note_read(view, object?))
-            .collect::<Result<Vec<_>>>()?;
-        notes.sort_by(|one, other| {
-            let key = |note: &NoteRead| note.updated;
-            key(other)
-                .cmp(&key(one))
-                .then_with(|| one.item.object().id().cmp(other.item.object().id()))
-        });
-        Ok(notes)
-    }
+/// See [`Agent::notes`].
+pub(in crate::agent) fn notes(view: &View, scope: &Scope, session: Option<&str>) -> Result<Vec<NoteRead>> {
+    let owner = session.map(|session| root_session(view, session)).transpose()?;
+    let mut notes = note_objects(view, scope, owner.as_deref())?
+        .map(|object| note_read(view, object?))
+        .collect::<Result<Vec<_>>>()?;
+    notes.sort_by(|one, other| {
+        let key = |note: &NoteRead| note.updated;
+        key(other)
+            .cmp(&key(one))
+            .then_with(|| one.item.object().id().cmp(other.item.object().id()))
+    });
+    Ok(notes)
+}
 
-    /// Returns at most `limit` notes of `scope` that fit `query`, best first: by words, freshness, and when they were read;
-    /// those of the root of `session` before others with the same score.
-    ///
-    /// # Errors
-    /// As [`View::query`].
-    pub fn search_notes(
-        &self,
-        view: &View,
-        query: &str,
-        scope: &Scope,
-        session: &str,
-        limit: usize,
-    ) -> Result<Vec<NoteFound>> {
-        let own = root_session(view, session)?;
-        let notes = self.notes(view, scope, None)?;
-        let ranked = notes.iter().map(|note| Note {
-            id: note.item.object().id(),
-            text: note.item.text(),
-            is_own: note.owner.as_deref() == Some(&own),
-            updated_micros: note.updated.map(Time::as_micros),
-            read_micros: note.read.map(Time::as_micros),
-        });
-        let hits = rank_notes(query, ranked, view.now().as_micros(), &self.settings().notes);
-        let find = |id: &str| notes.iter().position(|note| note.item.object().id() == id);
-        Ok(hits
-            .into_iter()
-            .take(limit)
-            .filter_map(|hit| {
-                Some(NoteFound {
-                    note: notes[find(hit.note.id)?].clone(),
-                    is_own: hit.note.is_own,
-                    score: hit.score,
-                    snippet: hit.snippet,
-                })
+/// See [`Agent::search_notes`].
+pub(in crate::agent) fn search_notes(
+    agent: &Agent,
+    view: &View,
+    query: &str,
+    scope: &Scope,
+    session: &str,
+    limit: usize,
+) -> Result<Vec<NoteFound>> {
+    let own = root_session(view, session)?;
+    let notes = notes(view, scope, None)?;
+    let ranked = notes.iter().map(|note| Note {
+        id: note.item.object().id(),
+        text: note.item.text(),
+        is_own: note.owner.as_deref() == Some(&own),
+        updated_micros: note.updated.map(Time::as_micros),
+        read_micros: note.read.map(Time::as_micros),
+    });
+    let hits = rank_notes(query, ranked, view.now().as_micros(), &agent.settings().notes);
+    let find = |id: &str| notes.iter().position(|note| note.item.object().id() == id);
+    Ok(hits
+        .into_iter()
+        .take(limit)
+        .filter_map(|hit| {
+            Some(NoteFound {
+                note: notes[find(hit.note.id)?].clone(),
+                is_own: hit.note.is_own,
+                score: hit.score,
+                snippet: hit.snippet,
             })
-            .collect())
-    }
+        })
+        .collect())
 }
 
 fn note_read(view: &View, object: Object) -> Result<NoteRead> {

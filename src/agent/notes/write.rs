@@ -13,15 +13,15 @@
 
 use super::{is_note_in, note_objects};
 use crate::agent::Agent;
+use crate::agent::change::review::refusal;
+use crate::agent::change::{Change, Fate, Rule, change};
 use crate::agent::item::{Item, NewItem, known_kind};
-use crate::agent::remember::Names;
 use crate::agent::session::root_session;
-use crate::agent::staging::{Fate, Staging, refused, with_tries};
-use crate::agent::vocabulary::{attribute, kind, op};
+use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::ObjectDigest;
-use crate::engine::{Authorisation, CommitInfo, Staged, Writer};
+use crate::engine::{CommitInfo, Staged, Writer};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::object::{Id, Scope, Value};
+use crate::object::{Id, Scope};
 use crate::scan::Verdict;
 
 /// What a new note takes the place of.
@@ -97,127 +97,112 @@ pub struct NoteWritten {
     pub commit: CommitInfo,
 }
 
-impl Agent {
-    /// Writes a note.
-    ///
-    /// # Errors
-    /// `Denied` (code `not_owner`) if the note to be replaced belongs to another session, (`less_trusted`) if a note that would
-    /// go is more trusted than the writer, (`refused`) if the scan refuses the text; `InvalidInput` if the text is empty and nothing is to be replaced, or the id belongs to something
-    /// else (`id_taken`); as a commit.
-    pub fn write_note(&self, note: &NewNote, writer: &Writer) -> Result<NoteWritten> {
-        if note.text.trim().is_empty() && note.replace.is_none() {
-            return Err(Error::invalid("the note is empty").with_hint("give it a text"));
-        }
-        with_tries(|| self.try_write_note(note, writer))
+/// See [`Agent::write_note`].
+pub(in crate::agent) fn write_note(agent: &Agent, note: &NewNote, writer: &Writer) -> Result<NoteWritten> {
+    if note.text.trim().is_empty() && note.replace.is_none() {
+        return Err(Error::invalid("the note is empty").with_hint("give it a text"));
     }
-
-    fn try_write_note(&self, note: &NewNote, writer: &Writer) -> Result<NoteWritten> {
-        let memory = self.memory();
-        let mut staging = Staging::new(self, writer)?;
-        let owner = root_session(staging.draft.base(), &note.session)?;
-        let is_empty = note.text.trim().is_empty();
-        let mut target = None;
-        let mut cleared = 0;
-        match &note.replace {
-            Some(Replace::One(id)) if is_empty => {
-                cleared = u64::from(remove_note(&mut staging, id, &note.scope)?);
-            }
-            Some(Replace::One(id)) => {
-                check_owner(&staging, id, &note.scope, &owner)?;
-                target = Some(id.clone());
-            }
-            Some(Replace::Own) => {
-                for found in note_objects(staging.draft.base(), &note.scope, Some(&owner))? {
-                    staging.draft.remove(&Id::new(found?.id())?)?;
-                    cleared += 1;
-                }
-            }
-            None => {}
-        }
-        if is_empty {
-            staging.draft.authorise(Authorisation::Everyone);
-            let done = staging.commit(memory, op::NOTE)?;
-            return Ok(NoteWritten {
-                action: NoteAction::Deleted,
-                id: None,
-                digest: None,
-                owner,
-                cleared,
-                verdict: Verdict::Allow,
-                rules: Vec::new(),
-                held: None,
-                commit: done.committed.commit,
-            });
-        }
-        let id = match target {
-            Some(id) => id,
-            None => {
-                Names::since(staging.draft.base().now()).make(memory, &note.scope, &known_kind(kind::NOTE))?
-            }
-        };
-        let mut item = NewItem::new(note.text.clone());
-        item.kind = known_kind(kind::NOTE);
-        item.scope = note.scope.clone();
-        item.session = Some(note.session.clone());
-        item.source.clone_from(&writer.source);
-        drop(item.others.insert(attribute::OWNER, Value::from(owner.as_str())));
-        let passed = staging.put(self, id.clone(), item, writer.trust, |_| {})?;
-        let action = match passed.fate {
-            Fate::Refused => return Err(refused(&passed.rules)),
-            // Nothing goes for a note that does not come.
-            Fate::Held => {
-                staging = staging.only_held(self, writer)?;
-                cleared = 0;
-                NoteAction::Quarantined
-            }
-            Fate::Staged(Staged::Unchanged) => NoteAction::Unchanged,
-            Fate::Staged(_) if note.replace.is_some() => NoteAction::Replaced,
-            Fate::Staged(_) => NoteAction::Created,
-        };
-        staging.draft.authorise(Authorisation::Everyone);
-        let digest = staging.draft.digest(&id)?;
-        let done = staging.commit(memory, op::NOTE)?;
-        Ok(NoteWritten {
-            action,
-            id: Some(id),
-            digest: digest.filter(|_| action != NoteAction::Quarantined),
-            owner,
-            cleared,
-            verdict: passed.verdict,
-            rules: passed.rules,
-            held: done.held,
-            commit: done.committed.commit,
-        })
-    }
-
-    /// Deletes the note `id` of `scope`, whichever session wrote it. Answers whether there was one, and the commit.
-    ///
-    /// # Errors
-    /// `InvalidInput` (code `id_taken`) if the id belongs to something that is no note; `Denied` (code `less_trusted`) if it is
-    /// more trusted than the writer; as a commit.
-    pub fn delete_note(&self, id: &Id, scope: &Scope, writer: &Writer) -> Result<(bool, CommitInfo)> {
-        with_tries(|| {
-            let mut staging = Staging::new(self, writer)?;
-            let is_there = remove_note(&mut staging, id, scope)?;
-            staging.draft.authorise(Authorisation::Everyone);
-            let done = staging.commit(self.memory(), op::NOTE)?;
-            Ok((is_there, done.committed.commit))
-        })
-    }
+    let done = change(agent, writer, &Rule::NOTE, |change| {
+        stage_note(change, note, writer)
+    })?;
+    Ok(NoteWritten {
+        held: done.held,
+        commit: done.committed.commit,
+        ..done.value
+    })
 }
 
-/// Stages the removal of a note of this scope; one that is not there, or is in another scope, is no note of it.
-fn remove_note(staging: &mut Staging, id: &Id, scope: &Scope) -> Result<bool> {
-    match staging.draft.get(id)? {
+fn stage_note(change: &mut Change<'_>, note: &NewNote, writer: &Writer) -> Result<NoteWritten> {
+    let owner = root_session(change.base(), &note.session)?;
+    let is_empty = note.text.trim().is_empty();
+    let mut target = None;
+    let mut cleared = 0;
+    match &note.replace {
+        Some(Replace::One(id)) if is_empty => {
+            cleared = u64::from(remove_note(change, id, &note.scope)?);
+        }
+        Some(Replace::One(id)) => {
+            check_owner(change, id, &note.scope, &owner)?;
+            target = Some(id.clone());
+        }
+        Some(Replace::Own) => {
+            for found in note_objects(change.base(), &note.scope, Some(&owner))? {
+                change.remove(&Id::new(found?.id())?)?;
+                cleared += 1;
+            }
+        }
+        None => {}
+    }
+    let mut written = NoteWritten {
+        action: NoteAction::Deleted,
+        id: None,
+        digest: None,
+        owner,
+        cleared,
+        verdict: Verdict::Allow,
+        rules: Vec::new(),
+        held: None,
+        commit: change.base().commit(),
+    };
+    if is_empty {
+        return Ok(written);
+    }
+    let id = match target {
+        Some(id) => id,
+        None => change.new_id(&note.scope, &known_kind(kind::NOTE))?,
+    };
+    let mut item = NewItem::new(note.text.clone());
+    item.kind = known_kind(kind::NOTE);
+    item.scope = note.scope.clone();
+    item.session = Some(note.session.clone());
+    item.source.clone_from(&writer.source);
+    drop(item.others.insert(attribute::OWNER, written.owner.as_str()));
+    let passed = change.put(id.clone(), item, writer.trust, |_| {})?;
+    written.action = match passed.fate {
+        Fate::Refused => return Err(refusal(&passed.rules)),
+        // A note that does not come takes no other away.
+        Fate::Held => {
+            change.keep_only_held();
+            written.cleared = 0;
+            NoteAction::Quarantined
+        }
+        Fate::Staged(Staged::Unchanged) => NoteAction::Unchanged,
+        Fate::Staged(_) if note.replace.is_some() => NoteAction::Replaced,
+        Fate::Staged(_) => NoteAction::Created,
+    };
+    if written.action != NoteAction::Quarantined {
+        written.digest = change.digest(&id)?;
+    }
+    written.id = Some(id);
+    (written.verdict, written.rules) = (passed.verdict, passed.rules);
+    Ok(written)
+}
+
+/// See [`Agent::delete_note`].
+pub(in crate::agent) fn delete_note(
+    agent: &Agent,
+    id: &Id,
+    scope: &Scope,
+    writer: &Writer,
+) -> Result<(bool, CommitInfo)> {
+    let done = change(agent, writer, &Rule::NOTE, |change| {
+        remove_note(change, id, scope)
+    })?;
+    Ok((done.value, done.committed.commit))
+}
+
+/// Stages the removal of a note of this scope. An id in another scope is no note of this one.
+fn remove_note(change: &mut Change<'_>, id: &Id, scope: &Scope) -> Result<bool> {
+    match change.get(id)? {
         None => Ok(false),
-        Some(object) if is_note_in(&object, scope) => staging.draft.remove(id),
+        Some(object) if is_note_in(&object, scope) => change.remove(id),
         Some(_) => Err(taken(id)),
     }
 }
 
 /// NTW-1.
-fn check_owner(staging: &Staging, id: &Id, scope: &Scope, owner: &str) -> Result<()> {
-    let Some(object) = staging.draft.get(id)? else {
+fn check_owner(change: &Change<'_>, id: &Id, scope: &Scope, owner: &str) -> Result<()> {
+    let Some(object) = change.get(id)? else {
         return Ok(());
     };
     if !is_note_in(&object, scope) {

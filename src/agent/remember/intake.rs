@@ -1,112 +1,85 @@
-//! What is about to be remembered in one commit, and what it may not replace.
+//! Items on their way into one commit, and what they may not replace.
 //!
 //! # Layer
 //! L7, inside `agent`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::known_texts::{KnownTexts, fingerprint, key_of, unless_erased};
-use super::names::{self, Names};
+use super::known_texts::{fingerprint, key_of};
 use super::near::unite;
 use crate::agent::agent::Agent;
+use crate::agent::change::{Change, ids};
 use crate::agent::decay::original_of;
-use crate::agent::item::{Item, NewItem, Sensitivity, item_of};
-use crate::agent::room::{Rooms, takes_room};
+use crate::agent::item::{Item, NewItem, Sensitivity, item_of, takes_room};
 use crate::agent::session::{SESSION_PREFIX, session_of};
-use crate::agent::vocabulary::{kind, op};
+use crate::agent::vocabulary::kind;
 use crate::agent::words::collapsed;
-use crate::engine::{CommitInfo, Committed, Draft, Staged, View, Writer};
+use crate::engine::{Staged, View};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::object::{Id, NewObject, Object, Origin};
+use crate::object::{Id, Object, Origin};
 
 /// Items on their way into one commit.
-pub(super) struct Intake<'a> {
-    pub(super) draft: Draft,
-    agent: &'a Agent,
-    names: Names,
-    rooms: Rooms,
-    /// What gave its place, and so its room, to something that is staged here.
-    gave_way: BTreeSet<Id>,
-    /// The ids of what is staged here by the text; texts of the state are known by the agent.
+pub(super) struct Intake<'c, 'a> {
+    pub(super) change: &'c mut Change<'a>,
+    /// Items that made room for something that is staged here.
+    superseded: BTreeSet<Id>,
+    /// The ids of what is staged here, by text hash. The agent knows the texts of the state.
     texts: HashMap<u64, Id>,
-    /// The ids of all that is staged here.
-    ids: Vec<Id>,
 }
 
-impl<'a> Intake<'a> {
-    /// Starts at the newest state there is.
-    pub(super) fn new(agent: &'a Agent, writer: &Writer) -> Result<Self> {
-        let memory = agent.memory();
-        memory.refresh()?;
-        let draft = agent.draft(writer)?;
-        Ok(Self {
-            names: Names::since(draft.base().now()),
-            rooms: Rooms::new(agent.settings().quotas.items_max),
-            gave_way: BTreeSet::new(),
+impl<'c, 'a> Intake<'c, 'a> {
+    pub(super) fn new(change: &'c mut Change<'a>) -> Self {
+        Self {
+            change,
+            superseded: BTreeSet::new(),
             texts: HashMap::new(),
-            ids: Vec::new(),
-            draft,
-            agent,
-        })
+        }
     }
 
     /// The state that everything is compared with.
     pub(super) fn view(&self) -> &View {
-        self.draft.base()
+        self.change.base()
     }
 
-    pub(super) fn head(&self) -> CommitInfo {
-        self.view().commit()
-    }
-
-    /// The id that an item gets.
+    /// The id that an item gets: its own, that of its key, or a new one.
     pub(super) fn id_of(&mut self, item: &NewItem, key: Option<&str>) -> Result<Id> {
-        self.names.of(self.agent, item, key)
-    }
-
-    /// The id that an item gets which is held back: the same for the same text, so that a change which is held back again is known.
-    pub(super) fn held_id(&self, item: &NewItem) -> Result<Id> {
-        match &item.id {
-            Some(id) => Ok(id.clone()),
-            None => names::of_key(
-                self.agent.names_key(),
-                &item.scope,
-                &item.kind,
-                // No key of a caller begins like this: it would be longer than a key may be.
-                &format!("{}{}", "held".repeat(64), item.text),
-            ),
+        match (&item.id, key) {
+            (Some(id), _) => Ok(id.clone()),
+            (None, Some(key)) => ids::of_key(self.change.agent().names_key(), &item.scope, &item.kind, key),
+            (None, None) => self.change.new_id(&item.scope, &item.kind),
         }
     }
 
-    /// The object of an id, with what is staged.
-    pub(super) fn present(&self, id: &Id) -> Result<Option<Object>> {
-        unless_erased(self.draft.get(id))
+    /// The id of an item that is held back: the same for the same text, so that the store knows it again.
+    pub(super) fn held_id(&mut self, item: &NewItem) -> Result<Id> {
+        // No key of a caller begins like this: it would be longer than a key may be.
+        self.id_of(item, Some(&format!("{}{}", "held".repeat(64), item.text)))
     }
 
-    /// Whether an object is no less trusted than the writer: it may stand for what the writer says.
+    /// Whether an object is no less trusted than the writer, so that it may stand for what the writer says.
     pub(super) fn is_trusted_enough(&self, object: &Object) -> bool {
-        let class = self.draft.writer().trust;
-        Origin::least(class, object.origin()) == class
+        !self.change.class().is_above(object.origin())
     }
 
     /// Whether the writer is no less trusted than an object.
     pub(super) fn is_replaceable(&self, object: &Object) -> bool {
-        Origin::least(object.origin(), self.draft.writer().trust) == object.origin()
+        !object.origin().is_above(self.change.class())
     }
 
-    /// Whether both are trusted alike: then neither gains or loses by being joined.
+    /// Whether writer and object are trusted alike: merging them raises and lowers neither.
     pub(super) fn is_as_trusted(&self, object: &Object) -> bool {
         self.is_trusted_enough(object) && self.is_replaceable(object)
     }
 
-    /// Whether an object was said by somebody untrusted, and the writer is not: it stands for nothing that the writer says.
+    /// Whether an object is untrusted and the writer is not. Such an object stands for nothing that the writer says.
     pub(super) fn is_of_outsider(&self, object: &Object) -> bool {
-        self.draft.writer().trust.is_trusted() && !object.origin().is_trusted()
+        self.change.class().is_trusted() && !object.origin().is_trusted()
     }
 
-    /// The object that an item would replace; refuses what is another scope's, or more trusted than the writer (RMB-2).
+    /// The object that an item would replace. Refuses one of another scope, of a session (RMB-3), or more trusted than the writer
+    /// (RMB-2).
     pub(super) fn check_replaced(&self, id: &Id, item: &NewItem) -> Result<Option<Object>> {
-        let Some(object) = self.present(id)? else {
+        let Some(object) = self.change.present(id)? else {
             return Ok(None);
         };
         if object.scope() != item.scope.as_str() {
@@ -135,7 +108,7 @@ impl<'a> Intake<'a> {
                 return Err(Error::invalid(format!("'{id}' cannot supersede itself"))
                     .with_hint("a new version of it keeps the old one in history"));
             }
-            let Some(object) = self.present(old)? else {
+            let Some(object) = self.change.present(old)? else {
                 return Err(Error::not_found(format!("there is no '{old}' to supersede"))
                     .with_ids(vec![old.to_string()]));
             };
@@ -158,7 +131,7 @@ impl<'a> Intake<'a> {
         if self.is_replaceable(object) {
             return Ok(());
         }
-        let class = self.draft.writer().trust;
+        let class = self.change.class();
         let error = format!(
             "a writer of class {class} does not {what} '{}', which is {}",
             object.id(),
@@ -172,15 +145,15 @@ impl<'a> Intake<'a> {
 
     /// The item that says this already, in what is staged and in the state. One that supersedes others is said only by what
     /// supersedes them.
-    pub(super) fn said_by(&self, item: &NewItem, print: u64) -> Result<Option<Object>> {
-        let (scope, kind) = (item.scope.as_str(), item.kind.as_str());
+    pub(super) fn said_by(&self, item: &NewItem) -> Result<Option<Object>> {
+        let (scope, kind, print) = (item.scope.as_str(), item.kind.as_str(), text_hash(item));
         let takes_all = |object: &Object| {
             let superseded = Item::from(object.clone()).supersedes();
             let mut asked = item.supersedes.iter();
             asked.all(|old| superseded.iter().any(|id| id == old.as_str()))
         };
         let staged = match self.texts.get(&print) {
-            Some(id) => self.present(id)?.filter(|object| {
+            Some(id) => self.change.present(id)?.filter(|object| {
                 object.scope() == scope
                     && object.kind() == kind
                     && collapsed(object.content().unwrap_or_default()) == collapsed(&item.text)
@@ -191,7 +164,8 @@ impl<'a> Intake<'a> {
         if staged.is_some() {
             return Ok(staged);
         }
-        self.agent.with_known_texts(self.view(), |known| {
+        let agent = self.change.agent();
+        agent.with_known_texts(self.view(), |known| {
             known.find(print, (scope, kind, &item.text), |object| {
                 self.stands_for_writer(object) && takes_all(object)
             })
@@ -212,11 +186,11 @@ impl<'a> Intake<'a> {
             .map(|(one, other)| one.max(other));
         unite(&mut object, &before, item);
         let after = item_of(object.clone())?;
-        let quotas = &self.agent.settings().quotas;
+        let quotas = &self.change.agent().settings().quotas;
         if after.tags.len() > quotas.tags_max || after.citations.len() > quotas.citations_max {
             return Ok(Staged::Unchanged);
         }
-        self.draft.put_restated(object)
+        self.change.restate(object)
     }
 
     /// Gives an item the sensitivity of what it replaces or supersedes, unless it says its own: what was not for everybody does not come
@@ -228,7 +202,7 @@ impl<'a> Intake<'a> {
         let of = |object: &Object| Item::from(object.clone()).sensitivity();
         let mut strictest = present.map(of).unwrap_or_default();
         for old in &item.supersedes {
-            strictest = strictest.max(self.present(old)?.as_ref().map(of).unwrap_or_default());
+            strictest = strictest.max(self.change.present(old)?.as_ref().map(of).unwrap_or_default());
         }
         item.sensitivity = Some(strictest).filter(|one| *one > Sensitivity::None);
         Ok(())
@@ -236,46 +210,44 @@ impl<'a> Intake<'a> {
 
     /// Whether an object of the state still is what its id has, and is trusted as the writer is.
     fn stands_for_writer(&self, object: &Object) -> bool {
-        let staged = Id::new(object.id()).and_then(|id| self.draft.digest(&id));
+        let staged = Id::new(object.id()).and_then(|id| self.change.digest(&id));
         self.is_trusted_enough(object) && staged.is_ok_and(|digest| digest == Some(object.digest()))
     }
 
-    /// Makes the object, if its scope has room for it; `present` is what its id has.
-    pub(super) fn admit(&mut self, id: Id, mut item: NewItem, present: Option<&Object>) -> Result<NewObject> {
+    /// Stages an item after its review; `present` is what its id has.
+    pub(super) fn put(&mut self, id: Id, mut item: NewItem, present: Option<&Object>) -> Result<Staged> {
         self.inherit_sensitivity(&mut item, present)?;
-        let old = self.first_to_supersede(&item)?;
-        let object = item.into_object(id)?;
-        let origin = self.draft.origin_at_most(&object, self.draft.writer().trust)?;
-        let is_alike = |(id, old): (Id, Origin)| (old.is_trusted() == origin.is_trusted()).then_some(id);
-        let give_way: BTreeSet<Id> = old.into_iter().filter_map(is_alike).collect();
-        self.rooms.enter(
-            self.agent,
-            &mut self.draft,
-            (&object, present),
-            origin,
-            give_way.len(),
-        )?;
-        self.gave_way.extend(give_way);
-        Ok(object)
+        let superseded = self.first_to_supersede(&item)?;
+        let hash = text_hash(&item);
+        let object = item.into_object(id.clone())?;
+        let mut room_made = BTreeSet::new();
+        let staged = self.change.say(object, present, |origin| {
+            let is_alike = |(_, old): &(Id, Origin)| old.is_trusted() == origin.is_trusted();
+            room_made.extend(superseded.into_iter().filter(is_alike).map(|(id, _)| id));
+            room_made.len()
+        })?;
+        self.superseded.extend(room_made);
+        self.texts.insert(hash, id);
+        Ok(staged)
     }
 
-    /// The items of its scope that give their place to a new one, and gave it to no other before, in the state or here; with
-    /// their origins.
+    /// The items that a new one supersedes first, in the state and here, with their origins: they make room for it.
     fn first_to_supersede(&self, item: &NewItem) -> Result<BTreeMap<Id, Origin>> {
         let mut first = BTreeMap::new();
         for old in &item.supersedes {
-            if self.gave_way.contains(old) {
+            if self.superseded.contains(old) {
                 continue;
             }
-            let Some(object) = self.present(old)? else {
+            let Some(object) = self.change.present(old)? else {
                 continue;
             };
             let is_live = object.expires().is_none_or(|expires| expires > self.view().now())
                 && takes_room(object.kind(), object.parent().is_some());
-            let key = key_of(self.agent.memory(), old.as_str());
+            let key = key_of(self.change.agent().memory(), old.as_str());
             if is_live
                 && !self
-                    .agent
+                    .change
+                    .agent()
                     .with_known_texts(self.view(), |known| known.is_superseded(&key))?
             {
                 first.insert(old.clone(), object.origin());
@@ -283,32 +255,10 @@ impl<'a> Intake<'a> {
         }
         Ok(first)
     }
-
-    /// Stages an item; `present` is what its id has, and `print` what its text is known by.
-    pub(super) fn put(
-        &mut self,
-        id: Id,
-        item: NewItem,
-        present: Option<&Object>,
-        print: u64,
-    ) -> Result<Staged> {
-        let object = self.admit(id.clone(), item, present)?;
-        let staged = self.draft.put_said(object, present.map(Object::origin))?;
-        if staged != Staged::Unchanged {
-            self.ids.push(id.clone());
-        }
-        self.texts.insert(print, id);
-        Ok(staged)
-    }
-
-    /// Commits what is staged.
-    pub(super) fn commit(self) -> Result<Committed> {
-        self.agent.memory().commit(self.draft, op::REMEMBER)
-    }
 }
 
-/// What the text of an item is known by.
-pub(super) fn print_of(item: &NewItem) -> u64 {
+/// The hash of an item's text in its scope and kind.
+fn text_hash(item: &NewItem) -> u64 {
     fingerprint(item.scope.as_str(), item.kind.as_str(), &item.text)
 }
 
@@ -322,25 +272,9 @@ pub(super) fn owner_of(object: &Object) -> Option<String> {
     note.or_else(|| session_of(object).or(above).map(str::to_owned))
 }
 
-impl Agent {
-    /// Gives `read` the texts of the state of `view`. Others wait meanwhile.
-    pub(in crate::agent) fn with_known_texts<T>(
-        &self,
-        view: &View,
-        read: impl FnOnce(&KnownTexts) -> Result<T>,
-    ) -> Result<T> {
-        let mut kept = self.known_texts().lock();
-        // Taken out first: what fails half-way must not stay.
-        let known = KnownTexts::of(kept.take(), view)?;
-        let done = read(&known);
-        *kept = Some(known);
-        done
-    }
-
-    /// Whether an object says this text, be it in the version that decay shortened.
-    pub(super) fn says(&self, object: &Object, text: &str) -> Result<bool> {
-        let full = original_of(self.memory(), &Item::from(object.clone()))?;
-        let said = full.as_ref().unwrap_or(object).content();
-        Ok(said.is_some_and(|said| collapsed(said) == collapsed(text)))
-    }
+/// Whether an object says this text, be it in the version that decay shortened.
+pub(super) fn says(agent: &Agent, object: &Object, text: &str) -> Result<bool> {
+    let full = original_of(agent.memory(), &Item::from(object.clone()))?;
+    let said = full.as_ref().unwrap_or(object).content();
+    Ok(said.is_some_and(|said| collapsed(said) == collapsed(text)))
 }

@@ -14,8 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::item::Item;
-use crate::agent::room::takes_room;
+use crate::agent::item::{Item, takes_room};
 use crate::agent::superseding::takes_place;
 use crate::agent::words::collapsed;
 use crate::digest::{KeyPath, keyed};

@@ -8,17 +8,18 @@
 
 use std::collections::BTreeSet;
 
-use super::intake::{Intake, print_of};
+use super::intake::Intake;
 use super::line;
 use crate::agent::agent::Agent;
-use crate::agent::item::{NewItem, known_kind};
-use crate::agent::review::Reviewed;
+use crate::agent::change::names::refuse_secret;
+use crate::agent::change::review::Reviewed;
+use crate::agent::change::{Change, Rule, change_followed};
+use crate::agent::item::known_kind;
 use crate::agent::scope::Place;
-use crate::agent::staging::not_held;
 use crate::agent::vocabulary::kind;
-use crate::engine::{CommitInfo, Staged, Writer};
+use crate::engine::{CommitInfo, Committed, Staged, Writer};
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Id, Kind, Scope};
+use crate::object::{Kind, Scope};
 use crate::scan::Verdict;
 use crate::threads::{beside, processors};
 
@@ -125,104 +126,93 @@ struct Looked {
     reviewed: Result<Reviewed>,
 }
 
-impl Agent {
-    /// Remembers items that are lines of JSON, one commit of op `remember` for each batch of them.
-    ///
-    /// Given ids are kept, and each is stored even if its text repeats; a line without an id whose text is there already
-    /// counts as unchanged. Near duplicates are not looked for.
-    ///
-    /// # Errors
-    /// Those of `lines`, and as [`Memory::commit`](crate::Memory::commit); what earlier batches stored stays.
-    pub fn remember_lines(
-        &self,
-        lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
-        options: &LinesOptions,
-        writer: &Writer,
-    ) -> Result<LinesRemembered> {
-        self.follow_lines(lines, options, writer, |_| ())
-    }
+/// See [`Agent::remember_lines`].
+pub(in crate::agent) fn remember_lines(
+    agent: &Agent,
+    lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
+    options: &LinesOptions,
+    writer: &Writer,
+) -> Result<LinesRemembered> {
+    follow_lines(agent, lines, options, writer, |_| ())
+}
 
-    /// As [`Self::remember_lines`]; `told` hears of each batch before its commit is made, and again once it is in.
-    pub(crate) fn follow_lines(
-        &self,
-        lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
-        options: &LinesOptions,
-        writer: &Writer,
-        mut told: impl FnMut(&LinesBatch<'_>),
-    ) -> Result<LinesRemembered> {
-        let mut answer = LinesRemembered {
-            stored: 0,
-            unchanged: 0,
-            duplicates: 0,
-            refused: Vec::new(),
-            flagged: 0,
-            unknown: BTreeSet::new(),
-            held: Vec::new(),
-            commit: self.memory().view().commit(),
-            is_disabled: self.settings().is_disabled,
+/// See [`Agent::follow_lines`].
+pub(in crate::agent) fn follow_lines(
+    agent: &Agent,
+    lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
+    options: &LinesOptions,
+    writer: &Writer,
+    told: impl FnMut(&LinesBatch<'_>),
+) -> Result<LinesRemembered> {
+    let answer = LinesRemembered {
+        stored: 0,
+        unchanged: 0,
+        duplicates: 0,
+        refused: Vec::new(),
+        flagged: 0,
+        unknown: BTreeSet::new(),
+        held: Vec::new(),
+        commit: agent.memory().view().commit(),
+        is_disabled: agent.settings().is_disabled,
+    };
+    if answer.is_disabled {
+        return Ok(answer);
+    }
+    let mut lines = lines.into_iter();
+    let mut batch = Batch::new(answer, told);
+    loop {
+        let stage = |change: &mut Change<'_>| {
+            batch.stage(agent, change, &mut lines, options)?;
+            Ok(batch)
         };
-        if answer.is_disabled {
-            return Ok(answer);
-        }
-        let mut lines = lines.into_iter();
-        loop {
-            let mut batch = Batch::new(self, writer, &answer)?;
-            let mut left = options.batch_lines.max(1);
-            while left > 0 {
-                let read = read_some(&mut lines, left)?;
-                if read.is_empty() {
-                    batch.end(&mut answer, &mut told)?;
-                    return Ok(answer);
-                }
-                left -= read.len();
-                for looked in self.look_at(&read, options, processors()) {
-                    batch.take(looked, &mut answer)?;
-                }
-            }
-            batch.end(&mut answer, &mut told)?;
+        let done = change_followed(agent, writer, &Rule::REMEMBER_ONCE, stage, Batch::follow)?;
+        batch = done.value;
+        batch.answer.held.extend(done.held);
+        if batch.is_last {
+            return Ok(batch.answer);
         }
     }
+}
 
-    /// Reads and reviews lines, on so many threads.
-    fn look_at(&self, lines: &[Line], options: &LinesOptions, threads: usize) -> Vec<Looked> {
-        if threads < 2 || lines.len() < 2 * THREAD_LINES_MIN {
-            return lines.iter().map(|line| self.look(line, options)).collect();
-        }
-        let (here, there) = lines.split_at(lines.len() / 2);
-        let (mut looked, more) = beside(
-            || self.look_at(here, options, threads.div_ceil(2)),
-            || self.look_at(there, options, threads / 2),
-        );
-        looked.extend(more);
-        looked
+/// Reads and reviews lines, on so many threads.
+fn look_at(agent: &Agent, lines: &[Line], options: &LinesOptions, threads: usize) -> Vec<Looked> {
+    if threads < 2 || lines.len() < 2 * THREAD_LINES_MIN {
+        return lines.iter().map(|line| look(agent, line, options)).collect();
     }
+    let (here, there) = lines.split_at(lines.len() / 2);
+    let (mut looked, more) = beside(
+        || look_at(agent, here, options, threads.div_ceil(2)),
+        || look_at(agent, there, options, threads / 2),
+    );
+    looked.extend(more);
+    looked
+}
 
-    fn look(&self, (line, bytes): &Line, options: &LinesOptions) -> Looked {
-        let (item, unknown) = match line::item_of(bytes, options) {
-            Ok((item, unknown)) => (Ok(item), unknown),
-            Err(error) => (Err(error), Vec::new()),
-        };
-        let id = match &item {
-            Ok(item) => item.id.as_ref().map(|id| id.as_str().to_owned()),
-            Err(_) => line::id_of(bytes),
-        };
-        let reviewed = item.and_then(|item| self.reviewed(item));
-        // What is told of a line names rules, and never the text that met them (RMB-1).
-        let clean = |text: String| self.scanner().redact(&text).into_owned();
-        let reviewed = reviewed.map_err(|error| {
-            let message = clean(error.message().to_owned());
-            if message == error.message() {
-                error
-            } else {
-                error.reworded(message)
-            }
-        });
-        Looked {
-            line: *line,
-            id: id.filter(|id| self.refuse_secret("the id", id).is_ok()),
-            unknown: unknown.into_iter().map(clean).collect(),
-            reviewed,
+fn look(agent: &Agent, (line, bytes): &Line, options: &LinesOptions) -> Looked {
+    let (item, unknown) = match line::item_of(bytes, options) {
+        Ok((item, unknown)) => (Ok(item), unknown),
+        Err(error) => (Err(error), Vec::new()),
+    };
+    let id = match &item {
+        Ok(item) => item.id.as_ref().map(|id| id.as_str().to_owned()),
+        Err(_) => line::id_of(bytes),
+    };
+    let reviewed = item.and_then(|item| super::reviewed(agent, item));
+    // What is told of a line names rules, and never the text that met them (RMB-1).
+    let clean = |text: String| agent.scanner().redact(&text).into_owned();
+    let reviewed = reviewed.map_err(|error| {
+        let message = clean(error.message().to_owned());
+        if message == error.message() {
+            error
+        } else {
+            error.reworded(message)
         }
+    });
+    Looked {
+        line: *line,
+        id: id.filter(|id| refuse_secret(agent.scanner(), "the id", id).is_ok()),
+        unknown: unknown.into_iter().map(clean).collect(),
+        reviewed,
     }
 }
 
@@ -238,34 +228,72 @@ fn read_some(lines: &mut impl Iterator<Item = Result<Line>>, most: usize) -> Res
     Ok(read)
 }
 
-/// The lines of one commit.
-struct Batch<'a> {
-    agent: &'a Agent,
-    writer: &'a Writer,
-    intake: Intake<'a>,
-    /// What the scan holds back, and the rules that it met.
-    held: Vec<(Id, NewItem)>,
-    rules: Vec<&'static str>,
-    /// How many lines were refused before it, and how many flagged.
+/// The lines of one commit after the other.
+struct Batch<T> {
+    answer: LinesRemembered,
+    told: T,
+    /// Lines that earlier batches refused and flagged.
     refused_before: usize,
     flagged_before: u64,
+    /// Whether the lines are at their end.
+    is_last: bool,
 }
 
-impl<'a> Batch<'a> {
-    fn new(agent: &'a Agent, writer: &'a Writer, before: &LinesRemembered) -> Result<Self> {
-        Ok(Self {
-            agent,
-            writer,
-            intake: Intake::new(agent, writer)?,
-            held: Vec::new(),
-            rules: Vec::new(),
-            refused_before: before.refused.len(),
-            flagged_before: before.flagged,
-        })
+impl<T: FnMut(&LinesBatch<'_>)> Batch<T> {
+    fn new(answer: LinesRemembered, told: T) -> Self {
+        Self {
+            answer,
+            told,
+            refused_before: 0,
+            flagged_before: 0,
+            is_last: false,
+        }
+    }
+
+    /// Stages the lines of a commit.
+    fn stage(
+        &mut self,
+        agent: &Agent,
+        change: &mut Change<'_>,
+        lines: &mut impl Iterator<Item = Result<Line>>,
+        options: &LinesOptions,
+    ) -> Result<()> {
+        self.refused_before = self.answer.refused.len();
+        self.flagged_before = self.answer.flagged;
+        let mut intake = Intake::new(change);
+        let mut left = options.batch_lines.max(1);
+        while left > 0 {
+            let read = read_some(lines, left)?;
+            if read.is_empty() {
+                self.is_last = true;
+                break;
+            }
+            left -= read.len();
+            for looked in look_at(agent, &read, options, processors()) {
+                self.take(&mut intake, looked)?;
+            }
+        }
+        self.tell(None, None);
+        Ok(())
+    }
+
+    fn follow(&mut self, committed: &Committed, held: Option<&str>) {
+        self.answer.commit = committed.commit.clone();
+        self.tell(held, Some(&committed.commit));
+    }
+
+    fn tell(&mut self, held: Option<&str>, commit: Option<&CommitInfo>) {
+        (self.told)(&LinesBatch {
+            refused: &self.answer.refused[self.refused_before..],
+            flagged: self.answer.flagged - self.flagged_before,
+            held,
+            commit,
+        });
     }
 
     /// Stages a line, or says why not.
-    fn take(&mut self, looked: Looked, answer: &mut LinesRemembered) -> Result<()> {
+    fn take(&mut self, intake: &mut Intake<'_, '_>, looked: Looked) -> Result<()> {
+        let answer = &mut self.answer;
         let Looked {
             line,
             id,
@@ -298,7 +326,7 @@ impl<'a> Batch<'a> {
             }
         };
         let (verdict, reason) = (reviewed.verdict, reviewed.reason());
-        match self.stage(reviewed) {
+        match stage(intake, reviewed) {
             Ok(Done::Held) => refuse(Verdict::Quarantine.name(), reason),
             Ok(Done::Staged(Staged::Unchanged)) => answer.unchanged += 1,
             Ok(Done::Said) => {
@@ -313,83 +341,34 @@ impl<'a> Batch<'a> {
         }
         Ok(())
     }
-
-    fn stage(&mut self, reviewed: Reviewed) -> Result<Done> {
-        let Reviewed { item, verdict, .. } = &reviewed;
-        let (is_named, is_held) = (item.id.is_some(), *verdict == Verdict::Quarantine);
-        let id = self.intake.id_of(item, None)?;
-        let present = if is_named {
-            self.intake.check_replaced(&id, item)?
-        } else {
-            // An id that was made is new.
-            None
-        };
-        if is_held {
-            let id = self.intake.held_id(item)?;
-            self.intake.check_replaced(&id, item)?;
-            for rule in reviewed.rules() {
-                if !self.rules.contains(&rule) {
-                    self.rules.push(rule);
-                }
-            }
-            self.held.push((id, reviewed.item));
-            return Ok(Done::Held);
-        }
-        self.intake.check_superseded(&id, item)?;
-        let print = print_of(item);
-        if !is_named && let Some(said) = self.intake.said_by(item, print)? {
-            return Ok(match self.intake.restate(&said, item)? {
-                Staged::Unchanged => Done::Said,
-                restated => Done::Staged(restated),
-            });
-        }
-        Ok(Done::Staged(self.intake.put(
-            id,
-            reviewed.item,
-            present.as_ref(),
-            print,
-        )?))
-    }
-
-    /// Commits what is staged, and keeps what is held back.
-    fn end(self, answer: &mut LinesRemembered, told: &mut impl FnMut(&LinesBatch<'_>)) -> Result<()> {
-        let mut batch = LinesBatch {
-            refused: &answer.refused[self.refused_before..],
-            flagged: answer.flagged - self.flagged_before,
-            held: None,
-            commit: None,
-        };
-        told(&batch);
-        let committed = self.intake.commit()?;
-        answer.commit = committed.commit.clone();
-        let held = hold(self.agent, self.writer, self.held, &self.rules);
-        if committed.changed || held.is_ok() {
-            batch.held = held.as_ref().ok().and_then(Option::as_deref);
-            batch.commit = Some(&answer.commit);
-            told(&batch);
-        }
-        let held = held.map_err(|error| not_held(&committed, error))?;
-        answer.held.extend(held);
-        Ok(())
-    }
 }
 
-/// Keeps what is held back for a person, and answers under which name.
-fn hold(
-    agent: &Agent,
-    writer: &Writer,
-    items: Vec<(Id, NewItem)>,
-    rules: &[&'static str],
-) -> Result<Option<String>> {
-    if items.is_empty() {
-        return Ok(None);
+/// Stages a line after its review.
+fn stage(intake: &mut Intake<'_, '_>, reviewed: Reviewed) -> Result<Done> {
+    let Reviewed { item, verdict, .. } = &reviewed;
+    let (is_named, is_held) = (item.id.is_some(), *verdict == Verdict::Quarantine);
+    if is_held {
+        let id = intake.held_id(item)?;
+        intake.check_replaced(&id, item)?;
+        let class = intake.change.class();
+        intake.change.put_reviewed(id, reviewed, class, |_| {})?;
+        return Ok(Done::Held);
     }
-    let mut draft = agent.draft(writer)?;
-    for (id, item) in items {
-        draft.put(item.into_object(id)?)?;
+    let id = intake.id_of(item, None)?;
+    let present = if is_named {
+        intake.check_replaced(&id, item)?
+    } else {
+        // A generated id is new.
+        None
+    };
+    intake.check_superseded(&id, item)?;
+    if !is_named && let Some(said) = intake.said_by(item)? {
+        return Ok(match intake.restate(&said, item)? {
+            Staged::Unchanged => Done::Said,
+            restated => Done::Staged(restated),
+        });
     }
-    let reason = format!("the scan found {}", rules.join(", "));
-    agent.memory().quarantine(&draft, &reason)
+    Ok(Done::Staged(intake.put(id, reviewed.item, present.as_ref())?))
 }
 
 /// What became of a line.

@@ -17,28 +17,29 @@ mod intake;
 mod known_texts;
 mod line;
 mod lines;
-mod names;
 mod near;
 #[cfg(test)]
 mod tests;
 
 pub(in crate::agent) use known_texts::{KnownTexts, unless_erased};
+pub(crate) use lines::LinesBatch;
 pub use lines::{LinesOptions, LinesRemembered, RefusedLine};
-pub(in crate::agent) use names::Names;
+pub(in crate::agent) use lines::{follow_lines, remember_lines};
 
 use super::agent::Agent;
 use super::blocks::id::BlockId;
+use super::change::ids::{self, IdGenerator};
+use super::change::review::{Reviewed, review};
+use super::change::{Rule, change};
 use super::item::NewItem;
-use super::review::Reviewed;
-use super::staging::with_tries;
 use super::vocabulary::kind;
 use crate::digest::ObjectDigest;
-use crate::engine::{CommitInfo, Committed, Staged, Writer};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::object::{Id, NewObject, Scope};
-use crate::scan::{Category, Verdict};
-use intake::{Intake, print_of};
-use near::Near;
+use crate::engine::{CommitInfo, Staged, Writer};
+use crate::error::{Error, ErrorCode, Result};
+use crate::object::{Id, Scope};
+use crate::scan::Verdict;
+use intake::{Intake, says};
+use near::{Near, merged, near};
 
 /// What to do with an item that surely says what another of its scope and kind says. Less sure ones are reported only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -164,160 +165,165 @@ pub struct Remembered {
     pub held_as: Option<String>,
 }
 
-impl Agent {
-    /// Remembers an item as one commit of op `remember`.
-    ///
-    /// An item without an id whose text another one of its scope and kind has already is not stored again, if that one
-    /// has not expired, is not superseded, and is no less trusted than the writer. Two writers at the same moment may
-    /// both store it.
-    ///
-    /// # Errors
-    /// `Denied` (code `refused`): the scan blocks it; (code `less_trusted`): it would replace what is more trusted; (code
-    /// `not_owner`): it would replace what belongs to a session.
-    /// `Conflict`: the version is not the expected one, the key was used for another text (code `key_taken`), the id is
-    /// that of another scope (code `other_scope`). `NotFound`: what it supersedes is not there. `InvalidInput`: it is
-    /// over a quota (code `over_limit`) or no item. Further as [`Memory::commit`](crate::Memory::commit).
-    pub fn remember(&self, item: NewItem, options: &RememberOptions, writer: &Writer) -> Result<Remembered> {
-        if options
-            .key
-            .as_ref()
-            .is_some_and(|key| key.is_empty() || key.len() > 256)
-        {
-            return Err(Error::invalid("an idempotency key has 1 to 256 bytes"));
-        }
-        let reviewed = self.reviewed(item)?;
-        if self.settings().is_disabled {
-            return Remembered::disabled(self, &reviewed, options);
-        }
-        if reviewed.verdict == Verdict::Block {
-            return Err(refused(&reviewed));
-        }
-        if options.expected.is_some() {
-            return self.remember_once(&reviewed, options, writer);
-        }
-        with_tries(|| self.remember_once(&reviewed, options, writer))
+/// See [`Agent::remember`].
+pub(in crate::agent) fn remember(
+    agent: &Agent,
+    item: NewItem,
+    options: &RememberOptions,
+    writer: &Writer,
+) -> Result<Remembered> {
+    if options
+        .key
+        .as_ref()
+        .is_some_and(|key| key.is_empty() || key.len() > 256)
+    {
+        return Err(Error::invalid("an idempotency key has 1 to 256 bytes"));
     }
-
-    /// The review of an item that a caller gives.
-    fn reviewed(&self, item: NewItem) -> Result<Reviewed> {
-        self.check_given(&item)?;
-        let reviewed = self.review(item)?;
-        if reviewed.item.text.trim().is_empty() {
-            return Err(Error::invalid("there is no text to remember").with_code(ErrorCode::NoText));
-        }
-        Ok(reviewed)
+    let reviewed = reviewed(agent, item)?;
+    if agent.settings().is_disabled {
+        return Remembered::disabled(agent, &reviewed, options);
     }
-
-    /// Whether a caller may give this item, and the id is one that the quotas allow.
-    fn check_given(&self, item: &NewItem) -> Result<()> {
-        item.check_given()?;
-        if item.kind.as_str() == kind::SESSION {
-            return Err(Error::invalid("a session is not remembered")
-                .with_code(ErrorCode::NotOwner)
-                .with_hint("`session append` makes one"));
-        }
-        let Some(id) = item.id.as_ref().filter(|_| self.settings().quotas.are_ids_strict) else {
-            return Ok(());
-        };
-        BlockId::new(id.as_str()).map(drop).map_err(|error| {
-            Error::invalid(format!("'{id}' is no id here: {error}")).with_code(ErrorCode::BadId)
-        })
+    if reviewed.verdict == Verdict::Block {
+        return Err(reviewed.refusal());
     }
+    // Another version than the expected one is the caller's to judge.
+    let rule = match options.expected {
+        Some(_) => Rule::REMEMBER_ONCE,
+        None => Rule::REMEMBER,
+    };
+    let done = change(agent, writer, &rule, |change| {
+        stage_item(agent, &mut Intake::new(change), &reviewed, options)
+    })?;
+    Ok(Remembered {
+        commit: done.committed.commit,
+        held_as: done.held,
+        ..done.value
+    })
+}
 
-    fn remember_once(
-        &self,
-        reviewed: &Reviewed,
-        options: &RememberOptions,
-        writer: &Writer,
-    ) -> Result<Remembered> {
-        let mut intake = Intake::new(self, writer)?;
-        let mut item = reviewed.item.clone();
-        let id = intake.id_of(&item, options.key.as_deref())?;
-        let mut answer = Remembered::of(reviewed, id.clone(), intake.head());
-        if item.id.is_none()
-            && options.key.is_some()
-            && let Some(object) = intake.present(&id)?
-            && !intake.is_of_outsider(&object)
-        {
-            if !self.says(&object, &item.text)? {
-                return Err(key_taken(&id));
-            }
-            return Ok(answer.at_rest(Status::Unchanged, object.digest()));
+/// The review of an item that a caller gives.
+fn reviewed(agent: &Agent, item: NewItem) -> Result<Reviewed> {
+    check_given(agent, &item)?;
+    let reviewed = review(agent, item)?;
+    if reviewed.item.text.trim().is_empty() {
+        return Err(Error::invalid("there is no text to remember").with_code(ErrorCode::NoText));
+    }
+    Ok(reviewed)
+}
+
+/// Whether a caller may give this item, and the id is one that the quotas allow.
+fn check_given(agent: &Agent, item: &NewItem) -> Result<()> {
+    item.check_given()?;
+    if item.kind.as_str() == kind::SESSION {
+        return Err(Error::invalid("a session is not remembered")
+            .with_code(ErrorCode::NotOwner)
+            .with_hint("`session append` makes one"));
+    }
+    let Some(id) = item
+        .id
+        .as_ref()
+        .filter(|_| agent.settings().quotas.are_ids_strict)
+    else {
+        return Ok(());
+    };
+    BlockId::new(id.as_str())
+        .map(drop)
+        .map_err(|error| Error::invalid(format!("'{id}' is no id here: {error}")).with_code(ErrorCode::BadId))
+}
+
+fn stage_item(
+    agent: &Agent,
+    intake: &mut Intake<'_, '_>,
+    reviewed: &Reviewed,
+    options: &RememberOptions,
+) -> Result<Remembered> {
+    let mut item = reviewed.item.clone();
+    let id = intake.id_of(&item, options.key.as_deref())?;
+    let mut answer = Remembered::of(reviewed, id.clone(), intake.view().commit());
+    if item.id.is_none()
+        && options.key.is_some()
+        && let Some(object) = intake.change.present(&id)?
+        && !intake.is_of_outsider(&object)
+    {
+        if !says(agent, &object, &item.text)? {
+            return Err(key_taken(&id));
         }
-        let present = intake.check_replaced(&id, &item)?;
-        if options.expected.is_some() {
-            intake.draft.expect(&id, options.expected);
+        return Ok(answer.at_rest(Status::Unchanged, object.digest()));
+    }
+    let present = intake.check_replaced(&id, &item)?;
+    if options.expected.is_some() {
+        intake.change.expect(&id, options.expected);
+    }
+    if reviewed.verdict == Verdict::Quarantine {
+        if options.key.is_none() {
+            answer.id = intake.held_id(&item)?;
+            intake.check_replaced(&answer.id, &item)?;
         }
-        if reviewed.verdict == Verdict::Quarantine {
-            // Nobody asks when it is released.
-            if options.expected.is_some() && intake.draft.digest(&id)? != options.expected {
-                return Err(
-                    Error::conflict(format!("'{id}' has another version than the one expected"))
-                        .with_ids(vec![id.to_string()]),
-                );
-            }
-            if options.key.is_none() {
-                answer.id = intake.held_id(&item)?;
-                intake.check_replaced(&answer.id, &item)?;
-            }
-            // Of its own: what waits takes no room, and nothing makes room for it.
-            let mut held = self.draft(writer)?;
-            held.put(item.into_object(answer.id.clone())?)?;
-            answer.held_as = self.memory().quarantine(&held, &reviewed.reason())?;
-            answer.status = Status::Quarantined;
-            return Ok(answer);
-        }
-        if item.id.is_none()
-            && let Some(said) = intake.said_by(&item, print_of(&item))?
-        {
-            answer.id = Id::new(said.id())?;
-            answer.duplicates.push(Alike {
-                id: answer.id.clone(),
-                similarity: 1.0,
-                text: said.content().unwrap_or_default().to_owned(),
-            });
-            self.memory().touch([&answer.id], intake.view().now());
-            return match intake.restate(&said, &item)? {
-                Staged::Unchanged => Ok(answer.at_rest(Status::Duplicate, said.digest())),
-                _ => answer.commit(intake, Status::Merged),
-            };
-        }
-        intake.check_superseded(&id, &item)?;
-        let near = if options.is_quick {
-            Near::default()
-        } else {
-            self.near(&intake, &id, &item)?
+        answer.status = Status::Quarantined;
+        let (id, class) = (answer.id.clone(), intake.change.class());
+        intake.change.put_reviewed(id, reviewed.clone(), class, |_| {})?;
+        return Ok(answer);
+    }
+    if item.id.is_none()
+        && let Some(said) = intake.said_by(&item)?
+    {
+        answer.id = Id::new(said.id())?;
+        answer.duplicates.push(Alike {
+            id: answer.id.clone(),
+            similarity: 1.0,
+            text: said.content().unwrap_or_default().to_owned(),
+        });
+        agent.memory().touch([&answer.id], intake.view().now());
+        return match intake.restate(&said, &item)? {
+            Staged::Unchanged => Ok(answer.at_rest(Status::Duplicate, said.digest())),
+            _ => answer.staged(intake, Status::Merged),
         };
-        answer.duplicates = near.duplicates;
-        answer.conflicts = near.conflicts;
-        if let Some(other) = near.surest {
-            let is_named = item.id.is_some();
-            match options.on_duplicate {
-                OnDuplicate::Skip if !is_named && intake.is_trusted_enough(&other) => {
-                    answer.id = Id::new(other.id())?;
-                    self.memory().touch([&answer.id], intake.view().now());
-                    return Ok(answer.at_rest(Status::Duplicate, other.digest()));
-                }
-                OnDuplicate::Merge if !is_named && intake.is_as_trusted(&other) => {
-                    if let Some(merged) = self.merged(&other, &item)? {
-                        answer.id = merged.object.id.clone();
-                        answer.take(&merged.reviewed);
-                        return answer.store(intake, merged.object, Status::Merged);
-                    }
-                }
-                OnDuplicate::Supersede if intake.is_replaceable(&other) && other.id() != id.as_str() => {
-                    item.supersedes.push(Id::new(other.id())?);
-                }
-                _ => {}
+    }
+    intake.check_superseded(&id, &item)?;
+    let near = if options.is_quick {
+        Near::default()
+    } else {
+        near(agent, intake, &id, &item)?
+    };
+    answer.duplicates = near.duplicates;
+    answer.conflicts = near.conflicts;
+    if let Some(other) = near.surest {
+        let is_named = item.id.is_some();
+        match options.on_duplicate {
+            OnDuplicate::Skip if !is_named && intake.is_trusted_enough(&other) => {
+                answer.id = Id::new(other.id())?;
+                agent.memory().touch([&answer.id], intake.view().now());
+                return Ok(answer.at_rest(Status::Duplicate, other.digest()));
             }
+            OnDuplicate::Merge if !is_named && intake.is_as_trusted(&other) => {
+                if let Some(merged) = merged(agent, &other, &item)? {
+                    answer.id = merged.object.id.clone();
+                    answer.take(&merged.reviewed);
+                    let staged = intake.change.say(merged.object, Some(&other), |_| 0)?;
+                    return answer.staged(intake, status_of(staged, Status::Merged));
+                }
+            }
+            OnDuplicate::Supersede if intake.is_replaceable(&other) && other.id() != id.as_str() => {
+                item.supersedes.push(Id::new(other.id())?);
+            }
+            _ => {}
         }
-        let status = if item.supersedes.is_empty() {
-            Status::Created
-        } else {
-            Status::Superseded
-        };
-        let object = intake.admit(id, item, present.as_ref())?;
-        answer.store(intake, object, status)
+    }
+    let status = if item.supersedes.is_empty() {
+        Status::Created
+    } else {
+        Status::Superseded
+    };
+    let staged = intake.put(id, item, present.as_ref())?;
+    answer.staged(intake, status_of(staged, status))
+}
+
+/// What became of an item that was staged; `status` if that changed something.
+fn status_of(staged: Staged, status: Status) -> Status {
+    match (staged, status) {
+        (Staged::Unchanged, _) => Status::Unchanged,
+        (Staged::Updated, Status::Created) => Status::Updated,
+        (_, status) => status,
     }
 }
 
@@ -350,8 +356,7 @@ impl Remembered {
                 self.rules.push(rule);
             }
         }
-        let mut found = reviewed.findings.iter();
-        self.is_redacted |= found.any(|finding| finding.category == Category::Secret);
+        self.is_redacted |= reviewed.is_redacted();
     }
 
     /// Nothing had to be written.
@@ -363,47 +368,27 @@ impl Remembered {
         }
     }
 
-    /// Stages and commits the object; `status` if its id is new or a merged one.
-    fn store(self, mut intake: Intake<'_>, object: NewObject, status: Status) -> Result<Self> {
-        let present = intake.present(&object.id)?.map(|present| present.origin());
-        let status = match (intake.draft.put_said(object, present)?, status) {
-            (Staged::Unchanged, _) => Status::Unchanged,
-            (Staged::Updated, Status::Created) => Status::Updated,
-            (_, status) => status,
-        };
-        self.commit(intake, status)
-    }
-
-    fn commit(mut self, intake: Intake<'_>, status: Status) -> Result<Self> {
+    /// Its id has a version of its own now.
+    fn staged(mut self, intake: &Intake<'_, '_>, status: Status) -> Result<Self> {
         self.status = status;
-        self.digest = intake.draft.digest(&self.id)?;
-        let Committed { commit, .. } = intake.commit()?;
-        self.commit = commit;
+        self.digest = intake.change.digest(&self.id)?;
         Ok(self)
     }
 
     fn disabled(agent: &Agent, reviewed: &Reviewed, options: &RememberOptions) -> Result<Self> {
         let view = agent.memory().view();
-        let id = Names::since(view.now()).of(agent, &reviewed.item, options.key.as_deref())?;
+        let item = &reviewed.item;
+        let id = match (&item.id, options.key.as_deref()) {
+            (Some(id), _) => id.clone(),
+            (None, Some(key)) => ids::of_key(agent.names_key(), &item.scope, &item.kind, key)?,
+            (None, None) => IdGenerator::since(view.now()).new_id(agent.memory(), &item.scope, &item.kind)?,
+        };
         let answer = Self::of(reviewed, id, view.commit());
         Ok(Self {
             status: Status::Disabled,
             ..answer
         })
     }
-}
-
-fn refused(reviewed: &Reviewed) -> Error {
-    // RMB-1: rules are named, never what they were met by.
-    Error::new(
-        ErrorKind::Denied,
-        format!("this is not remembered: {}", reviewed.reason()),
-    )
-    .with_code(ErrorCode::Refused)
-    .with_hint(match reviewed.bad_name {
-        Some(_) => "nothing was stored; names stay in the log as they are: give another one",
-        None => "nothing was stored; leave out what runs, hides or orders, and say what is to be known",
-    })
 }
 
 fn key_taken(id: &Id) -> Error {

@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use super::intake::{Intake, owner_of};
 use super::known_texts::unless_erased;
 use super::{Agent, Alike};
+use crate::agent::change::review::{Reviewed, review};
 use crate::agent::decay::original_of;
 use crate::agent::item::{Item, NewItem, Sensitivity, citations_value, texts};
-use crate::agent::review::Reviewed;
 use crate::agent::search::key_of;
 use crate::agent::vocabulary::attribute;
 use crate::agent::words::collapsed;
@@ -31,68 +31,66 @@ pub(super) struct Near {
     pub(super) surest: Option<Object>,
 }
 
-impl Agent {
-    /// Finds what stands near an item: of its scope and kind, not expired and not superseded.
-    pub(super) fn near(&self, intake: &Intake<'_>, id: &Id, item: &NewItem) -> Result<Near> {
-        let view = intake.view();
-        let now = view.now();
-        let mut objects = HashMap::new();
-        let mut failed = None;
-        let scope = item.scope.as_str();
-        let itself = key_of(self.memory(), id.as_str());
-        let found = self.with_index(view, |index, scratch| {
-            let text_of = |key: &Key| {
-                let object = match unless_erased(view.object_at(&key.0)) {
-                    Ok(object) => object?,
-                    Err(error) => {
-                        failed.get_or_insert(error);
-                        return None;
-                    }
-                };
-                let is_expired = object.expires().is_some_and(|expires| expires <= now);
-                if object.kind() != item.kind.as_str() || is_expired {
+/// Finds what stands near an item: of its scope and kind, not expired and not superseded.
+pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewItem) -> Result<Near> {
+    let view = intake.view();
+    let now = view.now();
+    let mut objects = HashMap::new();
+    let mut failed = None;
+    let scope = item.scope.as_str();
+    let itself = key_of(agent.memory(), id.as_str());
+    let found = agent.with_index(view, |index, scratch| {
+        let text_of = |key: &Key| {
+            let object = match unless_erased(view.object_at(&key.0)) {
+                Ok(object) => object?,
+                Err(error) => {
+                    failed.get_or_insert(error);
                     return None;
                 }
-                let text = object.content().unwrap_or_default().to_owned();
-                objects.insert(*key, object);
-                Some(Cow::Owned(text))
             };
-            Ok(index.near(&item.text, Some(&[scope]), Some(&itself), scratch, text_of))
-        })?;
-        if let Some(error) = failed {
-            return Err(error);
-        }
-        let mut near = Near::default();
-        for one in found {
-            let Some(object) = objects.remove(&one.key) else {
-                continue;
-            };
-            if item.supersedes.iter().any(|old| old.as_str() == object.id())
-                || self.with_known_texts(view, |known| known.is_superseded(&one.key.0))?
-            {
-                continue;
+            let is_expired = object.expires().is_some_and(|expires| expires <= now);
+            if object.kind() != item.kind.as_str() || is_expired {
+                return None;
             }
-            let alike = Alike {
-                id: Id::new(object.id())?,
-                similarity: one.similarity.likeness,
-                text: object.content().unwrap_or_default().to_owned(),
-            };
-            match one.verdict {
-                recall::Verdict::Different => {}
-                recall::Verdict::Conflict(_) => near.conflicts.push(alike),
-                recall::Verdict::Same | recall::Verdict::Duplicate => {
-                    near.duplicates.push(alike);
-                    // What belongs to a session is nobody's to change (RMB-3), and what a tool said stands for nobody who is
-                    // trusted.
-                    let is_free = owner_of(&object).is_none() && !intake.is_of_outsider(&object);
-                    if one.verdict == recall::Verdict::Same && near.surest.is_none() && is_free {
-                        near.surest = Some(object);
-                    }
+            let text = object.content().unwrap_or_default().to_owned();
+            objects.insert(*key, object);
+            Some(Cow::Owned(text))
+        };
+        Ok(index.near(&item.text, Some(&[scope]), Some(&itself), scratch, text_of))
+    })?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let mut near = Near::default();
+    for one in found {
+        let Some(object) = objects.remove(&one.key) else {
+            continue;
+        };
+        if item.supersedes.iter().any(|old| old.as_str() == object.id())
+            || agent.with_known_texts(view, |known| known.is_superseded(&one.key.0))?
+        {
+            continue;
+        }
+        let alike = Alike {
+            id: Id::new(object.id())?,
+            similarity: one.similarity.likeness,
+            text: object.content().unwrap_or_default().to_owned(),
+        };
+        match one.verdict {
+            recall::Verdict::Different => {}
+            recall::Verdict::Conflict(_) => near.conflicts.push(alike),
+            recall::Verdict::Same | recall::Verdict::Duplicate => {
+                near.duplicates.push(alike);
+                // What belongs to a session is nobody's to change (RMB-3), and what a tool said stands for nobody who is
+                // trusted.
+                let is_free = owner_of(&object).is_none() && !intake.is_of_outsider(&object);
+                if one.verdict == recall::Verdict::Same && near.surest.is_none() && is_free {
+                    near.surest = Some(object);
                 }
             }
         }
-        Ok(near)
     }
+    Ok(near)
 }
 
 /// An item with what another one adds to it.
@@ -103,49 +101,47 @@ pub(super) struct Merged {
     pub(super) reviewed: Reviewed,
 }
 
-impl Agent {
-    /// An object with what an item adds to it: to its full text, if decay shortened it. `None` if anything that either says
-    /// would be lost, or if the two together are over a quota or would not be stored.
-    pub(super) fn merged(&self, object: &Object, item: &NewItem) -> Result<Option<Merged>> {
-        let before = Item::from(object.clone());
-        let full = original_of(self.memory(), &before)?;
-        if loses(&before, item) || (before.level().is_some() && full.is_none()) {
-            return Ok(None);
-        }
-        let old = full.as_ref().unwrap_or(object).content().unwrap_or_default();
-        let mut together = NewItem::new(joined(old, &item.text));
-        (together.tags, together.citations) = (before.tags(), before.citations());
-        add_new(&mut together.tags, &item.tags);
-        add_new(&mut together.citations, &item.citations);
-        // Two texts may say together what neither says alone.
-        let reviewed = match self.review(together) {
-            Err(error) if error.code() == ErrorCode::OverLimit => return Ok(None),
-            reviewed => reviewed?,
-        };
-        if reviewed.verdict > Verdict::Flag {
-            return Ok(None);
-        }
-        let mut flags = before.flags();
-        add_new(&mut flags, &item.flags());
-        add_new(&mut flags, &reviewed.item.flags());
-        let mut merged = object.to_new()?;
-        let attributes = &mut merged.attributes;
-        for name in [attribute::LEVEL, attribute::ORIGINAL, attribute::WRITTEN] {
-            drop(attributes.remove(name));
-        }
-        if let Some(flags) = texts(&flags) {
-            drop(attributes.insert(attribute::FLAGS, flags));
-        }
-        unite(&mut merged, &before, item);
-        merged.content = Some(reviewed.item.text.clone());
-        merged.derived_from = vec![object.digest()];
-        merged.derived_from.extend(full.map(|full| full.digest()));
-        merged.derived_from.extend(&item.derived_from);
-        Ok(Some(Merged {
-            object: merged,
-            reviewed,
-        }))
+/// An object with what an item adds to it: to its full text, if decay shortened it. `None` if anything that either says
+/// would be lost, or if the two together are over a quota or would not be stored.
+pub(super) fn merged(agent: &Agent, object: &Object, item: &NewItem) -> Result<Option<Merged>> {
+    let before = Item::from(object.clone());
+    let full = original_of(agent.memory(), &before)?;
+    if loses(&before, item) || (before.level().is_some() && full.is_none()) {
+        return Ok(None);
     }
+    let old = full.as_ref().unwrap_or(object).content().unwrap_or_default();
+    let mut together = NewItem::new(joined(old, &item.text));
+    (together.tags, together.citations) = (before.tags(), before.citations());
+    add_new(&mut together.tags, &item.tags);
+    add_new(&mut together.citations, &item.citations);
+    // Two texts may say together what neither says alone.
+    let reviewed = match review(agent, together) {
+        Err(error) if error.code() == ErrorCode::OverLimit => return Ok(None),
+        reviewed => reviewed?,
+    };
+    if reviewed.verdict > Verdict::Flag {
+        return Ok(None);
+    }
+    let mut flags = before.flags();
+    add_new(&mut flags, &item.flags());
+    add_new(&mut flags, &reviewed.item.flags());
+    let mut merged = object.to_new()?;
+    let attributes = &mut merged.attributes;
+    for name in [attribute::LEVEL, attribute::ORIGINAL, attribute::WRITTEN] {
+        drop(attributes.remove(name));
+    }
+    if let Some(flags) = texts(&flags) {
+        drop(attributes.insert(attribute::FLAGS, flags));
+    }
+    unite(&mut merged, &before, item);
+    merged.content = Some(reviewed.item.text.clone());
+    merged.derived_from = vec![object.digest()];
+    merged.derived_from.extend(full.map(|full| full.digest()));
+    merged.derived_from.extend(&item.derived_from);
+    Ok(Some(Merged {
+        object: merged,
+        reviewed,
+    }))
 }
 
 /// Whether a merged item would not say what the new one says beside its text, or would end when the new one does not. Its session and

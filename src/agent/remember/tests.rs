@@ -9,6 +9,7 @@ mod room;
 use super::*;
 use crate::agent::{Item, Quotas, Settings};
 use crate::engine::{Memory, Query};
+use crate::error::{ErrorCode, ErrorKind};
 use crate::object::{Kind, Origin, Time};
 
 fn agent() -> Agent {

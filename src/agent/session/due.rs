@@ -13,7 +13,7 @@ use crate::agent::item::Item;
 use crate::agent::scope::Reach;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::ObjectDigest;
-use crate::engine::{Draft, Query, View};
+use crate::engine::{Query, View};
 use crate::error::Result;
 use crate::object::{Id, Kind, Object, Origin, Scope, Time};
 
@@ -44,14 +44,14 @@ pub struct DueSummary {
 
 /// What a summary is made of.
 pub(super) struct Part {
-    pub(super) id: Id,
-    pub(super) time: EntryTime,
+    id: Id,
+    time: EntryTime,
 }
 
 /// What is below a root session.
 pub(super) struct Tree {
     pub(super) scope: Scope,
-    pub(super) entries: Vec<Part>,
+    entries: Vec<Part>,
     pub(super) summaries: Vec<(Bucket, u64, Id)>,
 }
 
@@ -140,7 +140,7 @@ pub(super) fn summary_id(root: &str, bucket: Bucket) -> Result<Id> {
 }
 
 /// The summaries of days, as parts of weeks and months.
-pub(super) fn days_of(tree: &Tree) -> Vec<Part> {
+fn days_of(tree: &Tree) -> Vec<Part> {
     let days = tree.summaries.iter();
     let days = days.filter(|(bucket, ..)| bucket.granularity() == Granularity::Day);
     days.map(|(bucket, watermark, id)| Part {
@@ -153,13 +153,19 @@ pub(super) fn days_of(tree: &Tree) -> Vec<Part> {
     .collect()
 }
 
+/// What is due of one granularity. A day is made of entries; a week and a month of the summaries of their days.
 pub(super) fn due_of(
     view: &View,
-    draft: &Draft,
+    get: impl Fn(&Id) -> Result<Option<Object>>,
     tree: &Tree,
-    parts: &[Part],
     granularity: Granularity,
 ) -> Result<Vec<DueSummary>> {
+    let days = days_of(tree);
+    let parts = if granularity == Granularity::Day {
+        &tree.entries
+    } else {
+        &days
+    };
     let times: Vec<EntryTime> = parts.iter().map(|part| part.time).collect();
     let watermarks: Watermarks = tree
         .summaries
@@ -181,7 +187,7 @@ pub(super) fn due_of(
             };
             let mut chars = 0;
             for place in due.entries {
-                let Some(object) = draft.get(&parts[place].id)? else {
+                let Some(object) = get(&parts[place].id)? else {
                     continue;
                 };
                 // SMW-2.

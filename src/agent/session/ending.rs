@@ -14,20 +14,21 @@
 use super::attribution::{Backing, Span, SpanKind, backing, spans};
 use super::entries::is_person;
 use super::extraction::{
-    Admission, Fact, FactScope, FactSettings, GateReason, HoldReason, PresentFacts, Reply, SkippedFact, Turn,
-    admit, gate, prompt, read_reply,
+    Admission, Fact, FactScope, FactSettings, GateReason, Gates, HoldReason, PresentFacts, Reply,
+    SkippedFact, Turn, gate, prompt, read_reply,
 };
-use super::lineage::session_id;
+use super::lineage::{check_kind, session_id};
 use super::summarising::sentences;
 use super::transcript::{Transcript, read_transcript};
 use crate::agent::Agent;
+use crate::agent::change::review::{Reviewed, review};
+use crate::agent::change::{Change, Fate, Rule, change};
 use crate::agent::item::{Item, NewItem, known_kind};
-use crate::agent::remember::Names;
 use crate::agent::scope::Reach;
-use crate::agent::staging::{Fate, Staging, with_tries};
-use crate::agent::vocabulary::{attribute, kind, op};
+use crate::agent::vocabulary::{attribute, kind};
+use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Query, View, Writer};
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{ErrorCode, Result};
 use crate::object::{Id, Origin, Scope, Value};
 use crate::scan::Verdict;
 
@@ -96,10 +97,10 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// A session of which nothing was taken, and why.
-    pub(crate) fn without(reason: String, commit: CommitInfo) -> Self {
+    /// A session of which nothing was taken.
+    pub(crate) fn without(reason: Option<String>, commit: CommitInfo) -> Self {
         Self {
-            reason: Some(reason),
+            reason,
             episode: None,
             facts: Vec::new(),
             skipped: Vec::new(),
@@ -109,310 +110,262 @@ impl Ended {
     }
 }
 
-impl Agent {
-    /// Returns what to ask a model at the end of a session. With `is_enabled` the host says for this session whether facts
-    /// are extracted, else the settings do.
-    ///
-    /// # Errors
-    /// `NotFound` (code `no_session`) if there is no such session; `InvalidInput` (code `other_scope`) if it is out of reach; as
-    /// [`View::query`].
-    pub fn end_prompt(
-        &self,
-        view: &View,
-        reach: &Reach,
-        session: &str,
-        is_enabled: Option<bool>,
-    ) -> Result<EndPrompt> {
-        let transcript = read_transcript(view, reach, session)?;
-        let settings = self.fact_settings(is_enabled);
-        let speakers: Vec<String> = transcript
-            .items
-            .iter()
-            .map(|item| item.speaker().unwrap_or_default())
-            .collect();
-        let turns: Vec<Turn<'_>> = transcript
-            .items
-            .iter()
-            .zip(&speakers)
-            .map(|(item, speaker)| Turn {
-                speaker,
-                text: item.text(),
-            })
-            .collect();
-        Ok(EndPrompt {
-            prompt: prompt(&turns, &settings),
-            gate: gate(&transcript.state(), &settings).err(),
-            turns: transcript.turns,
-            entries: transcript.entries,
-            is_trusted: transcript.is_trusted,
-            has_episode: view.contains(&episode_id(session)?)?,
+/// See [`Agent::end_prompt`].
+pub(in crate::agent) fn end_prompt(
+    agent: &Agent,
+    view: &View,
+    reach: &Reach,
+    session: &str,
+    is_enabled: Option<bool>,
+) -> Result<EndPrompt> {
+    let transcript = read_transcript(view, reach, session)?;
+    let settings = fact_settings(agent, is_enabled);
+    let speakers: Vec<String> = transcript
+        .items
+        .iter()
+        .map(|item| item.speaker().unwrap_or_default())
+        .collect();
+    let turns: Vec<Turn<'_>> = transcript
+        .items
+        .iter()
+        .zip(&speakers)
+        .map(|(item, speaker)| Turn {
+            speaker,
+            text: item.text(),
         })
-    }
+        .collect();
+    Ok(EndPrompt {
+        prompt: prompt(&turns, &settings),
+        gate: gate(&transcript.state(), &settings).err(),
+        turns: transcript.turns,
+        entries: transcript.entries,
+        is_trusted: transcript.is_trusted,
+        has_episode: view.contains(&episode_id(session)?)?,
+    })
+}
 
-    /// Ends a session with a model's reply, or without one: then the episode is made of sentences of the session, and
-    /// nothing is learned.
-    ///
-    /// # Errors
-    /// `NotFound` (code `no_session`) if there is no such session; `InvalidInput` (code `other_scope`) if it is out of reach; as
-    /// a commit; `Denied` (code `less_trusted`): an untrusted writer ends a session whose episode is more trusted. A reply that
-    /// cannot be read is no error.
-    pub fn end_session(
-        &self,
-        reach: &Reach,
-        session: &str,
-        reply: Option<&str>,
-        is_enabled: Option<bool>,
-        writer: &Writer,
-    ) -> Result<Ended> {
-        let settings = self.fact_settings(is_enabled);
-        let reply = match reply.map(|reply| read_reply(reply, &settings)).transpose() {
-            Ok(reply) => reply,
-            Err(reason) => {
-                let view = self.memory().view();
-                read_transcript(&view, reach, session)?;
-                return Ok(Ended::without(reason.to_string(), view.commit()));
-            }
-        };
-        with_tries(|| {
-            self.try_end(
-                reach,
-                session,
-                reply.clone().unwrap_or_default(),
-                settings,
-                writer,
-            )
-        })
-    }
-
-    fn fact_settings(&self, is_enabled: Option<bool>) -> FactSettings {
-        let mut settings = self.settings().facts;
-        settings.is_enabled = is_enabled.unwrap_or(settings.is_enabled);
-        settings
-    }
-
-    fn try_end(
-        &self,
-        reach: &Reach,
-        session: &str,
-        reply: Reply,
-        settings: FactSettings,
-        writer: &Writer,
-    ) -> Result<Ended> {
-        let mut staging = Staging::new(self, writer)?;
-        let view = staging.draft.base().clone();
-        let transcript = read_transcript(&view, reach, session)?;
-        let episode = self.stage_episode(&mut staging, session, &transcript, reply.summary)?;
-        let admissions = self.judge(&view, session, &transcript, &reply.facts, settings)?;
-        let mut facts = Vec::new();
-        for (fact, judged) in reply.facts.into_iter().zip(admissions) {
-            let fate = self.stage_fact(
-                &mut staging,
-                session,
-                &transcript,
-                episode.as_ref(),
-                &fact,
-                judged,
-            )?;
-            facts.push((fact, fate));
+/// See [`Agent::end_session`].
+pub(in crate::agent) fn end_session(
+    agent: &Agent,
+    reach: &Reach,
+    session: &str,
+    reply: Option<&str>,
+    is_enabled: Option<bool>,
+    writer: &Writer,
+) -> Result<Ended> {
+    let settings = fact_settings(agent, is_enabled);
+    let reply = match reply.map(|reply| read_reply(reply, &settings)).transpose() {
+        Ok(reply) => reply,
+        Err(reason) => {
+            let view = agent.memory().view();
+            read_transcript(&view, reach, session)?;
+            return Ok(Ended::without(Some(reason.to_string()), view.commit()));
         }
-        let done = staging.commit(self.memory(), op::SESSION)?;
-        Ok(Ended {
-            reason: None,
-            episode,
-            facts,
-            skipped: reply.skipped,
-            held: done.held,
-            commit: done.committed.commit,
-        })
-    }
+    };
+    let done = change(agent, writer, &Rule::END_SESSION, |change| {
+        stage_end(
+            agent,
+            change,
+            reach,
+            session,
+            reply.clone().unwrap_or_default(),
+            settings,
+        )
+    })?;
+    Ok(Ended {
+        held: done.held,
+        commit: done.committed.commit,
+        ..done.value
+    })
+}
 
-    /// Stages what happened in the session, in the words of the reply, else in its own.
-    fn stage_episode(
-        &self,
-        staging: &mut Staging,
-        session: &str,
-        transcript: &Transcript,
-        summary: Option<String>,
-    ) -> Result<Option<Id>> {
-        let id = episode_id(session)?;
-        if staging
-            .draft
-            .get(&id)?
-            .is_some_and(|object| object.kind() != kind::EPISODE)
-        {
-            return Err(
-                Error::invalid(format!("the id '{id}' belongs to something that is no episode"))
-                    .with_code(ErrorCode::IdTaken)
-                    .with_hint(format!("`remove {id}` takes it away, and undo brings it back")),
-            );
-        }
-        // SND-1.
-        let class = match summary {
-            Some(_) => Origin::least(Origin::Model, transcript.class),
-            None => transcript.class,
-        };
-        let text = summary.unwrap_or_else(|| {
-            let lines = transcript.items.iter().map(|item| format!("{}\n", item.text()));
-            sentences(&lines.collect::<String>())
-        });
-        let text: String = text.chars().take(EPISODE_CHARS_MAX).collect();
-        if text.trim().is_empty() {
-            return Ok(None);
-        }
-        let mut item = NewItem::new(text);
-        item.kind = known_kind(kind::EPISODE);
-        item.scope = transcript.scope.clone();
-        item.session = Some(session.to_owned());
-        item.derived_from.clone_from(&transcript.sources);
-        let parent = session_id(session)?;
-        let passed = staging.put(self, id.clone(), item, class, |object| {
-            object.parent = Some(parent);
-        })?;
-        Ok(matches!(passed.fate, Fate::Staged(_)).then_some(id))
-    }
+fn fact_settings(agent: &Agent, is_enabled: Option<bool>) -> FactSettings {
+    let mut settings = agent.settings().facts;
+    settings.is_enabled = is_enabled.unwrap_or(settings.is_enabled);
+    settings
+}
 
-    /// Says of each fact whether it may be stored: `Err` is the reason why it may not.
-    fn judge(
-        &self,
-        view: &View,
-        session: &str,
-        transcript: &Transcript,
-        facts: &[Fact],
-        mut settings: FactSettings,
-    ) -> Result<Vec<Result<Admission, String>>> {
-        let present = |scope: FactScope| present_facts(view, scope, &transcript.scope);
-        let (user, env) = (present(FactScope::User)?, present(FactScope::Env)?);
-        // SND-2.
-        let learned = [&user, &env].into_iter().flatten();
-        let learned = learned.filter(|item| {
-            item.session().as_deref() == Some(session) && item.source().as_deref() == Some(SOURCE)
-        });
-        let facts_max = settings.facts_max;
-        settings.facts_max = facts_max.saturating_sub(learned.count());
-        let texts = |items: &[Item]| {
-            items
-                .iter()
-                .map(|item| item.text().to_owned())
-                .collect::<Vec<_>>()
-        };
-        let (user, env) = (texts(&user), texts(&env));
-        let (user, env): (Vec<&str>, Vec<&str>) = (
-            user.iter().map(String::as_str).collect(),
-            env.iter().map(String::as_str).collect(),
-        );
-        let present = PresentFacts {
-            user: &user,
-            env: &env,
-        };
-        let spans = self.spans_of(transcript);
-        let turns: Vec<(&str, &[Span])> = spans.iter().map(|(text, spans)| (*text, &spans[..])).collect();
-        let mut judged: Vec<Option<String>> = Vec::new();
-        let mut passed = Vec::new();
-        for fact in facts {
-            let mut item = NewItem::new(fact.text.clone());
-            item.source = Some(SOURCE.to_owned());
-            let reviewed = self.review(item)?;
-            let reason = if reviewed.verdict >= Verdict::Quarantine {
-                Some(reviewed.reason())
-            } else if backing(&fact.text, &turns) == Backing::Foreign {
-                Some("its words stand in pasted or foreign text only".to_owned())
-            } else {
-                passed.push(Fact {
-                    scope: fact.scope,
-                    text: reviewed.item.text,
-                });
-                None
-            };
-            judged.push(reason);
-        }
-        let mut admissions = admit(&passed, &transcript.state(), &present, &settings).into_iter();
-        let judged = judged.into_iter().map(|reason| match reason {
-            Some(reason) => Some(Err(reason)),
-            None => admissions.next().map(|admission| {
-                Ok(match admission {
-                    Admission::Hold(HoldReason::TooMany { .. }) => {
-                        Admission::Hold(HoldReason::TooMany { facts_max })
-                    }
-                    other => other,
-                })
-            }),
-        });
-        Ok(judged.flatten().collect())
+fn stage_end(
+    agent: &Agent,
+    change: &mut Change<'_>,
+    reach: &Reach,
+    session: &str,
+    reply: Reply,
+    settings: FactSettings,
+) -> Result<Ended> {
+    let view = change.base().clone();
+    let transcript = read_transcript(&view, reach, session)?;
+    let episode = stage_episode(change, session, &transcript, reply.summary)?;
+    let judged = judge(agent, &view, session, &transcript, &reply.facts, settings)?;
+    // The episode leads to every entry: erasing an entry finds the facts made of it.
+    let digest = episode.as_ref().map(|id| change.digest(id)).transpose()?;
+    let sources = match digest.flatten() {
+        Some(digest) => vec![digest],
+        None => transcript.sources.clone(),
+    };
+    let mut facts = Vec::new();
+    for (fact, judged) in reply.facts.into_iter().zip(judged) {
+        facts.push((fact, stage_fact(change, &transcript, &sources, judged)?));
     }
+    Ok(Ended {
+        episode,
+        facts,
+        skipped: reply.skipped,
+        ..Ended::without(None, view.commit())
+    })
+}
 
-    /// What of each entry are the person's own words. What tools and pages said is foreign; the model's words are nobody's.
-    fn spans_of<'a>(&self, transcript: &'a Transcript) -> Vec<(&'a str, Vec<Span>)> {
-        let of_item = |item: &'a Item| {
-            let text = item.text();
-            let found = if is_person(item, &transcript.session) {
-                spans(text, &self.settings().attribution)
-            } else if item.object().origin().tag() >= Origin::ToolInternal.tag() {
-                vec![Span {
-                    range: 0..text.len(),
-                    kind: SpanKind::Paste,
-                }]
-            } else {
-                return None;
-            };
-            Some((text, found))
-        };
-        transcript.items.iter().filter_map(of_item).collect()
-    }
-
-    fn stage_fact(
-        &self,
-        staging: &mut Staging,
-        session: &str,
-        transcript: &Transcript,
-        episode: Option<&Id>,
-        fact: &Fact,
-        judged: Result<Admission, String>,
-    ) -> Result<FactFate> {
-        let scope = scope_of(fact.scope, &transcript.scope);
-        let mut item = NewItem::new(fact.text.clone());
-        item.scope = scope.clone();
-        item.subject = Some(fact.scope.name().to_owned());
-        item.session = Some(session.to_owned());
-        item.source = Some(SOURCE.to_owned());
-        let now = staging.draft.base().now();
-        let id = Names::since(now).make(self.memory(), &scope, &known_kind(kind::FACT))?;
-        // SND-1.
-        let class = Origin::least(Origin::Model, transcript.class);
-        let reason = match judged {
-            Ok(Admission::Known) => return Ok(FactFate::Known),
-            Ok(Admission::Store) => {
-                // By the episode to every entry: what is derived from an entry is found when it is erased.
-                let episode = episode
-                    .map(|episode| staging.draft.digest(episode))
-                    .transpose()?
-                    .flatten();
-                item.derived_from = episode.map_or_else(|| transcript.sources.clone(), |digest| vec![digest]);
-                let passed = match staging.put(self, id.clone(), item, class, |_| {}) {
-                    // No room for a fact is no reason to lose the episode.
-                    Err(error) if error.code() == ErrorCode::OverLimit => {
-                        return Ok(FactFate::Refused(error.message().to_owned()));
-                    }
-                    passed => passed?,
-                };
-                return Ok(match passed.fate {
-                    Fate::Staged(_) => FactFate::Stored(id),
-                    Fate::Held => FactFate::Quarantined(passed.rules.join(", ")),
-                    Fate::Refused => FactFate::Refused(passed.rules.join(", ")),
-                });
-            }
-            Ok(Admission::Hold(HoldReason::Gate(GateReason::Off))) => {
-                return Ok(FactFate::Refused(GateReason::Off.to_string()));
-            }
-            Ok(Admission::Hold(reason)) => reason.to_string(),
-            Err(reason) => reason,
-        };
-        item.derived_from.clone_from(&transcript.sources);
-        let reviewed = self.review(item)?;
+/// Judges each fact: the scan, the person's own words, then the gates.
+fn judge(
+    agent: &Agent,
+    view: &View,
+    session: &str,
+    transcript: &Transcript,
+    facts: &[Fact],
+    mut settings: FactSettings,
+) -> Result<Vec<Judged>> {
+    let present = |scope: FactScope| present_facts(view, scope, &transcript.scope);
+    let (user, env) = (present(FactScope::User)?, present(FactScope::Env)?);
+    // SND-2.
+    let learned = [&user, &env].into_iter().flatten();
+    let learned = learned.filter(|item| {
+        item.session().as_deref() == Some(session) && item.source().as_deref() == Some(SOURCE)
+    });
+    let facts_max = settings.facts_max;
+    settings.facts_max = facts_max.saturating_sub(learned.count());
+    let present = PresentFacts {
+        user: &user.iter().map(Item::text).collect::<Vec<_>>(),
+        env: &env.iter().map(Item::text).collect::<Vec<_>>(),
+    };
+    let spans = spans_of(agent, transcript);
+    let turns: Vec<(&str, &[Span])> = spans.iter().map(|(text, spans)| (*text, &spans[..])).collect();
+    let mut gates = Gates::new(&transcript.state(), &present, &settings);
+    let judge = |fact: &Fact| {
+        let reviewed = review(agent, fact_item(fact, session, &transcript.scope))?;
         if reviewed.verdict == Verdict::Block {
-            return Ok(FactFate::Refused(reason));
+            return Ok(Judged::Refuse(reviewed.reason()));
         }
-        staging.hold(reviewed.item.into_object(id)?, class, reason.clone())?;
-        Ok(FactFate::Quarantined(reason))
+        if reviewed.verdict == Verdict::Quarantine {
+            let reason = reviewed.reason();
+            return Ok(Judged::Hold(reviewed, reason));
+        }
+        if backing(&fact.text, &turns) == Backing::Foreign {
+            let reason = "its words stand in pasted or foreign text only".to_owned();
+            return Ok(Judged::Hold(reviewed, reason));
+        }
+        Ok(match gates.admit(fact.scope, &reviewed.item.text) {
+            Admission::Known => Judged::Known,
+            Admission::Store => Judged::Store(reviewed),
+            Admission::Hold(reason @ HoldReason::Gate(GateReason::Off)) => Judged::Refuse(reason.to_string()),
+            Admission::Hold(HoldReason::TooMany { .. }) => {
+                Judged::Hold(reviewed, HoldReason::TooMany { facts_max }.to_string())
+            }
+            Admission::Hold(reason) => Judged::Hold(reviewed, reason.to_string()),
+        })
+    };
+    facts.iter().map(judge).collect()
+}
+
+/// What of each entry are the person's own words. What tools and pages said is foreign; the model's words are nobody's.
+fn spans_of<'a>(agent: &Agent, transcript: &'a Transcript) -> Vec<(&'a str, Vec<Span>)> {
+    let of_item = |item: &'a Item| {
+        let text = item.text();
+        let found = if is_person(item, &transcript.session) {
+            spans(text, &agent.settings().attribution)
+        } else if item.object().origin().tag() >= Origin::ToolInternal.tag() {
+            vec![Span {
+                range: 0..text.len(),
+                kind: SpanKind::Paste,
+            }]
+        } else {
+            return None;
+        };
+        Some((text, found))
+    };
+    transcript.items.iter().filter_map(of_item).collect()
+}
+
+/// What is to become of a fact.
+enum Judged {
+    Store(Reviewed),
+    Known,
+    Hold(Reviewed, String),
+    Refuse(String),
+}
+
+/// Stages what happened in the session, in the words of the reply, else in its own.
+fn stage_episode(
+    change: &mut Change<'_>,
+    session: &str,
+    transcript: &Transcript,
+    summary: Option<String>,
+) -> Result<Option<Id>> {
+    let id = episode_id(session)?;
+    check_kind(change, &id, kind::EPISODE)?;
+    // SND-1.
+    let class = match summary {
+        Some(_) => Origin::least(Origin::Model, transcript.class),
+        None => transcript.class,
+    };
+    let text = summary.unwrap_or_else(|| {
+        let lines = transcript.items.iter().map(|item| format!("{}\n", item.text()));
+        sentences(&lines.collect::<String>())
+    });
+    let text: String = text.chars().take(EPISODE_CHARS_MAX).collect();
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let mut item = NewItem::new(text);
+    item.kind = known_kind(kind::EPISODE);
+    item.scope = transcript.scope.clone();
+    item.session = Some(session.to_owned());
+    item.derived_from.clone_from(&transcript.sources);
+    let parent = session_id(session)?;
+    let passed = change.put(id.clone(), item, class, |object| {
+        object.parent = Some(parent);
+    })?;
+    Ok(matches!(passed.fate, Fate::Staged(_)).then_some(id))
+}
+
+fn fact_item(fact: &Fact, session: &str, scope: &Scope) -> NewItem {
+    let mut item = NewItem::new(fact.text.clone());
+    item.scope = scope_of(fact.scope, scope);
+    item.subject = Some(fact.scope.name().to_owned());
+    item.session = Some(session.to_owned());
+    item.source = Some(SOURCE.to_owned());
+    item
+}
+
+/// Stages a fact that was judged; `sources` are what it is derived from if it is stored.
+fn stage_fact(
+    change: &mut Change<'_>,
+    transcript: &Transcript,
+    sources: &[ObjectDigest],
+    judged: Judged,
+) -> Result<FactFate> {
+    // SND-1.
+    let class = Origin::least(Origin::Model, transcript.class);
+    match judged {
+        Judged::Known => Ok(FactFate::Known),
+        Judged::Refuse(reason) => Ok(FactFate::Refused(reason)),
+        Judged::Hold(mut reviewed, reason) => {
+            reviewed.item.derived_from.clone_from(&transcript.sources);
+            let id = change.new_id(&reviewed.item.scope, &reviewed.item.kind)?;
+            change.hold(reviewed.item.into_object(id)?, class, reason.clone())?;
+            Ok(FactFate::Quarantined(reason))
+        }
+        Judged::Store(mut reviewed) => {
+            reviewed.item.derived_from = sources.to_vec();
+            let id = change.new_id(&reviewed.item.scope, &reviewed.item.kind)?;
+            match change.put_reviewed(id.clone(), reviewed, class, |_| {}) {
+                Ok(_) => Ok(FactFate::Stored(id)),
+                // A fact without room does not cost the episode.
+                Err(error) if error.code() == ErrorCode::OverLimit => {
+                    Ok(FactFate::Refused(error.message().to_owned()))
+                }
+                Err(error) => Err(error),
+            }
+        }
     }
 }
 

@@ -12,16 +12,17 @@
 //! - SAE-2: what an entry is trusted is at most what its writer is, what its speaker's role is, and what the host says of it.
 
 use super::lineage::{
-    DEPTH_MAX, Standing, check_reach, may_name_user, parent_session, root_session, session_id, session_of,
+    DEPTH_MAX, Placement, check_reach, may_name_user, parent_session, root_among, session_id, session_of,
     stage_session,
 };
 use crate::agent::Agent;
+use crate::agent::change::names::refuse_secret;
+use crate::agent::change::{Change, Fate, Rule, change};
 use crate::agent::item::{Item, NewItem, known_kind};
 use crate::agent::scope::Reach;
-use crate::agent::staging::{Fate, Staging, with_tries};
-use crate::agent::vocabulary::{attribute, kind, op};
+use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::{keyed, to_hex};
-use crate::engine::{CommitInfo, Draft, Query, View, Writer};
+use crate::engine::{CommitInfo, Query, View, Writer};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Id, NewObject, Object, Origin, Position, Scope, Time, Value};
 use crate::scan::Verdict;
@@ -95,164 +96,139 @@ pub struct Appended {
     pub commit: CommitInfo,
 }
 
-impl Agent {
-    /// Appends entries to the transcript of a session, in one commit.
-    ///
-    /// # Errors
-    /// `InvalidInput`: too many entries for a commit, or as a session's place says (`other_scope`, `other_parent`,
-    /// `cycle`, `over_limit`). `Denied` (code `less_trusted`): a writer who is neither the person nor the host says who the
-    /// person is, or puts a session of theirs below another; code `refused`: a name holds what no name may. As a commit.
-    pub fn append(&self, append: &Append, writer: &Writer) -> Result<Appended> {
-        self.follow_append(append, writer, |_| ())
-    }
+/// See [`Agent::append`].
+pub(in crate::agent) fn append(agent: &Agent, append: &Append, writer: &Writer) -> Result<Appended> {
+    follow_append(agent, append, writer, |_| ())
+}
 
-    /// As [`Self::append`]; `told` hears before each try to commit what the answer will be.
-    pub(crate) fn follow_append(
-        &self,
-        append: &Append,
-        writer: &Writer,
-        mut told: impl FnMut(&Appended),
-    ) -> Result<Appended> {
-        if append.entries.len() as u64 > BATCH_MAX {
-            return Err(
-                Error::invalid(format!("{} entries are too many at once", append.entries.len()))
-                    .with_code(ErrorCode::OverLimit)
-                    .with_hint(format!("append at most {BATCH_MAX} in a call")),
-            );
-        }
-        with_tries(|| self.try_append(append, writer, &mut told))
+/// See [`Agent::follow_append`].
+pub(in crate::agent) fn follow_append(
+    agent: &Agent,
+    append: &Append,
+    writer: &Writer,
+    mut told: impl FnMut(&Appended),
+) -> Result<Appended> {
+    if append.entries.len() as u64 > BATCH_MAX {
+        return Err(
+            Error::invalid(format!("{} entries are too many at once", append.entries.len()))
+                .with_code(ErrorCode::OverLimit)
+                .with_hint(format!("append at most {BATCH_MAX} in a call")),
+        );
     }
-
-    fn try_append(
-        &self,
-        append: &Append,
-        writer: &Writer,
-        told: &mut impl FnMut(&Appended),
-    ) -> Result<Appended> {
-        let mut staging = Staging::new(self, writer)?;
-        if let Some(user) = &append.user {
-            self.refuse_secret("the name of the person", user)?;
-        }
-        let session = session_id(&append.session)?;
-        let scope = stage_session(
-            self,
-            &mut staging.draft,
-            &append.session,
-            &Standing {
-                parent: append.parent.as_deref(),
-                scope: append.scope.as_ref(),
-                usual: &append.usual_scope,
-                reach: &append.reach,
-            },
-        )?;
-        if let Some(user) = &append.user {
-            note_user(&mut staging, &session, user)?;
-        }
-        let user = staging.draft.get(&session)?.as_ref().and_then(user_noted);
-        let seq = staging.draft.base().commit().commit.seq + 1;
-        let mut answer = Appended {
-            scope: scope.clone(),
-            root_session: String::new(),
-            ids: Vec::with_capacity(append.entries.len()),
-            not_stored: Vec::new(),
-            flagged: 0,
-            held: None,
-            commit: staging.draft.base().commit(),
-        };
-        for (place, entry) in append.entries.iter().enumerate() {
-            let arrival = seq.saturating_mul(BATCH_MAX).saturating_add(place as u64);
-            let key = format!("{arrival:016x}");
-            let id = self.free_id(
-                &staging.draft,
-                &format!("{}/{}/{key}", kind::ENTRY, append.session),
-            )?;
-            let position = Position::new(&key)?;
-            // The same place in the same commit was somebody else's: made anew on the next head.
-            staging.draft.expect(&id, None);
-            let class = match role_of(entry.speaker.as_deref(), user.as_deref()) {
-                Some(role) => Origin::least(role, entry.origin.unwrap_or(role)),
-                None => entry.origin.unwrap_or(Origin::ToolExternal),
-            };
-            let item = item_of(entry, &append.session, &scope, arrival);
-            let passed = staging.put(self, id.clone(), item, class, |object| {
-                object.parent = Some(session.clone());
-                object.position = Some(position);
-            })?;
-            match passed.fate {
-                Fate::Staged(_) => {
-                    answer.flagged += u64::from(passed.verdict == Verdict::Flag);
-                    answer.ids.push(id);
-                }
-                Fate::Held | Fate::Refused => answer.not_stored.push(NotStored {
-                    place,
-                    verdict: passed.verdict,
-                    rules: passed.rules,
-                }),
-            }
-        }
-        let mut class = Origin::DirectUser;
-        for id in &answer.ids {
-            let entry = staging.draft.get(id)?;
-            class = entry.map_or(class, |entry| Origin::least(class, entry.origin()));
-        }
-        note_on_line(&mut staging, session, answer.not_stored.len(), class)?;
+    let done = change(agent, writer, &Rule::APPEND, |change| {
+        let answer = stage_append(agent, change, append)?;
         told(&answer);
-        let done = staging.commit(self.memory(), op::SESSION)?;
-        let root = root_session(&self.memory().view(), &append.session);
-        answer.root_session = root.map_err(|error| {
-            if done.committed.changed {
-                error.behind_change("open the store again to go on")
-            } else {
-                error
-            }
-        })?;
-        answer.held = done.held;
-        answer.commit = done.committed.commit;
         Ok(answer)
-    }
+    })?;
+    Ok(Appended {
+        held: done.held,
+        commit: done.committed.commit,
+        ..done.value
+    })
+}
 
-    /// The id of a new entry. Its number can be foretold, so somebody else may have taken it: then with a part that cannot.
-    fn free_id(&self, draft: &Draft, text: &str) -> Result<Id> {
-        let id = Id::new(text)?;
-        if draft.digest(&id)?.is_none() {
-            return Ok(id);
-        }
-        let secret = to_hex(&keyed(self.names_key(), text.as_bytes())[..8]);
-        Id::new(&format!("{text}-{secret}"))
+fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Result<Appended> {
+    if let Some(user) = &append.user {
+        refuse_secret(agent.scanner(), "the name of the person", user)?;
     }
-
-    /// Returns the entries of a session in their order (SAE-1).
-    ///
-    /// # Errors
-    /// `InvalidInput` (code `other_scope`) if the session is out of reach; as [`View::query`].
-    pub fn entries(
-        &self,
-        view: &View,
-        reach: &Reach,
-        session: &str,
-    ) -> Result<impl Iterator<Item = Result<Item>> + use<>> {
-        check_reach(view, reach, session)?;
-        let found = view.query(&Query {
-            kind: Some(known_kind(kind::ENTRY)),
-            parent: Some(session_id(session)?),
-            ..Query::default()
+    let session = session_id(&append.session)?;
+    let scope = stage_session(
+        change,
+        &append.session,
+        &Placement {
+            parent: append.parent.as_deref(),
+            scope: append.scope.as_ref(),
+            usual: &append.usual_scope,
+            reach: &append.reach,
+        },
+    )?;
+    if let Some(user) = &append.user {
+        note_user(change, &session, user)?;
+    }
+    let user = change.get(&session)?.as_ref().and_then(user_noted);
+    let head = change.base().commit();
+    let seq = head.commit.seq + 1;
+    let mut answer = Appended {
+        scope: scope.clone(),
+        root_session: root_among(|id| change.get(id), &append.session)?,
+        ids: Vec::with_capacity(append.entries.len()),
+        not_stored: Vec::new(),
+        flagged: 0,
+        held: None,
+        commit: head,
+    };
+    let mut least = Origin::DirectUser;
+    for (place, entry) in append.entries.iter().enumerate() {
+        let arrival = seq.saturating_mul(BATCH_MAX).saturating_add(place as u64);
+        let key = format!("{arrival:016x}");
+        let id = free_id(
+            agent,
+            change,
+            &format!("{}/{}/{key}", kind::ENTRY, append.session),
+        )?;
+        let position = Position::new(&key)?;
+        // Another writer may have taken the same place in the same commit: then the change is made on the next head.
+        change.expect(&id, None);
+        let class = match role_of(entry.speaker.as_deref(), user.as_deref()) {
+            Some(role) => Origin::least(role, entry.origin.unwrap_or(role)),
+            None => entry.origin.unwrap_or(Origin::ToolExternal),
+        };
+        let item = item_of(entry, &append.session, &scope, arrival);
+        let passed = change.put(id.clone(), item, class, |object| {
+            object.parent = Some(session.clone());
+            object.position = Some(position);
         })?;
-        Ok(found.map(|object| object.map(Item::from)))
+        match passed.fate {
+            Fate::Staged(_) => {
+                let stored = change.get(&id)?;
+                least = stored.map_or(least, |entry| Origin::least(least, entry.origin()));
+                answer.flagged += u64::from(passed.verdict == Verdict::Flag);
+                answer.ids.push(id);
+            }
+            Fate::Held | Fate::Refused => answer.not_stored.push(NotStored {
+                place,
+                verdict: passed.verdict,
+                rules: passed.rules,
+            }),
+        }
     }
+    note_on_line(change, session, answer.not_stored.len(), least)?;
+    Ok(answer)
+}
+
+/// The id of a new entry. Its number can be foretold, so somebody else may have taken it: then with a part that cannot.
+fn free_id(agent: &Agent, change: &Change<'_>, text: &str) -> Result<Id> {
+    let id = Id::new(text)?;
+    if change.digest(&id)?.is_none() {
+        return Ok(id);
+    }
+    let secret = to_hex(&keyed(agent.names_key(), text.as_bytes())[..8]);
+    Id::new(&format!("{text}-{secret}"))
+}
+
+/// See [`Agent::entries`].
+pub(in crate::agent) fn entries(
+    view: &View,
+    reach: &Reach,
+    session: &str,
+) -> Result<impl Iterator<Item = Result<Item>> + use<>> {
+    check_reach(view, reach, session)?;
+    let found = view.query(&Query {
+        kind: Some(known_kind(kind::ENTRY)),
+        parent: Some(session_id(session)?),
+        ..Query::default()
+    })?;
+    Ok(found.map(|object| object.map(Item::from)))
 }
 
 /// Notes on a session and on those above it what stays true whatever becomes of its entries and of itself: how many were not
 /// stored, and how little the least trusted one was trusted. They have seen them all the same.
-fn note_on_line(staging: &mut Staging, session: Id, count: usize, class: Origin) -> Result<()> {
+fn note_on_line(change: &mut Change<'_>, session: Id, count: usize, class: Origin) -> Result<()> {
     let (mut count, mut class) = (i64::try_from(count).unwrap_or(i64::MAX), class);
     let mut next = Some(session);
     for depth in 0..=DEPTH_MAX {
         let Some(id) = next else { break };
-        let Some(known) = staging
-            .draft
-            .get(&id)?
-            .filter(|known| session_of(known).is_some())
-        else {
+        let Some(known) = change.get(&id)?.filter(|known| session_of(known).is_some()) else {
             break;
         };
         let least = Origin::least(class_noted(&known), class);
@@ -268,8 +244,7 @@ fn note_on_line(staging: &mut Staging, session: Id, count: usize, class: Origin)
         if least != class_noted(&known) {
             notes.push((attribute::CLASS, Value::from(least.name())));
         }
-        // Who appends vouches for nothing that the object says.
-        staging.draft.put_noted(&known, notes)?;
+        change.note(&known, notes)?;
         class = Origin::least(least, known.origin());
         next = parent_session(Some(&known)).map(session_id).transpose()?;
     }
@@ -277,15 +252,15 @@ fn note_on_line(staging: &mut Staging, session: Id, count: usize, class: Origin)
 }
 
 /// Notes on the session who the person is.
-fn note_user(staging: &mut Staging, session: &Id, user: &str) -> Result<()> {
-    let class = staging.draft.writer().trust;
+fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
+    let class = change.class();
     if !may_name_user(class) {
         let told = format!("a writer of class {class} does not say who the person of a session is");
         return Err(Error::new(ErrorKind::Denied, told)
             .with_code(ErrorCode::LessTrusted)
             .with_hint("leave it out, or let the host say it"));
     }
-    if let Some(known) = staging.draft.get(session)? {
+    if let Some(known) = change.get(session)? {
         // What others wrote of the session is not vouched for by the way, but what it has seen stays noted.
         let is_host = may_name_user(known.origin());
         let mut object = if is_host {
@@ -295,9 +270,9 @@ fn note_user(staging: &mut Staging, session: &Id, user: &str) -> Result<()> {
         };
         drop(object.attributes.insert(attribute::USER, user));
         if is_host {
-            staging.draft.put_restated(object)?;
+            change.restate(object)?;
         } else {
-            staging.draft.put(object)?;
+            change.put_plain(object)?;
         }
     }
     Ok(())

@@ -12,11 +12,11 @@
 //! - SLN-3: a session is in the scope of its parent.
 //! - SLN-4: nothing of a session is staged whose names no item may have (REV-1, REV-2).
 
-use crate::agent::Agent;
+use crate::agent::change::Change;
 use crate::agent::item::known_kind;
 use crate::agent::scope::Reach;
 use crate::agent::vocabulary::kind;
-use crate::engine::{Draft, View};
+use crate::engine::View;
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Id, NewObject, Object, Origin, Scope};
 
@@ -54,10 +54,15 @@ pub fn session_of(object: &Object) -> Option<&str> {
 /// # Errors
 /// As [`session_id`]; `Corrupt` or `Io` if an object cannot be read.
 pub fn root_session(view: &View, session: &str) -> Result<String> {
+    root_among(|id| view.get(id), session)
+}
+
+/// As [`root_session`], among the objects that `get` finds.
+pub(super) fn root_among(get: impl Fn(&Id) -> Result<Option<Object>>, session: &str) -> Result<String> {
     let mut root = session.to_owned();
     // SLN-1.
     for _ in 0..DEPTH_MAX {
-        let object = view.get(&session_id(&root)?)?;
+        let object = get(&session_id(&root)?)?;
         match parent_session(object.as_ref()) {
             Some(parent) => parent.clone_into(&mut root),
             None => break,
@@ -99,7 +104,7 @@ fn other_scope(session: &str, scope: &str) -> Error {
 }
 
 /// Where a session stands that is written to.
-pub(super) struct Standing<'a> {
+pub(super) struct Placement<'a> {
     /// The session that it was started from.
     pub(super) parent: Option<&'a str>,
     /// Its scope, if the caller names one.
@@ -118,61 +123,59 @@ pub(super) struct Standing<'a> {
 /// its own ancestor (`cycle`), or is too deep (`over_limit`). `Denied`: a name is what no name may be (`refused`), or the person
 /// or the host made the session, and somebody else gives it a parent (`less_trusted`).
 pub(super) fn stage_session(
-    agent: &Agent,
-    draft: &mut Draft,
+    change: &mut Change<'_>,
     session: &str,
-    standing: &Standing<'_>,
+    placement: &Placement<'_>,
 ) -> Result<Scope> {
-    let named = [standing.scope, Some(standing.usual)];
-    let reach = standing.reach.with(named.into_iter().flatten());
-    for name in standing.parent.into_iter().chain([session]) {
-        check_reach(draft.base(), &reach, name)?;
+    let named = [placement.scope, Some(placement.usual)];
+    let reach = placement.reach.with(named.into_iter().flatten());
+    for name in placement.parent.into_iter().chain([session]) {
+        check_reach(change.base(), &reach, name)?;
     }
     let id = session_id(session)?;
-    let Some(known) = draft.get(&id)? else {
-        return stage_new(agent, draft, session, standing);
+    let Some(known) = change.get(&id)? else {
+        return stage_new(change, session, placement);
     };
     if session_of(&known).is_none() {
         return Err(taken(&id));
     }
     let own = Scope::new(known.scope())?;
-    if standing.scope.is_some_and(|scope| *scope != own) {
+    if placement.scope.is_some_and(|scope| *scope != own) {
         return Err(other_scope(session, own.as_str()));
     }
     // Nobody untrusted says beforehand who else reads what is trusted.
-    let is_foreign = !known.origin().is_trusted() && draft.writer().trust.is_trusted();
-    if standing.scope.is_none() && own != *standing.usual && is_foreign {
+    let is_foreign = !known.origin().is_trusted() && change.class().is_trusted();
+    if placement.scope.is_none() && own != *placement.usual && is_foreign {
         return Err(other_scope(session, own.as_str()));
     }
-    match (standing.parent, parent_session(Some(&known))) {
+    match (placement.parent, parent_session(Some(&known))) {
         (Some(wanted), Some(had)) if wanted != had => Err(Error::invalid(format!(
             "the session '{session}' was started from '{had}', not from '{wanted}'"
         ))
         .with_code(ErrorCode::OtherParent)),
         (Some(_), None) => stage_new(
-            agent,
-            draft,
+            change,
             session,
-            &Standing {
+            &Placement {
                 scope: Some(&own),
-                ..*standing
+                ..*placement
             },
         ),
         _ => Ok(own),
     }
 }
 
-fn stage_new(agent: &Agent, draft: &mut Draft, session: &str, standing: &Standing<'_>) -> Result<Scope> {
-    let mut scope = standing.scope.unwrap_or(standing.usual).clone();
+fn stage_new(change: &mut Change<'_>, session: &str, placement: &Placement<'_>) -> Result<Scope> {
+    let mut scope = placement.scope.unwrap_or(placement.usual).clone();
     let mut parent = None;
-    if let Some(name) = standing.parent {
-        check_ancestors(draft, session, name)?;
+    if let Some(name) = placement.parent {
+        check_ancestors(change, session, name)?;
         let above = session_id(name)?;
-        match draft.get(&above)? {
+        match change.get(&above)? {
             Some(object) if session_of(&object).is_none() => return Err(taken(&above)),
             // SLN-3.
             Some(object)
-                if standing
+                if placement
                     .scope
                     .is_some_and(|scope| scope.as_str() != object.scope()) =>
             {
@@ -182,26 +185,23 @@ fn stage_new(agent: &Agent, draft: &mut Draft, session: &str, standing: &Standin
             None => {
                 let mut object = NewObject::new(above.clone(), known_kind(kind::SESSION));
                 object.scope = scope.clone();
-                // SLN-4.
-                agent.refuse_bad_names(&object)?;
-                draft.put(object)?;
+                change.put_plain(object)?;
             }
         }
         parent = Some(above);
     }
     let id = session_id(session)?;
-    let mut object = match draft.get(&id)? {
+    let mut object = match change.get(&id)? {
         Some(known) => {
-            check_host(draft, session, known.origin())?;
+            check_host(change, session, known.origin())?;
             known.to_new()?
         }
         None => NewObject::new(id, known_kind(kind::SESSION)),
     };
     object.scope = scope.clone();
     object.parent = parent;
-    agent.refuse_bad_names(&object)?;
-    // Who gives it a parent does not vouch for what else it says.
-    draft.put_restated(object)?;
+    // The writer who gives it a parent does not vouch for what else it says. SLN-4.
+    change.restate_plain(object)?;
     Ok(scope)
 }
 
@@ -211,8 +211,8 @@ pub(super) fn may_name_user(class: Origin) -> bool {
 }
 
 /// Refuses that the object of a session which may name the person gets an origin that may not.
-fn check_host(draft: &Draft, session: &str, origin: Origin) -> Result<()> {
-    let class = draft.writer().trust;
+fn check_host(change: &Change<'_>, session: &str, origin: Origin) -> Result<()> {
+    let class = change.class();
     if !may_name_user(origin) || may_name_user(class) {
         return Ok(());
     }
@@ -225,7 +225,7 @@ fn check_host(draft: &Draft, session: &str, origin: Origin) -> Result<()> {
 }
 
 /// Refuses a parent that is below the session, or too deep.
-fn check_ancestors(draft: &Draft, session: &str, parent: &str) -> Result<()> {
+fn check_ancestors(change: &Change<'_>, session: &str, parent: &str) -> Result<()> {
     let mut above = parent.to_owned();
     for _ in 1..DEPTH_MAX {
         if above == session {
@@ -234,7 +234,7 @@ fn check_ancestors(draft: &Draft, session: &str, parent: &str) -> Result<()> {
             ))
             .with_code(ErrorCode::Cycle));
         }
-        let object = draft.get(&session_id(&above)?)?;
+        let object = change.get(&session_id(&above)?)?;
         match parent_session(object.as_ref()) {
             Some(next) => next.clone_into(&mut above),
             None => return Ok(()),
@@ -251,4 +251,19 @@ fn taken(id: &Id) -> Error {
     Error::invalid(format!("the id '{id}' belongs to something that is no session"))
         .with_code(ErrorCode::IdTaken)
         .with_hint("name the session otherwise")
+}
+
+/// Refuses to write over an id that belongs to an object of another kind.
+///
+/// # Errors
+/// `InvalidInput` (code `id_taken`).
+pub(super) fn check_kind(change: &Change<'_>, id: &Id, kind: &str) -> Result<()> {
+    if change.get(id)?.is_none_or(|object| object.kind() == kind) {
+        return Ok(());
+    }
+    Err(
+        Error::invalid(format!("the id '{id}' belongs to something that is no {kind}"))
+            .with_code(ErrorCode::IdTaken)
+            .with_hint(format!("`remove {id}` takes it away, and undo brings it back")),
+    )
 }

@@ -17,8 +17,10 @@ mod quarantine;
 #[cfg(test)]
 mod tests;
 
+pub(super) use promote::promote;
 pub use promote::{PersonSays, Promoted};
 pub use quarantine::{HeldObject, Quarantined};
+pub(super) use quarantine::{discard, held_objects, held_reason, quarantined, release};
 
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::Origin;

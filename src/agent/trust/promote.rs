@@ -5,7 +5,8 @@
 
 use super::person;
 use crate::agent::Agent;
-use crate::agent::vocabulary::{attribute, op};
+use crate::agent::change::{Rule, change};
+use crate::agent::vocabulary::attribute;
 use crate::digest::ObjectDigest;
 use crate::engine::{Committed, Writer};
 use crate::error::{Error, ErrorCode, Result};
@@ -46,24 +47,18 @@ pub struct Promoted {
     pub committed: Committed,
 }
 
-impl Agent {
-    /// Raises the item to the class of the writer, who is a person, whatever it was made from. It becomes a new version
-    /// with the attribute `promoted`: the digest of the version that the person looked at, which must be the current one.
-    ///
-    /// # Errors
-    /// `NotFound`: there is no such item. `Conflict` (code `changed`): it is not as it was when the person looked at it.
-    /// `Denied` (code `not_a_person`): the writer is of another class. As [`Memory::commit`](crate::Memory::commit).
-    pub fn promote(
-        &self,
-        id: &Id,
-        expected: ObjectDigest,
-        says: PersonSays,
-        writer: &Writer,
-    ) -> Result<Promoted> {
-        let writer = person(writer, says, "promote")?;
-        let to = writer.trust;
-        let mut draft = self.draft(&writer)?;
-        let object = draft.get(id)?.ok_or_else(|| {
+/// See [`Agent::promote`].
+pub(in crate::agent) fn promote(
+    agent: &Agent,
+    id: &Id,
+    expected: ObjectDigest,
+    says: PersonSays,
+    writer: &Writer,
+) -> Result<Promoted> {
+    let writer = person(writer, says, "promote")?;
+    let to = writer.trust;
+    let done = change(agent, &writer, &Rule::PROMOTE, |change| {
+        let object = change.get(id)?.ok_or_else(|| {
             Error::not_found(format!("there is no item '{id}'")).with_hint("`list` shows what there is")
         })?;
         if object.digest() != expected {
@@ -75,19 +70,19 @@ impl Agent {
             );
         }
         let from = object.origin();
-        draft.expect(id, Some(expected));
-        if Origin::least(to, from) != to {
+        change.expect(id, Some(expected));
+        if to.is_above(from) {
             let mut new = object.to_new()?;
             drop(new.attributes.insert(attribute::PROMOTED, expected.to_hex()));
-            draft.put_promoted(new)?;
+            change.promote(new)?;
         }
-        let digest = draft.digest(id)?.unwrap_or(expected);
-        let committed = self.memory().commit(draft, op::PROMOTE)?;
-        Ok(Promoted {
-            digest,
-            from,
-            to,
-            committed,
-        })
-    }
+        Ok((from, change.digest(id)?.unwrap_or(expected)))
+    })?;
+    let (from, digest) = done.value;
+    Ok(Promoted {
+        digest,
+        from,
+        to,
+        committed: done.committed,
+    })
 }

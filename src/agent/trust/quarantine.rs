@@ -8,9 +8,9 @@
 
 use super::{PersonSays, person};
 use crate::agent::Agent;
+use crate::agent::change::{Rule, drafts};
 use crate::agent::envelope::one_line;
 use crate::agent::scope::Reach;
-use crate::agent::vocabulary::op;
 use crate::engine::{Committed, Draft, ReferenceInfo, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Object, Time};
@@ -56,107 +56,93 @@ pub struct HeldObject {
     pub preview: String,
 }
 
-impl Agent {
-    /// What is held back and would change something in `reach`, newest first. A change of which nothing is left but who and why is
-    /// among them.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if one cannot be read.
-    pub fn quarantined(&self, reach: &Reach) -> Result<Vec<Quarantined>> {
-        let mut all = Vec::new();
-        for reference in self.memory().references() {
-            if reference.name.starts_with(CLASS) {
-                all.extend(self.told(reference, reach)?);
-            }
+/// See [`Agent::quarantined`].
+pub(in crate::agent) fn quarantined(agent: &Agent, reach: &Reach) -> Result<Vec<Quarantined>> {
+    let mut all = Vec::new();
+    for reference in agent.memory().references() {
+        if reference.name.starts_with(CLASS) {
+            all.extend(told(agent, reference, reach)?);
         }
-        Ok(all)
     }
+    Ok(all)
+}
 
-    fn told(&self, reference: ReferenceInfo, reach: &Reach) -> Result<Option<Quarantined>> {
-        let mut told = Quarantined {
-            name: reference.name,
-            reason: reference.reason,
-            time: reference.time,
-            actor: reference.actor,
-            session: reference.session,
-            ids: Vec::new(),
-            ids_total: 0,
-            preview: String::new(),
-        };
-        let objects = match self.memory().open_draft(&told.name, Writer::new()) {
-            Ok(draft) => objects_of(&draft)?,
-            // The state that it was made on is not kept: what is left is who and why.
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(told)),
-            Err(error) => return Err(error),
-        };
-        told.ids_total = objects.len();
-        let seen = objects.into_iter().filter(|(one, _)| reach.has(&one.scope));
-        for (one, text) in seen.take(IDS_SHOWN) {
-            if told.preview.is_empty() {
-                told.preview = self.preview(&text);
-            }
-            told.ids.push(one.id.to_string());
+fn told(agent: &Agent, reference: ReferenceInfo, reach: &Reach) -> Result<Option<Quarantined>> {
+    let mut told = Quarantined {
+        name: reference.name,
+        reason: reference.reason,
+        time: reference.time,
+        actor: reference.actor,
+        session: reference.session,
+        ids: Vec::new(),
+        ids_total: 0,
+        preview: String::new(),
+    };
+    let objects = match agent.memory().open_draft(&told.name, Writer::new()) {
+        Ok(draft) => objects_of(&draft)?,
+        // The state that it was made on is not kept: what is left is who and why.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(told)),
+        Err(error) => return Err(error),
+    };
+    told.ids_total = objects.len();
+    let seen = objects.into_iter().filter(|(one, _)| reach.has(&one.scope));
+    for (one, text) in seen.take(IDS_SHOWN) {
+        if told.preview.is_empty() {
+            told.preview = preview(agent, &text);
         }
-        Ok((told.ids_total == 0 || !told.ids.is_empty()).then_some(told))
+        told.ids.push(one.id.to_string());
     }
+    Ok((told.ids_total == 0 || !told.ids.is_empty()).then_some(told))
+}
 
-    /// Why a change was held back, and what gave way to it.
-    pub fn held_reason(&self, name: &str) -> Option<String> {
-        let references = self.memory().references().into_iter();
-        let mut named = references.filter(|reference| reference.name == name);
-        named.next()?.reason
-    }
+/// See [`Agent::held_reason`].
+pub(in crate::agent) fn held_reason(agent: &Agent, name: &str) -> Option<String> {
+    let references = agent.memory().references().into_iter();
+    let mut named = references.filter(|reference| reference.name == name);
+    named.next()?.reason
+}
 
-    /// Everything that a change that was held back does, by id.
-    ///
-    /// # Errors
-    /// `NotFound`: there is nothing of that name. `Corrupt` or `Io` if it cannot be read.
-    pub fn held_objects(&self, name: &str) -> Result<Vec<HeldObject>> {
-        let name = full_name(name)?;
-        let draft = self.opened(&name, Writer::new())?;
-        let objects = objects_of(&draft)?.into_iter();
-        Ok(objects
-            .map(|(one, text)| HeldObject {
-                preview: self.preview(&text),
-                ..one
-            })
-            .collect())
-    }
+/// See [`Agent::held_objects`].
+pub(in crate::agent) fn held_objects(agent: &Agent, name: &str) -> Result<Vec<HeldObject>> {
+    let name = full_name(name)?;
+    let draft = opened(agent, &name, &Writer::new())?;
+    let objects = objects_of(&draft)?.into_iter();
+    Ok(objects
+        .map(|(one, text)| HeldObject {
+            preview: preview(agent, &text),
+            ..one
+        })
+        .collect())
+}
 
-    /// The beginning of a text as it may be shown to anybody.
-    pub(in crate::agent) fn preview(&self, text: &str) -> String {
-        one_line(&self.scanner().redact(text), PREVIEW_CHARS)
-    }
+/// The beginning of a text as it may be shown to anybody.
+pub(in crate::agent) fn preview(agent: &Agent, text: &str) -> String {
+    one_line(&agent.scanner().redact(text), PREVIEW_CHARS)
+}
 
-    /// Commits what was held back, as a person decides; it is as little trusted as it was.
-    ///
-    /// # Errors
-    /// `NotFound`: there is nothing of that name. `Conflict`: what it would change was changed since. `Denied` (code
-    /// `not_a_person`): the writer is of another class. As [`Memory::commit`](crate::Memory::commit).
-    pub fn release(&self, name: &str, says: PersonSays, writer: &Writer) -> Result<Committed> {
-        let writer = self.admitted(person(writer, says, "release what was held back")?)?;
-        let name = full_name(name)?;
-        let mut draft = self.opened(&name, writer.clone())?;
-        draft.snapshot_before(true);
-        let committed = self.memory().commit(draft, op::RELEASE)?;
-        self.memory().delete_draft(&name, &writer)?;
-        Ok(committed)
-    }
+/// See [`Agent::release`].
+pub(in crate::agent) fn release(
+    agent: &Agent,
+    name: &str,
+    says: PersonSays,
+    writer: &Writer,
+) -> Result<Committed> {
+    let writer = person(writer, says, "release what was held back")?;
+    let name = full_name(name)?;
+    let draft = opened(agent, &name, &writer)?;
+    let committed = drafts::commit(agent, draft, &Rule::RELEASE)?;
+    drafts::delete(agent, &name, &writer)?;
+    Ok(committed)
+}
 
-    /// Drops what was held back.
-    ///
-    /// # Errors
-    /// `NotFound`: there is nothing of that name. `Denied` (code `less_trusted`): the writer is of an untrusted class. As [`Memory::commit`](crate::Memory::commit).
-    pub fn discard(&self, name: &str, writer: &Writer) -> Result<()> {
-        let name = full_name(name)?;
-        let deleted = self.memory().delete_draft(&name, &self.admitted(writer.clone())?);
-        deleted.map_err(|error| not_held(&name, error))
-    }
+/// See [`Agent::discard`].
+pub(in crate::agent) fn discard(agent: &Agent, name: &str, writer: &Writer) -> Result<()> {
+    let name = full_name(name)?;
+    drafts::delete(agent, &name, writer).map_err(|error| not_held(&name, error))
+}
 
-    fn opened(&self, name: &str, writer: Writer) -> Result<Draft> {
-        let opened = self.memory().open_draft(name, self.admitted(writer)?);
-        opened.map_err(|error| not_held(name, error))
-    }
+fn opened(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {
+    drafts::open(agent, name, writer).map_err(|error| not_held(name, error))
 }
 
 /// What a change does, by id, with the texts; nothing is previewed yet.

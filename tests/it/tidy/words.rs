@@ -57,6 +57,40 @@ fn thread_crates(files: &[Source]) -> Vec<String> {
     })
 }
 
+/// Writes of the agent that do not pass `src/agent/change`, which reviews and authorises them.
+fn unreviewed_writes(files: &[Source]) -> Vec<String> {
+    let calls = [
+        ".commit(",
+        ".draft(",
+        ".save_draft(",
+        ".delete_draft(",
+        ".quarantine(",
+        ".attempt_as(",
+        "memory().put(",
+        "memory().remove(",
+        "memory().attempt(",
+    ];
+    let mut violations = Vec::new();
+    let outside = |file: &&Source| {
+        file.path.starts_with("src/agent/")
+            && !file.path.starts_with("src/agent/change/")
+            && !file.path.ends_with("tests.rs")
+    };
+    for file in files.iter().filter(outside) {
+        for (number, line) in file.shipped() {
+            let squeezed: String = line.split(' ').collect();
+            for call in calls {
+                // Without arguments it reads, as `view.commit()` does.
+                let mut found = squeezed.match_indices(call);
+                if found.any(|(at, _)| !squeezed[at + call.len()..].starts_with(')')) {
+                    violations.push(format!("{} has {call}", file.at(number)));
+                }
+            }
+        }
+    }
+    violations
+}
+
 /// Code that is not finished.
 fn unfinished_code(files: &[Source]) -> Vec<String> {
     misplaced(files, &["todo!", "unimplemented!", "dbg!"], |_| false)
@@ -132,6 +166,16 @@ fn misplaced_words_are_seen() {
     expect_one(&outside_world(&file("getrandom::fill(&mut x);")), "getrandom");
     expect_one(&thread_crates(&file("use parking_lot::Mutex;")), "parking_lot");
     expect_one(&unfinished_code(&file("fn a() { todo!() }")), "todo!");
+    let agent = |path: &str, text: &str| unreviewed_writes(&[Source::new(path, text)]);
+    expect_one(
+        &agent("src/agent/a.rs", "fn a() { memory.commit(draft, op) }"),
+        ".commit(",
+    );
+    expect_none(&agent("src/agent/a.rs", "fn a() { view.commit() }"));
+    expect_none(&agent(
+        "src/agent/change/mod.rs",
+        "fn a() { memory.commit(draft, op) }",
+    ));
     expect_none(&unfinished_code(&file("fn a() { todo() }")));
     expect_one(&postponing_comments(&file("let x = 1; // FIXME: later")), "FIXME");
     expect_one(&postponing_comments(&file("// TODO later")), "TODO");
@@ -169,6 +213,11 @@ fn only_digest_names_the_crates_of_the_hashes() {
 #[test]
 fn only_threads_names_what_threads_wait_by() {
     expect_none(&thread_crates(&sources("src")));
+}
+
+#[test]
+fn every_write_of_the_agent_is_a_change() {
+    expect_none(&unreviewed_writes(&sources("src/agent")));
 }
 
 #[test]

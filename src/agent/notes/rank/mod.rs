@@ -22,20 +22,29 @@ pub use self::relevance::relevance;
 pub(crate) use self::relevance::rounded;
 pub use self::snippet::snippet;
 
+use serde::Deserialize;
+
+use crate::agent::settings::values;
 use crate::calendar::DAY_MICROS;
 
 /// How notes are ranked.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct NoteSettings {
     /// Microseconds after which an unchanged note counts half.
+    #[serde(rename = "fresh_half_life", deserialize_with = "values::micros")]
     pub fresh_half_life_micros: i64,
     /// What a reading right now adds to a note's factor of 1.
+    #[serde(deserialize_with = "values::factor")]
     pub read_boost: f64,
     /// The largest factor of a reading.
+    #[serde(deserialize_with = "values::factor")]
     pub read_factor_max: f64,
     /// Microseconds after which the boost of a reading counts half.
+    #[serde(rename = "read_half_life", deserialize_with = "values::micros")]
     pub read_half_life_micros: i64,
     /// Scores that differ by less count as equal.
+    #[serde(deserialize_with = "values::factor")]
     pub score_step: f64,
     /// Characters of a snippet, at most.
     pub snippet_chars_max: usize,

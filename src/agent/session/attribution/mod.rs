@@ -18,10 +18,13 @@ mod quotations;
 
 use std::ops::Range;
 
+use serde::Deserialize;
+
 pub use self::backing::{Backing, backing};
 
 /// When a stretch counts as pasted. Characters are Unicode scalar values.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct AttributionSettings {
     /// Lines that are indented by four columns, from which on they count as pasted.
     pub indented_lines_min: usize,

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use super::{Fact, FactScope, FactSettings};
+use super::{FactScope, FactSettings};
 
 /// What separates two facts in a fact file: a line with the section sign.
 const SEPARATOR_CHARS: usize = 3;
@@ -123,38 +123,47 @@ pub fn gate(session: &SessionState, settings: &FactSettings) -> Result<(), GateR
     }
 }
 
-/// Says for each fact of a reply what is to be done with it, in order. Facts that are known do not count against
-/// `facts_max`; one that is too long for what is left does not stop shorter ones.
-pub fn admit(
-    facts: &[Fact],
-    session: &SessionState,
-    present: &PresentFacts<'_>,
-    settings: &FactSettings,
-) -> Vec<Admission> {
-    let gate = gate(session, settings);
-    let mut scopes = FactScope::ALL.map(|scope| Room::new(scope, present, settings));
-    let mut stored = 0;
-    let mut admission_of = |fact: &Fact| {
-        if let Err(reason) = gate {
+/// The gates that the facts of one session pass, one after the other.
+pub struct Gates {
+    gate: Result<(), GateReason>,
+    scopes: [Room; 2],
+    stored: usize,
+    facts_max: usize,
+}
+
+impl Gates {
+    /// The gates of a session beside the facts that are stored already.
+    pub fn new(session: &SessionState, present: &PresentFacts<'_>, settings: &FactSettings) -> Self {
+        Self {
+            gate: gate(session, settings),
+            scopes: FactScope::ALL.map(|scope| Room::new(scope, present, settings)),
+            stored: 0,
+            facts_max: settings.facts_max,
+        }
+    }
+
+    /// Says what is to be done with the next fact. Known facts do not count against `facts_max`; one that is too long for what
+    /// is left does not stop shorter ones.
+    pub fn admit(&mut self, scope: FactScope, text: &str) -> Admission {
+        if let Err(reason) = self.gate {
             return Admission::Hold(HoldReason::Gate(reason));
         }
-        let room = &mut scopes[fact.scope as usize];
-        if room.texts.contains(fact.text.trim()) {
+        let room = &mut self.scopes[scope as usize];
+        if room.texts.contains(text.trim()) {
             return Admission::Known;
         }
         // FCT-3.
-        if stored == settings.facts_max {
-            let facts_max = settings.facts_max;
+        if self.stored == self.facts_max {
+            let facts_max = self.facts_max;
             return Admission::Hold(HoldReason::TooMany { facts_max });
         }
-        if !room.takes(&fact.text) {
-            let (scope, chars_max) = (fact.scope, room.chars_max);
+        if !room.takes(text) {
+            let chars_max = room.chars_max;
             return Admission::Hold(HoldReason::ScopeFull { scope, chars_max });
         }
-        stored += 1;
+        self.stored += 1;
         Admission::Store
-    };
-    facts.iter().map(&mut admission_of).collect()
+    }
 }
 
 /// What a scope holds and may hold.

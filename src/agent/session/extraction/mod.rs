@@ -18,16 +18,20 @@ mod reply;
 
 use std::fmt;
 
-pub use self::gates::{Admission, GateReason, HoldReason, PresentFacts, SessionState, admit, gate};
+use serde::Deserialize;
+
+pub use self::gates::{Admission, GateReason, Gates, HoldReason, PresentFacts, SessionState, gate};
 pub use self::prompt::{Turn, prompt};
 pub use self::reply::{Fact, FactScope, Reply, SkipReason, SkippedFact, read_reply};
 
 use crate::agent::strict_json::JsonError;
 
 /// Limits of extraction. Characters are Unicode scalar values.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct FactSettings {
     /// Whether facts are extracted at all.
+    #[serde(rename = "enabled")]
     pub is_enabled: bool,
     /// Turns of the person that a session needs.
     pub turns_min: usize,

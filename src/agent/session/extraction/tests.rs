@@ -5,6 +5,17 @@ use proptest::prelude::*;
 use super::Admission::{Known, Store};
 use super::*;
 
+fn admit(
+    facts: &[Fact],
+    session: &SessionState,
+    present: &PresentFacts<'_>,
+    settings: &FactSettings,
+) -> Vec<Admission> {
+    let mut gates = Gates::new(session, present, settings);
+    let admissions = facts.iter().map(|fact| gates.admit(fact.scope, &fact.text));
+    admissions.collect()
+}
+
 fn fact(scope: FactScope, text: &str) -> Fact {
     Fact {
         scope,

@@ -12,7 +12,7 @@ use crate::agent::forget::Forgetting;
 use crate::agent::session::{Append, FactFate, NewEntry};
 use crate::digest::ObjectDigest;
 use crate::engine::{Authorisation, Revision, View};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::ingest::{Version, for_each_version, json};
 use crate::object::{Object, Origin};
 use crate::testing::opening::memory_on;
@@ -254,7 +254,7 @@ impl World {
         let mut what = "rollback";
         if let Err(error) = memory.rollback(&Revision::Seq(to), true, writer) {
             assert!(
-                error.code() == "less_trusted" && !writer.trust.is_trusted(),
+                error.code() == ErrorCode::LessTrusted && !writer.trust.is_trusted(),
                 "{error}"
             );
             what = "refused rollback";
@@ -408,7 +408,7 @@ impl World {
         let name = self.name();
         if let Err(error) = draft.restore(&id(&name), &from) {
             assert!(
-                error.code() == "less_trusted" && !draft.writer().trust.is_trusted(),
+                error.code() == ErrorCode::LessTrusted && !draft.writer().trust.is_trusted(),
                 "{error}"
             );
             return "refused restore";

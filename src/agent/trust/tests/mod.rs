@@ -6,7 +6,7 @@ mod outsiders;
 use super::*;
 use crate::agent::{Agent, Reach, Settings};
 use crate::engine::{Draft, Memory, Options, Retention, Revision};
-use crate::error::ErrorKind;
+use crate::error::{ErrorCode, ErrorKind};
 use crate::object::{Id, Kind, NewObject, Scope, Time};
 
 fn id(text: &str) -> Id {

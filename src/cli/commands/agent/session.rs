@@ -415,7 +415,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
             match &prompt.gate {
                 // Nor does anything else take the place of what it said before.
                 Some(gate) if prompt.has_episode => {
-                    let ended = Ended::without(gate.to_string(), agent.memory().view().commit());
+                    let ended = Ended::without(Some(gate.to_string()), agent.memory().view().commit());
                     tell_ended(context, &agent, &session, &ended)?;
                     return Ok(DONE);
                 }

@@ -4,6 +4,9 @@
 //! L7, inside `agent`. Pure.
 
 mod file;
+pub(super) mod values;
+
+use serde::{Deserialize, Serialize};
 
 use super::notes::rank::NoteSettings;
 use super::session::attribution::AttributionSettings;
@@ -14,7 +17,8 @@ use crate::scan;
 const HOUR: i64 = 3_600_000_000;
 
 /// How much may be remembered. Characters are Unicode scalar values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Quotas {
     /// Characters of a text.
     pub text_chars_max: usize,
@@ -31,6 +35,7 @@ pub struct Quotas {
     /// Characters of the note of a citation.
     pub citation_note_chars_max: usize,
     /// Whether given ids must keep to the grammar of [`BlockId`](super::blocks::id::BlockId).
+    #[serde(rename = "strict_ids")]
     pub are_ids_strict: bool,
 }
 
@@ -64,7 +69,8 @@ impl Quotas {
 }
 
 /// What happens to secrets in what is remembered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Secrets {
     /// A keyed marker stands in their place.
     #[default]
@@ -74,13 +80,17 @@ pub enum Secrets {
 }
 
 /// When decay shortens what nobody used. Times are microseconds since the last use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct DecaySettings {
     /// From a full text to a summary: 24 hours.
+    #[serde(rename = "summary_after", deserialize_with = "values::micros")]
     pub summary_after_micros: i64,
     /// From a summary to keywords: 7 days.
+    #[serde(rename = "keywords_after", deserialize_with = "values::micros")]
     pub keywords_after_micros: i64,
     /// From keywords out of recall: 30 days.
+    #[serde(rename = "forget_after", deserialize_with = "values::micros")]
     pub forget_after_micros: i64,
 }
 

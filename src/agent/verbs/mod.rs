@@ -3,6 +3,10 @@
 //! # Layer
 //! L7, inside `agent`.
 
+mod guarded;
+mod items;
+mod sessions;
+
 use super::agent::Agent;
 use super::blocks::{self, BlockTexts, FoundFile, TakeBlocks, TakenBlocks};
 use super::decay::{self, Decayed, Pass};

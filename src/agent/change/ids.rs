@@ -1,19 +1,17 @@
-//! The ids of items that nobody named.
+//! Ids of items that the caller did not name.
 //!
-//! An id is `KIND/UUID` in the scope `global` and `NAME/KIND/UUID` in another, NAME being what the scope says behind
-//! its class: `tea/fact/0198...` for `project:tea`. The UUID is of version 7, made of the time and random bits, or of
-//! version 8, made of an idempotency key, so that the same key gives the same id (RFC 9562).
+//! An id is `KIND/UUID` in the scope `global` and `NAME/KIND/UUID` in another. NAME is the scope without its class:
+//! `tea/fact/0198...` for `project:tea`. The UUID has version 7, from the time and random bits, or version 8, from an idempotency
+//! key: the same key gives the same id (RFC 9562).
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - GID-1: of the ids that one maker makes in a scope and kind, each sorts behind the one before it.
+//! - GID-1: ids that one generator makes in a scope and kind sort in the order in which it made them.
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::agent::Agent;
-use crate::agent::item::NewItem;
 use crate::digest::keyed;
 use crate::engine::Memory;
 use crate::error::Result;
@@ -26,15 +24,15 @@ const RANDOM_IDS: usize = 32;
 /// Bytes of a kind in an id at most; the name of the scope gets what is left.
 const KIND_BYTES_MAX: usize = 64;
 
-/// Makes ids, from a time on.
-pub(in crate::agent) struct Names {
+/// Makes ids from a time on.
+pub(in crate::agent) struct IdGenerator {
     next: Time,
     /// Random bytes that are not used yet.
     random: Vec<u8>,
 }
 
-impl Names {
-    /// A maker whose first id is of the time `now`.
+impl IdGenerator {
+    /// A generator whose first id has the time `now`.
     pub(in crate::agent) fn since(now: Time) -> Self {
         Self {
             next: now,
@@ -42,23 +40,11 @@ impl Names {
         }
     }
 
-    /// The id that an item gets: its own, that of its key, or a new one.
-    ///
-    /// # Errors
-    /// As [`Self::make`] and [`of_key`].
-    pub(super) fn of(&mut self, agent: &Agent, item: &NewItem, key: Option<&str>) -> Result<Id> {
-        match (&item.id, key) {
-            (Some(id), _) => Ok(id.clone()),
-            (None, Some(key)) => of_key(agent.names_key(), &item.scope, &item.kind, key),
-            (None, None) => self.make(agent.memory(), &item.scope, &item.kind),
-        }
-    }
-
-    /// A new id. Each has a time of its own, a microsecond after the one before (GID-1).
+    /// A new id. Its time is a microsecond after that of the id before (GID-1).
     ///
     /// # Errors
     /// `Io`: the system gives no random bytes.
-    pub(in crate::agent) fn make(&mut self, memory: &Memory, scope: &Scope, kind: &Kind) -> Result<Id> {
+    pub(in crate::agent) fn new_id(&mut self, memory: &Memory, scope: &Scope, kind: &Kind) -> Result<Id> {
         if self.random.is_empty() {
             self.random.resize(8 * RANDOM_IDS, 0);
             memory.random(&mut self.random)?;
@@ -82,7 +68,7 @@ impl Names {
 ///
 /// # Errors
 /// `InvalidInput`: the kind makes no id.
-pub(super) fn of_key(secret: &[u8; 32], scope: &Scope, kind: &Kind, key: &str) -> Result<Id> {
+pub(in crate::agent) fn of_key(secret: &[u8; 32], scope: &Scope, kind: &Kind, key: &str) -> Result<Id> {
     let length = (scope.as_str().len() as u64).to_le_bytes();
     let digest = keyed(
         secret,
@@ -145,27 +131,28 @@ mod tests {
     /// INVARIANT GID-1.
     #[test]
     fn ids_of_one_maker_sort_as_they_were_made() {
-        let mut names = Names::since(Time::from_micros(1_795_000_000_123_456));
+        let mut ids = IdGenerator::since(Time::from_micros(1_795_000_000_123_456));
         let memory = memory();
         let made: Vec<Id> = (0..5_000)
-            .map(|_| names.make(&memory, &Scope::default(), &kind("fact")).unwrap())
+            .map(|_| ids.new_id(&memory, &Scope::default(), &kind("fact")).unwrap())
             .collect();
         assert!(made.is_sorted_by(|one, next| one < next));
     }
 
     #[test]
     fn an_id_names_its_scope_its_kind_and_a_uuid_of_the_time() {
-        let mut names = Names::since(Time::from_micros(0x0198_0000_0001 * 1_000 + 500));
-        let id = names
-            .make(&memory(), &scope("project:tea"), &kind("fact"))
+        let mut ids = IdGenerator::since(Time::from_micros(0x0198_0000_0001 * 1_000 + 500));
+        let id = ids
+            .new_id(&memory(), &scope("project:tea"), &kind("fact"))
             .unwrap();
         let uuid = id.as_str().strip_prefix("tea/fact/01980000-0001-7800-").unwrap();
         assert_eq!(uuid.len(), 17);
         assert!("89ab".contains(&uuid[..1]), "{uuid}");
-        let id = names.make(&memory(), &Scope::default(), &kind("note")).unwrap();
+        let id = ids.new_id(&memory(), &Scope::default(), &kind("note")).unwrap();
         assert!(id.as_str().starts_with("note/0198"), "{id}");
         // Before 1970 there is no such UUID; a clock that says so still gives ids.
-        let early = Names::since(Time::from_micros(-1)).make(&memory(), &Scope::default(), &kind("note"));
+        let early =
+            IdGenerator::since(Time::from_micros(-1)).new_id(&memory(), &Scope::default(), &kind("note"));
         assert!(early.unwrap().as_str().starts_with("note/00000000-0000-7"));
     }
 
@@ -191,8 +178,8 @@ mod tests {
         ] {
             let scope = Scope::new(&scope_text).unwrap();
             let odd = kind(&"\u{0958}".repeat(21));
-            let id = Names::since(Time::from_micros(1))
-                .make(&memory(), &scope, &odd)
+            let id = IdGenerator::since(Time::from_micros(1))
+                .new_id(&memory(), &scope, &odd)
                 .unwrap();
             assert!(id.as_str().len() <= Id::BYTES_MAX);
         }

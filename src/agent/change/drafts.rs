@@ -1,0 +1,70 @@
+//! Drafts that outlive a call: staged changes of the guard, and what was held back.
+//!
+//! # Layer
+//! L7, inside `agent`.
+
+use super::names::admitted;
+use super::rule::Rule;
+use crate::agent::agent::Agent;
+use crate::engine::{Attempted, Check, Committed, Draft, Refusal, Writer};
+use crate::error::Result;
+
+/// A draft on the newest state, by `writer`.
+///
+/// # Errors
+/// As [`admitted`]; `Corrupt` or `Io` if the state cannot be read.
+pub(in crate::agent) fn begin(agent: &Agent, writer: &Writer) -> Result<Draft> {
+    Ok(agent.memory().draft(admitted(agent, writer)?))
+}
+
+/// Opens a draft of this name, by `writer`.
+///
+/// # Errors
+/// As [`admitted`] and [`Memory::open_draft`](crate::Memory::open_draft).
+pub(in crate::agent) fn open(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {
+    agent.memory().open_draft(name, admitted(agent, writer)?)
+}
+
+/// Saves a draft under `drafts/` and a name. The caller has redacted it (GRD-4).
+///
+/// # Errors
+/// As [`Memory::save_draft`](crate::Memory::save_draft).
+pub(in crate::agent) fn save(agent: &Agent, draft: &Draft, name: &str) -> Result<()> {
+    agent.memory().save_draft(draft, name)
+}
+
+/// Deletes a draft.
+///
+/// # Errors
+/// As [`admitted`] and [`Memory::delete_draft`](crate::Memory::delete_draft).
+pub(in crate::agent) fn delete(agent: &Agent, name: &str, writer: &Writer) -> Result<()> {
+    agent.memory().delete_draft(name, &admitted(agent, writer)?)
+}
+
+/// Commits an opened draft, by the authorisation of its rule.
+///
+/// # Errors
+/// As [`Memory::commit`](crate::Memory::commit).
+pub(in crate::agent) fn commit(agent: &Agent, mut draft: Draft, rule: &Rule) -> Result<Committed> {
+    // STA-2.
+    draft.authorise(rule.authorisation);
+    draft.snapshot_before(rule.snapshot_before);
+    agent.memory().commit(draft, rule.op)
+}
+
+/// Runs a change on a draft, then `check`, and commits it if both pass; else the draft is kept under `rejected/`.
+///
+/// # Errors
+/// As [`Memory::attempt`](crate::Memory::attempt).
+pub(in crate::agent) fn attempt<T>(
+    agent: &Agent,
+    mut draft: Draft,
+    change: impl FnOnce(&mut Draft) -> Result<T>,
+    check: &Check<'_>,
+) -> std::result::Result<Attempted<T>, Refusal> {
+    draft.authorise(Rule::GUARD.authorisation);
+    let redacted = |reason: &str| agent.scanner().redact(reason).into_owned();
+    agent
+        .memory()
+        .attempt_as(Rule::GUARD.op, draft, change, &[check], &redacted)
+}

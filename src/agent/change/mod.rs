@@ -1,0 +1,424 @@
+//! The one way by which a verb of the agent changes the store.
+//!
+//! A verb names its [`Rule`] and stages what it wants on a [`Change`]. The change reviews every text, reserves room for every
+//! new item, and sets aside what a person has to judge. Then it is committed as a whole, by the authorisation of the rule.
+//! docs/agent/write-path.md lists the verbs with their rules.
+//!
+//! # Layer
+//! L7, inside `agent`.
+//!
+//! # Invariants
+//! - STA-1: a change stages no text without a review, and commits nothing that the review stopped.
+//! - STA-2: every commit of the layer names the rule that the engine authorises it by.
+
+pub(super) mod drafts;
+pub(super) mod ids;
+pub(super) mod names;
+pub(super) mod quota;
+pub(super) mod review;
+mod rule;
+pub(super) mod texts;
+
+use self::ids::IdGenerator;
+use self::quota::Quota;
+use self::review::{Reviewed, review};
+pub(super) use self::rule::Rule;
+use super::agent::Agent;
+use super::item::NewItem;
+use super::remember::unless_erased;
+use crate::digest::ObjectDigest;
+use crate::engine::{Committed, Draft, Staged, View, Writer};
+use crate::error::{Error, ErrorCode, Result};
+use crate::object::{Id, Kind, NewObject, Object, Origin, Scope, Value};
+use crate::scan::Verdict;
+
+/// How often a change is made, at most, while other writers get in its way.
+const TRIES: usize = 16;
+
+/// What a verb is about to write: what it commits, and what waits for a person. Both are on one state.
+pub(super) struct Change<'a> {
+    agent: &'a Agent,
+    draft: Draft,
+    held: Draft,
+    reasons: Vec<String>,
+    rules: Vec<&'static str>,
+    quota: Quota,
+    ids: IdGenerator,
+    has_expectations: bool,
+    is_rehearsal: bool,
+}
+
+/// What became of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It is staged.
+    Staged(Staged),
+    /// It waits for a person.
+    Held,
+    /// Nothing of it is kept.
+    Refused,
+}
+
+/// An item after its review.
+#[derive(Clone, Debug)]
+pub(super) struct Passed {
+    pub(super) fate: Fate,
+    pub(super) verdict: Verdict,
+    /// The rules that it met.
+    pub(super) rules: Vec<&'static str>,
+}
+
+/// What a verb answers, with its commit.
+pub(super) struct Changed<T> {
+    pub(super) value: T,
+    /// The commit, or the head if nothing changed.
+    pub(super) committed: Committed,
+    /// The name under which a person finds what was held back.
+    pub(super) held: Option<String>,
+}
+
+/// Makes a change: `stage` says what it holds, `rule` what it may. A rule that retries runs `stage` again on the new head when
+/// another writer changed the same.
+///
+/// # Errors
+/// Those of `stage`; `Denied` (code `less_trusted`) if the rule forbids it to the writer, (code `disabled`) if the memory is
+/// switched off, (code `refused`) if the actor or session holds a secret; as [`Memory::commit`](crate::Memory::commit).
+pub(super) fn change<T>(
+    agent: &Agent,
+    writer: &Writer,
+    rule: &Rule,
+    mut stage: impl FnMut(&mut Change<'_>) -> Result<T>,
+) -> Result<Changed<T>> {
+    let mut once = || {
+        let mut change = Change::begin(agent, writer, rule)?;
+        let value = stage(&mut change)?;
+        let (committed, held) = change.commit(rule)?;
+        let held = held.map_err(|error| not_held(&committed, error))?;
+        Ok(Changed {
+            value,
+            committed,
+            held,
+        })
+    };
+    if rule.retries {
+        retry_on_conflict(once)
+    } else {
+        once()
+    }
+}
+
+/// As [`change`], once. `follow` learns of the commit also when what was held back could not be kept.
+pub(super) fn change_followed<T>(
+    agent: &Agent,
+    writer: &Writer,
+    rule: &Rule,
+    stage: impl FnOnce(&mut Change<'_>) -> Result<T>,
+    follow: impl FnOnce(&mut T, &Committed, Option<&str>),
+) -> Result<Changed<T>> {
+    let mut change = Change::begin(agent, writer, rule)?;
+    let mut value = stage(&mut change)?;
+    let (committed, held) = change.commit(rule)?;
+    if committed.changed || held.is_ok() {
+        follow(
+            &mut value,
+            &committed,
+            held.as_ref().ok().and_then(Option::as_deref),
+        );
+    }
+    let held = held.map_err(|error| not_held(&committed, error))?;
+    Ok(Changed {
+        value,
+        committed,
+        held,
+    })
+}
+
+impl<'a> Change<'a> {
+    fn begin(agent: &'a Agent, writer: &Writer, rule: &Rule) -> Result<Self> {
+        let writer = names::admitted(agent, writer)?;
+        let memory = agent.memory();
+        memory.refresh()?;
+        let mut draft = memory.draft(writer.clone());
+        draft.snapshot_before(rule.snapshot_before);
+        draft.authorise(rule.authorisation);
+        Ok(Self {
+            held: memory.draft(writer),
+            reasons: Vec::new(),
+            rules: Vec::new(),
+            quota: Quota::new(agent.settings().quotas.items_max),
+            ids: IdGenerator::since(draft.base().now()),
+            has_expectations: false,
+            is_rehearsal: false,
+            draft,
+            agent,
+        })
+    }
+
+    pub(super) fn agent(&self) -> &'a Agent {
+        self.agent
+    }
+
+    /// The state that is changed.
+    pub(super) fn base(&self) -> &View {
+        self.draft.base()
+    }
+
+    /// What is staged, to read it.
+    pub(super) fn draft(&self) -> &Draft {
+        &self.draft
+    }
+
+    /// The class of the writer.
+    pub(super) fn class(&self) -> Origin {
+        self.draft.writer().trust
+    }
+
+    /// The object of an id, with what is staged.
+    pub(super) fn get(&self, id: &Id) -> Result<Option<Object>> {
+        self.draft.get(id)
+    }
+
+    /// As [`Self::get`]; `None` if its version was erased.
+    pub(super) fn present(&self, id: &Id) -> Result<Option<Object>> {
+        unless_erased(self.draft.get(id))
+    }
+
+    /// The version of an id, with what is staged.
+    pub(super) fn digest(&self, id: &Id) -> Result<Option<ObjectDigest>> {
+        self.draft.digest(id)
+    }
+
+    /// A new id.
+    pub(super) fn new_id(&mut self, scope: &Scope, kind: &Kind) -> Result<Id> {
+        self.ids.new_id(self.agent.memory(), scope, kind)
+    }
+
+    /// Makes the commit fail with a conflict unless the id has this version.
+    pub(super) fn expect(&mut self, id: &Id, version: Option<ObjectDigest>) {
+        self.has_expectations = true;
+        self.draft.expect(id, version);
+    }
+
+    /// Reviews an item and stages it under `id`, with an origin of at most `class`; `place` sets its place in the tree.
+    pub(super) fn put(
+        &mut self,
+        id: Id,
+        item: NewItem,
+        class: Origin,
+        place: impl FnOnce(&mut NewObject),
+    ) -> Result<Passed> {
+        let id_given = Some(id.clone());
+        let reviewed = review(self.agent, NewItem { id: id_given, ..item })?;
+        self.put_reviewed(id, reviewed, class, place)
+    }
+
+    /// As [`Self::put`], for an item after its review.
+    pub(super) fn put_reviewed(
+        &mut self,
+        id: Id,
+        reviewed: Reviewed,
+        class: Origin,
+        place: impl FnOnce(&mut NewObject),
+    ) -> Result<Passed> {
+        let (verdict, rules) = (reviewed.verdict, reviewed.rules());
+        let mut object = reviewed.item.into_object(id)?;
+        place(&mut object);
+        // STA-1.
+        let fate = match verdict {
+            Verdict::Block => Fate::Refused,
+            Verdict::Quarantine => {
+                self.held.put_at_most(object, class)?;
+                let new = rules.iter().filter(|rule| !self.rules.contains(rule));
+                self.rules.extend(new.copied().collect::<Vec<_>>());
+                Fate::Held
+            }
+            Verdict::Allow | Verdict::Flag => {
+                let present = self.present(&object.id)?;
+                self.reserve(&object, present.as_ref(), class, |_| 0)?;
+                Fate::Staged(self.draft.put_at_most(object, class)?)
+            }
+        };
+        Ok(Passed { fate, verdict, rules })
+    }
+
+    /// Stages what the writer says after its review; `present` is what the id has. `superseded` counts the items that make room for
+    /// it, given its origin.
+    pub(super) fn say(
+        &mut self,
+        object: NewObject,
+        present: Option<&Object>,
+        superseded: impl FnOnce(Origin) -> usize,
+    ) -> Result<Staged> {
+        self.reserve(&object, present, self.class(), superseded)?;
+        self.draft.put_said(object, present.map(Object::origin))
+    }
+
+    /// Reserves room for an object in its scope (ROO-2).
+    fn reserve(
+        &mut self,
+        object: &NewObject,
+        present: Option<&Object>,
+        class: Origin,
+        superseded: impl FnOnce(Origin) -> usize,
+    ) -> Result<()> {
+        let origin = self.draft.origin_at_most(object, class)?;
+        let room_made = superseded(origin);
+        self.quota
+            .reserve(self.agent, &mut self.draft, (object, present), origin, room_made)
+    }
+
+    /// Sets an object aside after its review, for a reason of the verb.
+    pub(super) fn hold(&mut self, object: NewObject, class: Origin, reason: String) -> Result<()> {
+        self.held.put_at_most(object, class)?;
+        if !self.reasons.contains(&reason) {
+            self.reasons.push(reason);
+        }
+        Ok(())
+    }
+
+    /// Drops what is staged, and keeps what is held back.
+    pub(super) fn keep_only_held(&mut self) {
+        let staged: Vec<Id> = self.draft.changes().into_iter().map(|change| change.id).collect();
+        let writer = self.draft.writer().clone();
+        if !staged.is_empty() {
+            self.draft = self.agent.memory().draft(writer);
+            self.has_expectations = false;
+        }
+    }
+
+    /// Stages an earlier version for history, after its review.
+    pub(super) fn put_past(&mut self, object: &NewObject, class: Origin) -> Result<()> {
+        self.draft.put_past(object, class).map(drop)
+    }
+
+    /// Stages a version of a reviewed text that decay shortened.
+    pub(super) fn shorten(&mut self, object: NewObject, class: Origin) -> Result<()> {
+        self.draft.put_at_most(object, class).map(drop)
+    }
+
+    /// Stages another version of what the id has, with the same text: the writer does not vouch for it (ORI-3).
+    pub(super) fn restate(&mut self, object: NewObject) -> Result<Staged> {
+        self.draft.put_restated(object)
+    }
+
+    /// Stages an object without a text, such as that of a session.
+    pub(super) fn put_plain(&mut self, object: NewObject) -> Result<Staged> {
+        names::check_names(self.agent, &object)?;
+        self.draft.put(object)
+    }
+
+    /// As [`Self::put_plain`]; a writer who is no less trusted leaves the origin as it is (ORI-3).
+    pub(super) fn restate_plain(&mut self, object: NewObject) -> Result<Staged> {
+        names::check_names(self.agent, &object)?;
+        self.draft.put_restated(object)
+    }
+
+    /// Stages attributes that a verb notes on an object of its own accord (ORI-4).
+    pub(super) fn note(&mut self, known: &Object, notes: Vec<(&str, Value)>) -> Result<()> {
+        self.draft.put_noted(known, notes)
+    }
+
+    /// Stages a version that a person vouches for (ORI-2).
+    pub(super) fn promote(&mut self, object: NewObject) -> Result<()> {
+        self.draft.put_promoted(object).map(drop)
+    }
+
+    /// Stages the removal of an id; false if there is none.
+    pub(super) fn remove(&mut self, id: &Id) -> Result<bool> {
+        self.draft.remove(id)
+    }
+
+    /// Stages an id as an earlier state has it.
+    pub(super) fn restore(&mut self, id: &Id, from: &View) -> Result<()> {
+        self.draft.restore(id, from).map(drop)
+    }
+
+    /// Stages an earlier version of an id.
+    pub(super) fn restore_version(&mut self, id: &Id, version: ObjectDigest) -> Result<()> {
+        self.draft.restore_version(id, version).map(drop)
+    }
+
+    /// Authorises the change and commits nothing.
+    pub(super) fn rehearse(&mut self) {
+        self.is_rehearsal = true;
+    }
+
+    /// Authorises and commits what is staged, and keeps what is held back.
+    fn commit(self, rule: &Rule) -> Result<(Committed, Result<Option<String>>)> {
+        if self.is_rehearsal {
+            self.draft.check_authorisation()?;
+        }
+        let memory = self.agent.memory();
+        let is_idle = self.draft.is_empty() && !self.has_expectations;
+        let committed = if self.is_rehearsal || is_idle {
+            Committed {
+                commit: self.draft.base().commit(),
+                changed: false,
+            }
+        } else {
+            memory.commit(self.draft, rule.op)?
+        };
+        if self.is_rehearsal || self.held.is_empty() {
+            return Ok((committed, Ok(None)));
+        }
+        let mut reasons = self.reasons;
+        if !self.rules.is_empty() {
+            reasons.push(format!("the scan found {}", self.rules.join(", ")));
+        }
+        Ok((committed, memory.quarantine(&self.held, &reasons.join("; "))))
+    }
+}
+
+/// The error of keeping what was held back; after a commit it says that the rest is in.
+fn not_held(committed: &Committed, error: Error) -> Error {
+    if committed.changed {
+        error.behind_change("what the scan held back may not be kept")
+    } else {
+        error
+    }
+}
+
+/// Makes a change, again on the new head if another writer changed the same in between.
+pub(super) fn retry_on_conflict<T>(mut change: impl FnMut() -> Result<T>) -> Result<T> {
+    for _ in 1..TRIES {
+        match change() {
+            Err(error) if error.code() == ErrorCode::Conflict => {}
+            done => return done,
+        }
+    }
+    change()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_conflict_with_another_writer_is_tried_again() {
+        let tries_of = |error: &dyn Fn() -> Error| {
+            let mut tries = 0;
+            let done: Result<()> = retry_on_conflict(|| {
+                tries += 1;
+                Err(error())
+            });
+            assert!(done.is_err());
+            tries
+        };
+        assert_eq!(tries_of(&|| Error::conflict("overtaken")), TRIES);
+        assert_eq!(
+            tries_of(&|| Error::conflict("elsewhere").with_code(ErrorCode::OtherScope)),
+            1
+        );
+        assert_eq!(tries_of(&|| Error::invalid("wrong")), 1);
+        let mut left = 3;
+        let done = retry_on_conflict(|| {
+            left -= 1;
+            if left > 0 {
+                Err(Error::conflict("overtaken"))
+            } else {
+                Ok(left)
+            }
+        });
+        assert_eq!(done.unwrap(), 0);
+    }
+}

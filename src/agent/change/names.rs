@@ -1,0 +1,136 @@
+//! Names that go into the log as they are: ids, scopes, kinds, names of attributes, actors and sessions.
+//!
+//! A secret in a text becomes a marker. A name with a marker would be another name, so such a name is refused.
+//!
+//! # Layer
+//! L7, inside `agent`.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::texts::keys_of;
+use crate::agent::agent::Agent;
+use crate::agent::item::NewItem;
+use crate::engine::Writer;
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::object::{NewObject, Value};
+use crate::scan::{Category, Finding, Report, Scanner, Verdict};
+
+/// What the name of an attribute, or a key within one, is called in refusals.
+const ATTRIBUTE: &str = "the name of an attribute";
+/// From this length on a name may be a secret itself. A shorter one has to give a value to a word.
+const NAME_BYTES_MIN: usize = 20;
+
+/// The writer of a commit, with markers in place of the secrets in its reason and source.
+///
+/// # Errors
+/// `Denied` (code `disabled`) if the memory is switched off, (code `refused`) if the actor or session holds a secret.
+pub(in crate::agent) fn admitted(agent: &Agent, writer: &Writer) -> Result<Writer> {
+    if agent.settings().is_disabled {
+        return Err(Error::new(ErrorKind::Denied, "the memory is switched off")
+            .with_code(ErrorCode::Disabled)
+            .with_hint("nothing was stored; Settings::is_disabled says so"));
+    }
+    for (what, name) in [("the actor", &writer.actor), ("the session", &writer.session)] {
+        if let Some(name) = name {
+            refuse_secret(agent.scanner(), what, name)?;
+        }
+    }
+    let clean = |text: &String| agent.scanner().redact(text).into_owned();
+    Ok(Writer {
+        reason: writer.reason.as_ref().map(clean),
+        source: writer.source.as_ref().map(clean),
+        ..writer.clone()
+    })
+}
+
+/// Refuses a name that holds a secret.
+///
+/// # Errors
+/// `Denied` (code `refused`).
+pub(in crate::agent) fn refuse_secret(scanner: &Scanner, what: &str, name: &str) -> Result<()> {
+    if !is_looked_at(name) || matches!(scanner.redact(name), Cow::Borrowed(_)) {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Denied,
+        format!("{what} holds what looks like a secret"),
+    )
+    .with_code(ErrorCode::Refused)
+    .with_hint("nothing was stored; names stay in the log as they are, so give another one"))
+}
+
+/// Refuses an object that is staged without a review and has a name that the review would refuse.
+///
+/// # Errors
+/// `Denied` (code `refused`).
+pub(in crate::agent) fn check_names(agent: &Agent, object: &NewObject) -> Result<()> {
+    let scanner = agent.scanner();
+    let mut ids = vec![
+        ("the id", object.id.as_str()),
+        ("the scope", object.scope.as_str()),
+    ];
+    ids.extend(object.parent.iter().map(|parent| ("the parent", parent.as_str())));
+    let mut names = ids.clone();
+    names.push(("the kind", object.kind.as_str()));
+    let position = object.position.as_ref();
+    names.extend(position.map(|position| ("the position", position.as_str())));
+    names.extend(keys_of(&object.attributes).map(|key| (ATTRIBUTE, key)));
+    for (what, name) in names {
+        refuse_secret(scanner, what, name)?;
+    }
+    for (what, name) in ids {
+        if is_looked_at(name) && is_misleading(name, &scanner.scan(name)) {
+            return Err(
+                Error::new(ErrorKind::Denied, format!("{what} holds what no name may"))
+                    .with_code(ErrorCode::Refused)
+                    .with_hint(
+                        "nothing was stored; give a name in letters of one script, all of which can be seen",
+                    ),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Adds to the report of an item's texts what its names hold. Returns which name the item is refused for, if any. Each name is scanned
+/// by itself, so nothing that a report leaves out can hide here.
+pub(super) fn review_names(
+    scanner: &Scanner,
+    item: &NewItem,
+    others: &BTreeMap<String, Value>,
+    report: &mut Report,
+) -> Option<&'static str> {
+    let mut names = vec![
+        ("the scope", item.scope.as_str()),
+        ("the kind", item.kind.as_str()),
+    ];
+    names.extend(item.id.iter().map(|id| ("the id", id.as_str())));
+    let superseded = item.supersedes.iter();
+    names.extend(superseded.map(|id| ("an id that it supersedes", id.as_str())));
+    names.extend(keys_of(others).map(|key| (ATTRIBUTE, key)));
+    let mut bad = None;
+    for (what, name) in names.into_iter().filter(|(_, name)| is_looked_at(name)) {
+        let found = scanner.scan(name);
+        report.verdict = report.verdict.max(found.verdict);
+        if is_misleading(name, &found) {
+            report.verdict = Verdict::Block;
+            bad.get_or_insert(what);
+        }
+        report.findings.extend(found.findings);
+    }
+    bad
+}
+
+/// Whether the scan of a name found what no name may hold.
+fn is_misleading(name: &str, found: &Report) -> bool {
+    let is_refused = |one: &Finding| matches!(one.category, Category::Secret | Category::Unicode);
+    // The scan excuses these in texts, but two names that differ by one look alike.
+    name.contains(['\u{ad}', '\u{feff}']) || found.findings.iter().any(is_refused)
+}
+
+/// Whether a name can be anything but a name. The scan of the others would only cost time.
+fn is_looked_at(name: &str) -> bool {
+    let gives = || name.contains(['=', ':']) && name.bytes().any(|byte| byte.is_ascii_digit());
+    name.len() >= NAME_BYTES_MIN || !name.is_ascii() || gives()
+}

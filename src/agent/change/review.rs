@@ -1,0 +1,320 @@
+//! What every text goes through before it reaches the log: the scan, the redaction of secrets, the quotas.
+//!
+//! # Layer
+//! L7, inside `agent`.
+//!
+//! # Invariants
+//! - REV-1: no secret that the scan knows leaves the review in any field of an item.
+//! - REV-2: no character that cannot be seen leaves it, but where writing systems and emoji need it; and no name with one, or
+//!   with letters of several scripts in a word.
+
+use std::borrow::Cow;
+
+use super::names::review_names;
+use super::texts::texts_of_item;
+use crate::agent::agent::Agent;
+use crate::agent::item::NewItem;
+use crate::agent::settings::{Quotas, Secrets};
+use crate::agent::vocabulary::attribute;
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::object::Value;
+use crate::scan::{Category, Finding, Neutral, Verdict};
+
+/// An item as it may be stored, and what the scan said of it as it was given.
+#[derive(Clone, Debug)]
+pub(in crate::agent) struct Reviewed {
+    /// The item without secrets and invisible characters; with the rules that it met as the attribute `flags`.
+    pub(in crate::agent) item: NewItem,
+    /// What is to be done with it.
+    pub(in crate::agent) verdict: Verdict,
+    /// What was found, without the text.
+    pub(in crate::agent) findings: Vec<Finding>,
+    /// Which name it is refused for, such as `the id`: a name is not put right, it would be another one.
+    pub(in crate::agent) bad_name: Option<&'static str>,
+}
+
+impl Reviewed {
+    /// Returns the rules that were met, each once, in the order of the text.
+    pub(in crate::agent) fn rules(&self) -> Vec<&'static str> {
+        let mut rules = Vec::new();
+        for finding in &self.findings {
+            if !rules.contains(&finding.rule) {
+                rules.push(finding.rule);
+            }
+        }
+        rules
+    }
+
+    /// Returns why the verdict is as it is, in a sentence.
+    pub(in crate::agent) fn reason(&self) -> String {
+        let rules = self.rules().join(", ");
+        match self.bad_name {
+            Some(name) => format!("{name} holds what no name may; the scan found {rules}"),
+            None => format!("the scan found {rules}"),
+        }
+    }
+
+    /// Whether secrets were taken out of it.
+    pub(in crate::agent) fn is_redacted(&self) -> bool {
+        let mut found = self.findings.iter();
+        found.any(|finding| finding.category == Category::Secret)
+    }
+
+    /// The error of a blocked item.
+    pub(in crate::agent) fn refusal(&self) -> Error {
+        match self.bad_name {
+            Some(_) => refused(
+                &self.reason(),
+                "names stay in the log as they are: give another one",
+            ),
+            None => refusal(&self.rules()),
+        }
+    }
+}
+
+/// The error of an item that the scan blocks. It names rules, never the text that met them.
+pub(in crate::agent) fn refusal(rules: &[&'static str]) -> Error {
+    refused(
+        &format!("the scan found {}", rules.join(", ")),
+        "leave out what runs, hides or orders, and say what is to be known",
+    )
+}
+
+fn refused(reason: &str, advice: &str) -> Error {
+    Error::new(ErrorKind::Denied, format!("the text is refused: {reason}"))
+        .with_code(ErrorCode::Refused)
+        .with_hint(format!("nothing was stored; {advice}"))
+}
+
+/// Scans every text and name of `item`, redacts secrets, takes invisible characters out, and gives a verdict.
+///
+/// # Errors
+/// `InvalidInput` (code `over_limit`): the item is over a quota.
+pub(in crate::agent) fn review(agent: &Agent, mut item: NewItem) -> Result<Reviewed> {
+    check_quotas(&item, &agent.settings().quotas)?;
+    let scanner = agent.scanner();
+    let mut others = std::mem::take(&mut item.others).into_map();
+    let mut report = {
+        let fields = texts_of_item(&mut item, &mut others);
+        scanner.scan_fields(fields.iter().map(|(name, text)| (name.as_str(), text.as_str())))
+    };
+    let bad_name = review_names(scanner, &item, &others, &mut report);
+    if !report.findings.is_empty() {
+        let mut is_redacted = false;
+        for (name, text) in texts_of_item(&mut item, &mut others) {
+            // REV-1, REV-2: whatever the verdict, nothing else may be kept of the text.
+            let clean = scanner.neutralise(text, Neutral::Strip).into_owned();
+            if let Cow::Owned(redacted) = scanner.redact_field(&name, &clean) {
+                *text = redacted;
+                is_redacted = true;
+            } else {
+                *text = clean;
+            }
+        }
+        if is_redacted && agent.settings().secrets == Secrets::Refuse {
+            report.verdict = Verdict::Block;
+        }
+    }
+    item.others = others.into_iter().collect();
+    let mut reviewed = Reviewed {
+        item,
+        verdict: report.verdict,
+        findings: report.findings,
+        bad_name,
+    };
+    let rules = reviewed.rules();
+    if reviewed.verdict != Verdict::Allow && !rules.is_empty() {
+        let rules = rules.into_iter().map(Value::from).collect::<Vec<_>>();
+        drop(reviewed.item.others.insert(attribute::FLAGS, rules));
+    }
+    Ok(reviewed)
+}
+
+/// Items that one may supersede: each is asked about whenever one of them is found.
+const SUPERSEDES_MAX: usize = 64;
+
+/// Refuses what is over a quota of single items; those of a whole scope are counted where it is stored.
+fn check_quotas(item: &NewItem, quotas: &Quotas) -> Result<()> {
+    let chars = |text: &str| text.chars().count();
+    let longest = |texts: &mut dyn Iterator<Item = &str>| texts.map(chars).max().unwrap_or(0);
+    let citations = &item.citations;
+    let measures = [
+        ("the text", "characters", chars(&item.text), quotas.text_chars_max),
+        ("the item", "tags", item.tags.len(), quotas.tags_max),
+        (
+            "a tag",
+            "characters",
+            longest(&mut item.tags.iter().map(String::as_str)),
+            quotas.tag_chars_max,
+        ),
+        ("the item", "citations", citations.len(), quotas.citations_max),
+        (
+            "the item",
+            "superseded items",
+            item.supersedes.len(),
+            SUPERSEDES_MAX,
+        ),
+        (
+            "the file of a citation",
+            "characters",
+            longest(&mut citations.iter().map(|one| one.file.as_str())),
+            quotas.citation_file_chars_max,
+        ),
+        (
+            "the note of a citation",
+            "characters",
+            longest(&mut citations.iter().filter_map(|one| one.note.as_deref())),
+            quotas.citation_note_chars_max,
+        ),
+    ];
+    for (what, of, count, most) in measures {
+        if count > most {
+            return Err(
+                Error::invalid(format!("{what} has {count} {of}, {most} are allowed"))
+                    .with_code(ErrorCode::OverLimit)
+                    .with_hint("shorten it, or split it into several items"),
+            );
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::names::admitted;
+    use super::*;
+    use crate::agent::settings::Settings;
+    use crate::engine::{Memory, Writer};
+    use crate::object::Id;
+    use std::collections::BTreeMap;
+
+    fn agent(settings: Settings) -> Agent {
+        Agent::new(Memory::in_memory().unwrap(), settings)
+    }
+
+    /// A key as a scanner of repositories must not find it here.
+    fn key() -> String {
+        format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
+    }
+
+    /// INVARIANT REV-1.
+    #[test]
+    fn a_secret_leaves_no_trace_in_any_field() {
+        let agent = agent(Settings::default());
+        let mut item = NewItem::new(format!("the token is {}", key()));
+        item.tags = vec![key()];
+        item.source = Some(format!("mail with {}", key()));
+        item.citations = vec![crate::agent::Citation {
+            file: "notes.md".to_owned(),
+            line: None,
+            note: Some(key()),
+        }];
+        let reviewed = review(&agent, item).unwrap();
+        assert_eq!(reviewed.verdict, Verdict::Flag);
+        assert!(!format!("{:?}", reviewed.item).contains(&key()), "{reviewed:?}");
+        assert!(
+            reviewed.item.text.contains("[REDACTED:"),
+            "{}",
+            reviewed.item.text
+        );
+    }
+
+    /// INVARIANT REV-1.
+    #[test]
+    fn a_secret_in_an_attribute_of_any_name_is_redacted_too() {
+        let agent = agent(Settings::default());
+        let mut item = NewItem::new("how to get in");
+        let inner = Value::Map(BTreeMap::from([("deep".to_owned(), Value::Text(key()))]));
+        drop(item.others.insert("notes", Value::List(vec![inner])));
+        drop(item.others.insert("password", "correct-horse-7-battery"));
+        drop(item.others.insert("count", 7_i64));
+        let reviewed = review(&agent, item).unwrap();
+        let kept = format!("{:?}", reviewed.item);
+        assert!(!kept.contains(&key()) && !kept.contains("horse"), "{kept}");
+        assert_eq!(reviewed.item.others.get("count"), Some(&Value::Integer(7)));
+    }
+
+    /// INVARIANT REV-1.
+    #[test]
+    fn a_secret_in_a_name_is_refused_and_a_plain_long_name_is_not() {
+        let agent = agent(Settings::default());
+        let named = |name: &str| {
+            let mut item = NewItem::new("tea");
+            item.id = Some(Id::new(name).unwrap());
+            review(&agent, item).unwrap().verdict
+        };
+        assert_eq!(named(&key()), Verdict::Block);
+        for name in [
+            "0198a7c2-1f3e-7b8a-9c4d-5e6f70819203",
+            "tea/fact/0198a7c2-1f3e-7b8a-9c4d-5e6f70819203",
+            "01ARZ3NDEKTSV4RRFFQ69G5FAV-and-more",
+            "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            "longmemeval/answer_280352e9/turn_12",
+            "src/agent/session/token_budget.rs:120",
+        ] {
+            assert_eq!(named(name), Verdict::Allow, "{name}");
+        }
+        let mut item = NewItem::new("tea");
+        drop(item.others.insert(key(), true));
+        assert_eq!(review(&agent, item).unwrap().verdict, Verdict::Block);
+        let mut item = NewItem::new("tea");
+        let within = BTreeMap::from([(key(), Value::Null)]);
+        drop(item.others.insert("list", vec![Value::Map(within)]));
+        assert_eq!(review(&agent, item).unwrap().verdict, Verdict::Block);
+    }
+
+    #[test]
+    fn secrets_may_be_refused() {
+        let settings = Settings {
+            secrets: Secrets::Refuse,
+            ..Settings::default()
+        };
+        let reviewed = review(&agent(settings), NewItem::new(key())).unwrap();
+        assert_eq!(reviewed.verdict, Verdict::Block);
+    }
+
+    /// INVARIANT REV-1, in what goes into the log beside the items.
+    #[test]
+    fn a_secret_goes_into_no_field_of_a_commit() {
+        let agent = agent(Settings::default());
+        let writer = Writer {
+            source: Some(format!("mail with {}", key())),
+            ..Writer::new().reason(format!("because {}", key()))
+        };
+        let clean = admitted(&agent, &writer).unwrap();
+        assert!(!format!("{clean:?}").contains(&key()), "{clean:?}");
+        for writer in [Writer::new().actor(key()), Writer::new().session(key())] {
+            assert_eq!(admitted(&agent, &writer).unwrap_err().code(), "refused");
+        }
+    }
+
+    /// INVARIANT REV-2.
+    #[test]
+    fn what_cannot_be_seen_is_taken_out_and_flagged() {
+        let reviewed = review(&agent(Settings::default()), NewItem::new("te\u{202e}a")).unwrap();
+        assert_eq!(reviewed.item.text, "tea");
+        assert!(reviewed.verdict >= Verdict::Flag, "{reviewed:?}");
+    }
+
+    #[test]
+    fn plain_text_passes_as_it_is() {
+        let item = NewItem::new("Ada drinks green tea");
+        let reviewed = review(&agent(Settings::default()), item.clone()).unwrap();
+        assert_eq!((reviewed.item, reviewed.verdict), (item, Verdict::Allow));
+    }
+
+    #[test]
+    fn quotas_are_counted_in_characters() {
+        let mut settings = Settings {
+            quotas: Quotas::BLOCKS,
+            ..Settings::default()
+        };
+        settings.quotas.text_chars_max = 3;
+        let agent = agent(settings);
+        assert!(review(&agent, NewItem::new("\u{e9}\u{e9}\u{e9}")).is_ok());
+        assert_eq!(
+            review(&agent, NewItem::new("four")).unwrap_err().code(),
+            "over_limit"
+        );
+    }
+}

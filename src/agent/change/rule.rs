@@ -1,0 +1,65 @@
+//! What each verb may do: the table of docs/agent/write-path.md, as far as a commit is concerned.
+//!
+//! # Layer
+//! L7, inside `agent`.
+
+use crate::agent::vocabulary::op;
+use crate::engine::Authorisation;
+
+/// How a verb commits.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::agent) struct Rule {
+    /// The operation that the log shows.
+    pub(super) op: &'static str,
+    /// Whose versions it may replace or remove; the commit enforces it (STA-2).
+    pub(super) authorisation: Authorisation,
+    /// Whether the change is made again on the new head when another writer changed the same.
+    pub(super) retries: bool,
+    /// Whether an automatic snapshot of the state before goes into the writer's ring.
+    pub(super) snapshot_before: bool,
+}
+
+impl Rule {
+    pub(in crate::agent) const REMEMBER: Self = Self::retried(op::REMEMBER, Authorisation::Everyone);
+    pub(in crate::agent) const REMEMBER_ONCE: Self = Self::once(op::REMEMBER, Authorisation::Everyone);
+    pub(in crate::agent) const NOTE: Self = Self::retried(op::NOTE, Authorisation::Everyone);
+    /// Notes on a session keep its origin (ORI-4), so every writer may make them.
+    pub(in crate::agent) const APPEND: Self = Self::retried(op::SESSION, Authorisation::Untrusted);
+    pub(in crate::agent) const SUMMARISE: Self = Self::retried(op::SESSION, Authorisation::Untrusted);
+    pub(in crate::agent) const END_SESSION: Self = Self::retried(op::SESSION, Authorisation::Untrusted);
+    pub(in crate::agent) const FORGET: Self = Self::once(op::FORGET, Authorisation::Everyone);
+    /// The draft refuses an untrusted writer each version that would come back (STN-1).
+    pub(in crate::agent) const UNFORGET: Self = Self::once(op::UNFORGET, Authorisation::Untrusted);
+    pub(in crate::agent) const EXPIRE: Self = Self::once(op::EXPIRE, Authorisation::Everyone);
+    pub(in crate::agent) const DECAY: Self = Self::retried(op::DECAY, Authorisation::Untrusted);
+    /// Only a person promotes.
+    pub(in crate::agent) const PROMOTE: Self = Self::once(op::PROMOTE, Authorisation::Everyone);
+    /// Only a person releases.
+    pub(in crate::agent) const RELEASE: Self = Self::guarded(op::RELEASE);
+    /// The policy's check of trust decides.
+    pub(in crate::agent) const GUARD: Self = Self::guarded(op::GUARD);
+    pub(in crate::agent) const IMPORT: Self = Self::retried(op::IMPORT, Authorisation::Everyone);
+
+    const fn once(op: &'static str, authorisation: Authorisation) -> Self {
+        Self {
+            op,
+            authorisation,
+            retries: false,
+            snapshot_before: false,
+        }
+    }
+
+    const fn retried(op: &'static str, authorisation: Authorisation) -> Self {
+        Self {
+            retries: true,
+            ..Self::once(op, authorisation)
+        }
+    }
+
+    const fn guarded(op: &'static str) -> Self {
+        Self {
+            snapshot_before: true,
+            ..Self::once(op, Authorisation::Decided)
+        }
+    }
+}
