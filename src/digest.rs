@@ -98,6 +98,8 @@ impl Domain {
 /// The hash a store was created with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum HashAlgorithm {
     /// BLAKE3 in key derivation mode: the default.
     Blake3,

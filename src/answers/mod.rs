@@ -6,4 +6,8 @@
 //! L8. Knows the engine and the verbs of an agent. Does not know the terminal, or who asks.
 
 pub(crate) mod commits;
+pub(crate) mod history;
 pub(crate) mod objects;
+pub(crate) mod program;
+pub(crate) mod proof;
+pub(crate) mod store;

@@ -3,9 +3,11 @@
 //! # Layer
 //! L8, part of answers.
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use crate::digest::{CommitDigest, ObjectDigest, SubtreeDigest};
 use crate::engine::View;
@@ -63,6 +65,33 @@ impl Listed {
             event_time: object.event_time(),
             expires: object.expires(),
             object,
+        })
+    }
+}
+
+/// A version as `export` writes it and `put --jsonl` reads it.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(crate) struct StoredLine(pub(crate) Json);
+
+impl JsonSchema for StoredLine {
+    fn schema_name() -> Cow<'static, str> {
+        "StoredLine".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let text = || json!({ "type": "string" });
+        let map = || json!({ "type": "object" });
+        json_schema!({
+            "type": "object",
+            "properties": {
+                "id": text(), "kind": text(), "scope": text(), "parent": text(), "position": text(),
+                "attributes": map(), "content": text(), "origin": text(),
+                "derived_from": { "type": "array", "items": text() },
+                "event_time": text(), "expires": text(), "reserved": map(),
+                "past": { "type": "boolean" },
+            },
+            "required": ["id", "kind", "scope", "origin"],
         })
     }
 }

@@ -9,7 +9,12 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::answer::Answer;
 use super::context::{Context, shown};
+use super::errors::Failure;
 use crate::agent::{Agent, Place, Reach, Settings};
 use crate::engine::Memory;
 use crate::error::{Error, ErrorCode, Result};
@@ -152,4 +157,29 @@ impl Context {
 /// Whether `TREERING_DISABLE` says that the verbs of an agent store and find nothing.
 pub(crate) fn is_switched_off() -> bool {
     env::var_os("TREERING_DISABLE").is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+/// What people read where `TREERING_DISABLE` is set.
+pub(crate) const DISABLED: &str = "nothing was done: TREERING_DISABLE switches the memory off";
+
+/// The answer of a verb that would write, and does nothing.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Disabled {
+    status: &'static str,
+    disabled: bool,
+}
+
+impl Disabled {
+    pub(crate) fn new() -> Self {
+        Self {
+            status: "disabled",
+            disabled: true,
+        }
+    }
+}
+
+impl Answer for Disabled {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        context.output.line(DISABLED)
+    }
 }

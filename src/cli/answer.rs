@@ -8,8 +8,11 @@ use serde::Serialize;
 
 use super::context::Context;
 use super::errors::Failure;
-use super::human::{Cell, Table};
+use super::human::{Cell, Table, coloured};
+use super::output::Meaning;
+use super::time;
 use crate::error::Result;
+use crate::object::Time;
 
 /// The one answer of a verb.
 pub(crate) trait Answer: Serialize + JsonSchema {
@@ -27,6 +30,11 @@ pub(crate) trait Row: Serialize + JsonSchema {
 
     /// What people read, a cell for each column.
     fn cells(&self, context: &Context) -> Vec<Cell>;
+
+    /// A row for people alone that stands below.
+    fn cells_below(&self) -> Option<Vec<Cell>> {
+        None
+    }
 }
 
 impl Context {
@@ -54,10 +62,18 @@ impl Context {
             } else {
                 let cells = row.cells(self);
                 table.row(&mut self.output, cells)?;
+                if let Some(cells) = row.cells_below() {
+                    table.row(&mut self.output, cells)?;
+                }
             }
         }
         table.end(&mut self.output)?;
         Ok(count)
+    }
+
+    /// A moment in a column.
+    pub(crate) fn when(&self, at: Time) -> Cell {
+        coloured(Meaning::Quiet, time::told(at, self.now(), self.output.style()))
     }
 
     /// Writes the rows one by one, as they come. People read it where there is none.

@@ -22,6 +22,7 @@ use super::errors::system_kind;
 use super::human::{counted, short_in};
 use super::output::{Meaning, Mode, Output};
 use super::revision;
+use super::verb::Groups;
 use crate::digest::{HashAlgorithm, Root, to_hex};
 use crate::engine::{CommitInfo, Memory, Options, Revision, View, Writer};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
@@ -46,6 +47,8 @@ const STORE_NAMES: [&str; 8] = [
 pub(crate) struct Context {
     pub(crate) options: SharedOptions,
     pub(crate) output: Output,
+    /// The verbs of the program.
+    pub(crate) verbs: Groups,
     /// Set when the person at a shell stops the command.
     pub(crate) stop: Option<Arc<AtomicBool>>,
     /// Whether standard input is taken already: a shell reads its commands there.
@@ -59,7 +62,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) fn new(options: SharedOptions) -> Self {
+    pub(crate) fn new(verbs: Groups, options: SharedOptions) -> Self {
         let mut output = Output::new(options.json);
         if options.agent && !options.json {
             output.set_mode(Mode::Agent);
@@ -67,6 +70,7 @@ impl Context {
         Self {
             options,
             output,
+            verbs,
             stop: None,
             input_is_taken: false,
             kept: None,

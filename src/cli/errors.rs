@@ -18,6 +18,8 @@ pub(crate) const DONE: u8 = 0;
 pub(crate) const NO: u8 = 1;
 /// Exit code: the command line cannot be understood.
 pub(crate) const USAGE: u8 = 2;
+/// Exit code: the store is damaged, or not all of it could be saved.
+pub(crate) const DAMAGED: u8 = 5;
 /// Exit code: a bug.
 pub(crate) const BUG: u8 = 70;
 
@@ -54,6 +56,14 @@ impl Failure {
             message: message.into(),
             hint: Some(hint.into()),
         }
+    }
+
+    /// Two ways to write one answer.
+    pub(crate) fn two_modes(other: &str) -> Self {
+        Self::usage(
+            format!("--json and {other} say how to write the same answer"),
+            "give one of them",
+        )
     }
 
     /// What clap refused, in a sentence; `hint` where clap has none.

@@ -50,6 +50,11 @@ pub(crate) fn short(digest: &[u8; 32]) -> String {
     digits
 }
 
+/// The first digits of a digest that is written out already.
+pub(crate) fn short_hex(digits: &str) -> &str {
+    digits.get(..SHORT_DIGITS).unwrap_or(digits)
+}
+
 /// A cell of a table.
 pub(crate) struct Cell {
     text: String,

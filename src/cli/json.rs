@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::digest::{CommitDigest, ObjectDigest, SubtreeDigest, TextDigest};
-use crate::engine::{CommitInfo, Committed, Finding, HistoryEntry, Memory, SnapshotInfo, VerifyReport, View};
+use crate::engine::{CommitInfo, Memory, View};
 use crate::error::{ErrorCode, ErrorKind, Result};
 use crate::ingest::json as lines;
 use crate::object::{self, Id, Object};
@@ -14,14 +14,6 @@ use crate::store::ChangeCounts;
 
 /// Children that `get` lists.
 const CHILDREN_LISTED: usize = 1_000;
-
-/// The number of the format that this program writes.
-pub(crate) const FORMAT: u32 = 1;
-
-/// What `--version` says.
-pub(crate) fn version() -> Value {
-    json!({ "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION"), "format": FORMAT })
-}
 
 /// A document with the commit that it tells of, as every writing verb names it.
 pub(crate) fn with_commit(mut document: Value, info: &CommitInfo) -> Value {
@@ -114,15 +106,6 @@ pub(crate) fn commit(memory: &Memory, info: &CommitInfo, counts: ChangeCounts) -
     }))
 }
 
-/// How much a verb changed: nothing if it made no commit.
-pub(crate) fn counts(memory: &Memory, committed: &Committed) -> Result<ChangeCounts> {
-    if committed.changed {
-        memory.commit_counts(&committed.commit)
-    } else {
-        Ok(ChangeCounts::default())
-    }
-}
-
 /// A reason or source; `None` too where it was erased or lost.
 pub(crate) fn text(memory: &Memory, digest: Option<TextDigest>) -> Result<Option<String>> {
     Ok(text_or_why(memory, digest)?.0)
@@ -144,56 +127,4 @@ fn text_or_why(memory: &Memory, digest: Option<TextDigest>) -> Result<(Option<St
         Err(error) if error.kind() == ErrorKind::NotFound => Ok((None, Some(error.code()))),
         Err(error) => Err(error),
     }
-}
-
-/// A change of one object, as a line of `history`.
-pub(crate) fn history_entry(entry: &HistoryEntry) -> Value {
-    json!({
-        "digest": entry.digest.map(ObjectDigest::to_hex),
-        "erased": entry.erased,
-        "lost": entry.lost,
-        "commit": entry.commit.digest.to_hex(),
-        "seq": entry.commit.commit.seq,
-        "time": entry.time.to_string(),
-        "op": entry.maker().map(|made| made.commit.op.as_str()),
-        "thinned": entry.thinned,
-    })
-}
-
-/// A snapshot, as a line of `snapshots`.
-pub(crate) fn snapshot(info: &SnapshotInfo) -> Value {
-    json!({
-        "index": info.index,
-        "name": if info.index.is_some() { None } else { Some(&info.name) },
-        "root": info.root.to_hex(),
-        "commit": info.commit.to_hex(),
-        "time": info.time.to_string(),
-        "seq": info.seq,
-        "lane": info.lane,
-        "actor": info.actor,
-        "session": info.session,
-        "reason": info.reason,
-    })
-}
-
-/// What `verify` found.
-pub(crate) fn verify_report(report: &VerifyReport) -> Value {
-    json!({
-        "ok": report.ok,
-        "commits": report.commits,
-        "versions": report.versions,
-        "bytes": report.bytes,
-        "erased": report.erased,
-        "lost": report.lost,
-        "thinned": report.thinned,
-        "derived": findings(&report.derived),
-        "damage": findings(&report.damage),
-    })
-}
-
-pub(crate) fn findings(findings: &[Finding]) -> Value {
-    findings
-        .iter()
-        .map(|finding| json!({ "kind": finding.kind.name(), "file": finding.file, "offset": finding.offset, "what": finding.what }))
-        .collect()
 }

@@ -18,6 +18,7 @@ mod human;
 mod json;
 mod output;
 mod overview;
+mod parse;
 mod picture;
 mod revision;
 mod schema;
@@ -31,9 +32,10 @@ use std::sync::Arc;
 
 use signal_hook::consts::SIGXFSZ;
 
-use args::Parsed;
+use commands::GROUPS;
 use context::Context;
 use output::Output;
+use parse::Parsed;
 
 /// Runs the program on a command line, the first argument being the program's name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -41,19 +43,20 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     drop(signal_hook::flag::register(SIGXFSZ, Arc::default()));
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let json = output::wants_json(arguments.iter().skip(1).cloned());
-    let mut definition = args::definition().override_help(overview::overview(output::help_width()));
-    let parsed = match Parsed::read(&mut definition, arguments.iter().cloned()) {
+    let overview = overview::overview(GROUPS, output::help_width());
+    let mut definition = parse::definition(GROUPS).override_help(overview);
+    let parsed = match Parsed::read(GROUPS, &mut definition, arguments.iter().cloned()) {
         Ok(Ok(parsed)) => parsed,
         Ok(Err(failure)) => return Output::new(json).finish(Err(failure)),
         Err(error) => {
-            return match args::in_our_words(&error, &arguments) {
+            return match parse::in_our_words(GROUPS, &error, &arguments) {
                 Some(failure) => Output::new(json).finish(Err(failure)),
                 None => output::answer_of_clap(&error, json),
             };
         }
     };
-    let mut context = Context::new(parsed.options.clone());
-    let done = commands::run(&mut context, &parsed);
+    let mut context = Context::new(GROUPS, parsed.options.clone());
+    let done = parsed.run(&mut context);
     context.output.finish(done)
 }
 

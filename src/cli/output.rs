@@ -27,6 +27,8 @@ use serde_json::{Value, json};
 
 use super::errors::{BUG, DONE, Failure, USAGE};
 use super::human;
+use crate::answers::program::Version;
+use crate::answers::store::FORMAT;
 use crate::engine::Progress;
 use crate::error::{Error, ErrorCode, ErrorKind};
 
@@ -509,7 +511,13 @@ pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> ExitCode {
     match error.kind() {
         Clap::DisplayVersion if json => {
             let mut output = Output::new(true);
-            let told = output.document(&super::json::version()).map(|()| DONE);
+            let told = output
+                .document(&Version {
+                    name: env!("CARGO_PKG_NAME"),
+                    version: env!("CARGO_PKG_VERSION"),
+                    format: FORMAT,
+                })
+                .map(|()| DONE);
             output.finish(told)
         }
         // Help is for people, with --json too.

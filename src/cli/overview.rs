@@ -3,93 +3,10 @@
 //! # Layer
 //! L10, part of cli. Pure.
 
-use super::human::wrapped;
+use clap::Command;
 
-/// The verbs by what they are for, each in a few words; what clap says about one is longer.
-const VERBS: &[(&str, &[(&str, &str)])] = &[
-    (
-        "Write",
-        &[
-            ("init", "make a store"),
-            ("ingest", "documents into objects"),
-            ("put", "store one object, or many"),
-            ("remove", "remove an object"),
-        ],
-    ),
-    (
-        "Read",
-        &[
-            ("get", "one object"),
-            ("list", "objects that match"),
-            ("history", "the changes of one object"),
-            ("export", "everything, as JSON Lines"),
-        ],
-    ),
-    (
-        "Time",
-        &[
-            ("snapshot", "name the present state"),
-            ("snapshots", "the states with a name"),
-            ("rollback", "back to an earlier state"),
-            ("restore", "single objects, as they were"),
-            ("log", "the commits, newest first"),
-            ("undo, redo", "your last change"),
-            ("diff", "what changed between two states"),
-        ],
-    ),
-    (
-        "Trust",
-        &[
-            ("verify", "check every byte of the store"),
-            ("doctor", "each problem, and what mends it"),
-            ("salvage", "a new store of what is whole"),
-            ("head", "the root that names the state"),
-            ("prove", "a proof for one object"),
-            ("contains", "whether a digest is in here"),
-            ("check-proof", "check it, without the store"),
-            ("stats", "counts and sizes"),
-        ],
-    ),
-    #[cfg(feature = "agent")]
-    (
-        "Agent",
-        &[
-            ("remember", "a text, or many"),
-            ("recall", "what answers a question"),
-            ("forget", "take out of memory"),
-            ("unforget", "bring back, byte for byte"),
-            ("forgotten", "what was taken out"),
-            ("expire", "until when it is shown"),
-            ("decay", "shorten what nobody uses"),
-            ("note", "notes that outlive a session"),
-            ("session", "transcripts, summaries, facts"),
-            ("envelope", "what a prompt should know"),
-            ("guard", "try a change, keep it or not"),
-            ("promote", "a person trusts an item"),
-            ("quarantine", "what was held back"),
-            ("audit", "who did what, and why"),
-            ("import", "edited blocks, other systems"),
-        ],
-    ),
-    (
-        "Keep",
-        &[
-            ("gc", "thin history, give back space"),
-            ("erase", "gone for good, from every file"),
-        ],
-    ),
-    (
-        "Learn",
-        &[
-            ("debug", "a shell to ask the store anything"),
-            ("tour", "see all of it on real input"),
-            ("help", "about a verb: treering help put"),
-            ("schema", "the JSON of each verb"),
-            ("man", "the man pages"),
-            ("completions", "for your shell"),
-        ],
-    ),
-];
+use super::human::wrapped;
+use super::verb::{Entry, Groups};
 
 /// The options that every verb knows, and what they do.
 const OPTIONS: [(&str, &str); 8] = [
@@ -135,9 +52,11 @@ const TWO_COLUMNS: usize = 92;
 /// Width of the name of a group, and of a verb.
 const GROUP: usize = 7;
 const VERB: usize = 12;
+/// Width of what a verb is about.
+const ABOUT: usize = 35;
 
 /// The page for lines of at most `width` characters.
-pub(crate) fn overview(width: usize) -> String {
+pub(crate) fn overview(verbs: Groups, width: usize) -> String {
     let mut lines = Vec::new();
     let title = concat!(
         env!("CARGO_PKG_NAME"),
@@ -148,12 +67,15 @@ pub(crate) fn overview(width: usize) -> String {
     lines.extend(wrapped(title, width));
     lines.extend(["", "Usage: treering [OPTIONS] VERB ...", ""].map(String::from));
     let side_by_side = if width >= TWO_COLUMNS { 2 } else { 1 };
-    for (group, verbs) in VERBS {
-        for (index, row) in verbs.chunks(side_by_side).enumerate() {
+    for (group, verbs) in verbs {
+        let verbs: Vec<Command> = verbs.iter().map(Entry::definition).collect();
+        let shown: Vec<&Command> = verbs.iter().filter(|verb| !verb.is_hide_set()).collect();
+        for (index, row) in shown.chunks(side_by_side).enumerate() {
             let group = if index == 0 { group } else { "" };
             let mut line = format!("{group:<GROUP$}");
-            for (verb, about) in row {
-                line = format!("{line}{verb:<VERB$}{about:<34}");
+            for verb in row {
+                let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
+                line = format!("{line}{:<VERB$}{about:<ABOUT$}", verb.get_name());
             }
             lines.extend(hanging(line.trim_end(), GROUP + VERB, width));
         }
@@ -190,21 +112,29 @@ fn hanging(line: &str, indent: usize, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::commands::GROUPS;
+    use crate::cli::verb;
 
     #[test]
     fn it_fits_every_width_and_loses_nothing() {
         for width in [40, 60, 80, 100, 200] {
-            let page = overview(width);
+            let page = overview(GROUPS, width);
             assert!(
                 page.lines().all(|line| line.chars().count() <= width),
                 "{width}:\n{page}"
             );
             let words: Vec<&str> = page.split_whitespace().collect();
-            for (verb, about) in VERBS.iter().flat_map(|(_, verbs)| verbs.iter()) {
+            for verb in verb::all(GROUPS)
+                .map(Entry::definition)
+                .filter(|verb| !verb.is_hide_set())
+            {
+                let about = verb.get_about().unwrap().to_string();
+                assert!(about.len() < ABOUT, "{about}");
                 let last = about.split_whitespace().last().unwrap();
-                assert!(page.contains(verb) && words.contains(&last), "{width}: {verb}");
+                let name = verb.get_name();
+                assert!(words.contains(&name) && words.contains(&last), "{width}: {name}");
             }
         }
-        assert!(overview(100).lines().count() <= 45, "it fits a screen");
+        assert!(overview(GROUPS, 100).lines().count() <= 45, "it fits a screen");
     }
 }

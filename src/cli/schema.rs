@@ -6,66 +6,11 @@
 //! # Layer
 //! L10, part of cli. Pure.
 
-use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
-
-use super::commands;
-use super::verb::Form;
 
 /// A verb, when it answers so, and the fields: `name:type`, `?` behind the type where it may be null, `*`
 /// where the field may be missing. A verb with several answers stands here several times.
-const ANSWERS: [(&str, &str, &str); 76] = [
-    ("init", "", "store:text hash:hash format:count"),
-    (
-        "ingest",
-        "",
-        "objects:count created:count updated:count unchanged:count removed:count roots:texts commit:digest seq:count \
-         root:digest documents:count missing:texts pruned:texts skipped:skipped",
-    ),
-    (
-        "put",
-        "one object",
-        "id:text digest:digest commit:digest seq:count root:digest",
-    ),
-    (
-        "put",
-        "with --jsonl",
-        "objects:count created:count updated:count unchanged:count removed:count commit:digest seq:count root:digest",
-    ),
-    ("remove", "", "removed:count commit:digest seq:count root:digest"),
-    (
-        "head",
-        "",
-        "root:digest commit:digest seq:count objects:count history:count hash:hash time:time store:text?",
-    ),
-    (
-        "snapshot",
-        "",
-        "index:count? name:text? root:digest commit:digest time:time seq:count lane:text? actor:text? session:text? \
-         reason:text? deleted:flag*",
-    ),
-    (
-        "snapshots",
-        "a line each",
-        "index:count? name:text? root:digest commit:digest time:time seq:count lane:text? actor:text? session:text? \
-         reason:text?",
-    ),
-    (
-        "gc",
-        "",
-        "kept:count thinned:count versions_before:count versions:count bytes_before:count bytes:count dry_run:flag",
-    ),
-    (
-        "erase",
-        "",
-        "erased:count bytes:count commit:digest seq:count root:digest holders:texts unlinked:texts digests:texts \
-         records:erased",
-    ),
-    (
-        "erase",
-        "without --yes, or with --dry-run; needs is null, or says which option this would need",
-        "erased:count bytes:count holders:texts unlinked:texts digests:texts records:erased dry_run:flag needs:text?",
-    ),
+const ANSWERS: [(&str, &str, &str); 36] = [
     (
         "forget",
         "commit is null where nothing went",
@@ -91,86 +36,6 @@ const ANSWERS: [(&str, &str, &str); 76] = [
         "decay",
         "",
         "now:time items:count moves:moves commits:digests dry_run:flag root:digest",
-    ),
-    ("restore", "", MOVED),
-    (
-        "restore",
-        "with --dry-run",
-        "added:count changed:count removed:count ids:texts dry_run:flag",
-    ),
-    ("undo", "", MOVED),
-    ("redo", "", MOVED),
-    (
-        "log",
-        "a line each",
-        "commit:digest seq:count parents:texts root:digest time:time op:text target:digest? actor:text? session:text? \
-         source:text? source_digest:digest? source_erased:flag source_lost:flag trust:text reason:text? \
-         reason_digest:digest? reason_erased:flag reason_lost:flag added:count changed:count removed:count",
-    ),
-    (
-        "log",
-        "a line each, with --refs",
-        "name:text commit:digest? time:time actor:text? session:text? reason:text?",
-    ),
-    (
-        "history",
-        "a line each",
-        "digest:digest? erased:flag lost:flag commit:digest seq:count time:time op:text? thinned:flag",
-    ),
-    (
-        "diff",
-        "a line each",
-        "id:text change:change old:digest? new:digest? erased:flag",
-    ),
-    (
-        "prove",
-        "",
-        "version:count hash:hash root:digest id:text key_path:digest object:digest? levels:levels terminal:map",
-    ),
-    (
-        "check-proof",
-        "it holds",
-        "ok:flag id:text root:digest object:digest? present:flag",
-    ),
-    ("check-proof", "it does not hold", "ok:flag reason:text"),
-    ("contains", "", "state:state"),
-    (
-        "verify",
-        "",
-        "ok:flag commits:count versions:count bytes:count erased:count lost:count thinned:count derived:findings damage:findings \
-         at:state_at*",
-    ),
-    ("doctor", "", "ok:flag problems:problems"),
-    (
-        "salvage",
-        "",
-        "commits:count versions:count objects:count lost:findings lost_ids:texts lost_keys:digests older_ids:texts lost_contents:texts lost_commits:count lost_records:count lost_references:texts \
-         unsure:findings root:digest? store:text",
-    ),
-    (
-        "export",
-        "a line each; what put --jsonl reads",
-        "id:text kind:text scope:text parent:text* position:text* attributes:map* content:text* origin:text \
-         derived_from:texts* event_time:time* expires:time* reserved:map* past:flag*",
-    ),
-    ("export", "into a file", "objects:count path:text files:count*"),
-    (
-        "export",
-        "a picture into a file",
-        "rows:count bytes:count path:text",
-    ),
-    (
-        "export",
-        "blocks into a folder",
-        "written:count unchanged:count left_out:not_written path:text",
-    ),
-    (
-        "stats",
-        "what is null is not known of a past state",
-        "objects:count history:count? commits:count thinned:count? gaps:count? erased:count? snapshots:count \
-         segments:count? log_bytes:count? disk_bytes:count? checkpoint_bytes:count? set_aside_bytes:count? live_bytes:count? \
-         present_bytes:count? named_bytes:count? policy_bytes:count? dead_bytes:count? \
-         orphans:count? hash:hash format:count store:text? space:space*",
     ),
     (
         "recall",
@@ -307,20 +172,6 @@ const ANSWERS: [(&str, &str, &str); 76] = [
          findings:foreign_findings held:text? commit:digest seq:count root:digest",
     ),
     (
-        "disabled",
-        "instead of the answer of a verb of an agent that writes, where TREERING_DISABLE is set",
-        "status:text disabled:flag",
-    ),
-    ("completions", "", "script:text"),
-    ("man", "", "page:text"),
-    ("man", "with a folder", "pages:count path:text"),
-    ("version", "--version", "name:text version:text format:count"),
-    (
-        "error",
-        "on standard error, when a verb fails",
-        "error:error notes:texts*",
-    ),
-    (
         "note",
         "write",
         "id:text? action:text digest:digest? owner:text scope:text cleared:count verdict:text rules:texts held:text? \
@@ -342,93 +193,20 @@ const ANSWERS: [(&str, &str, &str); 76] = [
         "delete",
         "deleted:flag id:text scope:text commit:digest seq:count root:digest",
     ),
-    ("note", "on standard error, beside an answer", "note:note"),
-    ("tour", "", OPEN),
-    ("schema", "", OPEN),
 ];
 
-/// A map whose fields are not promised: the steps of the tour, and schemas, which have a standard of their own.
-const OPEN: &str = "*";
 /// An item that is about the same.
 const ALIKE: &str = "id:text similarity:number text:text";
-/// What moved, and whereto; `op` and `target` are null where nothing did.
-const MOVED: &str =
-    "root:digest commit:digest seq:count added:count changed:count removed:count op:text? target:digest?";
 
-/// The schema of a verb's answers; `None` if it has none of its own.
-pub(crate) fn of(verb: &str) -> Option<Value> {
-    let forms = commands::find(verb).map_or(&[][..], |verb| verb.answers);
-    if !forms.is_empty() {
-        return Some(titled(verb, forms.iter().map(of_form).collect()));
-    }
-    let found: Vec<_> = ANSWERS.iter().filter(|(name, _, _)| *name == verb).collect();
-    let mut schema = match found.as_slice() {
-        [] => return None,
-        [(_, _, fields)] if *fields == OPEN => json!({ "type": "object" }),
-        [(_, when, fields)] => object(when, fields),
-        several => {
-            json!({ "oneOf": several.iter().map(|(_, when, fields)| object(when, fields)).collect::<Vec<_>>() })
-        }
-    };
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
-    schema["title"] = format!("treering {verb}").into();
-    Some(schema)
-}
-
-/// The schema of a verb whose answers have these forms.
-fn titled(verb: &str, mut forms: Vec<Value>) -> Value {
-    let mut schema = match forms.len() {
-        1 => forms.remove(0),
-        _ => json!({ "anyOf": forms }),
-    };
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
-    schema["title"] = format!("treering {verb}").into();
-    schema
-}
-
-/// The schema of one form: each type written out where it is used, and no fields but those that are named.
-fn of_form(form: &Form) -> Value {
-    let mut settings = SchemaSettings::draft2020_12().for_serialize();
-    settings.inline_subschemas = true;
-    let mut schema = (form.schema)(&mut settings.into_generator());
-    if !form.when.is_empty() {
-        schema.insert("description".to_owned(), form.when.into());
-    }
-    let mut schema = schema.to_value();
-    close(&mut schema);
-    schema
-}
-
-/// Refuses fields that an object does not name.
-fn close(schema: &mut Value) {
-    match schema {
-        Value::Object(fields) => {
-            fields.values_mut().for_each(close);
-            if fields.contains_key("properties") {
-                fields.insert("additionalProperties".to_owned(), false.into());
-            }
-        }
-        Value::Array(schemas) => schemas.iter_mut().for_each(close),
-        _ => {}
-    }
-}
-
-/// The schemas of all, by name.
-pub(crate) fn all() -> Value {
-    let schemas = names()
-        .into_iter()
-        .filter_map(|name| Some((name.to_owned(), of(name)?)));
-    Value::Object(schemas.collect())
+/// The forms of the answers that are not typed yet.
+pub(crate) fn forms(verb: &str) -> Vec<Value> {
+    let found = ANSWERS.iter().filter(|(name, _, _)| *name == verb);
+    found.map(|(_, when, fields)| object(when, fields)).collect()
 }
 
 /// What there are schemas of.
 pub(crate) fn names() -> Vec<&'static str> {
-    let mut names: Vec<_> = ANSWERS.iter().map(|(name, _, _)| *name).collect();
-    let typed = commands::all().filter(|verb| !verb.answers.is_empty());
-    names.extend(typed.map(|verb| verb.name));
-    names.sort_unstable();
-    names.dedup();
-    names
+    ANSWERS.iter().map(|(name, _, _)| *name).collect()
 }
 
 fn object(when: &str, fields: &str) -> Value {

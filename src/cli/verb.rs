@@ -39,8 +39,23 @@ pub(crate) const fn form<A: JsonSchema>(when: &'static str) -> Form {
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
     pub(crate) answers: &'static [Form],
+    /// Whether `TREERING_DISABLE` keeps it from committing.
+    pub(crate) is_switchable: bool,
     define: fn(Command) -> Command,
     run: fn(&ArgMatches, &mut Context) -> Done,
+}
+
+/// The verbs by what they are for.
+pub(crate) type Groups = &'static [(&'static str, &'static [Entry])];
+
+/// Every verb of the groups.
+pub(crate) fn all(groups: Groups) -> impl Iterator<Item = &'static Entry> {
+    groups.iter().flat_map(|(_, verbs)| verbs.iter())
+}
+
+/// The verb of this name.
+pub(crate) fn find(groups: Groups, name: &str) -> Option<&'static Entry> {
+    all(groups).find(|verb| verb.name == name)
 }
 
 /// The entry of a verb.
@@ -48,6 +63,7 @@ pub(crate) const fn entry<V: Verb>() -> Entry {
     Entry {
         name: V::NAME,
         answers: V::ANSWERS,
+        is_switchable: false,
         define: V::augment_args,
         run: |matches, context| {
             let verb = V::from_arg_matches(matches).map_err(|error| Failure::of_clap(&error, ""))?;
@@ -57,6 +73,12 @@ pub(crate) const fn entry<V: Verb>() -> Entry {
 }
 
 impl Entry {
+    /// The same verb, which does nothing where `TREERING_DISABLE` is set and it would commit.
+    pub(crate) const fn switchable(mut self) -> Self {
+        self.is_switchable = true;
+        self
+    }
+
     /// What can be typed after the name.
     pub(crate) fn definition(&self) -> Command {
         (self.define)(Command::new(self.name))

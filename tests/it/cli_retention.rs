@@ -361,7 +361,7 @@ fn gc_asks_before_a_policy_that_keeps_less_than_the_standard_one() {
     assert_eq!((&dry["dry_run"], log()), (&Value::Bool(true), 6));
     assert!(folder.json(&["gc", "--newest", "1", "--hourly", "0", "--yes"])["thinned"].as_u64() > Some(0));
     assert!(log() < 6);
-    for nothing_to_say in ["--actor", "--session", "--source", "-m", "--trust"] {
+    for nothing_to_say in ["--source", "-m", "--trust"] {
         folder.refused(2, &["gc", nothing_to_say, "untrusted"]);
     }
     folder.refused(2, &["--source", "x", "gc"]);

@@ -23,6 +23,7 @@ fn wrong(schema: &Value, found: &Value, at: &str) -> Vec<String> {
         "pattern",
         "format",
         "minimum",
+        "maximum",
         "const",
     ];
     let keywords = schema.as_object().unwrap();

@@ -6,19 +6,15 @@
 //! # Invariants
 //! - CLI-7: nothing is written outside of the path that was given, and Org and Markdown overwrite nothing without `--force`.
 
-use crate::cli::args;
-use crate::cli::verb::Verb;
-use clap::{Args, ValueEnum};
+use super::prelude::*;
+use crate::answers::objects::StoredLine;
+use crate::answers::program::{BlocksWritten, Drawn, Exported};
+use clap::ValueEnum;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
-
 use super::pictures;
-use crate::cli::context::{Context, shown};
-use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::counted;
 use crate::engine::{Memory, View};
 use crate::error::{Error, ErrorCode, Result};
 use crate::ingest::{self, Format, Piece, json as lines};
@@ -53,7 +49,9 @@ pub(crate) enum PictureOf {
     Trie,
 }
 
-/// Write out every object, one a line, as `put --jsonl` reads it, or draw a picture
+/// Write out every object
+///
+/// The lines are those that `put --jsonl` reads. Other forms are documents and diagrams.
 #[derive(Args, Debug)]
 #[command(
     args = args::reads(),
@@ -91,6 +89,12 @@ pub(crate) struct Export {
 
 impl Verb for Export {
     const NAME: &'static str = "export";
+    const ANSWERS: &'static [Form] = &[
+        form::<StoredLine>("a line each; what put --jsonl reads"),
+        form::<Exported>("into a file"),
+        form::<Drawn>("a picture into a file"),
+        form::<BlocksWritten>("blocks into a folder"),
+    ];
 
     fn run(self, context: &mut Context) -> Done {
         export(context, &self)
@@ -302,20 +306,25 @@ fn export_folder(
 }
 
 fn tell(context: &mut Context, view: &View, path: &Path, files: usize) -> Result<(), Failure> {
-    if context.output.is_json() {
-        return context
+    context.answer(&Exported {
+        objects: view.len(),
+        path: shown(path),
+        files,
+    })
+}
+
+impl Answer for Exported {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let what = counted(self.objects, "object");
+        let into = if self.files == 1 {
+            String::new()
+        } else {
+            format!(" in {}", counted(self.files as u64, "file"))
+        };
+        context
             .output
-            .document(&json!({ "objects": view.len(), "path": shown(path), "files": files }));
+            .line(format_args!("wrote {what}{into} to {}", self.path))
     }
-    let what = counted(view.len(), "object");
-    let into = if files == 1 {
-        String::new()
-    } else {
-        format!(" in {}", counted(files as u64, "file"))
-    };
-    context
-        .output
-        .line(format_args!("wrote {what}{into} to {}", shown(path)))
 }
 
 /// Says what will not come back as trusted as it is.

@@ -3,18 +3,10 @@
 //! # Layer
 //! L10, part of cli.
 
-use clap::Args;
-
-use super::objects::no_object;
+use super::absent::no_object;
+use super::prelude::*;
 use crate::answers::objects::Whole;
-use crate::cli::answer::Answer;
-use crate::cli::args;
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::{self, one_line, short};
-use crate::cli::output::{Meaning, printable};
-use crate::cli::time;
-use crate::cli::verb::{Form, Verb, form};
+use crate::cli::output::printable;
 use crate::object::Id;
 
 /// Children that people see.
@@ -109,7 +101,7 @@ impl Whole {
             return Ok(());
         }
         let output = &mut context.output;
-        let total = human::counted(self.children_total, "child object");
+        let total = counted(self.children_total, "child object");
         output.line(format_args!("  {total}"))?;
         for child in self.children.iter().take(CHILDREN_SHOWN) {
             output.line(format_args!("    {}", one_line(child)))?;

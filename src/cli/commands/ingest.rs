@@ -6,24 +6,18 @@
 //! # Layer
 //! L10, part of cli.
 
-use crate::cli::args;
-use crate::cli::verb::Verb;
-use clap::{Args, ValueEnum};
+use super::prelude::*;
+use crate::answers::commits::{Ingested, Named, SkippedFile, Tally};
+use clap::ValueEnum;
 use std::collections::HashSet;
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::input::input_error;
-use super::put::tell_undo;
-use super::store::head_line;
-use crate::cli::context::{Context, shown};
-use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::counted;
 use crate::engine::{Committed, Memory, Writer};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::ingest::{self, Change, Document, Format, IngestOptions};
@@ -32,7 +26,7 @@ use crate::object::{Id, Scope};
 /// The largest file that is read.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 /// Documents without a file that are named in a note at most.
-const TOLD_MAX: usize = 20;
+const NAMED_MAX: usize = 20;
 /// What to do about files that cannot be read.
 const LEAVE_OUT: &str = "correct what is named, or leave such files out with --skip-bad";
 /// What is said about a file that has none of the known endings.
@@ -48,7 +42,9 @@ pub(crate) enum DocumentFormat {
     Jsonl,
 }
 
-/// Turn Org, Markdown and JSON Lines documents into objects
+/// Turn documents into objects
+///
+/// Org, Markdown and JSON Lines are read.
 #[derive(Args, Debug)]
 #[command(
     args = args::writes(),
@@ -78,6 +74,7 @@ pub(crate) struct Ingest {
 
 impl Verb for Ingest {
     const NAME: &'static str = "ingest";
+    const ANSWERS: &'static [Form] = &[form::<Ingested>("")];
 
     fn run(self, context: &mut Context) -> Done {
         ingest(context, &self)
@@ -113,17 +110,59 @@ fn ingest(context: &mut Context, verb: &Ingest) -> Done {
     for bad in &read.skipped[unreadable..] {
         context.output.note("bad_document", bad.why.message());
     }
-    let told = Told {
-        read: &read,
-        missing: &missing,
-        pruned: &pruned,
-        change: &change,
-        committed: &committed,
-    };
-    tell(context, &memory, &told)?;
+    let text = |ids: &[Id]| ids.iter().map(Id::to_string).collect();
+    context.answer(&Ingested {
+        tally: Tally {
+            objects: memory.view().len(),
+            created: change.created,
+            updated: change.updated,
+            unchanged: change.unchanged,
+            removed: change.removed,
+        },
+        roots: text(&change.roots),
+        commit: Named::from(&committed.commit),
+        documents: read.documents.len(),
+        missing: text(&missing),
+        pruned: text(&pruned),
+        skipped: read.skipped.iter().map(Skipped::file).collect(),
+        changed: committed.changed,
+    })?;
     #[cfg(feature = "agent")]
     super::flags::tell_since(context, &memory, &before)?;
     Ok(DONE)
+}
+
+impl Answer for Ingested {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let Tally {
+            created,
+            updated,
+            unchanged,
+            removed,
+            ..
+        } = self.tally;
+        let head = context.state_line(self.commit.seq, self.commit.root);
+        let documents = counted(self.documents as u64, "document");
+        context.output.line(format_args!(
+            "{documents}: {created} created, {updated} updated, {unchanged} unchanged, {removed} removed; {head}"
+        ))?;
+        if !self.missing.is_empty() {
+            let note = format!(
+                "there are no files for {}; they may be of another folder that this memory is used from. --prune PATH removes \
+                 what came from such a document, or from all such below a folder",
+                looked_for(&self.missing)?
+            );
+            context.output.note("missing", note);
+        }
+        if !self.pruned.is_empty() {
+            let note = format!("removed, as there are no files for {}", looked_for(&self.pruned)?);
+            context.output.note("pruned", note);
+        }
+        if self.changed {
+            context.note_way_back("take it back with");
+        }
+        Ok(())
+    }
 }
 
 /// Writes the documents. One that the memory does not take refuses them all, or is left out with `skip_bad`.
@@ -160,76 +199,16 @@ fn or_left_out(why: Error) -> Error {
     why.with_hint(hint)
 }
 
-/// What there is to say afterwards.
-struct Told<'a> {
-    read: &'a Read,
-    /// Documents whose files are gone and which stay.
-    missing: &'a [Id],
-    /// Documents whose files are gone and which went.
-    pruned: &'a [Id],
-    change: &'a Change,
-    committed: &'a Committed,
-}
-
-fn tell(context: &mut Context, memory: &Memory, told: &Told<'_>) -> Result<(), Failure> {
-    let documents = told.read.documents.len();
-    let info = &told.committed.commit;
-    let Change {
-        created,
-        updated,
-        unchanged,
-        removed,
-        ..
-    } = *told.change;
-    if context.output.is_json() {
-        let texts = |ids: &[Id]| -> Vec<String> { ids.iter().map(Id::to_string).collect() };
-        return context.output.document(&json!({
-            "objects": memory.view().len(),
-            "created": created,
-            "updated": updated,
-            "unchanged": unchanged,
-            "removed": removed,
-            "roots": texts(&told.change.roots),
-            "commit": info.digest.to_hex(),
-            "seq": info.commit.seq,
-            "root": info.commit.root.to_hex(),
-            "documents": documents,
-            "missing": texts(told.missing),
-            "pruned": texts(told.pruned),
-            "skipped": told.read.skipped.iter().map(Skipped::document).collect::<Vec<_>>(),
-        }));
-    }
-    let head = head_line(&context.output, memory, info);
-    let what = counted(documents as u64, "document");
-    context.output.line(format_args!(
-        "{what}: {created} created, {updated} updated, {unchanged} unchanged, {removed} removed; {head}"
-    ))?;
-    if !told.missing.is_empty() {
-        let note = format!(
-            "there are no files for {}; they may be of another folder that this memory is used from. --prune PATH removes \
-             what came from such a document, or from all such below a folder",
-            looked_for(told.missing)?
-        );
-        context.output.note("missing", note);
-    }
-    if !told.pruned.is_empty() {
-        let note = format!("removed, as there are no files for {}", looked_for(told.pruned)?);
-        context.output.note("pruned", note);
-    }
-    tell_undo(context, told.committed);
-    Ok(())
-}
-
 /// Which documents were looked for, and where.
-fn looked_for(ids: &[Id]) -> Result<String> {
+fn looked_for(ids: &[String]) -> Result<String> {
     let folder = env::current_dir().map_err(|error| Error::io("asking for the current folder", error))?;
     let what = counted(ids.len() as u64, "document");
-    let more = match ids.len().saturating_sub(TOLD_MAX) {
+    let more = match ids.len().saturating_sub(NAMED_MAX) {
         0 => String::new(),
         more => format!(" and {more} more, which --json names"),
     };
-    let ids: Vec<&str> = ids.iter().take(TOLD_MAX).map(Id::as_str).collect();
-    Ok(format!("{what} in {}: {}{more}", shown(&folder), ids.join(", ")))
+    let named = ids.get(..NAMED_MAX).unwrap_or(ids).join(", ");
+    Ok(format!("{what} in {}: {named}{more}", shown(&folder)))
 }
 
 /// What is read from the disk before the store is opened.
@@ -251,8 +230,12 @@ struct Skipped {
 }
 
 impl Skipped {
-    fn document(&self) -> serde_json::Value {
-        json!({ "path": self.path, "code": self.why.code().as_str(), "message": self.why.message() })
+    fn file(&self) -> SkippedFile {
+        SkippedFile {
+            path: self.path.clone(),
+            code: self.why.code().as_str(),
+            message: self.why.message().to_owned(),
+        }
     }
 }
 

@@ -3,18 +3,9 @@
 //! # Layer
 //! L10, part of cli.
 
-use clap::Args;
-
 use super::attributes::attribute;
+use super::prelude::*;
 use crate::answers::objects::Listed;
-use crate::cli::answer::Row;
-use crate::cli::args;
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::{self, Cell, coloured, plain};
-use crate::cli::output::Meaning;
-use crate::cli::time;
-use crate::cli::verb::{Form, Verb, form};
 use crate::engine::{Memory, Query, View};
 use crate::error::Result;
 use crate::object::{Id, Kind, Object, Scope, Time};
@@ -81,7 +72,7 @@ impl Verb for List {
         });
         let shown = context.write_rows(rows.take(self.limit.unwrap_or(usize::MAX)))?;
         if matches.erased() > 0 {
-            let count = human::counted(matches.erased(), "object");
+            let count = counted(matches.erased(), "object");
             let note = format!("{count} of this state, erased or lost since, cannot be listed");
             context.output.note("erased", note);
         }

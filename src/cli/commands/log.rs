@@ -1,44 +1,16 @@
-//! `log`, `diff`: what happened, and what is different.
+//! `log`: the commits, or the references.
 //!
 //! # Layer
 //! L10, part of cli.
 
-use crate::cli::args;
-use crate::cli::verb::Verb;
-use clap::Args;
 use std::collections::HashMap;
 
-use serde_json::json;
-
-use super::snapshots::revision_of;
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure, NO};
-use crate::cli::human::{
-    Cell, Mark, ROWS_ALIGNED, Table, Timeline, change_lines, coloured, drawing, erased_line, minor, number,
-    plain, short_in,
-};
-use crate::cli::json;
-use crate::cli::output::{Meaning, Output};
-use crate::cli::time;
-use crate::digest::{CommitDigest, ObjectDigest};
-use crate::engine::{Change, ChangeKind, CommitInfo, Memory, Revision, View};
+use super::prelude::*;
+use crate::answers::history::{LogGraph, LogLine, RecordedText, Reference, SnapshotLine};
+use crate::cli::human::{Mark, ROWS_ALIGNED, Timeline, drawing, minor};
+use crate::engine::{CommitInfo, Memory, Revision};
 use crate::error::Result;
 use crate::object::{Commit, Time};
-
-/// The columns of `log`.
-const LOG_HEADINGS: [&str; 11] = [
-    "",
-    "seq",
-    "commit",
-    "op",
-    "+",
-    "~",
-    "-",
-    "lane",
-    "when",
-    "snapshots",
-    "reason",
-];
 
 /// List the commits, newest first
 #[derive(Args, Debug)]
@@ -51,152 +23,137 @@ const LOG_HEADINGS: [&str; 11] = [
 pub(crate) struct Log {
     /// At most N
     #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<usize>,
+    limit: Option<usize>,
     /// List the references instead: snapshots, drafts, rejected
     #[arg(long, conflicts_with = "op")]
-    pub(crate) refs: bool,
+    refs: bool,
     /// Only this operation: put, ingest, remove, rollback, undo, ...
     #[arg(long, value_name = "OP")]
-    pub(crate) op: Option<String>,
+    op: Option<String>,
     /// Only from this time on: an RFC 3339 time, a date, or how long ago (90s, 2h, 3d)
     #[arg(long, value_name = "TIME")]
-    pub(crate) since: Option<String>,
+    since: Option<String>,
     /// Only until this time
     #[arg(long, value_name = "TIME")]
-    pub(crate) until: Option<String>,
+    until: Option<String>,
 }
 
 impl Verb for Log {
     const NAME: &'static str = "log";
+    const ANSWERS: &'static [Form] = &[
+        form::<LogLine>("a line each"),
+        form::<Reference>("a line each, with --refs"),
+    ];
 
     fn run(self, context: &mut Context) -> Done {
-        log(context, &self)
-    }
-}
-
-/// Show what changed between two states
-#[derive(Args, Debug)]
-#[command(
-    args = args::reads(),
-    after_help = "Examples:\n  treering diff snap:0\n  treering diff @-5 @-2 --json\n  \
-                  treering diff release-1 --exit-code"
-)]
-pub(crate) struct Diff {
-    /// From this state
-    #[arg(value_name = "REV")]
-    pub(crate) from: String,
-    /// To this one [default: @]
-    #[arg(value_name = "REV2")]
-    pub(crate) to: Option<String>,
-    /// Exit with 1 where they differ
-    #[arg(long)]
-    pub(crate) exit_code: bool,
-    /// At most N
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<usize>,
-}
-
-impl Verb for Diff {
-    const NAME: &'static str = "diff";
-
-    fn run(self, context: &mut Context) -> Done {
-        diff(context, &self)
-    }
-}
-
-fn log(context: &mut Context, verb: &Log) -> Done {
-    if verb.refs {
-        return references(context, verb);
-    }
-    let memory = context.open_to_read()?;
-    let newest = context.view(&memory)?.commit().commit.seq;
-    let now = memory.view().now();
-    let mut table = Table::new(&LOG_HEADINGS);
-    let names = snapshot_names(&memory, &context.lane())?;
-    let wanted = Wanted::new(context, verb, now)?;
-    let commits = memory
-        .commits()
-        .filter(|info| {
-            info.as_ref().map_or(true, |info| {
-                info.commit.seq <= newest && wanted.has_commit(&info.commit)
-            })
-        })
-        .take(verb.limit.unwrap_or(usize::MAX));
-    let (first, rest) = first_of(commits)?;
-    let mut timeline = Timeline::new(first.iter().map(CommitInfo::lane));
-    let mut newer = None;
-    for info in first.into_iter().map(Ok).chain(rest) {
-        let info = info?;
-        let counts = memory.commit_counts(&info)?;
-        if context.output.is_json() {
-            context.output.document(&json::commit(&memory, &info, counts)?)?;
-            continue;
+        let memory = context.open_to_read()?;
+        let wanted = Wanted::new(context, &self, memory.view().now())?;
+        if self.refs {
+            return references(context, &memory, &wanted, self.limit);
         }
-        let commit = &info.commit;
-        let thinned = newer.map_or(0, |newer| memory.thinned_in(commit.seq..newer));
-        if thinned > 0 {
-            table.row(&mut context.output, gap_cells(thinned))?;
-        }
-        newer = Some(commit.seq);
-        let target = target_of(&memory, commit)?;
-        let is_rollback = commit.op.as_str() == "rollback";
-        let marks = names
-            .get(&commit.seq)
-            .map(|names| names.join(", "))
-            .unwrap_or_default();
-        let graph = timeline.row(Mark {
-            seq: commit.seq,
-            lane: info.lane(),
-            named: !marks.is_empty(),
-            back_to: target.filter(|_| is_rollback),
-        });
-        let op = match target {
-            Some(seq) if is_rollback => format!("rollback to {seq}"),
-            Some(seq) => format!("{} of {seq}", commit.op.as_str()),
-            None => commit.op.as_str().to_owned(),
+        let newest = context.view(&memory)?.commit().commit.seq;
+        let is_wanted = |info: &CommitInfo| info.commit.seq <= newest && wanted.has_commit(&info.commit);
+        let mut commits = memory
+            .commits()
+            .filter(|info| info.as_ref().map_or(true, is_wanted))
+            .take(self.limit.unwrap_or(usize::MAX));
+        // The first ones tell how many lanes there are to draw.
+        let first = commits.by_ref().take(ROWS_ALIGNED).collect::<Result<Vec<_>>>()?;
+        let mut graph = Graph {
+            timeline: Timeline::new(first.iter().map(CommitInfo::lane)),
+            snapshots: snapshot_names(&memory, &context.lane())?,
         };
-        let reason = json::told_text(&memory, commit.reason)?;
-        let cells = vec![
-            drawing(graph),
-            number(commit.seq),
-            minor(coloured(Meaning::Name, short_in(&memory, info.digest.as_bytes()))),
-            plain(op),
-            minor(coloured(Meaning::Good, format!("+{}", counts.added))),
-            minor(coloured(Meaning::Changed, format!("~{}", counts.changed))),
-            minor(coloured(Meaning::Bad, format!("-{}", counts.removed))),
-            minor(plain(info.lane())),
-            coloured(
-                Meaning::Quiet,
-                time::told(commit.time, now, context.output.style()),
-            ),
-            coloured(Meaning::Name, marks),
-            plain(reason.unwrap_or_default()),
-        ];
-        table.row(&mut context.output, cells)?;
+        let mut commits = first.into_iter().map(Ok).chain(commits).peekable();
+        let lines = std::iter::from_fn(|| {
+            let info = commits.next()?;
+            let older = commits.peek().and_then(|older| older.as_ref().ok());
+            // What lies before the oldest, unless there is more to list.
+            let to = match older {
+                Some(older) => Some(older.commit.seq),
+                None => self.limit.is_none().then_some(0),
+            };
+            Some(info.and_then(|info| graph.line(&memory, &info, to)))
+        });
+        context.rows(lines)?;
+        Ok(DONE)
     }
-    // What lies before the oldest, unless there is more to list.
-    let left = newer.map_or(0, |newer| memory.thinned_in(0..newer));
-    if left > 0 && verb.limit.is_none() && !context.output.is_json() {
-        table.row(&mut context.output, gap_cells(left))?;
-    }
-    table.finish(&mut context.output)?;
-    Ok(DONE)
 }
 
-/// A row that stands for commits that are not there any more.
-fn gap_cells(thinned: u64) -> Vec<Cell> {
-    let mut cells: Vec<_> = LOG_HEADINGS.iter().map(|_| minor(plain(""))).collect();
-    cells[0] = drawing(":");
-    cells[3] = coloured(Meaning::Quiet, format!("... {thinned} thinned ..."));
-    cells
+/// What people see of the log beside the commits.
+struct Graph {
+    timeline: Timeline,
+    /// The snapshots of each commit, as they are typed.
+    snapshots: HashMap<u64, Vec<String>>,
 }
 
-/// The first commits, which tell how many lanes there are to draw, and the others.
-fn first_of(
-    mut commits: impl Iterator<Item = Result<CommitInfo>>,
-) -> Result<(Vec<CommitInfo>, impl Iterator<Item = Result<CommitInfo>>)> {
-    let first = commits.by_ref().take(ROWS_ALIGNED).collect::<Result<_>>()?;
-    Ok((first, commits))
+impl Graph {
+    /// The line of a commit; thinned ones down to the number `older` are counted below it.
+    fn line(&mut self, memory: &Memory, info: &CommitInfo, older: Option<u64>) -> Result<LogLine> {
+        let seq = info.commit.seq;
+        let target = target_of(memory, &info.commit)?;
+        let snapshots = self.snapshots.get(&seq).map(|names| names.join(", "));
+        let mut line = LogLine::of(memory, info)?;
+        let is_rollback = line.op == "rollback";
+        line.shown = LogGraph {
+            graph: self.timeline.row(Mark {
+                seq,
+                lane: info.lane(),
+                named: snapshots.is_some(),
+                back_to: target.filter(|_| is_rollback),
+            }),
+            lane: info.lane().to_owned(),
+            op: match target {
+                Some(seq) if is_rollback => format!("rollback to {seq}"),
+                Some(seq) => format!("{} of {seq}", line.op),
+                None => line.op.clone(),
+            },
+            snapshots: snapshots.unwrap_or_default(),
+            reason: RecordedText::of(memory, info.commit.reason)?.into_shown(),
+            thinned_below: older.map_or(0, |older| memory.thinned_in(older..seq)),
+        };
+        Ok(line)
+    }
+}
+
+impl Row for LogLine {
+    const COLUMNS: &'static [&'static str] = &[
+        "",
+        "seq",
+        "commit",
+        "op",
+        "+",
+        "~",
+        "-",
+        "lane",
+        "when",
+        "snapshots",
+        "reason",
+    ];
+
+    fn cells(&self, context: &Context) -> Vec<Cell> {
+        vec![
+            drawing(&self.shown.graph),
+            number(self.seq),
+            minor(coloured(Meaning::Name, context.short(self.commit.as_bytes()))),
+            plain(&self.shown.op),
+            minor(coloured(Meaning::Good, format!("+{}", self.counts.added))),
+            minor(coloured(Meaning::Changed, format!("~{}", self.counts.changed))),
+            minor(coloured(Meaning::Bad, format!("-{}", self.counts.removed))),
+            minor(plain(&self.shown.lane)),
+            context.when(self.time),
+            coloured(Meaning::Name, &self.shown.snapshots),
+            plain(self.shown.reason.as_deref().unwrap_or_default()),
+        ]
+    }
+
+    /// A row that stands for commits that are not there any more.
+    fn cells_below(&self) -> Option<Vec<Cell>> {
+        let thinned = self.shown.thinned_below;
+        let mut cells: Vec<_> = Self::COLUMNS.iter().map(|_| minor(plain(""))).collect();
+        cells[0] = drawing(":");
+        cells[3] = coloured(Meaning::Quiet, format!("... {thinned} thinned ..."));
+        (thinned > 0).then_some(cells)
+    }
 }
 
 /// The commit that a rollback, undo or redo is about.
@@ -212,15 +169,13 @@ fn target_of(memory: &Memory, commit: &Commit) -> Result<Option<u64>> {
 fn snapshot_names(memory: &Memory, lane: &str) -> Result<HashMap<u64, Vec<String>>> {
     let mut names: HashMap<u64, Vec<String>> = HashMap::new();
     for info in memory.snapshots()? {
-        let other = info
-            .lane
-            .as_deref()
-            .filter(|other| info.index.is_some() && *other != lane);
-        let name = match other {
-            Some(other) => format!("{} of {other}", revision_of(&info)),
-            None => revision_of(&info),
+        let snapshot = SnapshotLine::from(info);
+        let other = snapshot.lane.as_deref();
+        let name = match other.filter(|other| snapshot.index.is_some() && *other != lane) {
+            Some(other) => format!("{} of {other}", snapshot.revision()),
+            None => snapshot.revision(),
         };
-        names.entry(info.seq).or_default().push(name);
+        names.entry(snapshot.seq).or_default().push(name);
     }
     Ok(names)
 }
@@ -261,121 +216,33 @@ impl Wanted {
     }
 }
 
-fn references(context: &mut Context, verb: &Log) -> Done {
-    let memory = context.open_to_read()?;
-    let until = context.view(&memory)?.commit().commit.time;
-    let now = memory.view().now();
-    let wanted = Wanted::new(context, verb, now)?;
+fn references(context: &mut Context, memory: &Memory, wanted: &Wanted, limit: Option<usize>) -> Done {
+    let until = context.view(memory)?.commit().commit.time;
     let of_the_past = context.options.at.is_some();
-    let mut table = Table::new(&["reference", "commit", "made", "reason"]);
     let found = memory
         .references()
         .into_iter()
         .filter(|info| !of_the_past || info.time <= until)
         .filter(|info| wanted.has(info.actor.as_deref(), info.session.as_deref(), info.time));
-    for info in found.take(verb.limit.unwrap_or(usize::MAX)) {
-        if context.output.is_json() {
-            context.output.document(&json!({
-                "name": info.name,
-                "commit": info.commit.map(CommitDigest::to_hex),
-                "time": info.time.to_string(),
-                "actor": info.actor,
-                "session": info.session,
-                "reason": info.reason,
-            }))?;
-            continue;
-        }
-        let commit = info.commit.map_or_else(
-            || "deleted".to_owned(),
-            |commit| short_in(&memory, commit.as_bytes()),
-        );
-        let cells = vec![
-            coloured(Meaning::Name, &info.name),
-            plain(commit),
-            coloured(Meaning::Quiet, time::told(info.time, now, context.output.style())),
-            plain(info.reason.as_deref().unwrap_or_default()),
-        ];
-        table.row(&mut context.output, cells)?;
-    }
-    table.finish(&mut context.output)?;
+    let found = found.take(limit.unwrap_or(usize::MAX));
+    context.rows(found.map(|info| Ok(Reference(info))))?;
     Ok(DONE)
 }
 
-fn diff(context: &mut Context, verb: &Diff) -> Done {
-    if verb.to.is_some() && context.options.at.is_some() {
-        return Err(Failure::usage(
-            "--at and a second revision both say where to look",
-            "write treering diff REV REV2",
-        ));
-    }
-    let memory = context.open_to_read()?;
-    let older = context.view_of(&memory, &verb.from)?;
-    let newer = match &verb.to {
-        Some(to) => context.view_of(&memory, to)?,
-        None => context.view(&memory)?,
-    };
-    let changes = memory.diff(&older, &newer)?;
-    let limit = verb.limit.unwrap_or(usize::MAX);
-    show_changes(&mut context.output, &older, &newer, &changes, limit)?;
-    Ok(if verb.exit_code && !changes.is_empty() {
-        NO
-    } else {
-        DONE
-    })
-}
+impl Row for Reference {
+    const COLUMNS: &'static [&'static str] = &["reference", "commit", "made", "reason"];
 
-/// What changed between two states: at most `limit` changes, then how many there are.
-pub(in crate::cli) fn show_changes(
-    output: &mut Output,
-    older: &View,
-    newer: &View,
-    changes: &[Change],
-    limit: usize,
-) -> Result<(), Failure> {
-    for change in changes.iter().take(limit) {
-        if output.is_json() {
-            output.document(&json!({
-                "id": change.id.as_str(),
-                "change": change.kind().name(),
-                "old": change.old.map(ObjectDigest::to_hex),
-                "new": change.new.map(ObjectDigest::to_hex),
-                "erased": change.erased,
-            }))?;
-        } else {
-            show_change(output, older, newer, change)?;
-        }
+    fn cells(&self, context: &Context) -> Vec<Cell> {
+        let Self(info) = self;
+        let commit = match info.commit {
+            Some(commit) => context.short(commit.as_bytes()),
+            None => "deleted".to_owned(),
+        };
+        vec![
+            coloured(Meaning::Name, &info.name),
+            plain(commit),
+            context.when(info.time),
+            plain(info.reason.as_deref().unwrap_or_default()),
+        ]
     }
-    if !output.is_json() {
-        summary(output, changes);
-    }
-    Ok(())
-}
-
-/// One change for people.
-pub(in crate::cli) fn show_change(
-    output: &mut Output,
-    older: &View,
-    newer: &View,
-    change: &Change,
-) -> Result<(), Failure> {
-    if change.erased {
-        return output.line(erased_line(output.style(), change));
-    }
-    let (old, new) = (older.get(&change.id)?, newer.get(&change.id)?);
-    let lines = change_lines(output.style(), change.id.as_str(), old.as_ref(), new.as_ref());
-    lines.into_iter().try_for_each(|line| output.line(line))
-}
-
-fn summary(output: &mut Output, changes: &[Change]) {
-    if changes.is_empty() {
-        output.note("no_difference", "no difference");
-        return;
-    }
-    let count = |kind| changes.iter().filter(|change| change.kind() == kind).count();
-    let (added, changed) = (count(ChangeKind::Added), count(ChangeKind::Changed));
-    let removed = count(ChangeKind::Removed);
-    output.note(
-        "summary",
-        format!("{added} added, {changed} changed, {removed} removed"),
-    );
 }

@@ -35,50 +35,67 @@
 //! # Layer
 //! L10, part of cli.
 
+mod absent;
 #[cfg(feature = "agent")]
 mod agent;
 mod attributes;
+mod check_proof;
+mod closing;
+mod completions;
+mod contains;
+mod diff;
+mod doctor;
+mod erase;
 mod export;
+mod findings;
 #[cfg(feature = "agent")]
 mod flags;
+mod gc;
 mod get;
+mod head;
+mod history;
 mod ingest;
+mod init;
 mod input;
 mod list;
 mod log;
-mod objects;
+mod man;
 mod pictures;
-mod proof;
+mod prelude;
+mod prove;
 mod put;
-mod reference;
+mod redo;
+mod remove;
 mod restore;
-mod retention;
 mod rollback;
 mod salvage;
+mod schema;
 mod sent;
+mod snapshot;
 mod snapshots;
-mod store;
+mod stats;
+mod undo;
+mod verify;
 
+pub(super) use diff::show_changes;
 pub(super) use input::input_error;
-pub(super) use log::show_changes;
-pub(super) use proof::{check as check_proof_document, document as proof_document};
 
-use super::args::{Parsed, SharedOptions};
 use super::context::Context;
 use super::debug;
-use super::errors::Done;
+use super::output::Meaning;
 use super::tour;
-use super::verb::{Entry, entry};
+use super::verb::{Groups, entry};
+use crate::store::ChangeCounts;
 
 /// The verbs by what they are for.
-pub(super) static GROUPS: &[(&str, &[Entry])] = &[
+pub(super) const GROUPS: Groups = &[
     (
         "Write",
         &[
-            entry::<store::Init>(),
+            entry::<init::Init>(),
             entry::<ingest::Ingest>(),
             entry::<put::Put>(),
-            entry::<objects::Remove>(),
+            entry::<remove::Remove>(),
         ],
     ),
     (
@@ -86,83 +103,79 @@ pub(super) static GROUPS: &[(&str, &[Entry])] = &[
         &[
             entry::<get::Get>(),
             entry::<list::List>(),
-            entry::<objects::History>(),
+            entry::<history::History>(),
             entry::<export::Export>(),
         ],
     ),
     (
         "Time",
         &[
-            entry::<snapshots::Snapshot>(),
+            entry::<snapshot::Snapshot>(),
             entry::<snapshots::Snapshots>(),
             entry::<rollback::Rollback>(),
             entry::<restore::Restore>(),
             entry::<log::Log>(),
-            entry::<snapshots::Undo>(),
-            entry::<snapshots::Redo>(),
-            entry::<log::Diff>(),
+            entry::<undo::Undo>(),
+            entry::<redo::Redo>(),
+            entry::<diff::Diff>(),
         ],
     ),
     (
         "Trust",
         &[
-            entry::<store::Verify>(),
-            entry::<salvage::Doctor>(),
+            entry::<verify::Verify>(),
+            entry::<doctor::Doctor>(),
             entry::<salvage::Salvage>(),
-            entry::<store::Head>(),
-            entry::<proof::Prove>(),
-            entry::<proof::Contains>(),
-            entry::<proof::CheckProof>(),
-            entry::<store::Stats>(),
+            entry::<head::Head>(),
+            entry::<prove::Prove>(),
+            entry::<contains::Contains>(),
+            entry::<check_proof::CheckProof>(),
+            entry::<stats::Stats>(),
         ],
     ),
     #[cfg(feature = "agent")]
     ("Agent", agent::VERBS),
-    ("Keep", &[entry::<retention::Gc>(), entry::<retention::Erase>()]),
+    ("Keep", &[entry::<gc::Gc>(), entry::<erase::Erase>()]),
     (
         "Learn",
         &[
             entry::<debug::Debug>(),
             entry::<tour::Tour>(),
-            entry::<reference::Schema>(),
-            entry::<reference::Man>(),
-            entry::<reference::Completions>(),
+            entry::<schema::Schema>(),
+            entry::<man::Man>(),
+            entry::<completions::Completions>(),
         ],
     ),
     ("Hidden", &[entry::<tour::TourWriter>()]),
 ];
 
-/// Every verb.
-pub(super) fn all() -> impl Iterator<Item = &'static Entry> {
-    GROUPS.iter().flat_map(|(_, verbs)| verbs.iter())
-}
-
-/// The verb of this name.
-pub(super) fn find(name: &str) -> Option<&'static Entry> {
-    all().find(|verb| verb.name == name)
-}
-
-/// Does what the command line says, and closes what it wrote to.
-pub(super) fn run(context: &mut Context, parsed: &Parsed) -> Done {
-    #[cfg(feature = "agent")]
-    if agent::is_switched_off(parsed) {
-        return agent::answer_disabled(context);
+impl Context {
+    /// Notes the command that reverses what was just done.
+    fn note_way_back(&mut self, what: &str) {
+        let command = self.way_back("undo");
+        self.output.note("undo", format!("{what}: {command}"));
     }
-    let code = parsed.run(context)?;
-    context.close()?;
-    Ok(code)
-}
 
-/// The command that reverses what was just done.
-fn undo_command(options: &SharedOptions) -> String {
-    let mut command = String::from("treering undo");
-    for (option, value) in [
-        ("--session", &options.lane.session),
-        ("--actor", &options.lane.actor),
-    ] {
-        if let Some(value) = value {
-            command = format!("{command} {option} '{}'", value.replace('\'', r"'\''"));
+    /// `undo` or `redo`, as it is typed in this lane.
+    fn way_back(&self, verb: &str) -> String {
+        let lane = &self.options.lane;
+        let mut command = format!("treering {verb}");
+        for (option, value) in [("--session", &lane.session), ("--actor", &lane.actor)] {
+            if let Some(value) = value {
+                command = format!("{command} {option} '{}'", value.replace('\'', r"'\''"));
+            }
         }
+        command
     }
-    command
+
+    /// `3 added, 1 changed, 0 removed`
+    fn counts_line(&self, counts: ChangeCounts) -> String {
+        let output = &self.output;
+        format!(
+            "{}, {}, {}",
+            output.paint(Meaning::Good, format_args!("{} added", counts.added)),
+            output.paint(Meaning::Changed, format_args!("{} changed", counts.changed)),
+            output.paint(Meaning::Bad, format_args!("{} removed", counts.removed)),
+        )
+    }
 }

@@ -6,11 +6,11 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use serde_json::json;
-
 use super::export::{Export, ExportFormat, PictureOf, no_document, write_file};
+use crate::answers::program::Drawn;
+use crate::cli::answer::Answer;
 use crate::cli::context::{Context, shown};
-use crate::cli::errors::{DONE, Done};
+use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
 use crate::cli::picture::{self, Picture, ROWS_DRAWN};
 use crate::engine::{Memory, View};
@@ -70,16 +70,19 @@ pub(super) fn export(context: &mut Context, verb: &Export, drawing: Drawing) -> 
         return Ok(DONE);
     };
     write_file(path, |out| Ok(out.write_all(text.as_bytes())?))?;
-    if context.output.is_json() {
-        let document = json!({ "rows": rows, "bytes": text.len(), "path": shown(path) });
-        context.output.document(&document)?;
-    } else {
-        let what = counted(rows as u64, "row");
-        context
-            .output
-            .line(format_args!("drew {what} in {}", shown(path)))?;
-    }
+    context.answer(&Drawn {
+        rows,
+        bytes: text.len(),
+        path: shown(path),
+    })?;
     Ok(DONE)
+}
+
+impl Answer for Drawn {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let rows = counted(self.rows as u64, "row");
+        context.output.line(format_args!("drew {rows} in {}", self.path))
+    }
 }
 
 fn title(context: &Context, view: &View) -> Result<String> {

@@ -9,28 +9,18 @@
 //! # Invariants
 //! - CLI-5: of the batch that holds a refused line, nothing is kept; the message names the line.
 
-use crate::cli::args;
-use crate::cli::verb::Verb;
-use clap::Args;
+use super::prelude::*;
+use crate::answers::commits::{Named, Put as PutAnswer, PutLines, Tally};
 use std::collections::HashMap;
 use std::path::Path;
 use std::path::PathBuf;
-
-use serde_json::json;
 
 use super::attributes::attribute;
 #[cfg(feature = "agent")]
 use super::flags::Flags;
 use super::input::{Lines, at_line, content_from_input, open_input};
 use super::sent::SentLines;
-use super::store::head_line;
-use super::undo_command;
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::counted;
-use crate::cli::json::with_commit;
-use crate::digest::ObjectDigest;
-use crate::engine::{Authorisation, CommitInfo, Committed, Memory, Staged, Writer};
+use crate::engine::{Authorisation, CommitInfo, Memory, Staged, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::ingest::json::{self as lines, ObjectLine};
 use crate::object::{Id, Kind, NewObject, Origin, Position, Scope, Value};
@@ -38,7 +28,9 @@ use crate::object::{Id, Kind, NewObject, Origin, Position, Scope, Value};
 /// Earlier versions that may wait for an object that they go with, in batches that are smaller.
 const PAST_LINES_MAX: usize = 10_000;
 
-/// Store one object, or many from JSON Lines; replaces the whole object
+/// Store one object, or many
+///
+/// An object that is there is replaced as a whole.
 #[derive(Args, Debug)]
 #[command(
     args = args::writes(),
@@ -50,45 +42,42 @@ const PAST_LINES_MAX: usize = 10_000;
 pub(crate) struct Put {
     /// The name of the object, for ever
     #[arg(required_unless_present = "jsonl", value_name = "ID")]
-    pub(crate) id: Option<String>,
+    id: Option<String>,
     /// What kind of object it is
     #[arg(long, required_unless_present = "jsonl", value_name = "KIND")]
-    pub(crate) kind: Option<String>,
+    kind: Option<String>,
     /// An attribute: k=text, or k:=JSON (null: absent); may be repeated
     #[arg(long = "attr", value_name = "K=V")]
-    pub(crate) attributes: Vec<String>,
+    attributes: Vec<String>,
     /// The scope [default: global]
     #[arg(long, value_name = "SCOPE")]
-    pub(crate) scope: Option<String>,
+    scope: Option<String>,
     /// The object that this one belongs to
     #[arg(long, value_name = "ID")]
-    pub(crate) parent: Option<String>,
+    parent: Option<String>,
     /// The order key among the children of its parent
     #[arg(long, value_name = "KEY")]
-    pub(crate) position: Option<String>,
+    position: Option<String>,
     /// The text; - reads it from standard input
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) content: Option<String>,
+    content: Option<String>,
     /// Read objects from FILE, one a line; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "kind", "attributes", "scope", "parent", "position", "content"])]
-    pub(crate) jsonl: Option<PathBuf>,
+    jsonl: Option<PathBuf>,
     /// Commit after every N lines [default: one commit for all]
     #[arg(long, value_name = "N", requires = "jsonl", conflicts_with = "id", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) batch: Option<u64>,
+    batch: Option<u64>,
 }
 
 impl Verb for Put {
     const NAME: &'static str = "put";
+    const ANSWERS: &'static [Form] = &[form::<PutAnswer>("one object"), form::<PutLines>("with --jsonl")];
 
     fn run(self, context: &mut Context) -> Done {
-        put(context, self)
-    }
-}
-
-fn put(context: &mut Context, verb: Put) -> Done {
-    match verb.jsonl {
-        Some(file) => put_lines(context, &file, verb.batch.unwrap_or(u64::MAX)),
-        None => put_one(context, verb),
+        match self.jsonl {
+            Some(file) => put_lines(context, &file, self.batch.unwrap_or(u64::MAX)),
+            None => put_one(context, self),
+        }
     }
 }
 
@@ -107,46 +96,52 @@ fn put_one(context: &mut Context, verb: Put) -> Done {
             0 => staged,
             _ => Staged::Unchanged,
         };
-        Ok((staged, digest, committed))
+        Ok(PutAnswer {
+            id: id.to_string(),
+            digest,
+            commit: Named::from(&committed.commit),
+            staged,
+            changed: committed.changed,
+        })
     };
     let memory = context.open_or_create(|empty| write(empty).map(drop))?;
-    let (staged, digest, committed) = write(&memory)?;
-    let info = &committed.commit;
-    if context.output.is_json() {
-        let document = json!({
-            "id": id.as_str(),
-            "digest": digest.map(ObjectDigest::to_hex),
-        });
-        context.output.document(&with_commit(document, info))?;
-    } else {
-        let what = match staged {
+    let answer = write(&memory)?;
+    context.answer(&answer)?;
+    Ok(DONE)
+}
+
+impl Answer for PutAnswer {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let what = match self.staged {
             Staged::Created => "created",
             Staged::Updated => "updated",
             Staged::Unchanged => "unchanged:",
         };
-        tell_committed(context, &memory, &committed, &format!("{what} {id}"))?;
+        let head = context.state_line(self.commit.seq, self.commit.root);
+        context.output.line(format_args!("{what} {}; {head}", self.id))?;
+        if self.changed {
+            context.note_way_back("take it back with");
+        }
+        Ok(())
     }
-    Ok(DONE)
 }
 
-/// For people: what was done, the head now, and how to take it back.
-pub(super) fn tell_committed(
-    context: &mut Context,
-    memory: &Memory,
-    committed: &Committed,
-    what: &str,
-) -> Result<(), Failure> {
-    let head = head_line(&context.output, memory, &committed.commit);
-    context.output.line(format_args!("{what}; {head}"))?;
-    tell_undo(context, committed);
-    Ok(())
-}
-
-/// Says how to take a change back, if there was one.
-pub(super) fn tell_undo(context: &mut Context, committed: &Committed) {
-    if committed.changed {
-        let undo = undo_command(&context.options);
-        context.output.note("undo", format!("take it back with: {undo}"));
+impl Answer for PutLines {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let Tally {
+            created,
+            updated,
+            unchanged,
+            ..
+        } = self.tally;
+        let head = context.state_line(self.commit.seq, self.commit.root);
+        context.output.line(format_args!(
+            "{created} created, {updated} updated, {unchanged} unchanged; {head}"
+        ))?;
+        if created + updated > 0 {
+            context.note_way_back("take the last batch back with");
+        }
+        Ok(())
     }
 }
 
@@ -213,39 +208,20 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
         context.output.note("past", note);
     }
     let view = memory.view();
-    let info = view.commit();
-    let Sums {
-        created,
-        updated,
-        unchanged,
-        last,
-        ..
-    } = sums;
     #[cfg(feature = "agent")]
     if let Some(flags) = sums.flags {
         flags.tell(context);
     }
-    if context.output.is_json() {
-        let document = json!({
-            "objects": view.len(),
-            "created": created,
-            "updated": updated,
-            "unchanged": unchanged,
-            "removed": 0,
-        });
-        context.output.document(&with_commit(document, &info))?;
-    } else {
-        let head = head_line(&context.output, &memory, &info);
-        context.output.line(format_args!(
-            "{created} created, {updated} updated, {unchanged} unchanged; {head}"
-        ))?;
-        if last.is_some() && created + updated > 0 {
-            let undo = undo_command(&context.options);
-            context
-                .output
-                .note("undo", format!("take the last batch back with: {undo}"));
-        }
-    }
+    context.answer(&PutLines {
+        tally: Tally {
+            objects: view.len(),
+            created: sums.created,
+            updated: sums.updated,
+            unchanged: sums.unchanged,
+            removed: 0,
+        },
+        commit: Named::from(&view.commit()),
+    })?;
     Ok(DONE)
 }
 

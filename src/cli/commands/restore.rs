@@ -3,19 +3,14 @@
 //! # Layer
 //! L10, part of cli.
 
-use crate::cli::args;
-use crate::cli::verb::Verb;
-use clap::Args;
-use serde_json::json;
-
-use super::snapshots::told_counts;
-use crate::answers::commits::Moved;
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done};
+use super::prelude::*;
+use crate::answers::commits::{Moved, RestorePreview};
 use crate::error::{Error, Result};
 use crate::object::Id;
 
-/// Bring back single objects as an earlier state had them
+/// Bring back single objects
+///
+/// Each gets the version that it had in an earlier state.
 #[derive(Args, Debug)]
 #[command(
     args = args::writes(),
@@ -26,82 +21,70 @@ use crate::object::Id;
 pub(crate) struct Restore {
     /// The state to take them from
     #[arg(value_name = "REV")]
-    pub(crate) revision: String,
+    revision: String,
     /// The objects
     #[arg(value_name = "ID", required = true)]
-    pub(crate) ids: Vec<String>,
+    ids: Vec<String>,
     /// Everything below them too
     #[arg(long)]
-    pub(crate) recursive: bool,
+    recursive: bool,
     /// Say what would change, and change nothing
     #[arg(long)]
-    pub(crate) dry_run: bool,
+    dry_run: bool,
 }
 
 impl Verb for Restore {
     const NAME: &'static str = "restore";
+    const ANSWERS: &'static [Form] = &[form::<Moved>(""), form::<RestorePreview>("with --dry-run")];
 
     fn run(self, context: &mut Context) -> Done {
-        restore(context, &self)
+        let memory = if self.dry_run {
+            context.open_to_read()?
+        } else {
+            context.open_to_write()?
+        };
+        let from = context.view_of(&memory, &self.revision)?;
+        let ids = self.ids.iter().map(|id| Id::new(id));
+        let ids = ids.collect::<Result<Vec<_>>>()?;
+        let mut draft = memory.draft(context.writer());
+        for id in &ids {
+            if !from.contains(id)? && !memory.view().contains(id)? {
+                let missing = format!("there is no object '{id}', neither now nor at {}", self.revision);
+                let error = Error::not_found(missing);
+                return Err(error
+                    .with_hint(format!("treering history '{id}' tells when there was one"))
+                    .into());
+            }
+            if self.recursive {
+                draft.restore_recursive(id, &from)?;
+            } else {
+                draft.restore(id, &from)?;
+            }
+        }
+        if self.dry_run {
+            let changes = draft.changes();
+            context.answer(&RestorePreview {
+                counts: draft.counts(),
+                ids: changes.iter().map(|change| change.id.to_string()).collect(),
+                dry_run: true,
+                kinds: changes.iter().map(|change| change.kind().name()).collect(),
+            })?;
+        } else {
+            let committed = memory.commit(draft, "restore")?;
+            context.answer(&Moved::of(&memory, &committed)?)?;
+        }
+        Ok(DONE)
     }
 }
 
-fn restore(context: &mut Context, verb: &Restore) -> Done {
-    let memory = if verb.dry_run {
-        context.open_to_read()?
-    } else {
-        context.open_to_write()?
-    };
-    let from = context.view_of(&memory, &verb.revision)?;
-    let ids = verb
-        .ids
-        .iter()
-        .map(|id| Id::new(id))
-        .collect::<Result<Vec<_>>>()?;
-    let mut draft = memory.draft(context.writer());
-    for id in &ids {
-        if !from.contains(id)? && !memory.view().contains(id)? {
-            let missing = format!("there is no object '{id}', neither now nor at {}", verb.revision);
-            let error = Error::not_found(missing);
-            return Err(error
-                .with_hint(format!("treering history '{id}' tells when there was one"))
-                .into());
+impl Answer for RestorePreview {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        for (kind, id) in self.kinds.iter().zip(&self.ids) {
+            context.output.line(format_args!("{kind} {id}"))?;
         }
-        if verb.recursive {
-            draft.restore_recursive(id, &from)?;
-        } else {
-            draft.restore(id, &from)?;
-        }
+        let counts = context.counts_line(self.counts);
+        context.output.line(format_args!("would restore: {counts}"))?;
+        context.output.note("dry_run", "nothing was changed");
+        Ok(())
     }
-    if verb.dry_run {
-        let counts = draft.counts();
-        if context.output.is_json() {
-            let ids: Vec<String> = draft
-                .changes()
-                .iter()
-                .map(|change| change.id.to_string())
-                .collect();
-            context.output.document(&json!({
-                "added": counts.added,
-                "changed": counts.changed,
-                "removed": counts.removed,
-                "ids": ids,
-                "dry_run": true,
-            }))?;
-        } else {
-            for change in draft.changes() {
-                context
-                    .output
-                    .line(format_args!("{} {}", change.kind().name(), change.id))?;
-            }
-            let told = told_counts(context, counts);
-            context.output.line(format_args!("would restore: {told}"))?;
-            context.output.note("dry_run", "nothing was changed");
-        }
-        return Ok(DONE);
-    }
-    let committed = memory.commit(draft, "restore")?;
-    context.answer(&Moved::of(&memory, &committed)?)?;
-    memory.close()?;
-    Ok(DONE)
 }

@@ -3,23 +3,15 @@
 //! # Layer
 //! L10, part of cli.
 
-use clap::Args;
-
-use super::snapshots::told_counts;
-use super::undo_command;
+use super::prelude::*;
 use crate::answers::commits::{Moved, RollbackPreview};
-use crate::cli::answer::Answer;
-use crate::cli::args;
-use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::{self, short};
-use crate::cli::output::Meaning;
 use crate::cli::revision;
-use crate::cli::verb::{Form, Verb, form};
 use crate::engine::Revision;
 use crate::error::{ErrorCode, Result};
 
-/// Bring back an earlier state, as a new commit that can be undone
+/// Bring back an earlier state
+///
+/// The rollback is a new commit, so it can be undone.
 #[derive(Args, Debug)]
 #[command(
     args = args::writes(),
@@ -83,7 +75,7 @@ fn preview(context: &mut Context, target: &Revision, all: bool) -> Result<Rollba
 impl Answer for RollbackPreview {
     fn show(&self, context: &mut Context) -> Result<(), Failure> {
         let root = context.output.paint(Meaning::Name, short(self.root.as_bytes()));
-        let counts = told_counts(context, self.counts);
+        let counts = context.counts_line(self.counts);
         context.output.line(format_args!(
             "would roll back to seq {}, root {root}: {counts}",
             self.target_seq
@@ -111,7 +103,7 @@ impl Answer for Moved {
             Some(_) => ("rolled back to", "undo"),
         };
         let head = context.state_line(self.seq, self.root);
-        let counts = told_counts(context, self.counts);
+        let counts = context.counts_line(self.counts);
         // An undo takes the newest commit of a lane, which may be another one than the caller thought of.
         let meant = self
             .target
@@ -121,7 +113,7 @@ impl Answer for Moved {
         context
             .output
             .line(format_args!("{what}{of}: {counts}; {head}"))?;
-        let command = undo_command(&context.options).replacen("undo", back, 1);
+        let command = context.way_back(back);
         context
             .output
             .note("undo", format!("take that back with: {command}"));

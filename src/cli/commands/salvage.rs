@@ -1,49 +1,23 @@
-//! `salvage` and `doctor`: what to do with a store that is damaged.
+//! `salvage`: a new store with everything that still verifies.
 //!
 //! # Layer
 //! L10, part of cli.
 
-use crate::cli::verb::Verb;
-use clap::Args;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use super::doctor::not_opened;
+use super::findings::show_finding;
+use super::prelude::*;
+use crate::answers::store::Salvaged;
+use crate::cli::context::quoted;
+use crate::engine::Memory;
 
-use super::store::{place, tell_finding};
-use crate::cli::context::{Context, explain, quoted, shown};
-use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::{self, counted};
-use crate::cli::json;
-use crate::cli::output::Meaning;
-use crate::engine::{Memory, Problem, ProblemSeverity, Remedy, SalvageReport};
-use crate::error::{Error, ErrorCode, ErrorKind};
-use crate::log::LINKED;
-
-/// Exit code: not all could be saved, or the store is damaged.
-const DAMAGED: u8 = 5;
 /// Lost objects that people see named.
 const LOST_SHOWN: usize = 20;
-/// What to do where nothing can be had.
-const NOTHING_LEFT: &str = "a backup of the store, or treering put --jsonl of an export";
 
-/// Name each problem of the store, with the command that mends it
-#[derive(Args, Debug)]
-#[command(
-    after_help = "Damage needs the command that is named, a warning something to be done, a notice nothing. \
-                  Exit code 5: damage.\n\nExamples:\n  treering doctor\n  treering doctor --json"
-)]
-pub(crate) struct Doctor {}
-
-impl Verb for Doctor {
-    const NAME: &'static str = "doctor";
-
-    fn run(self, context: &mut Context) -> Done {
-        doctor(context)
-    }
-}
-
-/// Write a new store with everything that still verifies in a damaged one
+/// Save what is whole in a new store
+///
+/// Everything goes into it that still verifies in a damaged store.
 #[derive(Args, Debug)]
 #[command(
     after_help = "FROM is only read, and TO must not be there; --store means nothing here. An object whose newest version is \
@@ -51,237 +25,93 @@ impl Verb for Doctor {
 )]
 pub(crate) struct Salvage {
     /// The folder of the damaged store
-    pub(crate) from: PathBuf,
+    from: PathBuf,
     /// The folder of the new store
-    pub(crate) to: PathBuf,
+    to: PathBuf,
 }
 
 impl Verb for Salvage {
     const NAME: &'static str = "salvage";
+    const ANSWERS: &'static [Form] = &[form::<Salvaged>("")];
 
     fn run(self, context: &mut Context) -> Done {
-        salvage(context, &self)
+        let report = Memory::salvage_store(&self.from, &self.to, &context.engine_options())
+            .map_err(|error| not_opened(error, &self.from))?;
+        let salvaged = Salvaged::of(report, shown(&self.to));
+        context.answer(&salvaged)?;
+        Ok(if salvaged.is_whole { DONE } else { DAMAGED })
     }
 }
 
-fn salvage(context: &mut Context, verb: &Salvage) -> Done {
-    let report = Memory::salvage_store(&verb.from, &verb.to, &context.engine_options())
-        .map_err(|error| of_no_store(error, &verb.from))?;
-    if context.output.is_json() {
-        context.output.document(&json!({
-            "commits": report.commits,
-            "versions": report.versions,
-            "objects": report.objects,
-            "lost": json::findings(&report.lost),
-            "unsure": json::findings(&report.unsure),
-            "lost_ids": report.lost_ids,
-            "lost_keys": report.lost_keys.iter().map(|key| key.to_hex()).collect::<Value>(),
-            "older_ids": report.older_ids,
-            "lost_contents": report.lost_contents,
-            "lost_commits": report.lost_commits,
-            "lost_records": report.lost_records,
-            "lost_references": report.lost_references,
-            "root": report.root.map(crate::digest::Root::to_hex),
-            "store": shown(&verb.to),
-        }))?;
-    } else {
-        tell_saved(context, verb, &report)?;
-    }
-    Ok(if report.is_whole() { DONE } else { DAMAGED })
-}
-
-fn tell_saved(context: &mut Context, verb: &Salvage, report: &SalvageReport) -> Result<(), Failure> {
-    let output = &mut context.output;
-    output.line(format_args!(
-        "saved {}, {}, {} into {}",
-        counted(report.objects, "object"),
-        counted(report.versions, "version"),
-        counted(report.commits, "commit"),
-        shown(&verb.to),
-    ))?;
-    for found in &report.lost {
-        tell_finding(output, Meaning::Bad, "lost", found)?;
-    }
-    for found in &report.unsure {
-        tell_finding(output, Meaning::Changed, "unsure", found)?;
-    }
-    let lost = output.paint(Meaning::Bad, "lost");
-    if report.lost_commits > 0 {
+impl Answer for Salvaged {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let output = &mut context.output;
         output.line(format_args!(
-            "{lost}  {}: what they changed may be as it was before them",
-            counted(report.lost_commits, "commit")
+            "saved {}, {}, {} into {}",
+            counted(self.objects, "object"),
+            counted(self.versions, "version"),
+            counted(self.commits, "commit"),
+            self.store,
         ))?;
-    }
-    if report.lost_records > 0 {
-        output.line(format_args!(
-            "{lost}  {} of earlier states, contents and reasons among them",
-            counted(report.lost_records, "record")
-        ))?;
-    }
-    let older = output.paint(Meaning::Changed, "older");
-    for id in &report.older_ids {
-        output.line(format_args!(
-            "{older}  object {}: its newest version is lost, it has an earlier one now",
-            human::one_line(id)
-        ))?;
-    }
-    let known = report
-        .lost_ids
-        .iter()
-        .map(|id| format!("object {}", human::one_line(id)));
-    let nameless = report
-        .lost_keys
-        .iter()
-        .map(|key| format!("an object whose id is lost, key path {}", key.to_hex()));
-    let contents = report
-        .lost_contents
-        .iter()
-        .map(|id| format!("the content of object {}", human::one_line(id)));
-    for object in known.chain(nameless).chain(contents).take(LOST_SHOWN) {
-        output.line(format_args!("{lost}  {object}"))?;
-    }
-    let all = report.lost_ids.len() + report.lost_keys.len() + report.lost_contents.len();
-    let more = all.saturating_sub(LOST_SHOWN);
-    if more > 0 {
-        let objects = counted(more as u64, "more object");
-        output.line(format_args!("{lost}  {objects}: --json names all"))?;
-    }
-    for name in &report.lost_references {
-        output.line(format_args!("{lost}  {}", human::one_line(name)))?;
-    }
-    if report.is_whole() {
-        output.line(if report.unsure.is_empty() {
-            "nothing is lost"
-        } else {
-            "nothing else is lost"
-        })?;
-    }
-    let to = quoted(&verb.to);
-    output.note(
-        "next",
-        format!("next: treering verify --store {to}; keep the damaged folder until you have looked"),
-    );
-    Ok(())
-}
-
-fn doctor(context: &mut Context) -> Done {
-    let path = context.store()?;
-    let problems = Memory::examine_store(&path, &context.reading_options())
-        .map_err(|error| of_no_store(error, &path))?;
-    let is_damaged = problems
-        .iter()
-        .any(|problem| problem.severity == ProblemSeverity::Damage);
-    if context.output.is_json() {
-        let told: Vec<Value> = problems
-            .iter()
-            .map(|problem| of_problem(problem, &path))
-            .collect();
-        context
-            .output
-            .document(&json!({ "ok": !is_damaged, "problems": told }))?;
-    } else {
-        for (number, problem) in problems.iter().enumerate() {
-            tell_problem(context, problem)?;
-            // What mends several in a row is said once, behind the last.
-            let mends = command(problem, &path);
-            let next = problems.get(number + 1).and_then(|next| command(next, &path));
-            if let Some(command) = mends.filter(|command| next.as_ref() != Some(command)) {
-                context.output.line(format_args!("mend it with: {command}"))?;
-            }
+        for found in &self.lost {
+            show_finding(output, Meaning::Bad, "lost", found)?;
         }
-        if problems.is_empty() {
-            context.output.line(format_args!(
-                "nothing is wrong with the store in {}",
-                shown(&path)
+        for found in &self.unsure {
+            show_finding(output, Meaning::Changed, "unsure", found)?;
+        }
+        let lost = output.paint(Meaning::Bad, "lost");
+        if self.lost_commits > 0 {
+            output.line(format_args!(
+                "{lost}  {}: what they changed may be as it was before them",
+                counted(self.lost_commits, "commit")
             ))?;
         }
-    }
-    Ok(if is_damaged { DAMAGED } else { DONE })
-}
-
-fn of_problem(problem: &Problem, path: &Path) -> Value {
-    json!({
-        "severity": problem.severity.name(),
-        "code": problem.code,
-        "file": problem.file,
-        "offset": problem.offset,
-        "what": problem.what,
-        "command": command(problem, path),
-    })
-}
-
-fn tell_problem(context: &mut Context, problem: &Problem) -> Result<(), Failure> {
-    let meaning = match problem.severity {
-        ProblemSeverity::Damage => Meaning::Bad,
-        _ => Meaning::Changed,
-    };
-    let place = place(problem.file.as_deref(), problem.offset);
-    let told = format!("{place}: {}", human::one_line(&problem.what));
-    context.output.labelled(meaning, problem.severity.name(), &told)?;
-    if problem.remedy == Remedy::Backup {
-        context
-            .output
-            .line(format_args!("mend it with: {NOTHING_LEFT}"))?;
-    }
-    Ok(())
-}
-
-/// The command that mends a problem; `None` where nothing has to be done, or no command can do it.
-fn command(problem: &Problem, path: &Path) -> Option<String> {
-    // Without a folder before it, a name that begins with a dash would be an option.
-    let path = &if path.as_os_str().as_encoded_bytes().starts_with(b"-") {
-        Path::new(".").join(path)
-    } else {
-        path.to_owned()
-    };
-    let store = quoted(path);
-    let file = |name: &str| quoted(&path.join(name));
-    let name = problem.file.as_deref().unwrap_or(".");
-    match problem.remedy {
-        Remedy::Salvage => Some(format!("treering salvage {store} {}", quoted(&salvaged(path)))),
-        Remedy::Gc => Some(format!("treering gc --store {store}")),
-        Remedy::Mode => Some(format!("chmod -R go= {store}")),
-        Remedy::Owner => Some(format!("chown -R {} {store}", path.metadata().ok()?.uid())),
-        Remedy::PutBack => {
-            let link = path.join(name);
-            let moved = link.canonicalize().ok()?;
-            let mut aside = link.clone().into_os_string();
-            aside.push("-moved");
-            let (from, aside, to) = (quoted(&moved), quoted(Path::new(&aside)), quoted(&link));
-            // What can fail is done while the link is still there.
-            Some(if moved.is_dir() {
-                format!("mv {from} {aside} && rm {to} && mv {aside} {to}")
+        if self.lost_records > 0 {
+            output.line(format_args!(
+                "{lost}  {} of earlier states, contents and reasons among them",
+                counted(self.lost_records, "record")
+            ))?;
+        }
+        let older = output.paint(Meaning::Changed, "older");
+        for id in &self.older_ids {
+            output.line(format_args!(
+                "{older}  object {}: its newest version is lost, it has an earlier one now",
+                one_line(id)
+            ))?;
+        }
+        let known = self.lost_ids.iter().map(|id| format!("object {}", one_line(id)));
+        let nameless = self
+            .lost_keys
+            .iter()
+            .map(|key| format!("an object whose id is lost, key path {}", key));
+        let contents = self
+            .lost_contents
+            .iter()
+            .map(|id| format!("the content of object {}", one_line(id)));
+        for object in known.chain(nameless).chain(contents).take(LOST_SHOWN) {
+            output.line(format_args!("{lost}  {object}"))?;
+        }
+        let all = self.lost_ids.len() + self.lost_keys.len() + self.lost_contents.len();
+        let more = all.saturating_sub(LOST_SHOWN);
+        if more > 0 {
+            let objects = counted(more as u64, "more object");
+            output.line(format_args!("{lost}  {objects}: --json names all"))?;
+        }
+        for name in &self.lost_references {
+            output.line(format_args!("{lost}  {}", one_line(name)))?;
+        }
+        if self.is_whole {
+            output.line(if self.unsure.is_empty() {
+                "nothing is lost"
             } else {
-                format!("mv {from} {to}")
-            })
+                "nothing else is lost"
+            })?;
         }
-        Remedy::Remove => Some(format!("rm -r {}", file(name))),
-        Remedy::Upgrade => Some("cargo install treering".to_owned()),
-        _ => None,
+        let to = quoted(Path::new(&self.store));
+        output.note(
+            "next",
+            format!("next: treering verify --store {to}; keep the damaged folder until you have looked"),
+        );
+        Ok(())
     }
-}
-
-/// Where the new store would be: beside the damaged one, under the first name that is free.
-fn salvaged(path: &Path) -> PathBuf {
-    let named = |number: u32| {
-        let mut name = path.as_os_str().to_owned();
-        name.push("-salvaged");
-        if number > 1 {
-            name.push(format!("-{number}"));
-        }
-        PathBuf::from(name)
-    };
-    let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
-    (1..1_000).map(named).find(is_free).unwrap_or_else(|| named(1))
-}
-
-fn of_no_store(error: Error, path: &Path) -> Error {
-    if error.kind() == ErrorKind::NotFound {
-        return explain(error.with_code(ErrorCode::NoStore), path);
-    }
-    // What a link leads to is not lost.
-    if error.is_corruption() && !error.message().contains(LINKED) {
-        return error.with_hint(NOTHING_LEFT);
-    }
-    error
 }

@@ -48,7 +48,9 @@ use crate::cli::output::Mode;
 use lines::Lines;
 use shell::Shell;
 
-/// Ask the store anything, in a shell that writes nothing
+/// Ask the store anything
+///
+/// The shell writes nothing unless --write allows it.
 #[derive(Args, Debug)]
 #[command(
     args = args::reads_and_writes(),
@@ -89,7 +91,7 @@ pub(super) fn debug(context: &mut Context, verb: &Debug) -> Done {
     context.input_is_taken = true;
     if let Some(mode) = verb.mode {
         if context.options.json {
-            return Err(args::two_modes("--mode"));
+            return Err(Failure::two_modes("--mode"));
         }
         context.output.set_mode(mode);
     }

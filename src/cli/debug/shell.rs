@@ -15,12 +15,12 @@ use std::time::Instant;
 use super::arguments::Arguments;
 use super::table::{self, Command, Run};
 use super::words;
-use crate::cli::args::{self, LaneOptions, Parsed, SharedOptions};
-use crate::cli::commands;
+use crate::cli::args::{LaneOptions, SharedOptions};
 use crate::cli::context::{Context, explain, looks_like_store, shown};
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human;
 use crate::cli::output::Mode;
+use crate::cli::parse::{self, Parsed};
 use crate::engine::{CommitInfo, Memory, View};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
@@ -247,7 +247,11 @@ impl<'a> Shell<'a> {
         let line = ["treering", name]
             .into_iter()
             .chain(words.iter().map(String::as_str));
-        let verb = match Parsed::read(&mut args::definition(), line.map(OsString::from)) {
+        let verb = match Parsed::read(
+            self.context.verbs,
+            &mut parse::definition(self.context.verbs),
+            line.map(OsString::from),
+        ) {
             Ok(parsed) => parsed?,
             Err(error) => return self.answer_of_clap(name, &error),
         };
@@ -273,7 +277,7 @@ impl<'a> Shell<'a> {
         if json {
             self.context.output.set_mode(Mode::Json);
         }
-        let done = commands::run(self.context, &verb);
+        let done = verb.run(self.context);
         let ended = self.context.output.end_command();
         self.context.output.set_mode(mode);
         self.context.options = options;

@@ -12,8 +12,10 @@ use std::sync::LazyLock;
 use super::arguments::Arguments;
 use super::shell::Shell;
 use super::{changes, files, history, objects, settings, state};
-use crate::cli::args::{self, HEADING};
+use crate::cli::args::HEADING;
+use crate::cli::commands::GROUPS as VERBS;
 use crate::cli::errors::Done;
+use crate::cli::parse;
 
 /// What an argument names, for completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,7 +215,7 @@ fn distance(one: &str, other: &str) -> usize {
 }
 
 /// The definition of the command line, made once.
-static DEFINITION: LazyLock<clap::Command> = LazyLock::new(args::definition);
+static DEFINITION: LazyLock<clap::Command> = LazyLock::new(|| parse::definition(VERBS));
 
 fn definition(name: &str, read: impl Fn(&clap::Command) -> Option<String>) -> String {
     DEFINITION

@@ -5,6 +5,7 @@
 
 use std::time::Instant;
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::folder::TourFolder;
@@ -13,7 +14,7 @@ use crate::cli::errors::Failure;
 use crate::cli::human::bytes;
 use crate::cli::output::{Meaning, Output};
 use crate::engine::Memory;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// What a step is called and how one does the same by hand.
 pub(super) struct Step {
@@ -211,6 +212,14 @@ impl Outcome {
     pub(super) fn line(mut self, line: impl Into<String>) -> Self {
         self.lines.push(line.into());
         self
+    }
+
+    /// Takes the fields of a report for programs.
+    pub(super) fn fields_of(mut self, report: &impl Serialize) -> Result<Self> {
+        let document = serde_json::to_value(report);
+        let document = document.map_err(|error| Error::internal(format!("no JSON: {error}")))?;
+        self.fields = document.as_object().cloned().unwrap_or_default();
+        Ok(self)
     }
 
     /// Adds a field for programs.

@@ -13,8 +13,9 @@ mod killed;
 mod steps;
 
 use crate::cli::args;
-use crate::cli::verb::Verb;
+use crate::cli::verb::{Form, Verb, form};
 use clap::Args;
+use serde_json::{Map, Value};
 use std::path::PathBuf;
 
 use super::context::Context;
@@ -22,7 +23,9 @@ use super::errors::{DONE, Done};
 
 pub(super) use killed::write_until_killed;
 
-/// See all of it on real input: snapshot, diff, rollback, verify
+/// See all of it on real input
+///
+/// The tour goes through snapshot, diff, rollback and verify.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  treering tour\n  treering tour --keep ./my-first-store")]
 pub(crate) struct Tour {
@@ -33,6 +36,9 @@ pub(crate) struct Tour {
 
 impl Verb for Tour {
     const NAME: &'static str = "tour";
+    const ANSWERS: &'static [Form] = &[form::<Map<String, Value>>(
+        "the steps, each with what it measured",
+    )];
 
     fn run(self, context: &mut Context) -> Done {
         tour(context, self.keep)

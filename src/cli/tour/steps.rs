@@ -5,10 +5,10 @@
 
 use super::guide::{Guide, Outcome, Step};
 use super::killed::kill_a_writer;
-use crate::cli::commands::{check_proof_document, proof_document};
+use crate::answers::commits::counts;
+use crate::answers::proof::{self, ProofDocument};
 use crate::cli::errors::Failure;
 use crate::cli::human::{self, counted, short};
-use crate::cli::json;
 use crate::cli::output::Meaning;
 use crate::engine::{Committed, Draft, Memory, Options, Revision, VerifyDepth, View, Writer};
 use crate::error::{Error, Result};
@@ -184,7 +184,7 @@ fn bad_turn(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
         }
         memory.commit(draft, "put")
     })?;
-    let changed = json::counts(memory, &committed)?.changed;
+    let changed = counts(memory, &committed)?.changed;
     let root = committed.commit.commit.root;
     let outcome = outcome
         .synced(1)
@@ -234,7 +234,7 @@ fn rollback(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Result<(),
         memory.rollback(&revision, true, &person("the agent destroyed its notes"))
     })?;
     let root = same_root(&committed, before)?;
-    let changed = json::counts(memory, &committed)?.changed;
+    let changed = counts(memory, &committed)?.changed;
     let outcome = outcome
         .synced(1)
         .line(format!("{} changed back", counted(changed, "object")))
@@ -397,9 +397,10 @@ fn prove(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
     let view = memory.view();
     let id = Id::new(DOCUMENTS[0].0)?;
     let (text, outcome) = Outcome::timed(|| {
-        let (document, _) = proof_document(memory, &view, &id)?;
-        let text = document.to_string();
-        let checked = check_proof_document(&text).map_err(Error::corrupt)?;
+        let document = ProofDocument::of(memory, &view, &id)?;
+        let text = serde_json::to_string(&document)
+            .map_err(|error| Error::internal(format!("a proof cannot be written as JSON: {error}")))?;
+        let checked = proof::check(&text).map_err(Error::corrupt)?;
         if checked.object.is_some() && checked.root == view.root().to_hex() {
             Ok(text)
         } else {
@@ -409,7 +410,7 @@ fn prove(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
         }
     })?;
     let forged = text.replacen(&view.root().to_hex()[..8], "00000000", 1);
-    if check_proof_document(&forged).is_ok() {
+    if proof::check(&forged).is_ok() {
         return Err(Error::internal("a forged proof was accepted").into());
     }
     let outcome = outcome
@@ -442,7 +443,6 @@ fn verify(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
         counted(report.versions, "version"),
         human::bytes(report.bytes),
     ));
-    let report = json::verify_report(&report);
-    outcome.fields = report.as_object().cloned().unwrap_or_default();
+    outcome = outcome.fields_of(&report)?;
     guide.tell(&step, outcome)
 }

@@ -20,6 +20,8 @@ use crate::engine::write::commit::Committed;
 /// How an id differs between two states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum ChangeKind {
     /// Only the newer state has it.
     Added,

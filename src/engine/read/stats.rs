@@ -50,6 +50,8 @@ pub struct Stats {
 /// Whether a commit or root is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Containment {
     /// It is kept.
     Kept,
@@ -61,6 +63,7 @@ pub enum Containment {
 
 /// How much of the log the records of one kind take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct KindSpace {
     /// The kind.
     pub kind: &'static str,

@@ -42,6 +42,8 @@ const IN_THE_WAY: &str = "it is not of the kind that the store makes under this 
 /// How much a problem matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum ProblemSeverity {
     /// Stored memory is damaged, or cannot be read.
     Damage,

@@ -31,6 +31,7 @@ const SEGMENTS_SMALL_MAX: u64 = 64;
 /// What garbage collection did, or would do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct GcReport {
     /// Commits that are kept.
     pub kept: u64,

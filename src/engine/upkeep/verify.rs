@@ -36,6 +36,8 @@ pub enum VerifyDepth {
 /// In which way something is not as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum FindingKind {
     /// The bytes are not what was written, or are left over.
     Corrupt,
@@ -115,6 +117,7 @@ fn is_no_file(found: &log::Finding) -> bool {
 
 /// Something that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Finding {
     /// In which way.
     pub kind: FindingKind,
@@ -128,6 +131,7 @@ pub struct Finding {
 
 /// What `verify` found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct VerifyReport {
     /// Whether everything that was acknowledged is there and whole.
     pub ok: bool,

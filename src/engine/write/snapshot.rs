@@ -45,6 +45,7 @@ pub struct SnapshotInfo {
 
 /// A reference record of any class.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct ReferenceInfo {
     /// Class and rest, as in `snapshots/before-lunch` or `rejected/17`.
     pub name: String,

@@ -20,7 +20,9 @@ use crate::object::Id;
 /// Ids that people see of a line.
 const IDS_A_LINE: usize = 3;
 
-/// Tell who did what, when, why and to what: the chain of commits, newest first
+/// List who did what, and why
+///
+/// The lines are the commits, newest first.
 #[derive(Args, Debug)]
 #[command(
     args = args::reads(),

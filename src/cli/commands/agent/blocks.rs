@@ -3,10 +3,10 @@
 //! # Layer
 //! L10, part of cli.
 
-use serde_json::json;
-
 use super::folder::{Folder, There};
 use crate::agent::Reach;
+use crate::answers::program::{BlockLeftOut, BlocksWritten};
+use crate::cli::answer::Answer;
 use crate::cli::commands::export::Export;
 use crate::cli::context::{Context, shown};
 use crate::cli::errors::{DONE, Done, Failure};
@@ -55,23 +55,25 @@ pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
             Some(why) => left_out.push((file.id.as_str().to_owned(), why)),
         }
     }
-    if context.output.is_json() {
-        let left_out = left_out.iter().map(|(id, why)| json!({ "id": id, "why": why }));
-        context.output.document(&json!({
-            "written": written,
-            "unchanged": unchanged,
-            "left_out": left_out.collect::<Vec<_>>(),
-            "path": shown(path),
-        }))?;
-    } else {
-        for (id, why) in &left_out {
+    let left_out = left_out.into_iter().map(|(id, why)| BlockLeftOut { id, why });
+    context.answer(&BlocksWritten {
+        written,
+        unchanged,
+        left_out: left_out.collect(),
+        path: shown(path),
+    })?;
+    Ok(DONE)
+}
+
+impl Answer for BlocksWritten {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        for BlockLeftOut { id, why } in &self.left_out {
             context.output.line(format_args!("not written: {id}: {why}"))?;
         }
-        let what = counted(written, "file");
+        let what = counted(self.written, "file");
         context.output.line(format_args!(
-            "wrote {what} to {}, {unchanged} unchanged",
-            shown(path)
-        ))?;
+            "wrote {what} to {}, {} unchanged",
+            self.path, self.unchanged
+        ))
     }
-    Ok(DONE)
 }

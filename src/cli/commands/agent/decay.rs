@@ -17,7 +17,9 @@ use crate::cli::human::{Table, coloured, counted, number, plain};
 use crate::cli::output::{Meaning, Output};
 use crate::cli::time;
 
-/// Shorten what nobody used for long: to a summary, to keywords, out of memory
+/// Shorten what nobody uses
+///
+/// A text becomes a summary, then keywords, then leaves the memory.
 #[derive(Args, Debug)]
 #[command(
     args = args::writes(),

@@ -23,7 +23,9 @@ use crate::error::Error;
 /// Bytes of a text that is scrubbed.
 const TEXT_BYTES_MAX: u64 = 64 << 20;
 
-/// Render what a prompt should know into one text
+/// Render what a prompt should know
+///
+/// The answer is one text.
 #[derive(Args, Debug)]
 #[command(
     args = args::reads(),

@@ -10,7 +10,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-use super::super::store::head_line;
+use super::super::closing::head_line;
 use crate::agent::forget::Forgetting;
 use crate::agent::{Agent, Item};
 use crate::cli::context::Context;
@@ -23,7 +23,9 @@ use crate::engine::CommitInfo;
 use crate::error::{Error, Result};
 use crate::object::{Id, Kind, Time};
 
-/// Take items out of memory; `unforget` brings them back
+/// Take items out of memory
+///
+/// `unforget` brings them back.
 #[derive(Args, Debug)]
 #[command(
     args = args::writes(),
@@ -69,7 +71,9 @@ impl Verb for Forget {
     }
 }
 
-/// Bring back what was forgotten or shortened, byte for byte
+/// Bring back what was forgotten
+///
+/// It comes back byte for byte, also what was shortened.
 #[derive(Args, Debug)]
 #[command(
     args = args::writes(),
@@ -97,7 +101,9 @@ impl Verb for Unforget {
     }
 }
 
-/// List what was forgotten, newest first: when, by whom, and why
+/// List what was forgotten
+///
+/// The newest comes first: when, by whom, and why.
 #[derive(Args, Debug)]
 #[command(
     args = args::reads(),
@@ -119,7 +125,7 @@ impl Verb for Forgotten {
     }
 }
 
-/// Say from when on an item is no longer shown
+/// Set until when an item is shown
 #[derive(Args, Debug)]
 #[command(
     args = args::writes(),

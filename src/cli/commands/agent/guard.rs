@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 
 use crate::agent::RecallQuery;
 use crate::agent::guard::{Checks, Guarded, Policy, RecallChange, Report, StagedLine};
+use crate::cli::commands::closing::tell_committed;
 use crate::cli::commands::input::{Lines, input_error, open_input};
-use crate::cli::commands::put::tell_committed;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure, NO, exit_code};
 use crate::cli::human::{Table, change_lines, coloured, one_line, plain};
@@ -31,7 +31,9 @@ const POLICY_FILE: &str = "guard.toml";
 /// The longest policy.
 const POLICY_BYTES_MAX: u64 = 1 << 20;
 
-/// Stage, check, commit or drop a change under a name
+/// Check a change before it lands
+///
+/// A change is staged under a name, checked, and committed or dropped.
 #[derive(Args, Debug)]
 #[command(
     after_help = "A change is staged from JSON Lines, checked by a policy, and committed whole with a snapshot before, or not \

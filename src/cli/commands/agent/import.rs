@@ -52,7 +52,9 @@ pub(crate) enum FactsAbout {
     Env,
 }
 
-/// Take edited blocks back, or the memories of another system
+/// Take in blocks, other systems
+///
+/// Blocks come back edited; other systems have formats of their own.
 #[derive(Args, Debug)]
 #[command(
     args = args::writes(),

@@ -19,50 +19,23 @@ mod recall;
 mod remember;
 mod session;
 
-use serde_json::json;
+use crate::cli::verb::{Entry, entry};
 
-use super::super::agent_context;
-use super::super::args::Parsed;
-use super::super::context::Context;
-use super::super::errors::{DONE, Done};
-use super::super::verb::{Entry, entry};
-
-/// What people are told where `TREERING_DISABLE` is set.
-const DISABLED: &str = "nothing was done: TREERING_DISABLE switches the memory off";
-
-/// The verbs of an agent.
-pub(super) static VERBS: &[Entry] = &[
+/// The verbs of an agent. `remember` has an answer of its own where `TREERING_DISABLE` is set.
+pub(super) const VERBS: &[Entry] = &[
     entry::<remember::Remember>(),
-    entry::<recall::Recall>(),
-    entry::<forget::Forget>(),
-    entry::<forget::Unforget>(),
-    entry::<forget::Forgotten>(),
-    entry::<forget::Expire>(),
-    entry::<decay::Decay>(),
-    entry::<note::Note>(),
-    entry::<session::Session>(),
-    entry::<envelope::Envelope>(),
-    entry::<guard::Guard>(),
-    entry::<promote::Promote>(),
-    entry::<quarantine::Quarantine>(),
-    entry::<audit::Audit>(),
-    entry::<import::Import>(),
+    entry::<recall::Recall>().switchable(),
+    entry::<forget::Forget>().switchable(),
+    entry::<forget::Unforget>().switchable(),
+    entry::<forget::Forgotten>().switchable(),
+    entry::<forget::Expire>().switchable(),
+    entry::<decay::Decay>().switchable(),
+    entry::<note::Note>().switchable(),
+    entry::<session::Session>().switchable(),
+    entry::<envelope::Envelope>().switchable(),
+    entry::<guard::Guard>().switchable(),
+    entry::<promote::Promote>().switchable(),
+    entry::<quarantine::Quarantine>().switchable(),
+    entry::<audit::Audit>().switchable(),
+    entry::<import::Import>().switchable(),
 ];
-
-/// Whether `TREERING_DISABLE` keeps a verb from running at all. `remember` has an answer of its own for that.
-pub(super) fn is_switched_off(parsed: &Parsed) -> bool {
-    let is_of_agent = VERBS.iter().any(|verb| verb.name == parsed.name());
-    is_of_agent && parsed.commits() && parsed.name() != "remember" && agent_context::is_switched_off()
-}
-
-/// The answer of a verb that would write, and does nothing.
-pub(super) fn answer_disabled(context: &mut Context) -> Done {
-    if context.output.is_json() {
-        context
-            .output
-            .document(&json!({ "status": "disabled", "disabled": true }))?;
-    } else {
-        context.output.line(DISABLED)?;
-    }
-    Ok(DONE)
-}

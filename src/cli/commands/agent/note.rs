@@ -20,7 +20,7 @@ use crate::engine::View;
 use crate::error::{Error, Result};
 use crate::object::{Id, Scope, Time};
 
-/// Notes of sessions, which last: write, read, list, delete, search
+/// Keep notes beyond a session
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  treering note write 'the build needs Rust 1.95' --session s1\n  treering note search build\n  \

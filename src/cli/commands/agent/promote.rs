@@ -11,7 +11,7 @@ use std::io::{self, IsTerminal as _};
 use serde_json::json;
 
 use crate::agent::trust::PersonSays;
-use crate::cli::commands::put::tell_committed;
+use crate::cli::commands::closing::tell_committed;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::one_line;
@@ -21,7 +21,9 @@ use crate::digest::ObjectDigest;
 use crate::error::Error;
 use crate::object::Id;
 
-/// Trust an item as a person does who looked at it
+/// Trust an item, as a person
+///
+/// A person does it who has read the item.
 #[derive(Args, Debug)]
 #[command(
     args = args::writes(),

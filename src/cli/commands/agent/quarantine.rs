@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::promote::person;
 use crate::agent::trust::{HeldObject, Quarantined};
-use crate::cli::commands::put::tell_committed;
+use crate::cli::commands::closing::tell_committed;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done};
 use crate::cli::human::{Table, coloured, counted, cut, number, plain};
@@ -25,7 +25,9 @@ use crate::cli::time;
 const ASKED_MAX: usize = 200;
 const ASKED_CHARS: usize = 100;
 
-/// List what was held back, and let it go or drop it
+/// List what was held back
+///
+/// What is held back can be released or dropped.
 #[derive(Args, Debug)]
 #[command(
     args = args::writes(),

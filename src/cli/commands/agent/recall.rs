@@ -29,7 +29,9 @@ use crate::object::{Kind, Scope, Time};
 /// Hits of each query of a file that names no number.
 const BATCH_LIMIT: usize = 100;
 
-/// Find what fits a question, best first; in any scope, at any past state
+/// Find what fits a question
+///
+/// The best comes first, from any scope and any past state.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a condition or a wish of its own"

@@ -14,16 +14,16 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::DISABLED;
 use super::note::{scope, tell_held};
 use crate::agent::{
     Agent, Alike, Citation, LinesOptions, LinesRemembered, NewItem, RefusedLine, RememberOptions, Remembered,
     Sensitivity, Status,
 };
+use crate::cli::agent_context::DISABLED;
+use crate::cli::commands::closing::head_line;
+use crate::cli::commands::closing::tell_undo;
 use crate::cli::commands::input::{Lines, content_from_input, open_input};
-use crate::cli::commands::put::tell_undo;
 use crate::cli::commands::sent::{REFUSED_SHOWN, SentLines};
-use crate::cli::commands::store::head_line;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{counted, cut};
@@ -38,7 +38,7 @@ use crate::recall::MERGE;
 /// Characters of another item that people are shown.
 const SHOWN_CHARS: usize = 300;
 
-/// Remember a text, or many from JSON Lines
+/// Remember a text, or many
 #[derive(Args, Debug)]
 #[command(
     args = args::writes(),

@@ -37,7 +37,9 @@ use crate::object::{Kind, Origin, Time};
 /// The longest reply that is read; what of it is taken, the settings say.
 const REPLY_BYTES_MAX: usize = 16 << 20;
 
-/// Transcripts of sessions, their summaries, and what is learned at the end
+/// Keep transcripts and summaries
+///
+/// The end of a session may add facts.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  treering session append 'Which Rust do we need?' --speaker user --session s1\n  \

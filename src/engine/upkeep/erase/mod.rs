@@ -45,6 +45,8 @@ pub struct Erasing {
 /// What sort of record was erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum ErasedKind {
     /// A version of an object.
     Version,

@@ -1,10 +1,14 @@
 //! What can be typed, and what is refused.
 
+use std::time::Duration;
+
 use super::*;
+use crate::cli::commands::GROUPS;
+use crate::object::Origin;
 
 fn read(line: &str) -> Result<Result<Parsed, Failure>, clap::Error> {
     let words = std::iter::once("treering").chain(line.split(' ').filter(|word| !word.is_empty()));
-    Parsed::read(&mut definition(), words.map(OsString::from))
+    Parsed::read(GROUPS, &mut definition(GROUPS), words.map(OsString::from))
 }
 
 fn parsed(line: &str) -> Parsed {
@@ -18,7 +22,7 @@ fn refused(line: &str) -> clap::Error {
 
 #[test]
 fn the_definition_is_sound() {
-    definition().debug_assert();
+    definition(GROUPS).debug_assert();
 }
 
 #[test]
@@ -141,7 +145,8 @@ fn a_typo_is_met_with_a_suggestion() {
 
 #[test]
 fn the_help_names_every_verb_and_fits_a_screen() {
-    let mut definition = definition().override_help(crate::cli::overview::overview(100));
+    let help = crate::cli::overview::overview(GROUPS, 100);
+    let mut definition = definition(GROUPS).override_help(help);
     definition.build();
     let help = definition.render_help().to_string();
     assert!(help.lines().count() <= 45, "{help}");
@@ -166,7 +171,7 @@ fn the_help_names_every_verb_and_fits_a_screen() {
 
 #[test]
 fn the_help_shows_the_options_that_a_verb_takes_and_no_others() {
-    let mut definition = definition();
+    let mut definition = definition(GROUPS);
     definition.build();
     for (verb, shown, hidden) in [
         ("get", "--at", "--source"),

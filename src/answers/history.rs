@@ -1,0 +1,251 @@
+//! States and changes, as the verbs that look back answer with them.
+//!
+//! # Layer
+//! L8, part of answers.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::digest::{CommitDigest, ObjectDigest, Root, TextDigest};
+use crate::engine::{Change, ChangeKind, CommitInfo, HistoryEntry, Memory, ReferenceInfo, SnapshotInfo};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::object::{Origin, Time};
+use crate::store::ChangeCounts;
+
+/// A commit, as a line of `log`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LogLine {
+    pub(crate) commit: CommitDigest,
+    pub(crate) seq: u64,
+    pub(crate) parents: Vec<CommitDigest>,
+    pub(crate) root: Root,
+    pub(crate) time: Time,
+    pub(crate) op: String,
+    /// The commit that a rollback, undo or redo is about.
+    pub(crate) target: Option<CommitDigest>,
+    pub(crate) actor: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) source: Option<String>,
+    pub(crate) source_digest: Option<TextDigest>,
+    pub(crate) source_erased: bool,
+    pub(crate) source_lost: bool,
+    pub(crate) trust: Origin,
+    pub(crate) reason: Option<String>,
+    pub(crate) reason_digest: Option<TextDigest>,
+    pub(crate) reason_erased: bool,
+    pub(crate) reason_lost: bool,
+    #[serde(flatten)]
+    pub(crate) counts: ChangeCounts,
+    #[serde(skip)]
+    pub(crate) shown: LogGraph,
+}
+
+/// What people see of a commit in the log.
+#[derive(Default)]
+pub(crate) struct LogGraph {
+    /// The columns that draw the lanes.
+    pub(crate) graph: String,
+    pub(crate) lane: String,
+    pub(crate) op: String,
+    /// The snapshots of its state, as they are typed.
+    pub(crate) snapshots: String,
+    pub(crate) reason: Option<String>,
+    /// Thinned commits between it and the next older one in the list.
+    pub(crate) thinned_below: u64,
+}
+
+impl LogLine {
+    /// A commit of a memory.
+    pub(crate) fn of(memory: &Memory, info: &CommitInfo) -> Result<Self> {
+        let commit = &info.commit;
+        let source = RecordedText::of(memory, commit.source)?;
+        let reason = RecordedText::of(memory, commit.reason)?;
+        Ok(Self {
+            commit: info.digest,
+            seq: commit.seq,
+            parents: commit.parents.clone(),
+            root: commit.root,
+            time: commit.time,
+            op: commit.op.as_str().to_owned(),
+            target: commit.target,
+            actor: commit.actor.clone(),
+            session: commit.session.clone(),
+            source_digest: commit.source,
+            source_erased: source == RecordedText::Erased,
+            source_lost: source == RecordedText::Lost,
+            source: source.into_text(),
+            trust: commit.trust,
+            reason_digest: commit.reason,
+            reason_erased: reason == RecordedText::Erased,
+            reason_lost: reason == RecordedText::Lost,
+            reason: reason.into_text(),
+            counts: memory.commit_counts(info)?,
+            shown: LogGraph::default(),
+        })
+    }
+}
+
+/// A reason or source that a commit names.
+#[derive(PartialEq, Eq)]
+pub(crate) enum RecordedText {
+    /// The commit names none.
+    Absent,
+    Kept(String),
+    Erased,
+    Lost,
+}
+
+impl RecordedText {
+    /// Reads the text of a digest.
+    ///
+    /// # Errors
+    /// Where the text cannot be read for another reason than that it is gone.
+    pub(crate) fn of(memory: &Memory, digest: Option<TextDigest>) -> Result<Self> {
+        let Some(digest) = digest else {
+            return Ok(Self::Absent);
+        };
+        match memory.text(&digest) {
+            Ok(text) => Ok(Self::Kept(text)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Self::gone(error),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn gone(error: Error) -> Result<Self> {
+        match error.code() {
+            ErrorCode::Erased => Ok(Self::Erased),
+            ErrorCode::Lost => Ok(Self::Lost),
+            _ => Ok(Self::Absent),
+        }
+    }
+
+    /// The text, if it is kept.
+    pub(crate) fn into_text(self) -> Option<String> {
+        match self {
+            Self::Kept(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// For people, who read why a text is not there.
+    pub(crate) fn into_shown(self) -> Option<String> {
+        match self {
+            Self::Erased => Some("(erased)".to_owned()),
+            Self::Lost => Some("(lost)".to_owned()),
+            other => other.into_text(),
+        }
+    }
+}
+
+/// A reference, as a line of `log --refs`.
+#[derive(Serialize, JsonSchema)]
+#[serde(transparent)]
+pub(crate) struct Reference(pub(crate) ReferenceInfo);
+
+/// A change of one object, as a line of `history`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HistoryLine {
+    pub(crate) digest: Option<ObjectDigest>,
+    pub(crate) erased: bool,
+    pub(crate) lost: bool,
+    pub(crate) commit: CommitDigest,
+    pub(crate) seq: u64,
+    pub(crate) time: Time,
+    pub(crate) op: Option<String>,
+    pub(crate) thinned: bool,
+    /// The change itself, for people.
+    #[serde(skip)]
+    pub(crate) entry: HistoryEntry,
+}
+
+impl From<HistoryEntry> for HistoryLine {
+    fn from(entry: HistoryEntry) -> Self {
+        Self {
+            digest: entry.digest,
+            erased: entry.erased,
+            lost: entry.lost,
+            commit: entry.commit.digest,
+            seq: entry.commit.commit.seq,
+            time: entry.time,
+            op: entry.maker().map(|made| made.commit.op.as_str().to_owned()),
+            thinned: entry.thinned,
+            entry,
+        }
+    }
+}
+
+/// How an object differs between two states, as a line of `diff`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ChangeLine {
+    /// The id; of an erased object `erased:` and its key path.
+    pub(crate) id: String,
+    pub(crate) change: ChangeKind,
+    pub(crate) old: Option<ObjectDigest>,
+    pub(crate) new: Option<ObjectDigest>,
+    pub(crate) erased: bool,
+}
+
+impl From<&Change> for ChangeLine {
+    fn from(change: &Change) -> Self {
+        Self {
+            id: change.id.to_string(),
+            change: change.kind(),
+            old: change.old,
+            new: change.new,
+            erased: change.erased,
+        }
+    }
+}
+
+/// A snapshot, as a line of `snapshots`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SnapshotLine {
+    /// Its place in the ring of its lane; null for one with a name.
+    pub(crate) index: Option<usize>,
+    pub(crate) name: Option<String>,
+    pub(crate) root: Root,
+    pub(crate) commit: CommitDigest,
+    pub(crate) time: Time,
+    pub(crate) seq: u64,
+    pub(crate) lane: Option<String>,
+    pub(crate) actor: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) reason: Option<String>,
+}
+
+impl SnapshotLine {
+    /// How the snapshot is typed.
+    pub(crate) fn revision(&self) -> String {
+        match self.index {
+            Some(index) => format!("snap:{index}"),
+            None => self.name.clone().unwrap_or_default(),
+        }
+    }
+}
+
+impl From<SnapshotInfo> for SnapshotLine {
+    fn from(info: SnapshotInfo) -> Self {
+        Self {
+            name: info.index.is_none().then_some(info.name),
+            index: info.index,
+            root: info.root,
+            commit: info.commit,
+            time: info.time,
+            seq: info.seq,
+            lane: info.lane,
+            actor: info.actor,
+            session: info.session,
+            reason: info.reason,
+        }
+    }
+}
+
+/// The answer of `snapshot`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SnapshotTaken {
+    #[serde(flatten)]
+    pub(crate) snapshot: SnapshotLine,
+    /// Whether it was deleted instead.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) deleted: bool,
+}

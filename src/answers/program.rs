@@ -1,0 +1,100 @@
+//! What the program answers about itself, and what it writes into files.
+//!
+//! # Layer
+//! L8, part of answers.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The answer of `--version`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Version {
+    pub(crate) name: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) format: u32,
+}
+
+/// The answer of `completions`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Script {
+    pub(crate) script: String,
+}
+
+/// The answer of `man`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ManPage {
+    pub(crate) page: String,
+}
+
+/// The answer of `man` with a folder.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ManPages {
+    pub(crate) pages: u64,
+    pub(crate) path: String,
+}
+
+/// The answer of `export` into a file or folder.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Exported {
+    pub(crate) objects: u64,
+    pub(crate) path: String,
+    pub(crate) files: usize,
+}
+
+/// The answer of `export` of a diagram into a file.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Drawn {
+    pub(crate) rows: usize,
+    pub(crate) bytes: usize,
+    pub(crate) path: String,
+}
+
+/// The answer of `export --format blocks`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BlocksWritten {
+    pub(crate) written: u64,
+    pub(crate) unchanged: u64,
+    pub(crate) left_out: Vec<BlockLeftOut>,
+    pub(crate) path: String,
+}
+
+/// A block that was not written.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BlockLeftOut {
+    pub(crate) id: String,
+    pub(crate) why: String,
+}
+
+/// A refusal, on standard error.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Refusal {
+    pub(crate) error: Refused,
+    /// What the verb noted before it failed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notes: Vec<String>,
+}
+
+/// Why a verb failed.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Refused {
+    /// Stable, for programs.
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+    /// The objects, commits or files that are in the way.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) ids: Vec<String>,
+}
+
+/// A note beside an answer, on standard error.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Noted {
+    pub(crate) note: Note,
+}
+
+/// What a note says.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(crate) struct Note {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+}

@@ -1,0 +1,233 @@
+//! Proof documents: what can be shown to somebody who does not trust the store.
+//!
+//! A proof document holds nothing that is not checked: a field that the checker does not know is refused, so
+//! nobody can smuggle a claim into a document that "holds".
+//!
+//! # Layer
+//! L8, part of answers. Pure, but for [`ProofDocument::of`].
+//!
+//! # Invariants
+//! - CLI-6: a document that `check-proof` accepts says nothing that was not checked.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::digest::{HashAlgorithm, HashSuite, KeyPath, Root, from_hex, to_hex};
+use crate::engine::{Memory, View};
+use crate::error::{Error, Result};
+use crate::ingest::json as lines;
+use crate::object::Id;
+use crate::trie::{Proof, ProofLevel, Proven, Terminal, verify_proof};
+
+/// The version of the document.
+const VERSION: u32 = 1;
+
+/// The answer of `check-proof` where the proof holds.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ProofHolds {
+    pub(crate) ok: bool,
+    pub(crate) id: String,
+    pub(crate) root: String,
+    /// The digest of the object; null where it proves that there is none.
+    pub(crate) object: Option<String>,
+    pub(crate) present: bool,
+    /// Whether the caller named the root.
+    #[serde(skip)]
+    pub(crate) names_root: bool,
+}
+
+/// The answer of `check-proof` where the proof does not hold.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ProofFails {
+    pub(crate) ok: bool,
+    pub(crate) reason: String,
+}
+
+/// The document. Every field is checked.
+#[derive(Debug, Serialize, Deserialize, PartialEq, Eq, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ProofDocument {
+    version: u32,
+    hash: String,
+    root: String,
+    pub(crate) id: String,
+    key_path: String,
+    /// The object's digest; null when the proof is that there is none.
+    pub(crate) object: Option<String>,
+    levels: Vec<LevelDocument>,
+    terminal: TerminalDocument,
+}
+
+#[derive(Debug, Serialize, Deserialize, PartialEq, Eq, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LevelDocument {
+    bitmap: u16,
+    count: u64,
+    siblings: Vec<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize, PartialEq, Eq, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum TerminalDocument {
+    Leaf { key_path: String, object: String },
+    EmptySlot {},
+    EmptyTrie {},
+}
+
+impl ProofDocument {
+    /// A proof about `id` in the state of `view`.
+    pub(crate) fn of(memory: &Memory, view: &View, id: &Id) -> Result<Self> {
+        Self::new(&memory.prove(id, view)?, memory.suite(), &view.root(), id)
+    }
+
+    /// The document of a proof about `id` that holds against `root`.
+    fn new(proof: &Proof, suite: HashSuite, root: &Root, id: &Id) -> Result<Self> {
+        let key = suite.key_path(id.as_str());
+        let proven = verify_proof(proof, suite, root, &key)
+            .map_err(|error| Error::internal(format!("a proof that was just made does not hold: {error}")))?;
+        Ok(Self {
+            version: VERSION,
+            hash: suite.algorithm().name().to_owned(),
+            root: root.to_hex(),
+            id: id.as_str().to_owned(),
+            key_path: key.to_hex(),
+            object: match proven {
+                Proven::Present(digest) => Some(to_hex(&digest)),
+                Proven::Absent => None,
+            },
+            levels: proof.levels.iter().map(LevelDocument::new).collect(),
+            terminal: TerminalDocument::new(&proof.terminal),
+        })
+    }
+
+    /// Checks everything that the document says. Returns the reason where it does not hold.
+    fn check(&self) -> Result<(), String> {
+        if self.version != VERSION {
+            return Err(format!(
+                "its version is {}, this program checks version {VERSION}",
+                self.version
+            ));
+        }
+        let algorithm = HashAlgorithm::from_name(&self.hash)
+            .ok_or_else(|| format!("its hash '{}' is not known", self.hash))?;
+        let suite = HashSuite::new(algorithm);
+        let id = Id::new(&self.id).map_err(|error| format!("its id is not one: {error}"))?;
+        let key = suite.key_path(id.as_str());
+        if digest(&self.key_path, "key_path")? != *key.as_bytes() {
+            return Err("its key path is not that of its id".to_owned());
+        }
+        let root = Root::from_bytes(digest(&self.root, "root")?);
+        let proof = self.proof(algorithm)?;
+        let proven = verify_proof(&proof, suite, &root, &key).map_err(|error| error.to_string())?;
+        let stated = self
+            .object
+            .as_deref()
+            .map(|object| digest(object, "object"))
+            .transpose()?;
+        match (proven, stated) {
+            (Proven::Present(proven), Some(stated)) if proven == stated => Ok(()),
+            (Proven::Absent, None) => Ok(()),
+            (Proven::Present(_), None) => {
+                Err("it says that the object is absent, but proves it present".to_owned())
+            }
+            (Proven::Absent, Some(_)) => {
+                Err("it says that the object is present, but proves it absent".to_owned())
+            }
+            (Proven::Present(_), Some(_)) => {
+                Err("it proves another version of the object than it says".to_owned())
+            }
+        }
+    }
+
+    fn proof(&self, algorithm: HashAlgorithm) -> Result<Proof, String> {
+        let levels = self
+            .levels
+            .iter()
+            .map(LevelDocument::level)
+            .collect::<Result<_, _>>()?;
+        Ok(Proof {
+            algorithm,
+            levels,
+            terminal: self.terminal.terminal()?,
+        })
+    }
+}
+
+impl LevelDocument {
+    fn new(level: &ProofLevel) -> Self {
+        let siblings = level.siblings.iter().map(|sibling| to_hex(sibling)).collect();
+        Self {
+            bitmap: level.bitmap,
+            count: level.count,
+            siblings,
+        }
+    }
+
+    fn level(&self) -> Result<ProofLevel, String> {
+        let siblings = self
+            .siblings
+            .iter()
+            .map(|sibling| digest(sibling, "sibling"))
+            .collect::<Result<_, _>>()?;
+        Ok(ProofLevel {
+            bitmap: self.bitmap,
+            count: self.count,
+            siblings,
+        })
+    }
+}
+
+impl TerminalDocument {
+    fn new(terminal: &Terminal) -> Self {
+        match terminal {
+            Terminal::Leaf { key, digest } => Self::Leaf {
+                key_path: key.to_hex(),
+                object: to_hex(digest),
+            },
+            Terminal::EmptySlot => Self::EmptySlot {},
+            Terminal::EmptyTrie => Self::EmptyTrie {},
+        }
+    }
+
+    fn terminal(&self) -> Result<Terminal, String> {
+        Ok(match self {
+            Self::Leaf { key_path, object } => Terminal::Leaf {
+                key: KeyPath::from_bytes(digest(key_path, "key_path")?),
+                digest: digest(object, "object")?,
+            },
+            Self::EmptySlot {} => Terminal::EmptySlot,
+            Self::EmptyTrie {} => Terminal::EmptyTrie,
+        })
+    }
+}
+
+/// Reads a digest in its one written form, 64 lower-case digits.
+fn digest(text: &str, what: &str) -> Result<[u8; 32], String> {
+    from_hex(text)
+        .filter(|bytes| to_hex(bytes) == text)
+        .and_then(|bytes| bytes.try_into().ok())
+        .ok_or_else(|| format!("its {what} is not a digest of 64 lower-case hexadecimal digits"))
+}
+
+/// Reads a proof document and checks all of it. Returns the reason where it does not hold.
+pub(crate) fn check(text: &str) -> Result<ProofHolds, String> {
+    let read = lines::parse(text).map_err(|error| format!("it cannot be read: {error}"))?;
+    let document =
+        ProofDocument::deserialize(&read).map_err(|error| format!("it cannot be read: {error}"))?;
+    // A document has one form: lists in the place of maps, or a field that is implied, would be another.
+    if serde_json::to_value(&document).ok().as_ref() != Some(&read) {
+        return Err("it is not written as a proof document is".to_owned());
+    }
+    document.check()?;
+    Ok(ProofHolds {
+        ok: true,
+        id: document.id,
+        root: document.root,
+        present: document.object.is_some(),
+        object: document.object,
+        names_root: false,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! The store as a whole.
+//!
+//! # Layer
+//! L8, part of answers.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::digest::{CommitDigest, HashAlgorithm, Root};
+use crate::engine::{
+    Containment, Finding, KindSpace, Memory, Problem, ProblemSeverity, SalvageReport, Space, Stats,
+    VerifyReport, View,
+};
+use crate::error::Result;
+use crate::object::Time;
+
+/// The number of the format that this program writes.
+pub(crate) const FORMAT: u32 = 1;
+
+/// The path from the root of the file system, if that can be told.
+pub(crate) fn absolute(path: &Path) -> String {
+    let absolute = path.canonicalize();
+    absolute.as_deref().unwrap_or(path).display().to_string()
+}
+
+/// The answer of `init`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Created {
+    pub(crate) store: String,
+    pub(crate) hash: HashAlgorithm,
+    pub(crate) format: u32,
+}
+
+/// The answer of `head`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Head {
+    pub(crate) root: Root,
+    pub(crate) commit: CommitDigest,
+    pub(crate) seq: u64,
+    pub(crate) objects: u64,
+    /// Versions that are kept.
+    pub(crate) history: u64,
+    pub(crate) hash: HashAlgorithm,
+    pub(crate) time: Time,
+    pub(crate) store: Option<String>,
+}
+
+/// The answer of `stats`. What is null is not known of a past state, or without `--space`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Statistics {
+    pub(crate) objects: u64,
+    pub(crate) history: Option<u64>,
+    /// Commits that were ever made.
+    pub(crate) commits: u64,
+    /// Commits that are no longer kept.
+    pub(crate) thinned: Option<u64>,
+    pub(crate) gaps: Option<u64>,
+    pub(crate) erased: Option<u64>,
+    pub(crate) snapshots: usize,
+    pub(crate) segments: Option<u64>,
+    pub(crate) log_bytes: Option<u64>,
+    pub(crate) disk_bytes: Option<u64>,
+    pub(crate) checkpoint_bytes: Option<u64>,
+    pub(crate) set_aside_bytes: Option<u64>,
+    pub(crate) live_bytes: Option<u64>,
+    pub(crate) present_bytes: Option<u64>,
+    pub(crate) named_bytes: Option<u64>,
+    pub(crate) policy_bytes: Option<u64>,
+    pub(crate) dead_bytes: Option<u64>,
+    pub(crate) orphans: Option<u64>,
+    pub(crate) hash: HashAlgorithm,
+    pub(crate) format: u32,
+    pub(crate) store: Option<String>,
+    /// What records of each kind take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) space: Option<Vec<KindSpace>>,
+}
+
+impl Statistics {
+    /// The counts of a state; sizes only with `stats` and `space`, which are those of the whole store.
+    pub(crate) fn of(
+        memory: &Memory,
+        view: &View,
+        stats: Option<Stats>,
+        space: Option<Space>,
+    ) -> Result<Self> {
+        let seq = view.commit().commit.seq;
+        let snapshots = memory.snapshots()?;
+        let sizes = space.as_ref();
+        Ok(Self {
+            objects: view.len(),
+            history: stats.map(|stats| stats.history),
+            commits: seq + 1,
+            thinned: stats.map(|stats| stats.thinned),
+            gaps: stats.map(|stats| stats.gaps),
+            erased: stats.map(|stats| stats.erased),
+            snapshots: snapshots.iter().filter(|info| info.seq <= seq).count(),
+            segments: stats.map(|stats| stats.segments),
+            log_bytes: stats.map(|stats| stats.log_bytes),
+            disk_bytes: stats.map(|stats| stats.disk_bytes),
+            checkpoint_bytes: stats.map(|stats| stats.checkpoint_bytes),
+            set_aside_bytes: stats.map(|stats| stats.set_aside_bytes),
+            live_bytes: stats.map(|stats| stats.live_bytes),
+            present_bytes: sizes.map(|space| space.present_bytes),
+            named_bytes: sizes.map(|space| space.named_bytes),
+            policy_bytes: sizes.map(|space| space.policy_bytes),
+            dead_bytes: sizes.map(|space| space.dead_bytes),
+            orphans: stats.map(|stats| stats.orphans),
+            hash: memory.hash(),
+            format: FORMAT,
+            store: memory.path().map(absolute),
+            space: space.map(|space| space.kinds),
+        })
+    }
+}
+
+/// The answer of `verify`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Verified {
+    #[serde(flatten)]
+    pub(crate) report: VerifyReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) at: Option<StateAt>,
+}
+
+/// The state that `--at` names.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StateAt {
+    pub(crate) seq: u64,
+    pub(crate) root: Root,
+    pub(crate) objects: u64,
+}
+
+/// The answer of `doctor`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Examined {
+    pub(crate) ok: bool,
+    pub(crate) problems: Vec<Diagnosis>,
+}
+
+/// A problem of the store, with the command that mends it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Diagnosis {
+    pub(crate) severity: ProblemSeverity,
+    pub(crate) code: &'static str,
+    pub(crate) file: Option<String>,
+    pub(crate) offset: Option<u64>,
+    pub(crate) what: String,
+    /// Null where nothing has to be done, or no command can do it.
+    pub(crate) command: Option<String>,
+    #[serde(skip)]
+    pub(crate) problem: Problem,
+}
+
+/// The answer of `salvage`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Salvaged {
+    pub(crate) commits: u64,
+    pub(crate) versions: u64,
+    pub(crate) objects: u64,
+    pub(crate) lost: Vec<Finding>,
+    pub(crate) unsure: Vec<Finding>,
+    pub(crate) lost_ids: Vec<String>,
+    pub(crate) lost_keys: Vec<String>,
+    pub(crate) older_ids: Vec<String>,
+    pub(crate) lost_contents: Vec<String>,
+    pub(crate) lost_commits: u64,
+    pub(crate) lost_records: u64,
+    pub(crate) lost_references: Vec<String>,
+    pub(crate) root: Option<Root>,
+    pub(crate) store: String,
+    /// Whether nothing was lost.
+    #[serde(skip)]
+    pub(crate) is_whole: bool,
+}
+
+impl Salvaged {
+    /// What was saved into a store.
+    pub(crate) fn of(report: SalvageReport, store: String) -> Self {
+        Self {
+            is_whole: report.is_whole(),
+            commits: report.commits,
+            versions: report.versions,
+            objects: report.objects,
+            lost: report.lost,
+            unsure: report.unsure,
+            lost_ids: report.lost_ids,
+            lost_keys: report.lost_keys.iter().map(|key| key.to_hex()).collect(),
+            older_ids: report.older_ids,
+            lost_contents: report.lost_contents,
+            lost_commits: report.lost_commits,
+            lost_records: report.lost_records,
+            lost_references: report.lost_references,
+            root: report.root,
+            store,
+        }
+    }
+}
+
+/// The answer of `contains`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Contained {
+    pub(crate) state: Containment,
+}

@@ -1,0 +1,104 @@
+//! `check-proof`: a proof is checked without the store.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use std::path::PathBuf;
+
+use super::input::read_input;
+use super::prelude::*;
+use crate::answers::proof::{self, ProofFails, ProofHolds};
+use crate::digest::Root;
+use crate::error::{Error, ErrorCode};
+
+/// The largest document that is read: 64 levels of 15 siblings take less than a tenth of it.
+const DOCUMENT_BYTES_MAX: u64 = 1 << 20;
+
+/// Check a proof; needs no store
+#[derive(Args, Debug)]
+#[command(after_help = "Exit code 0: the proof holds. 5: it does not.\n\n\
+                  Examples:\n  treering check-proof tea.proof --root 5f0c...\n  \
+                  treering prove tea --json | treering check-proof -")]
+pub(crate) struct CheckProof {
+    /// The proof document; - is standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The root that it must be a proof against, all 64 digits
+    #[arg(long, value_name = "ROOT")]
+    root: Option<String>,
+}
+
+impl Verb for CheckProof {
+    const NAME: &'static str = "check-proof";
+    const ANSWERS: &'static [Form] = &[
+        form::<ProofHolds>("it holds"),
+        form::<ProofFails>("it does not hold"),
+    ];
+
+    fn run(self, context: &mut Context) -> Done {
+        let wanted = self.root.as_deref().map(root_option).transpose()?;
+        let bytes = read_input(context, &self.file, DOCUMENT_BYTES_MAX)?;
+        let checked = String::from_utf8(bytes)
+            .map_err(|_| "it is not text".to_owned())
+            .and_then(|text| proof::check(&text))
+            .and_then(|checked| match &wanted {
+                Some(wanted) if *wanted != checked.root => Err(format!(
+                    "it is about the root {}, not the one that was asked for",
+                    checked.root
+                )),
+                _ => Ok(checked),
+            });
+        match checked {
+            Ok(checked) => {
+                context.answer(&ProofHolds {
+                    names_root: wanted.is_some(),
+                    ..checked
+                })?;
+                Ok(DONE)
+            }
+            Err(reason) => {
+                let failed = Error::corrupt(format!("the proof does not hold: {}", one_line(&reason)));
+                context.answer(&ProofFails { ok: false, reason })?;
+                Err(failed.with_code(ErrorCode::ProofFailed).into())
+            }
+        }
+    }
+}
+
+impl Answer for ProofHolds {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let holds = context.output.paint(Meaning::Good, "the proof holds");
+        let what = match &self.object {
+            Some(object) => format!("is in the state as {object}"),
+            None => "is not in the state".to_owned(),
+        };
+        context
+            .output
+            .line(format_args!("{holds}: '{}' {what}", one_line(&self.id)))?;
+        context.output.line(format_args!("root {}", self.root))?;
+        if !self.names_root {
+            context.output.note(
+                "root",
+                "compare that root with the one you trust, or name it with --root",
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Answer for ProofFails {
+    /// People read the reason in the error.
+    fn show(&self, _: &mut Context) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+fn root_option(text: &str) -> Result<String, Failure> {
+    let root: Root = text.parse().map_err(|_| {
+        Failure::usage(
+            "--root takes all 64 digits of a root",
+            "a prefix is easy to forge, and there is no store here to complete it",
+        )
+    })?;
+    Ok(root.to_hex())
+}

@@ -1,0 +1,57 @@
+//! `contains`: whether a commit or root is kept here.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use super::absent::cannot_be_said;
+use super::prelude::*;
+use crate::answers::store::Contained;
+use crate::engine::Containment;
+
+/// Tell whether a digest is kept here
+///
+/// The digest is that of a commit or a root.
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Exit code 0: kept or thinned. 1: absent.\n\nExamples:\n  treering contains 5f0c81d2\n  \
+                  treering contains 5f0c81d2 --json"
+)]
+pub(crate) struct Contains {
+    /// A commit's or root's digest, or 8 or more digits of it
+    #[arg(value_name = "DIGEST")]
+    digest: String,
+}
+
+impl Verb for Contains {
+    const NAME: &'static str = "contains";
+    const ANSWERS: &'static [Form] = &[form::<Contained>("")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let memory = context.open_to_read()?;
+        // With --at the question is whether the state was kept by then.
+        let newest = context.view(&memory)?.commit().commit.seq;
+        let mut state = memory.contains(&self.digest)?;
+        if context.options.at.is_some() && state == Containment::Kept {
+            let commit = context.resolve(&memory, &self.digest)?;
+            if commit.commit.seq > newest {
+                state = Containment::Absent;
+            }
+        }
+        if let (Containment::Absent, Some(damage)) = (state, memory.damage()) {
+            return Err(cannot_be_said(&format!("{} is kept", self.digest), damage).into());
+        }
+        context.answer(&Contained { state })?;
+        Ok(if state == Containment::Absent { NO } else { DONE })
+    }
+}
+
+impl Answer for Contained {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        context.output.line(match self.state {
+            Containment::Kept => "kept",
+            Containment::Thinned => "thinned",
+            Containment::Absent => "absent",
+        })
+    }
+}

@@ -1,0 +1,104 @@
+//! `diff`: what is different between two states.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use super::prelude::*;
+use crate::answers::history::ChangeLine;
+use crate::cli::human::{change_lines, erased_line};
+use crate::cli::output::Output;
+use crate::engine::{Change, ChangeKind, View};
+
+/// Show what differs in two states
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Examples:\n  treering diff snap:0\n  treering diff @-5 @-2 --json\n  \
+                  treering diff release-1 --exit-code"
+)]
+pub(crate) struct Diff {
+    /// From this state
+    #[arg(value_name = "REV")]
+    from: String,
+    /// To this one [default: @]
+    #[arg(value_name = "REV2")]
+    to: Option<String>,
+    /// Exit with 1 where they differ
+    #[arg(long)]
+    exit_code: bool,
+    /// At most N
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+impl Verb for Diff {
+    const NAME: &'static str = "diff";
+    const ANSWERS: &'static [Form] = &[form::<ChangeLine>("a line each")];
+
+    fn run(self, context: &mut Context) -> Done {
+        if self.to.is_some() && context.options.at.is_some() {
+            return Err(Failure::usage(
+                "--at and a second revision both say where to look",
+                "write treering diff REV REV2",
+            ));
+        }
+        let memory = context.open_to_read()?;
+        let older = context.view_of(&memory, &self.from)?;
+        let newer = match &self.to {
+            Some(to) => context.view_of(&memory, to)?,
+            None => context.view(&memory)?,
+        };
+        let changes = memory.diff(&older, &newer)?;
+        let limit = self.limit.unwrap_or(usize::MAX);
+        show_changes(&mut context.output, &older, &newer, &changes, limit)?;
+        Ok(if self.exit_code && !changes.is_empty() {
+            NO
+        } else {
+            DONE
+        })
+    }
+}
+
+/// Writes what changed between two states: at most `limit` changes, then how many there are.
+pub(in crate::cli) fn show_changes(
+    output: &mut Output,
+    older: &View,
+    newer: &View,
+    changes: &[Change],
+    limit: usize,
+) -> Result<(), Failure> {
+    let shown = changes.iter().take(limit);
+    if output.is_json() {
+        let mut lines = shown.map(ChangeLine::from);
+        return lines.try_for_each(|line| output.document(&line));
+    }
+    for change in shown {
+        show_change(output, older, newer, change)?;
+    }
+    summary(output, changes);
+    Ok(())
+}
+
+/// One change for people.
+fn show_change(output: &mut Output, older: &View, newer: &View, change: &Change) -> Result<(), Failure> {
+    if change.erased {
+        return output.line(erased_line(output.style(), change));
+    }
+    let (old, new) = (older.get(&change.id)?, newer.get(&change.id)?);
+    let lines = change_lines(output.style(), change.id.as_str(), old.as_ref(), new.as_ref());
+    lines.into_iter().try_for_each(|line| output.line(line))
+}
+
+fn summary(output: &mut Output, changes: &[Change]) {
+    if changes.is_empty() {
+        output.note("no_difference", "no difference");
+        return;
+    }
+    let count = |kind| changes.iter().filter(|change| change.kind() == kind).count();
+    let (added, changed) = (count(ChangeKind::Added), count(ChangeKind::Changed));
+    let removed = count(ChangeKind::Removed);
+    output.note(
+        "summary",
+        format!("{added} added, {changed} changed, {removed} removed"),
+    );
+}

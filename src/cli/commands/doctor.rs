@@ -1,0 +1,153 @@
+//! `doctor`: each problem of the store, with the command that mends it.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::findings::place;
+use super::prelude::*;
+use crate::answers::store::{Diagnosis, Examined};
+use crate::cli::context::{explain, quoted};
+use crate::engine::{Memory, Problem, ProblemSeverity, Remedy};
+use crate::error::{Error, ErrorCode, ErrorKind};
+use crate::log::LINKED;
+
+/// What to do where nothing of the store can be read.
+const NOTHING_LEFT: &str = "a backup of the store, or treering put --jsonl of an export";
+
+/// Name problems and their remedies
+///
+/// Each problem comes with the command that mends it.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Damage needs the command that is named, a warning something to be done, a notice nothing. \
+                  Exit code 5: damage.\n\nExamples:\n  treering doctor\n  treering doctor --json"
+)]
+pub(crate) struct Doctor {}
+
+impl Verb for Doctor {
+    const NAME: &'static str = "doctor";
+    const ANSWERS: &'static [Form] = &[form::<Examined>("")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let path = context.store()?;
+        let problems = Memory::examine_store(&path, &context.reading_options())
+            .map_err(|error| not_opened(error, &path))?;
+        let mut diagnoses = problems.into_iter().map(|problem| diagnosis(problem, &path));
+        let problems: Vec<Diagnosis> = diagnoses.by_ref().collect();
+        let is_damage = |problem: &Diagnosis| problem.severity == ProblemSeverity::Damage;
+        let examined = Examined {
+            ok: !problems.iter().any(is_damage),
+            problems,
+        };
+        context.answer(&examined)?;
+        Ok(if examined.ok { DONE } else { DAMAGED })
+    }
+}
+
+fn diagnosis(problem: Problem, path: &Path) -> Diagnosis {
+    Diagnosis {
+        severity: problem.severity,
+        code: problem.code,
+        file: problem.file.clone(),
+        offset: problem.offset,
+        what: problem.what.clone(),
+        command: command(&problem, path),
+        problem,
+    }
+}
+
+impl Answer for Examined {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let store = context.store()?;
+        let output = &mut context.output;
+        for (number, problem) in self.problems.iter().enumerate() {
+            let meaning = match problem.severity {
+                ProblemSeverity::Damage => Meaning::Bad,
+                _ => Meaning::Changed,
+            };
+            let place = place(problem.file.as_deref(), problem.offset);
+            let text = format!("{place}: {}", one_line(&problem.what));
+            output.labelled(meaning, problem.severity.name(), &text)?;
+            if problem.problem.remedy == Remedy::Backup {
+                output.line(format_args!("mend it with: {NOTHING_LEFT}"))?;
+            }
+            // One command that mends several problems in a row stands below the last of them.
+            let next = self.problems.get(number + 1);
+            let next = next.and_then(|next| next.command.as_ref());
+            if let Some(command) = problem.command.as_ref().filter(|command| next != Some(command)) {
+                output.line(format_args!("mend it with: {command}"))?;
+            }
+        }
+        if self.problems.is_empty() {
+            output.line(format_args!(
+                "nothing is wrong with the store in {}",
+                shown(&store)
+            ))?;
+        }
+        Ok(())
+    }
+}
+
+/// The command that mends a problem; `None` where nothing has to be done, or no command can do it.
+fn command(problem: &Problem, path: &Path) -> Option<String> {
+    // Without a folder before it, a name that begins with a dash would be an option.
+    let path = &if path.as_os_str().as_encoded_bytes().starts_with(b"-") {
+        Path::new(".").join(path)
+    } else {
+        path.to_owned()
+    };
+    let store = quoted(path);
+    let file = |name: &str| quoted(&path.join(name));
+    let name = problem.file.as_deref().unwrap_or(".");
+    match problem.remedy {
+        Remedy::Salvage => Some(format!("treering salvage {store} {}", quoted(&salvaged(path)))),
+        Remedy::Gc => Some(format!("treering gc --store {store}")),
+        Remedy::Mode => Some(format!("chmod -R go= {store}")),
+        Remedy::Owner => Some(format!("chown -R {} {store}", path.metadata().ok()?.uid())),
+        Remedy::PutBack => {
+            let link = path.join(name);
+            let moved = link.canonicalize().ok()?;
+            let mut aside = link.clone().into_os_string();
+            aside.push("-moved");
+            let (from, aside, to) = (quoted(&moved), quoted(Path::new(&aside)), quoted(&link));
+            // What can fail is done while the link is still there.
+            Some(if moved.is_dir() {
+                format!("mv {from} {aside} && rm {to} && mv {aside} {to}")
+            } else {
+                format!("mv {from} {to}")
+            })
+        }
+        Remedy::Remove => Some(format!("rm -r {}", file(name))),
+        Remedy::Upgrade => Some("cargo install treering".to_owned()),
+        _ => None,
+    }
+}
+
+/// Where the new store would be: beside the damaged one, under the first name that is free.
+fn salvaged(path: &Path) -> PathBuf {
+    let named = |number: u32| {
+        let mut name = path.as_os_str().to_owned();
+        name.push("-salvaged");
+        if number > 1 {
+            name.push(format!("-{number}"));
+        }
+        PathBuf::from(name)
+    };
+    let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
+    (1..1_000).map(named).find(is_free).unwrap_or_else(|| named(1))
+}
+
+/// The error of a store that cannot be looked at.
+pub(super) fn not_opened(error: Error, path: &Path) -> Error {
+    if error.kind() == ErrorKind::NotFound {
+        return explain(error.with_code(ErrorCode::NoStore), path);
+    }
+    // What a link leads to is not lost.
+    if error.is_corruption() && !error.message().contains(LINKED) {
+        return error.with_hint(NOTHING_LEFT);
+    }
+    error
+}

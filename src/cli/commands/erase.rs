@@ -1,0 +1,178 @@
+//! `erase`: objects, versions and texts leave every file, for good.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use super::prelude::*;
+use crate::answers::commits::{ErasePreview, Erased, ErasedParts, ErasedRecord, Named};
+use crate::cli::output::Output;
+use crate::engine::{ErasedKind, Erasing};
+use crate::error::{Error, ErrorCode};
+
+/// Records that people see named.
+const RECORDS_SHOWN: usize = 20;
+
+/// Take things out of every file
+///
+/// Objects, versions, contents or reasons go for good.
+#[derive(Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+#[command(
+    args = args::writes(),
+    after_help = "An ID leaves the state, and every version of it goes, wherever history, drafts or snapshots keep it. A \
+                  DIGEST (8 digits or more) is one earlier version, a content, a reason or a source. Roots and digests of \
+                  commits stay, and the history still verifies; who asks for what is gone is told who erased it, and why. \
+                  Backups, and blocks that the file system or the device still holds, are beyond its reach.\n\n\
+                  Examples:\n  treering erase facts/password --dry-run\n  treering erase facts/password -m 'a secret' --yes\n  \
+                  treering erase 5f0c81d2 --yes"
+)]
+pub(crate) struct Erase {
+    /// Objects, and digests of versions, contents, reasons or sources
+    #[arg(value_name = "ID|DIGEST", required = true)]
+    targets: Vec<String>,
+    /// Also contents that other objects share, and earlier versions that name an erased parent
+    #[arg(long)]
+    everywhere: bool,
+    /// Also every version that was derived from an erased one
+    #[arg(long)]
+    derived: bool,
+    /// Say what would go, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do it: nothing brings it back
+    #[arg(long)]
+    yes: bool,
+}
+
+impl Verb for Erase {
+    const NAME: &'static str = "erase";
+    const ANSWERS: &'static [Form] = &[
+        form::<Erased>(""),
+        form::<ErasePreview>("without --yes, or with --dry-run"),
+    ];
+
+    fn run(self, context: &mut Context) -> Done {
+        let erasing = Erasing {
+            targets: self.targets.clone(),
+            everywhere: self.everywhere,
+            derived: self.derived,
+        };
+        if self.yes && !self.dry_run {
+            return erase(context, &erasing);
+        }
+        let sum = preview(context, erasing)?;
+        if self.dry_run {
+            context.output.note("dry_run", "nothing was changed");
+            return Ok(DONE);
+        }
+        Err(Failure::usage(
+            format!("nothing was erased: {sum} would go for good"),
+            "add --yes to do it",
+        ))
+    }
+}
+
+/// Answers with what would go, and returns it in a few words.
+fn preview(context: &mut Context, mut erasing: Erasing) -> Result<String, Failure> {
+    let memory = context.open_to_read()?;
+    let (report, refused) = match memory.erase_preview(&erasing) {
+        Err(refused) if refused.code() == ErrorCode::Shared => {
+            erasing.everywhere = true;
+            (memory.erase_preview(&erasing)?, Some(refused))
+        }
+        previewed => (previewed?, None),
+    };
+    let preview = ErasePreview {
+        parts: ErasedParts::from(&report),
+        dry_run: true,
+        needs: refused.map(|refused| format!("this needs --everywhere: {refused}")),
+    };
+    context.answer(&preview)?;
+    if let Some(needs) = &preview.needs {
+        context.output.note("needs", needs);
+    }
+    Ok(preview.parts.sum())
+}
+
+fn erase(context: &mut Context, erasing: &Erasing) -> Done {
+    let memory = context.open_to_write()?;
+    let report = memory.erase(erasing, &context.writer())?;
+    let commit = report.commit.as_ref();
+    let commit = commit.ok_or_else(|| Error::internal("an erasure without a commit"))?;
+    context.answer(&Erased {
+        parts: ErasedParts::from(&report),
+        commit: Named::from(commit),
+    })?;
+    let note = "nothing brings it back; backups of this folder still have it";
+    context.output.note("gone", note);
+    Ok(DONE)
+}
+
+impl Answer for Erased {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        self.parts.show(&mut context.output, "erased")?;
+        let head = context.state_line(self.commit.seq, self.commit.root);
+        context.output.line(head)
+    }
+}
+
+impl Answer for ErasePreview {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        self.parts.show(&mut context.output, "would erase")
+    }
+}
+
+impl ErasedParts {
+    /// `3 versions and 1 content, 4.1 KiB`
+    fn sum(&self) -> String {
+        let kinds = [ErasedKind::Version, ErasedKind::Content, ErasedKind::Text];
+        let counts = kinds.into_iter().filter_map(|kind| {
+            let count = self.records.iter().filter(|record| record.kind == kind).count();
+            (count > 0).then(|| counted(count as u64, kind.name()))
+        });
+        let counts: Vec<_> = counts.collect();
+        format!("{}, {}", counts.join(" and "), bytes(self.bytes))
+    }
+
+    fn show(&self, output: &mut Output, what: &str) -> Result<(), Failure> {
+        for record in self.records.iter().take(RECORDS_SHOWN) {
+            let digest = output.paint(Meaning::Name, human::short_hex(&record.digest));
+            let size = bytes(record.bytes);
+            output.line(format_args!("  {digest}  {}  {size}", record.subject()))?;
+        }
+        if self.records.len() > RECORDS_SHOWN {
+            let more = self.records.len() - RECORDS_SHOWN;
+            output.line(format_args!("  and {more} more"))?;
+        }
+        for (label, ids) in [
+            ("out of the state", &self.unlinked),
+            ("also taken from", &self.holders),
+        ] {
+            if !ids.is_empty() {
+                output.line(format_args!("{label}: {}", named(ids)))?;
+            }
+        }
+        let label = output.paint(Meaning::Bad, what);
+        output.line(format_args!("{label}: {}", self.sum()))
+    }
+}
+
+impl ErasedRecord {
+    fn subject(&self) -> String {
+        match (self.kind, &self.id) {
+            (ErasedKind::Version, Some(id)) => one_line(id),
+            (ErasedKind::Content, _) => "a content".to_owned(),
+            _ => "a reason or source".to_owned(),
+        }
+    }
+}
+
+/// The first ids, and how many more there are.
+fn named(ids: &[String]) -> String {
+    let shown = ids.iter().take(RECORDS_SHOWN).map(|id| one_line(id));
+    let mut named: Vec<_> = shown.collect();
+    if ids.len() > named.len() {
+        named.push(format!("{} more", ids.len() - named.len()));
+    }
+    named.join(", ")
+}

@@ -1,0 +1,66 @@
+//! `head`: the root that names the whole state.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use super::prelude::*;
+use crate::answers::store::{Head as HeadAnswer, absolute};
+use crate::digest::to_hex;
+
+/// The width of the names of fields.
+const FIELD: usize = 9;
+
+/// Show the root of the state
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Examples:\n  treering head\n  treering head --at @-3 --json"
+)]
+pub(crate) struct Head {}
+
+impl Verb for Head {
+    const NAME: &'static str = "head";
+    const ANSWERS: &'static [Form] = &[form::<HeadAnswer>("")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let memory = context.open_to_read()?;
+        let view = context.view(&memory)?;
+        let info = view.commit();
+        context.answer(&HeadAnswer {
+            root: info.commit.root,
+            commit: info.digest,
+            seq: info.commit.seq,
+            objects: view.len(),
+            history: memory.history_len(),
+            hash: memory.hash(),
+            time: info.commit.time,
+            store: memory.path().map(absolute),
+        })?;
+        Ok(DONE)
+    }
+}
+
+impl Answer for HeadAnswer {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let digits = |digest: &[u8; 32]| {
+            if context.output.is_compact() {
+                return context.short(digest);
+            }
+            context.output.paint(Meaning::Name, to_hex(digest))
+        };
+        let (root, commit) = (digits(self.root.as_bytes()), digits(self.commit.as_bytes()));
+        let fields = [
+            ("root", format!("{root}  ({})", self.hash)),
+            ("commit", commit),
+            ("seq", self.seq.to_string()),
+            ("time", time::with_age(self.time, context.now(), &context.output)),
+            ("objects", self.objects.to_string()),
+            ("history", counted(self.history, "version")),
+        ];
+        let store = self.store.iter().map(|store| ("store", store.clone()));
+        for (name, value) in fields.into_iter().chain(store) {
+            context.output.field(0, FIELD, name, value)?;
+        }
+        Ok(())
+    }
+}

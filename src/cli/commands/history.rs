@@ -1,0 +1,72 @@
+//! `history`: the changes of one object.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use super::absent::no_object;
+use super::prelude::*;
+use crate::answers::history::HistoryLine;
+use crate::engine::HistoryEntry;
+use crate::error::Result;
+use crate::object::Id;
+
+/// List the changes of one object
+///
+/// The newest comes first.
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Examples:\n  treering history tea\n  treering history tea --limit 3 --json"
+)]
+pub(crate) struct History {
+    /// The object
+    #[arg(value_name = "ID")]
+    id: String,
+    /// At most N
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+impl Verb for History {
+    const NAME: &'static str = "history";
+    const ANSWERS: &'static [Form] = &[form::<HistoryLine>("a line each")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let memory = context.open_to_read()?;
+        let id = Id::new(&self.id)?;
+        let view = context.view(&memory)?;
+        let newest = view.commit().commit.seq;
+        let is_later =
+            |entry: &Result<HistoryEntry>| entry.as_ref().is_ok_and(|entry| entry.commit.commit.seq > newest);
+        let mut entries = memory.changes_of(&id).skip_while(is_later).peekable();
+        if entries.peek().is_none() {
+            return Err(no_object(&memory, &id, &view, memory.history(&id)?.last()).into());
+        }
+        let entries = entries.take(self.limit.unwrap_or(usize::MAX));
+        context.rows(entries.map(|entry| Ok(HistoryLine::from(entry?))))?;
+        Ok(DONE)
+    }
+}
+
+impl Row for HistoryLine {
+    const COLUMNS: &'static [&'static str] = &["seq", "version", "op", "lane", "when"];
+
+    fn cells(&self, context: &Context) -> Vec<Cell> {
+        let [op, lane] = human::made_by(&self.entry);
+        let version = match self.digest {
+            Some(digest) if self.erased || self.lost => {
+                let why = if self.lost { "lost" } else { "erased" };
+                coloured(Meaning::Bad, format!("{} ({why})", short(digest.as_bytes())))
+            }
+            Some(digest) => coloured(Meaning::Name, short(digest.as_bytes())),
+            None => coloured(Meaning::Bad, "removed"),
+        };
+        vec![
+            human::made_at(&self.entry),
+            version,
+            plain(op),
+            plain(lane),
+            context.when(self.time),
+        ]
+    }
+}

@@ -1,0 +1,63 @@
+//! `init`: a new store.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use clap::ValueEnum;
+
+use super::prelude::*;
+use crate::answers::store::{Created, FORMAT, absolute};
+use crate::digest::HashAlgorithm;
+
+/// The hash of a new store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum HashName {
+    Blake3,
+    Sha256,
+}
+
+/// Make a store
+#[derive(Args, Debug)]
+#[command(
+    args = args::writes(),
+    after_help = "Examples:\n  treering init\n  treering init --store /srv/agent --hash sha256"
+)]
+pub(crate) struct Init {
+    /// The hash that names everything in the store
+    #[arg(long, value_name = "HASH", default_value = "blake3")]
+    hash: HashName,
+}
+
+impl Verb for Init {
+    const NAME: &'static str = "init";
+    const ANSWERS: &'static [Form] = &[form::<Created>("")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let path = context.new_store();
+        let hash = match self.hash {
+            HashName::Blake3 => HashAlgorithm::Blake3,
+            HashName::Sha256 => HashAlgorithm::Sha256,
+        };
+        context.create(&path, hash)?.close()?;
+        context.answer(&Created {
+            store: absolute(&path),
+            hash,
+            format: FORMAT,
+        })?;
+        Ok(DONE)
+    }
+}
+
+impl Answer for Created {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        context.output.line(format_args!(
+            "created a store in {} (hash {}, format {})",
+            self.store, self.hash, self.format
+        ))?;
+        context.output.note(
+            "next",
+            "next: treering put ID --kind KIND --content TEXT, or treering ingest PATH",
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! `man`: the man pages.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use std::path::{Path, PathBuf};
+
+use clap_mangen::Man as Page;
+
+use super::prelude::*;
+use crate::answers::program::{ManPage, ManPages};
+use crate::cli::parse::definition_shown;
+use crate::cli::verb::Groups;
+use crate::error::{Error, Result};
+
+/// Print the man page
+///
+/// With a folder, the page of each verb is written into it.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  treering man | man -l -\n  treering man ~/.local/share/man/man1")]
+pub(crate) struct Man {
+    /// The folder to write treering.1, treering-put.1 and so on into
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+}
+
+impl Verb for Man {
+    const NAME: &'static str = "man";
+    const ANSWERS: &'static [Form] = &[form::<ManPage>(""), form::<ManPages>("with a folder")];
+
+    fn run(self, context: &mut Context) -> Done {
+        if let Some(folder) = &self.folder {
+            let pages = write_pages(context.verbs, folder)?;
+            context.answer(&ManPages {
+                pages,
+                path: shown(folder),
+            })?;
+            return Ok(DONE);
+        }
+        let mut page = Vec::new();
+        let rendered = Page::new(definition_shown(context.verbs)).render(&mut page);
+        rendered.map_err(|error| Error::io("writing the man page", error))?;
+        context.answer(&ManPage {
+            page: String::from_utf8_lossy(&page).into_owned(),
+        })?;
+        Ok(DONE)
+    }
+}
+
+/// Writes a page for the program and one for each verb, and returns how many there are.
+fn write_pages(verbs: Groups, folder: &Path) -> Result<u64> {
+    let failed = |error| Error::io(format_args!("writing man pages into {}", shown(folder)), error);
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let mut definition = definition_shown(verbs);
+    definition.build();
+    let verbs = definition.get_subcommands();
+    let verbs = verbs.filter(|verb| verb.get_name() != "help").cloned();
+    let mut pages = 0;
+    for command in std::iter::once(definition.clone()).chain(verbs) {
+        Page::new(command).generate_to(folder).map_err(failed)?;
+        pages += 1;
+    }
+    Ok(pages)
+}
+
+impl Answer for ManPage {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        self.page.lines().try_for_each(|line| context.output.line(line))
+    }
+}
+
+impl Answer for ManPages {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let pages = counted(self.pages, "man page");
+        context
+            .output
+            .line(format_args!("wrote {pages} into {}", self.path))
+    }
+}

@@ -1,0 +1,51 @@
+//! `prove`: a proof about one object.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use super::prelude::*;
+use crate::answers::proof::ProofDocument;
+use crate::object::Id;
+
+/// Prove what a state holds
+///
+/// The proof is about one object: that it is in the state of a root, or that it is not.
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Examples:\n  treering prove tea --json > tea.proof\n  treering prove tea --at release-1 --json"
+)]
+pub(crate) struct Prove {
+    /// The object, present or not
+    #[arg(value_name = "ID")]
+    id: String,
+}
+
+impl Verb for Prove {
+    const NAME: &'static str = "prove";
+    const ANSWERS: &'static [Form] = &[form::<ProofDocument>("")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let id = Id::new(&self.id)?;
+        let memory = context.open_to_read()?;
+        let view = context.view(&memory)?;
+        context.answer(&ProofDocument::of(&memory, &view, &id)?)?;
+        Ok(DONE)
+    }
+}
+
+impl Answer for ProofDocument {
+    /// A proof is for another program, whoever asks for it.
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        context.output.document(self)?;
+        let what = if self.object.is_some() { "is" } else { "is not" };
+        context.output.note(
+            "proven",
+            format!(
+                "proves that '{}' {what} in the state; check it with: treering check-proof FILE",
+                self.id
+            ),
+        );
+        Ok(())
+    }
+}

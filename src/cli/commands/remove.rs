@@ -1,0 +1,51 @@
+//! `remove`: an object leaves the state.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use super::prelude::*;
+use crate::answers::commits::{Named, Removed, counts};
+use crate::object::Id;
+
+/// Remove an object
+///
+/// It leaves the state; history keeps it.
+#[derive(Args, Debug)]
+#[command(
+    args = args::writes(),
+    after_help = "Examples:\n  treering remove tea -m 'no longer true'\n  treering remove notes/old --recursive"
+)]
+pub(crate) struct Remove {
+    /// The object
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Also everything below it
+    #[arg(long)]
+    recursive: bool,
+}
+
+impl Verb for Remove {
+    const NAME: &'static str = "remove";
+    const ANSWERS: &'static [Form] = &[form::<Removed>("")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let id = Id::new(&self.id)?;
+        let memory = context.open_to_write()?;
+        let committed = memory.remove(&id, self.recursive, context.writer())?;
+        context.answer(&Removed {
+            removed: counts(&memory, &committed)?.removed,
+            commit: Named::from(&committed.commit),
+        })?;
+        Ok(DONE)
+    }
+}
+
+impl Answer for Removed {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let head = context.state_line(self.commit.seq, self.commit.root);
+        let removed = counted(self.removed, "object");
+        context.output.line(format_args!("removed {removed}; {head}"))?;
+        context.note_way_back("bring it back with");
+        Ok(())
+    }
+}

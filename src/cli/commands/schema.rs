@@ -1,0 +1,124 @@
+//! `schema`: the JSON Schema of what a verb answers, out of the types that are printed.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use super::prelude::*;
+use crate::answers::program::{Noted, Refusal, Version};
+#[cfg(feature = "agent")]
+use crate::cli::agent_context::Disabled;
+use crate::cli::verb::{self, Groups};
+use crate::error::Error;
+
+/// What is written beside the answers of verbs.
+const OTHERS: &[(&str, &[Form])] = &[
+    #[cfg(feature = "agent")]
+    (
+        "disabled",
+        &[form::<Disabled>(
+            "instead of the answer of a verb of an agent that writes, where TREERING_DISABLE is set",
+        )],
+    ),
+    ("version", &[form::<Version>("--version")]),
+    (
+        "error",
+        &[form::<Refusal>("on standard error, when a verb fails")],
+    ),
+    ("note", &[form::<Noted>("on standard error, beside an answer")]),
+];
+
+/// Print the JSON Schema of answers
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Without a verb it is one document with the schema of each, and of errors and notes on standard error.\n\n\
+                  Examples:\n  treering schema log\n  treering schema --json > treering.schemas.json"
+)]
+pub(crate) struct Schema {
+    /// The verb, or `error` or `note`
+    #[arg(value_name = "VERB")]
+    verb: Option<String>,
+}
+
+impl Verb for Schema {
+    const NAME: &'static str = "schema";
+    const ANSWERS: &'static [Form] = &[form::<Map<String, Value>>("a JSON Schema")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let document = match &self.verb {
+            None => names(context.verbs)
+                .into_iter()
+                .filter_map(|name| Some((name.to_owned(), of(context.verbs, name)?)))
+                .collect(),
+            Some(verb) => of(context.verbs, verb).ok_or_else(|| no_schema(context.verbs, verb))?,
+        };
+        if context.output.is_json() {
+            context.output.document(&document)?;
+        } else {
+            context.output.line(format_args!("{document:#}"))?;
+        }
+        Ok(DONE)
+    }
+}
+
+fn no_schema(verbs: Groups, verb: &str) -> Error {
+    Error::not_found(format!("'{verb}' answers with no document of its own"))
+        .with_hint(format!("there are schemas of {}", names(verbs).join(", ")))
+}
+
+/// The names of all that there is a schema of.
+fn names(verbs: Groups) -> Vec<&'static str> {
+    let typed = verb::all(verbs).filter(|verb| !verb.answers.is_empty());
+    let mut names: Vec<_> = typed.map(|verb| verb.name).collect();
+    names.extend(OTHERS.iter().map(|(name, _)| *name));
+    names.extend(crate::cli::schema::names());
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// The schema of all forms that an answer has; `None` if there are none.
+fn of(verbs: Groups, name: &str) -> Option<Value> {
+    let of_verb = verb::find(verbs, name).map_or(&[][..], |verb| verb.answers);
+    let others = OTHERS.iter().filter(|(other, _)| *other == name);
+    let forms = of_verb.iter().chain(others.flat_map(|(_, forms)| *forms));
+    let mut forms: Vec<Value> = forms.map(of_form).collect();
+    forms.extend(crate::cli::schema::forms(name));
+    let mut schema = match forms.len() {
+        0 => return None,
+        1 => forms.remove(0),
+        _ => json!({ "anyOf": forms }),
+    };
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    schema["title"] = format!("treering {name}").into();
+    Some(schema)
+}
+
+/// The schema of one form: each type written out where it is used, and no fields but those that are named.
+fn of_form(form: &Form) -> Value {
+    let mut settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.inline_subschemas = true;
+    let mut schema = (form.schema)(&mut settings.into_generator());
+    if !form.when.is_empty() {
+        schema.insert("description".to_owned(), form.when.into());
+    }
+    let mut schema = schema.to_value();
+    close(&mut schema);
+    schema
+}
+
+/// Refuses fields that an object does not name.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(close);
+            if fields.contains_key("properties") {
+                fields.insert("additionalProperties".to_owned(), false.into());
+            }
+        }
+        Value::Array(schemas) => schemas.iter_mut().for_each(close),
+        _ => {}
+    }
+}

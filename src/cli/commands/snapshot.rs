@@ -1,0 +1,70 @@
+//! `snapshot`: a name for the present state.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use super::prelude::*;
+use crate::answers::history::SnapshotTaken;
+use crate::object::check_snapshot_name;
+
+/// Name the present state
+#[derive(Args, Debug)]
+#[command(
+    args = args::writes(),
+    after_help = "Without a name it goes into the ring of your lane, which keeps the newest 20 (snap:0 is the \
+                  newest). A named one stays until it is deleted.\n\n\
+                  Examples:\n  treering snapshot -m 'before the refactoring'\n  treering snapshot release-1\n  \
+                  treering snapshot --delete release-1"
+)]
+pub(crate) struct Snapshot {
+    /// A name that stays; without it, the ring of your lane
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// Delete the snapshot NAME; the state it names stays in the history
+    #[arg(long, value_name = "NAME", conflicts_with = "name")]
+    delete: Option<String>,
+}
+
+impl Verb for Snapshot {
+    const NAME: &'static str = "snapshot";
+    const ANSWERS: &'static [Form] = &[form::<SnapshotTaken>("")];
+
+    fn run(self, context: &mut Context) -> Done {
+        if let Some(name) = &self.name {
+            check_snapshot_name(name)?;
+        }
+        let memory = context.open_to_write()?;
+        let writer = context.writer();
+        let info = match &self.delete {
+            Some(name) => memory.delete_snapshot(name, &writer)?,
+            None => memory.snapshot(self.name.as_deref(), &writer)?,
+        };
+        context.answer(&SnapshotTaken {
+            snapshot: info.into(),
+            deleted: self.delete.is_some(),
+        })?;
+        Ok(DONE)
+    }
+}
+
+impl Answer for SnapshotTaken {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let revision = self.snapshot.revision();
+        if self.deleted {
+            context
+                .output
+                .line(format_args!("deleted the snapshot {revision}"))?;
+            let seq = self.snapshot.seq;
+            let note = format!("the state stays in the history: treering log --at seq:{seq} ({revision})");
+            context.output.note("kept", note);
+            return Ok(());
+        }
+        let head = context.state_line(self.snapshot.seq, self.snapshot.root);
+        let name = context.output.paint(Meaning::Name, &revision);
+        context.output.line(format_args!("{name}: {head}"))?;
+        context
+            .output
+            .note("next", format!("come back with: treering rollback {revision}"));
+        Ok(())
+    }
+}

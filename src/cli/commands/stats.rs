@@ -1,0 +1,121 @@
+//! `stats`: counts and sizes.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use super::prelude::*;
+use crate::answers::store::Statistics;
+use crate::cli::output::Output;
+use crate::engine::KindSpace;
+
+/// The width of the names of fields.
+const FIELD: usize = 11;
+
+/// Count and measure the store
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Examples:\n  treering stats\n  treering stats --space --json"
+)]
+pub(crate) struct Stats {
+    /// Also what takes the space of the log, and what gc would free: reads all of it
+    #[arg(long)]
+    space: bool,
+}
+
+impl Verb for Stats {
+    const NAME: &'static str = "stats";
+    const ANSWERS: &'static [Form] = &[form::<Statistics>("")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let memory = context.open_to_read()?;
+        let view = context.view(&memory)?;
+        // Files and versions are those of the whole store; they mean nothing for a past state.
+        let is_present = context.options.at.is_none();
+        let stats = is_present.then(|| memory.stats()).transpose()?;
+        let space = (is_present && self.space).then(|| memory.space()).transpose()?;
+        context.answer(&Statistics::of(&memory, &view, stats, space)?)?;
+        Ok(DONE)
+    }
+}
+
+impl Answer for Statistics {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let output = &mut context.output;
+        let mut field = |name: &str, value: String| output.field(0, FIELD, name, value);
+        field("objects", self.objects.to_string())?;
+        let thinned = match (self.thinned, self.gaps) {
+            (Some(thinned), Some(gaps)) if thinned > 0 => {
+                format!(", {thinned} of them thinned in {}", counted(gaps, "gap"))
+            }
+            _ => String::new(),
+        };
+        field("commits", format!("{}{thinned}", self.commits))?;
+        field("snapshots", self.snapshots.to_string())?;
+        let Some(history) = self.history else {
+            output.note(
+                "past",
+                "sizes are those of the whole store: leave --at out to see them",
+            );
+            return Ok(());
+        };
+        field("history", counted(history, "version"))?;
+        if let Some(erased) = self.erased.filter(|erased| *erased > 0) {
+            let versions = counted(erased, "version");
+            field("erased", format!("{versions}, or lost before a salvage"))?;
+        }
+        let segments = counted(self.segments.unwrap_or_default(), "segment");
+        let log = bytes(self.log_bytes.unwrap_or_default());
+        field("log", format!("{log} in {segments}"))?;
+        for (name, size) in [
+            ("checkpoint", self.checkpoint_bytes),
+            ("set aside", self.set_aside_bytes),
+            ("disk", self.disk_bytes),
+            ("live", self.live_bytes),
+        ] {
+            field(name, bytes(size.unwrap_or_default()))?;
+        }
+        field("orphans", self.orphans.unwrap_or_default().to_string())?;
+        field("hash", format!("{}, format {}", self.hash, self.format))?;
+        match &self.space {
+            Some(kinds) => self.show_space(output, kinds),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Statistics {
+    /// What takes the space of the log, and what would give it back.
+    fn show_space(&self, output: &mut Output, kinds: &[KindSpace]) -> Result<(), Failure> {
+        let all: u64 = kinds.iter().map(|kind| kind.bytes).sum();
+        output.line("")?;
+        for kind in kinds {
+            let size = format!(
+                "{} in {} ({:.1} %)",
+                bytes(kind.bytes),
+                counted(kind.records, "record"),
+                kind.bytes as f64 * 100.0 / all.max(1) as f64
+            );
+            output.field(0, FIELD, kind.kind, size)?;
+        }
+        output.line("")?;
+        for (name, kept, why) in [
+            ("present", self.present_bytes, "the state at the head"),
+            (
+                "named",
+                self.named_bytes,
+                "what snapshots, drafts, erasures and ways back keep besides",
+            ),
+            (
+                "policy",
+                self.policy_bytes,
+                "what the standard policy keeps for its age",
+            ),
+            ("free", self.dead_bytes, "what gc would give back"),
+        ] {
+            let kept = bytes(kept.unwrap_or_default());
+            output.field(0, FIELD, name, format_args!("{kept}  {why}"))?;
+        }
+        Ok(())
+    }
+}

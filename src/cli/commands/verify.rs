@@ -1,0 +1,151 @@
+//! `verify`: every byte, digest and commit of the store.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use std::path::{Path, PathBuf};
+
+use super::findings::show_finding;
+use super::prelude::*;
+use crate::answers::store::{StateAt, Verified};
+use crate::cli::context::explain;
+use crate::engine::{FindingKind, Memory, VerifyDepth, VerifyReport};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
+
+/// The files without which not even a degraded reader finds anything.
+const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];
+
+/// Check every byte of the store
+///
+/// Each digest and commit is checked too.
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Works on a store that does not open, too, and writes nothing. Each place is corrupt, missing, cut, older or \
+                  foreign; what is harmless is listed and costs nothing. Exit code 5: damage.\n\n\
+                  Examples:\n  treering verify\n  treering verify --quick --json"
+)]
+pub(crate) struct Verify {
+    /// Check frames and seals only, no digest of an object
+    #[arg(long)]
+    quick: bool,
+}
+
+impl Verb for Verify {
+    const NAME: &'static str = "verify";
+    const ANSWERS: &'static [Form] = &[form::<Verified>("")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let path = context.store()?;
+        let depth = if self.quick {
+            VerifyDepth::Quick
+        } else {
+            VerifyDepth::Full
+        };
+        let report = Memory::verify_store(&path, &context.reading_options(), depth)
+            .map_err(|error| not_verified(error, &path))?;
+        let at = match &context.options.at {
+            Some(_) if report.ok => Some(read_state(context)?),
+            _ => None,
+        };
+        let verified = Verified { report, at };
+        context.answer(&verified)?;
+        if verified.report.ok {
+            Ok(DONE)
+        } else {
+            Err(damaged(&path, &verified.report).into())
+        }
+    }
+}
+
+fn not_verified(error: Error, path: &Path) -> Error {
+    if error.kind() == ErrorKind::NotFound {
+        return explain(error.with_code(ErrorCode::NoStore), path);
+    }
+    explain(error, path)
+}
+
+/// Reads every object of the state that `--at` names, with its content.
+fn read_state(context: &Context) -> Result<StateAt> {
+    // The report has every warning already.
+    let memory = context.reading_options().open(context.store()?)?;
+    let view = context.view(&memory)?;
+    for object in view.objects() {
+        object?;
+    }
+    Ok(StateAt {
+        seq: view.commit().commit.seq,
+        root: view.root(),
+        objects: view.len(),
+    })
+}
+
+impl Answer for Verified {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let path: PathBuf = context.store()?;
+        let (output, report) = (&mut context.output, &self.report);
+        let verdict = if report.ok {
+            output.paint(Meaning::Good, "ok")
+        } else {
+            output.paint(Meaning::Bad, "damaged")
+        };
+        output.line(format_args!(
+            "{verdict}: {}, {}, {} read in {}",
+            counted(report.commits, "commit"),
+            counted(report.versions, "version"),
+            bytes(report.bytes),
+            shown(&path),
+        ))?;
+        if let Some(at) = &self.at {
+            output.line(format_args!(
+                "the state at seq {}, root {}, is whole: {}",
+                at.seq,
+                short(at.root.as_bytes()),
+                counted(at.objects, "object"),
+            ))?;
+        }
+        let gone = [
+            (report.erased, "version", "erased"),
+            (report.lost, "version", "lost"),
+            (report.thinned, "commit", "thinned"),
+        ];
+        let gone = gone.iter().filter(|(count, _, _)| *count > 0);
+        let gone: Vec<_> = gone
+            .map(|(count, what, how)| format!("{} {how}", counted(*count, what)))
+            .collect();
+        if !gone.is_empty() {
+            output.line(gone.join(", "))?;
+        }
+        for finding in &report.damage {
+            show_finding(output, Meaning::Bad, "damage", finding)?;
+        }
+        for finding in &report.derived {
+            let label = match finding.kind {
+                FindingKind::Unproven | FindingKind::Older => "unsure",
+                _ => "harmless",
+            };
+            show_finding(output, Meaning::Changed, label, finding)?;
+        }
+        Ok(())
+    }
+}
+
+fn damaged(path: &Path, report: &VerifyReport) -> Error {
+    let places = counted(report.damage.len() as u64, "place");
+    let needed = report
+        .damage
+        .iter()
+        .find(|finding| NEEDED_TO_READ.contains(&finding.file.as_str()));
+    let hint = match needed {
+        Some(finding) => format!(
+            "nothing can be read without the file {}; treering salvage writes a new store without it",
+            finding.file
+        ),
+        None => "treering doctor names what mends it; --degraded reads the newest state before the damage, \
+             nothing after it"
+            .to_owned(),
+    };
+    Error::corrupt(format!("the store in {} is damaged in {places}", shown(path)))
+        .with_code(ErrorCode::Damaged)
+        .with_hint(hint)
+}

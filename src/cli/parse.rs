@@ -1,0 +1,234 @@
+//! The command line: the verbs of the table with the options that they share.
+//!
+//! An option that a verb does not take is refused by name instead of being ignored.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args as _, Command, FromArgMatches as _};
+
+#[cfg(feature = "agent")]
+use super::agent_context::{self, Disabled};
+use super::args::SharedOptions;
+use super::context::Context;
+use super::errors::{DONE, Done, Failure};
+use super::human;
+use super::verb::{self, Entry, Groups};
+use crate::error::Error;
+
+/// The shared options that only some verbs take, and which.
+const TAKEN_BY_SOME: [(&str, &str); 6] = [
+    ("at", "only verbs that read a store take it"),
+    ("degraded", "only verbs that read a store take it"),
+    ("source", "only verbs that commit take it"),
+    ("trust", "only verbs that commit take it"),
+    ("reason", "only verbs that commit take it"),
+    ("wait", "only verbs that write take it"),
+];
+
+/// The definition of the command line.
+pub(crate) fn definition(verbs: Groups) -> Command {
+    let options = SharedOptions::augment_args(Command::new("treering"));
+    let refused: Vec<Arg> = TAKEN_BY_SOME
+        .iter()
+        .filter_map(|(name, _)| options.get_arguments().find(|option| option.get_id() == *name))
+        .map(|option| option.clone().hide(true))
+        .collect();
+    let verbs = verb::all(verbs).map(|verb| without(&refused, verb.definition()));
+    options
+        .bin_name("treering")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(env!("CARGO_PKG_DESCRIPTION"))
+        // An alias may give an option already; what stands last counts.
+        .args_override_self(true)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands(verbs)
+}
+
+/// The verb, and the verbs within it, with each option hidden that it does not take.
+fn without(refused: &[Arg], verb: Command) -> Command {
+    let missing = refused.iter().filter(|option| {
+        verb.get_arguments()
+            .all(|taken| taken.get_id() != option.get_id())
+    });
+    let missing: Vec<Arg> = missing.cloned().collect();
+    let names: Vec<String> = verb
+        .get_subcommands()
+        .map(|inner| inner.get_name().to_owned())
+        .collect();
+    let verb = verb.args(missing);
+    names.iter().fold(verb, |verb, name| {
+        verb.mut_subcommand(name, |inner| without(refused, inner))
+    })
+}
+
+/// The definition without the verbs that are not for people.
+pub(crate) fn definition_shown(verbs: Groups) -> Command {
+    let whole = definition(verbs);
+    let verbs = whole.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let verbs: Vec<Command> = verbs.cloned().collect();
+    Command::new("treering")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(env!("CARGO_PKG_DESCRIPTION"))
+        .args(whole.get_arguments().cloned())
+        .subcommands(verbs)
+}
+
+/// A command line that was understood.
+pub(crate) struct Parsed {
+    pub(crate) options: SharedOptions,
+    verb: &'static Entry,
+    matches: ArgMatches,
+    commits: bool,
+}
+
+impl Parsed {
+    /// Reads a command line, the first argument being the program's name, by a definition.
+    ///
+    /// # Errors
+    /// What clap has to show: a refusal, the help of a verb, or the version.
+    pub(crate) fn read(
+        verbs: Groups,
+        definition: &mut Command,
+        arguments: impl IntoIterator<Item = OsString>,
+    ) -> Result<Result<Self, Failure>, clap::Error> {
+        let matches = definition.try_get_matches_from_mut(arguments)?;
+        let options = SharedOptions::from_arg_matches(&matches)?;
+        Ok(Self::of(verbs, definition, options, &matches))
+    }
+
+    /// The verb that was typed, unless an option has no meaning for it.
+    fn of(
+        verbs: Groups,
+        definition: &Command,
+        options: SharedOptions,
+        matches: &ArgMatches,
+    ) -> Result<Self, Failure> {
+        let missing = || Failure::usage("the verb is missing", "see treering --help");
+        let (name, typed) = matches.subcommand().ok_or_else(missing)?;
+        let (mut command, mut innermost) = (definition, matches);
+        while let Some((inner, matches)) = innermost.subcommand() {
+            command = command.find_subcommand(inner).ok_or_else(missing)?;
+            innermost = matches;
+        }
+        let is_taken = |option: &str| {
+            let defined = command.get_arguments().find(|taken| taken.get_id() == option);
+            defined.is_some_and(|defined| !defined.is_hide_set())
+        };
+        for (option, who) in TAKEN_BY_SOME {
+            if innermost.value_source(option) == Some(ValueSource::CommandLine) && !is_taken(option) {
+                let option = if option == "reason" {
+                    "-m".to_owned()
+                } else {
+                    format!("--{option}")
+                };
+                return Err(Failure::usage(
+                    format!("{option} has no meaning for '{name}': {who}"),
+                    format!("see treering {name} --help"),
+                ));
+            }
+        }
+        // Where both stand on one side of the verb, clap refuses them.
+        if options.json && options.agent {
+            return Err(Failure::two_modes("--agent"));
+        }
+        Ok(Self {
+            verb: verb::find(verbs, name).ok_or_else(missing)?,
+            commits: is_taken("reason"),
+            matches: typed.clone(),
+            options,
+        })
+    }
+
+    /// The name of the verb.
+    pub(crate) fn name(&self) -> &'static str {
+        self.verb.name
+    }
+
+    /// Whether an argument of the verb was typed.
+    pub(crate) fn gives(&self, argument: &str) -> bool {
+        self.matches.contains_id(argument)
+    }
+
+    /// Does what the verb says, and closes what it wrote to.
+    pub(crate) fn run(&self, context: &mut Context) -> Done {
+        #[cfg(feature = "agent")]
+        if self.verb.is_switchable && self.commits && agent_context::is_switched_off() {
+            context.answer(&Disabled::new())?;
+            return Ok(DONE);
+        }
+        let code = self.verb.run(&self.matches, context)?;
+        context.close()?;
+        Ok(code)
+    }
+}
+
+/// A refusal of clap's said in our words.
+pub(crate) fn in_our_words(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> Option<Failure> {
+    if let Some(failure) = dashed(error).or_else(|| shortened(error)) {
+        return Some(failure);
+    }
+    if error.kind() == ErrorKind::MissingSubcommand {
+        return Some(Failure::usage("the verb is missing", "see treering --help"));
+    }
+    if error.kind() != ErrorKind::ValueValidation {
+        return None;
+    }
+    let verb = arguments
+        .iter()
+        .filter_map(|argument| argument.to_str())
+        .find(|argument| verb::find(verbs, argument).is_some());
+    let help = match verb {
+        Some(verb) => format!("see treering {verb} --help"),
+        None => "see treering --help".to_owned(),
+    };
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>());
+    Some(Failure::of_clap(
+        error,
+        source.and_then(Error::hint).unwrap_or(&help),
+    ))
+}
+
+/// The refusal of a text that begins with a dash, such as an item of a list; the message does not repeat the text.
+fn dashed(error: &clap::Error) -> Option<Failure> {
+    let unknown = (error.kind() == ErrorKind::UnknownArgument)
+        .then(|| error.get(ContextKind::InvalidArg))
+        .flatten();
+    match unknown {
+        Some(ContextValue::String(text)) if text.starts_with('-') && text.contains(char::is_whitespace) => {
+            Some(Failure::usage(
+                "a text that begins with a dash is taken for an option",
+                "say -- before it, or give it on standard input where a lone - is taken",
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// The refusal of a very long word, of which the message repeats the start only.
+fn shortened(error: &clap::Error) -> Option<Failure> {
+    const CHARACTERS: usize = 100;
+    let kinds = [
+        ContextKind::InvalidSubcommand,
+        ContextKind::InvalidArg,
+        ContextKind::InvalidValue,
+    ];
+    let mut named = kinds.iter().filter_map(|kind| error.get(*kind));
+    let long = named.find_map(|named| match named {
+        ContextValue::String(word) if word.chars().count() > CHARACTERS => Some(word),
+        _ => None,
+    })?;
+    let Failure::Usage { message, .. } = Failure::of_clap(error, "") else {
+        return None;
+    };
+    let message = message.replace(long, &human::cut(long, CHARACTERS));
+    Some(Failure::usage(message, "see treering --help"))
+}
+
+#[cfg(test)]
+mod tests;
