@@ -1,7 +1,7 @@
-//! A cheap, owned view into bytes that somebody else keeps alive.
+//! A cheap, owned view into shared bytes.
 //!
-//! Reads hand out views into mapped segments or into the buffers that were written; cloning one is a
-//! reference count, never a copy.
+//! Reads return views into mapped segments or into written buffers. Cloning a view raises a reference count and copies
+//! nothing.
 //!
 //! # Layer
 //! L0. Imports nothing of this crate.
@@ -10,9 +10,9 @@ use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-/// Something that keeps bytes alive and unchanged for as long as it lives.
+/// An owner of bytes that stay unchanged while it lives.
 pub trait Buffer: Send + Sync {
-    /// The bytes.
+    /// Returns the bytes.
     fn bytes(&self) -> &[u8];
 }
 
@@ -30,13 +30,13 @@ pub struct Bytes {
 }
 
 impl Bytes {
-    /// All of `owner`.
+    /// Makes a view of all bytes of `owner`.
     pub fn new(owner: Arc<dyn Buffer>) -> Self {
         let range = 0..owner.bytes().len();
         Self { owner, range }
     }
 
-    /// The bytes `range` of this view, or `None` if they reach beyond it.
+    /// Returns the bytes `range` of this view, or `None` if they reach beyond it.
     pub fn slice(&self, range: Range<usize>) -> Option<Self> {
         if range.start > range.end || range.end > self.range.len() {
             return None;
@@ -53,7 +53,7 @@ impl Deref for Bytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // The range was checked against the owner when it was made, and a Buffer never shrinks.
+        // The range was checked against the owner at its creation, and a Buffer never shrinks.
         &self.owner.bytes()[self.range.clone()]
     }
 }

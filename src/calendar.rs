@@ -1,10 +1,10 @@
-//! Days and dates of the Gregorian calendar in UTC. There is no clock here.
+//! Days and dates of the Gregorian calendar in UTC. This module reads no clock.
 //!
 //! # Layer
 //! L0. Pure arithmetic.
 //!
 //! # Invariants
-//! - CLD-1: every day has one date, and each date that exists has one day: both ways lead back.
+//! - CLD-1: every day has one date, and every existing date has one day; the conversions are inverse.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub(crate) const SECOND_MICROS: i64 = 1_000_000;
 pub(crate) const DAY_SECONDS: i64 = 86_400;
 /// Microseconds of a day.
 pub(crate) const DAY_MICROS: i64 = DAY_SECONDS * SECOND_MICROS;
-/// Days in 400 years, after which the calendar repeats.
+/// Days in 400 years, the period of the calendar.
 const CYCLE_DAYS: i64 = 146_097;
 /// Days from the first of March of the year 0 to 1970.
 const MARCH_TO_EPOCH_DAYS: i64 = 719_468;
@@ -22,10 +22,10 @@ const MARCH_TO_EPOCH_DAYS: i64 = 719_468;
 /// A date of the Gregorian calendar: year, month 1 to 12, day 1 to 31.
 pub(crate) type Date = (i64, i64, i64);
 
-/// The days from 1970-01-01 to a date. The date need not exist: a month 13 is the next January, a 31st of a short month
-/// runs over.
+/// Returns the days from 1970-01-01 to a date. The date may overflow: a month 13 is the next January, and the 31st of a
+/// short month is in the next one.
 pub(crate) fn day_of((year, month, day): Date) -> i64 {
-    // The year begins in March for this, so that a leap day is its last.
+    // The year of this formula begins in March, so a leap day is its last day.
     let months = year * 12 + month - 3;
     let (year, month) = (months.div_euclid(12), months.rem_euclid(12));
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
@@ -33,7 +33,7 @@ pub(crate) fn day_of((year, month, day): Date) -> i64 {
     year * 365 + leap_days + (month * 153 + 2) / 5 + day - 1 - MARCH_TO_EPOCH_DAYS
 }
 
-/// The date of a day since 1970-01-01.
+/// Returns the date of a day since 1970-01-01.
 pub(crate) fn date_of(day: i64) -> Date {
     let from_march = day + MARCH_TO_EPOCH_DAYS;
     let (cycle, day) = (
@@ -53,14 +53,14 @@ pub(crate) fn date_of(day: i64) -> Date {
     }
 }
 
-/// The weekday of a day since 1970-01-01: 0 for Monday.
+/// Returns the weekday of a day since 1970-01-01: 0 for Monday.
 #[cfg(any(test, feature = "agent"))]
 pub(crate) fn weekday_of(day: i64) -> i64 {
     // 1970-01-01 was a Thursday.
     (day + 3).rem_euclid(7)
 }
 
-/// A time as a calendar and a clock on the wall show it.
+/// A time as a date and a time of day.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Moment {
     /// The date.
@@ -76,7 +76,7 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    /// The moment that is `micros` after 1970 began.
+    /// Returns the moment `micros` microseconds after 1970 began.
     pub(crate) fn of(micros: i64) -> Self {
         let (seconds, micro) = (micros.div_euclid(SECOND_MICROS), micros.rem_euclid(SECOND_MICROS));
         let second = seconds.rem_euclid(DAY_SECONDS);
@@ -89,14 +89,15 @@ impl Moment {
         }
     }
 
-    /// Whether its year is one of 0000 to 9999, as the years of RFC 3339 are.
+    /// Returns whether its year is from 0000 to 9999, the range of RFC 3339.
     pub(crate) fn has_plain_year(self) -> bool {
         (0..=9999).contains(&self.date.0)
     }
 }
 
 impl fmt::Display for Moment {
-    /// To the second, as in `2026-01-31T08:15:00`. Years outside 0000 to 9999 have a sign and six digits.
+    /// Writes the time to the second, as in `2026-01-31T08:15:00`. Years outside 0000 to 9999 have a sign and six
+    /// digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (year, month, day) = self.date;
         if self.has_plain_year() {
@@ -124,7 +125,7 @@ mod tests {
             ),
             (0, 11_016, -1)
         );
-        // One day after the other for 1,000 years, checked by the lengths of months.
+        // Every day of 1,000 years, checked by the lengths of months.
         let mut date = (1600, 1, 1);
         for day in day_of(date)..day_of((2600, 1, 1)) {
             assert_eq!(date_of(day), date);

@@ -1,8 +1,8 @@
-//! Bounded little-endian reading and writing: the ground of every byte layout here.
+//! Bounded little-endian reading and writing: the basis of every byte layout in the crate.
 //!
-//! A [`Reader`] never panics, never reads past its input and never allocates more than its input holds. A
-//! [`Fields`] walk reads the tagged fields that objects, commits and references are made of and accepts
-//! exactly one encoding of each value, so what is accepted re-encodes to itself.
+//! A [`Reader`] never panics, never reads past its input and never allocates more than its input holds. A [`Fields`]
+//! walk reads the tagged fields of objects, commits and references. It accepts exactly one encoding of each value, so
+//! accepted bytes re-encode to themselves.
 //!
 //! # Layer
 //! L0. Imports nothing of this crate.
@@ -21,34 +21,34 @@
 
 use std::fmt;
 
-/// Tags with this bit may be ignored by a reader that does not know them; they are kept byte for byte.
+/// A reader may ignore unknown tags with this bit; it keeps their fields byte for byte.
 pub(crate) const IGNORABLE: u16 = 0x8000;
 
-/// Why bytes are not a valid encoding.
+/// The reason why bytes are not a valid encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// The input ends before the value does.
+    /// The input ends before the value.
     Truncated {
-        /// Bytes that were asked for.
+        /// Number of requested bytes.
         wanted: usize,
-        /// Bytes that were left.
+        /// Number of bytes left.
         left: usize,
     },
     /// Bytes follow the value.
     Trailing {
-        /// How many.
+        /// Number of extra bytes.
         extra: usize,
     },
-    /// The first byte names an encoding that this version does not know.
+    /// The first byte names an unknown encoding.
     Version(u8),
     /// Tags do not rise strictly, or a tag is zero.
     TagOrder(u16),
-    /// A tag that must be understood is not known.
+    /// A required tag is unknown.
     UnknownTag(u16),
-    /// A field that must be there is not.
+    /// A required field is missing.
     MissingTag(u16),
-    /// A value breaks the rule named.
+    /// A value breaks the named rule.
     Invalid(&'static str),
 }
 
@@ -80,12 +80,12 @@ impl<'a> Reader<'a> {
         Self { rest: bytes }
     }
 
-    /// Bytes not yet read.
+    /// Returns the number of unread bytes.
     pub fn left(&self) -> usize {
         self.rest.len()
     }
 
-    /// The next `count` bytes.
+    /// Reads the next `count` bytes.
     pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
         let (head, tail) = self.rest.split_at_checked(count).ok_or(DecodeError::Truncated {
             wanted: count,
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    /// The next `N` bytes as an array.
+    /// Reads the next `N` bytes as an array.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let (head, tail) = self.rest.split_first_chunk::<N>().ok_or(DecodeError::Truncated {
             wanted: N,
@@ -105,43 +105,43 @@ impl<'a> Reader<'a> {
         Ok(*head)
     }
 
-    /// The next byte.
+    /// Reads the next byte.
     pub fn u8(&mut self) -> Result<u8, DecodeError> {
         Ok(u8::from_le_bytes(self.array()?))
     }
 
-    /// The next u16.
+    /// Reads the next u16.
     pub fn u16(&mut self) -> Result<u16, DecodeError> {
         Ok(u16::from_le_bytes(self.array()?))
     }
 
-    /// The next u32.
+    /// Reads the next u32.
     pub fn u32(&mut self) -> Result<u32, DecodeError> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 
-    /// The next u64.
+    /// Reads the next u64.
     pub fn u64(&mut self) -> Result<u64, DecodeError> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
-    /// The next i64.
+    /// Reads the next i64.
     pub fn i64(&mut self) -> Result<i64, DecodeError> {
         Ok(i64::from_le_bytes(self.array()?))
     }
 
-    /// The next u32, then that many bytes.
+    /// Reads a u32, then that many bytes.
     pub fn sized(&mut self) -> Result<&'a [u8], DecodeError> {
         let length = self.u32()? as usize;
         self.bytes(length)
     }
 
-    /// The next u32, then that many bytes of UTF-8.
+    /// Reads a u32, then that many bytes of UTF-8.
     pub fn text(&mut self) -> Result<&'a str, DecodeError> {
         as_text(self.sized()?)
     }
 
-    /// Succeeds if everything was read.
+    /// Succeeds if no input is left.
     pub fn finish(self) -> Result<(), DecodeError> {
         match self.rest.len() {
             0 => Ok(()),
@@ -210,7 +210,7 @@ impl<'a> FieldWriter<'a> {
         put_sized(self.out, bytes);
     }
 
-    /// Appends one field if there is a value.
+    /// Appends one field if its value is present.
     pub fn put_some(&mut self, tag: u16, bytes: Option<&[u8]>) {
         if let Some(bytes) = bytes {
             self.put(tag, bytes);
@@ -218,7 +218,7 @@ impl<'a> FieldWriter<'a> {
     }
 }
 
-/// Walks the tagged fields of an encoding, checking their order.
+/// Walks the tagged fields of an encoding and checks their order.
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
     reader: Reader<'a>,
@@ -226,7 +226,7 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Checks the version byte and stands before the first field.
+    /// Checks the version byte and starts before the first field.
     pub fn new(bytes: &'a [u8], version: u8) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
         let found = reader.u8()?;
@@ -236,7 +236,7 @@ impl<'a> Fields<'a> {
         Ok(Self { reader, last: 0 })
     }
 
-    /// The next field, or `None` at the end.
+    /// Reads the next field; returns `None` at the end.
     pub fn next_field(&mut self) -> Result<Option<(u16, &'a [u8])>, DecodeError> {
         if self.reader.left() == 0 {
             return Ok(None);

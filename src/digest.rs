@@ -1,15 +1,15 @@
-//! Digests: what they are over, how the domains are kept apart, and one type for each meaning.
+//! Digests: their domains, their padding, and one type for each meaning.
 //!
-//! A digest is taken over a preimage that is zero-padded to a multiple of 64 bytes, under one context for
-//! each [`Domain`], so a digest of one domain can never pass as one of another. Padding is injective because
-//! a preimage is either of fixed length or starts with its own length ([`HashSuite::hash_bytes`]).
+//! A digest covers a preimage, zero-padded to a multiple of 64 bytes, under the context of its [`Domain`]. So a digest
+//! of one domain can never pass as one of another. Padding is injective because a preimage either has a fixed length or
+//! starts with its own length ([`HashSuite::hash_bytes`]).
 //!
 //! # Layer
 //! L0. The only file that names blake3 and sha2.
 //!
 //! # Invariants
 //! - DIG-1: equal digests of one domain mean equal preimages (collision resistance of the hash).
-//! - DIG-2: every variable-length preimage starts with its length as u64, so padding never makes two equal.
+//! - DIG-2: every variable-length preimage starts with its length as u64, so two padded preimages are never equal.
 //!
 //! # Format
 //! docs/format.md, "Digests".
@@ -23,7 +23,7 @@ use sha2::Digest as _;
 /// Bytes in a digest.
 pub const DIGEST_LEN: usize = 32;
 
-/// What a digest is over. Each domain has a context string of its own.
+/// The kind of a preimage. Each domain has a context string of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(usize)]
 #[non_exhaustive]
@@ -40,7 +40,7 @@ pub enum Domain {
     Leaf,
     /// A branch of the state trie.
     Branch,
-    /// An object together with everything below it.
+    /// An object together with all objects below it.
     Subtree,
     /// A leaf of the trie over children that a subtree digest covers.
     SubtreeLeaf,
@@ -76,7 +76,8 @@ const CONTEXTS: [&str; 14] = [
     "treering v1 batch",
 ];
 
-/// SHA-256 of bytes as they are, without domain or padding: for what other standards ask for. No digest of a store.
+/// Returns the SHA-256 of the bytes, without domain or padding, as other standards require. No digest of a store uses
+/// it.
 pub fn sha256(bytes: &[u8]) -> [u8; DIGEST_LEN] {
     sha2::Sha256::digest(bytes).into()
 }
@@ -89,13 +90,13 @@ const BLOCK: usize = 64;
 const ZEROS: [u8; BLOCK] = [0; BLOCK];
 
 impl Domain {
-    /// The context string of this domain.
+    /// Returns the context string of this domain.
     pub fn context(self) -> &'static str {
         CONTEXTS[self as usize]
     }
 }
 
-/// The hash a store was created with.
+/// The hash of a store, chosen at its creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
@@ -108,7 +109,7 @@ pub enum HashAlgorithm {
 }
 
 impl HashAlgorithm {
-    /// The name in `init`, `head`, proofs and JSON.
+    /// Returns the name in `init`, `head`, proofs and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Blake3 => "blake3",
@@ -116,7 +117,7 @@ impl HashAlgorithm {
         }
     }
 
-    /// The byte in the format file. Zero is never used.
+    /// Returns the byte in the format file. Zero is unused.
     pub(crate) fn tag(self) -> u8 {
         match self {
             Self::Blake3 => 1,
@@ -132,7 +133,7 @@ impl HashAlgorithm {
         }
     }
 
-    /// Reads the name that [`Self::name`] writes.
+    /// Returns the algorithm with this [`Self::name`].
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "blake3" => Some(Self::Blake3),
@@ -157,12 +158,12 @@ fn blake3_hasher(domain: Domain) -> blake3::Hasher {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HashSuite {
     algorithm: HashAlgorithm,
-    /// Key paths keep this many leading bits; fewer than 256 only in tests of collisions and depth.
+    /// Number of leading bits of a key path; fewer than 256 only in tests of collisions and depth.
     key_bits: u16,
 }
 
 impl HashSuite {
-    /// The suite of a store that was created with `algorithm`.
+    /// Makes the suite of a store with `algorithm`.
     pub const fn new(algorithm: HashAlgorithm) -> Self {
         Self {
             algorithm,
@@ -170,7 +171,7 @@ impl HashSuite {
         }
     }
 
-    /// A suite whose key paths keep only their first `bits` bits, so that ids collide at will.
+    /// Makes a suite whose key paths keep only their first `bits` bits, so that tests can make ids collide.
     #[cfg(any(test, feature = "testing"))]
     pub const fn with_weak_keys(algorithm: HashAlgorithm, bits: u16) -> Self {
         Self {
@@ -179,15 +180,15 @@ impl HashSuite {
         }
     }
 
-    /// The algorithm.
+    /// Returns the algorithm.
     pub const fn algorithm(self) -> HashAlgorithm {
         self.algorithm
     }
 
-    /// The digest of a preimage of fixed length, given in parts.
+    /// Returns the digest of a preimage of fixed length, given in parts.
     pub fn hash_fixed(self, domain: Domain, parts: &[&[u8]]) -> [u8; DIGEST_LEN] {
         if self.algorithm == HashAlgorithm::Blake3 {
-            // On the stack: most preimages are far smaller than the state of the hasher, which is 2 KiB.
+            // The buffer is on the stack: most preimages are far smaller than the 2 KiB state of the hasher.
             let mut hasher = blake3_hasher(domain);
             let mut length = 0;
             for part in parts {
@@ -206,12 +207,12 @@ impl HashSuite {
         hashing.finish()
     }
 
-    /// The digest of a preimage of variable length: its length as u64, then its bytes.
+    /// Returns the digest of a preimage of variable length: its length as u64, then its bytes.
     pub fn hash_bytes(self, domain: Domain, bytes: &[u8]) -> [u8; DIGEST_LEN] {
         self.hash_fixed(domain, &[&(bytes.len() as u64).to_le_bytes(), bytes])
     }
 
-    /// Starts a digest over bytes that arrive piece by piece.
+    /// Starts a digest over bytes that arrive in pieces.
     pub fn start(self, domain: Domain) -> Hashing {
         let state = match self.algorithm {
             HashAlgorithm::Blake3 => {
@@ -232,7 +233,7 @@ impl HashSuite {
         Hashing { state, length: 0 }
     }
 
-    /// The key path of an id: where its leaf is in the trie.
+    /// Returns the key path of an id: the position of its leaf in the trie.
     pub fn key_path(self, id: &str) -> KeyPath {
         let mut path = self.hash_bytes(Domain::Key, id.as_bytes());
         if self.key_bits < 256 {
@@ -245,7 +246,7 @@ impl HashSuite {
     }
 }
 
-/// A digest under way; see [`HashSuite::start`].
+/// A digest in progress; see [`HashSuite::start`].
 pub struct Hashing {
     state: HashState,
     length: usize,
@@ -281,7 +282,7 @@ impl Hashing {
     }
 }
 
-/// Plain SHA-256 of `parts`, without domain or padding: for the published vectors of RFC 6962 only.
+/// Returns the plain SHA-256 of `parts`, without domain or padding: for the published vectors of RFC 6962 only.
 #[cfg(any(test, feature = "testing"))]
 pub fn plain_sha256(parts: &[&[u8]]) -> [u8; DIGEST_LEN] {
     let mut hasher = sha2::Sha256::new();
@@ -291,7 +292,7 @@ pub fn plain_sha256(parts: &[&[u8]]) -> [u8; DIGEST_LEN] {
     hasher.finalize().into()
 }
 
-/// Why a text is not a digest.
+/// The error for a text that is not a digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DigestTextError;
 
@@ -314,7 +315,7 @@ pub fn to_hex(bytes: &[u8]) -> String {
     text
 }
 
-/// Reads hexadecimal digits of either case; `None` if there is an odd number of them or another character.
+/// Reads hexadecimal digits of either case. Returns `None` for an odd number of digits or another character.
 pub fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digits = text.as_bytes();
     if !digits.len().is_multiple_of(2) {
@@ -337,17 +338,17 @@ macro_rules! digest_type {
         pub struct $name([u8; DIGEST_LEN]);
 
         impl $name {
-            /// Wraps 32 bytes that are known to be such a digest.
+            /// Wraps the 32 bytes of such a digest.
             pub const fn from_bytes(bytes: [u8; DIGEST_LEN]) -> Self {
                 Self(bytes)
             }
 
-            /// The 32 bytes.
+            /// Returns the 32 bytes.
             pub const fn as_bytes(&self) -> &[u8; DIGEST_LEN] {
                 &self.0
             }
 
-            /// The 64 hexadecimal digits.
+            /// Returns the 64 hexadecimal digits.
             pub fn to_hex(self) -> String {
                 to_hex(&self.0)
             }
@@ -395,11 +396,11 @@ macro_rules! digest_type {
 }
 
 digest_type! {
-    /// Where an id's leaf is in the trie: the digest of the id.
+    /// The position of an id's leaf in the trie: the digest of the id.
     KeyPath
 }
 digest_type! {
-    /// The digest of an object's canonical bytes: with the id, a version.
+    /// The digest of an object's canonical bytes; together with the id, it names a version.
     ObjectDigest
 }
 digest_type! {
@@ -411,7 +412,7 @@ digest_type! {
     TextDigest
 }
 digest_type! {
-    /// The digest of the top node of a trie: names a whole state.
+    /// The digest of the top node of a trie; it names a whole state.
     Root
 }
 digest_type! {
@@ -420,12 +421,12 @@ digest_type! {
 }
 
 impl CommitDigest {
-    /// Stands for the commit that erased something where none did: it was lost, and could not be salvaged.
+    /// The value in place of an erasing commit for a record that was lost in a damaged store.
     pub(crate) const NOBODY: Self = Self([0; DIGEST_LEN]);
 }
 
 digest_type! {
-    /// The digest of an object and everything below it.
+    /// The digest of an object and all objects below it.
     SubtreeDigest
 }
 digest_type! {
@@ -438,7 +439,7 @@ digest_type! {
 }
 
 impl KeyPath {
-    /// The four bits that choose the child at `level` (0 is the root).
+    /// Returns the four bits that choose the child at `level` (0 is the root).
     #[inline]
     pub fn nibble(&self, level: usize) -> usize {
         let byte = self.0[level / 2];
@@ -453,8 +454,8 @@ impl KeyPath {
 #[cfg(test)]
 mod tests;
 
-/// Returns the BLAKE3 digest of `bytes` under `key`: without the key it says nothing about them. For what is shown of
-/// a secret; no part of the format.
+/// Returns the BLAKE3 digest of `bytes` under `key`; without the key, it reveals nothing about them. Used to show a
+/// fingerprint of a secret. Not part of the format.
 #[cfg(feature = "agent")]
 pub(crate) fn keyed(key: &[u8; 32], bytes: &[u8]) -> [u8; 32] {
     *blake3::keyed_hash(key, bytes).as_bytes()

@@ -1,8 +1,8 @@
-//! The one error type of the crate, sorted by what the caller has to do about it.
+//! The one error type of the crate, sorted by the caller's next action.
 //!
-//! An [`Error`] is opaque: a kind, a stable code, a sentence for people and, where there is one, the next
-//! step. Lower layers keep small closed enums of their own where a caller must tell cases apart in code
-//! (decoding, proofs); everything that reaches a user becomes an [`Error`].
+//! An [`Error`] is opaque: a kind, a stable code, a sentence for people and often a hint with the next step. Lower
+//! layers keep small closed enums where callers distinguish cases in code (decoding, proofs). Every error that reaches
+//! a user becomes an [`Error`].
 //!
 //! # Layer
 //! L0. Imports nothing of this crate.
@@ -17,23 +17,23 @@ pub use code::ErrorCode;
 /// The crate's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What the caller has to do about an [`Error`].
+/// The kind of an [`Error`], named by the caller's next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The thing named does not exist, or was erased: name another one.
+    /// The named thing does not exist or was erased: name another one.
     NotFound,
     /// The input breaks a rule or a limit: change it.
     InvalidInput,
-    /// Somebody else changed what this work was based on: look at the new head and try again.
+    /// Another writer changed the basis of this work: read the new head and try again.
     Conflict,
-    /// A policy said no: do not try again unchanged.
+    /// A policy refused: do not try again unchanged.
     Denied,
     /// Another process holds the lock: wait and try again.
     Busy,
-    /// Bytes on disk are not what was written: run `verify`, then read with `--degraded` or salvage.
+    /// Stored bytes are damaged: run `verify`, then read with `--degraded` or salvage.
     Corrupt,
-    /// The store was written by a newer version: upgrade.
+    /// A newer version wrote the store: upgrade.
     UnsupportedFormat,
     /// The operating system refused: a full or read-only disk, permissions, a failing device.
     Io,
@@ -43,7 +43,7 @@ pub enum ErrorKind {
     Internal,
 }
 
-/// An error of any layer, ready to be shown to a person.
+/// An error of any layer, fit to be shown to a person.
 pub struct Error(Box<Inner>);
 
 struct Inner {
@@ -57,7 +57,7 @@ struct Inner {
 }
 
 impl Error {
-    /// Makes an error of `kind` that says `message` (one sentence, no full stop, no line break).
+    /// Makes an error of `kind` with `message` (one sentence, no full stop, no line break).
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,
@@ -120,7 +120,7 @@ impl Error {
         self
     }
 
-    /// Says that the change itself is done, for what failed behind it; `rest` says what is still to come of it.
+    /// Marks the change as done although a later step failed; `rest` names the step that is still due.
     #[must_use]
     pub(crate) fn behind_change(mut self, rest: &'static str) -> Self {
         self.0.behind = Some(rest);
@@ -128,14 +128,14 @@ impl Error {
             .with_hint(format!("the change is done: do not do it again; {rest}"))
     }
 
-    /// What is still to come of a change that is done in spite of this error; nothing if it may not be done.
+    /// Returns the step that is still due after a change that is done; `None` if the change may not be done.
     #[cfg(feature = "cli")]
     pub(crate) fn rest_of_change(&self) -> Option<&'static str> {
-        // Another code says that it is now the error of something else, which the change only preceded.
+        // With another code, the error belongs to a later operation.
         self.0.behind.filter(|_| self.0.code == ErrorCode::OutcomeUnknown)
     }
 
-    /// Adds the ids of the objects that the error is about.
+    /// Adds the ids of the affected objects.
     #[must_use]
     pub fn with_ids(mut self, ids: Vec<String>) -> Self {
         self.0.ids = ids;
@@ -149,14 +149,14 @@ impl Error {
         self
     }
 
-    /// Puts what was being done in front of the message.
+    /// Puts the operation in progress in front of the message.
     #[must_use]
     pub fn context(mut self, doing: impl fmt::Display) -> Self {
         self.0.message = format!("{doing}: {}", self.0.message);
         self
     }
 
-    /// The same error in words that may be shown.
+    /// Replaces the message by one that may be shown.
     #[cfg(feature = "agent")]
     #[must_use]
     pub(crate) fn reworded(mut self, message: String) -> Self {
@@ -165,7 +165,7 @@ impl Error {
         self
     }
 
-    /// The same error for another one who waits for the same work; without the underlying error.
+    /// Copies the error for another waiter of the same work, without the underlying error.
     #[must_use]
     pub fn again(&self) -> Self {
         Self(Box::new(Inner {
@@ -179,32 +179,32 @@ impl Error {
         }))
     }
 
-    /// What the caller has to do.
+    /// Returns the kind: the caller's next action.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The stable, `snake_case` code that programs match on.
+    /// Returns the stable, `snake_case` code that programs match on.
     pub fn code(&self) -> ErrorCode {
         self.0.code
     }
 
-    /// The sentence for people, without the hint.
+    /// Returns the sentence for people, without the hint.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The next step, where there is one.
+    /// Returns the hint with the next step, if any.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
 
-    /// The ids of the objects concerned, for conflicts and refusals that name them.
+    /// Returns the ids of the objects that a conflict or refusal names.
     pub fn ids(&self) -> &[String] {
         &self.0.ids
     }
 
-    /// Whether stored bytes were found damaged (and not merely absent, busy or refused).
+    /// Returns whether stored bytes were found damaged, rather than absent, busy or refused.
     pub fn is_corruption(&self) -> bool {
         self.0.kind == ErrorKind::Corrupt
     }

@@ -1,7 +1,7 @@
-//! What threads share and wait by: locks, a pointer that is swapped, starting and sleeping, work done at the same time.
+//! Primitives of threads: locks, a swappable pointer, parallel work and sleeping.
 //!
-//! They are named here and nowhere else below the program. In the package `schedules/` (`cargo schedules`), stand-ins take their
-//! place that let one thread run at a time, and let a scheduler choose at each of their calls which one goes on.
+//! Below the program, only this file names them. In the package `schedules/` (`cargo schedules`), stand-ins replace
+//! them. The stand-ins let one thread run at a time, and a scheduler chooses the next thread at each of their calls.
 //!
 //! # Layer
 //! L0.
@@ -25,8 +25,8 @@ pub(crate) use parking_lot::MutexGuard;
 pub(crate) use shuttle_parking_lot::MutexGuard;
 
 #[cfg(not(shuttle))]
-/// Does `here` on this thread and `there` on another one; behind `here`, if no thread can be started. Both are done when it
-/// returns.
+/// Runs `here` on this thread and `there` on another one; runs `there` after `here` if no thread can be started.
+/// Returns after both have finished.
 pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() -> B + Send) -> (A, B) {
     let there = Mutex::new(Some(there));
     let work = || {
@@ -49,20 +49,20 @@ pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() 
     })
 }
 
-/// One after the other: what is done at the same time here shares nothing whose order matters.
+/// Runs them one after the other: parallel work in this crate shares nothing whose order matters.
 #[cfg(shuttle)]
 pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() -> B + Send) -> (A, B) {
     (here(), there())
 }
 
-/// How many threads can run at the same time.
+/// Returns how many threads can run at the same time.
 pub(crate) fn processors() -> usize {
-    // Asked once: the system answers from files that it makes up anew each time.
+    // Computed once: the system generates the files behind the answer at each call.
     static PROCESSORS: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
     *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }
 
-/// What there is no stand-in for, as far as the crate uses it.
+/// The primitives without stand-ins, as far as the crate uses them.
 #[cfg(shuttle)]
 mod chosen {
     use std::sync::Arc;
@@ -95,7 +95,7 @@ mod chosen {
             *self.0.lock() = value;
         }
 
-        /// Others may come in between reading and writing, and then it is tried again.
+        /// Retries if another thread wrote between the read and the write.
         pub(crate) fn rcu(&self, change: impl Fn(&Arc<T>) -> T) {
             loop {
                 let before = self.load_full();
@@ -137,7 +137,7 @@ mod chosen {
             self.0.read()
         }
 
-        /// May be called by who holds the lock for reading already, so no writer may stand in the queue.
+        /// Returns a thread that holds the lock for reading may call this, so no writer may wait in the queue.
         pub(crate) fn read_recursive(&self) -> RwLockReadGuard<'_, T> {
             self.0.read()
         }
@@ -152,7 +152,7 @@ mod chosen {
         }
     }
 
-    /// Lets the others go on first.
+    /// Lets the other threads run first.
     pub(crate) fn sleep(_: Duration) {
         shuttle::thread::yield_now();
     }
@@ -168,7 +168,7 @@ mod tests {
     fn both_are_done_at_the_same_time() {
         let (ask, asked) = channel();
         let (answer, answered) = channel();
-        // Each waits for the other: one after the other would never end.
+        // Each closure waits for the other: run one after the other, they would never end.
         let found = beside(
             || {
                 ask.send(20).unwrap();

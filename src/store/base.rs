@@ -1,14 +1,14 @@
-//! What a checkpoint says of the log up to its position, or, once it turns out to be damaged, the log itself.
+//! The part of the log that a checkpoint covers, read from the checkpoint or, if that is damaged, from the log.
 //!
-//! A checkpoint is believed block by block as it is read. When a block is damaged, the log is read from its start into
-//! a store of its own, once, and every question is asked there from then on: nothing is lost but time.
+//! Each block of a checkpoint is checked when it is read. After a damaged block, the log is read once from its start
+//! into a store of its own. That store answers every later question, so damage costs only time.
 //!
 //! # Layer
 //! L4.
 //!
 //! # Invariants
-//! - BAS-1: an answer from the log is the one that the whole checkpoint would have given: places and positions in the line
-//!   are the same.
+//! - BAS-1: an answer from the log equals the answer of the whole checkpoint: places and positions in the line are the
+//!   same.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -25,10 +25,10 @@ use super::checkpoint::{Checkpoint, ChildRow, CommitRow, DigestRow, Rows, StateR
 use super::commits::{ChangeCounts, CommitEntry, Gap};
 use super::records::{Records, unreadable};
 
-/// Places of nodes that do not come from a checkpoint; no file is so long.
+/// Base of the places of nodes that come from the log; no file is so long.
 const FROM_LOG: u64 = 1 << 63;
 
-/// Reads the log from its start up to the batch of this number, without any checkpoint.
+/// Reads the log from its start up to the batch with this number, without any checkpoint.
 pub(crate) type Reread = Box<dyn Fn(u64) -> Result<Store> + Send + Sync>;
 
 /// A checkpoint with the log behind it.
@@ -39,10 +39,10 @@ pub(super) struct Base {
     reading: Mutex<()>,
 }
 
-/// The log in the place of a damaged checkpoint.
+/// The log in place of a damaged checkpoint.
 struct FromLog {
     store: Store,
-    /// The nodes of all states, and where each is by its digest.
+    /// The nodes of all states, and the place of each by its digest.
     nodes: Vec<Vec<u8>>,
     by_digest: HashMap<[u8; DIGEST_LEN], usize>,
 }
@@ -61,7 +61,7 @@ impl Base {
         self.checkpoint.position()
     }
 
-    /// Asks the checkpoint, or the log if that is damaged.
+    /// Reads from the checkpoint, or from the log if the checkpoint is damaged.
     fn ask<T>(
         &self,
         ask: impl Fn(&Checkpoint) -> Result<T>,
@@ -85,7 +85,7 @@ impl Base {
         Ok(self.from_log.get_or_init(|| read))
     }
 
-    /// Versions of objects, and how many of them were erased.
+    /// Returns the number of versions of objects, and the number of erased ones.
     pub(super) fn versions(&self) -> (u64, u64) {
         (self.checkpoint.versions(), self.checkpoint.erased())
     }
@@ -94,7 +94,7 @@ impl Base {
         self.ask(Checkpoint::history, |log| Ok(log.store.history()))
     }
 
-    /// Places that may hold an object record with this digest, and so on for contents and texts.
+    /// Returns places that may hold an object record with this digest, or a content or text record.
     pub(super) fn places(&self, of_objects: bool, digest: &[u8; DIGEST_LEN]) -> Result<Vec<Locator>> {
         let rows = |checkpoint: &Checkpoint| {
             let rows = if of_objects {
@@ -109,7 +109,7 @@ impl Base {
         self.ask(rows, |log| Ok(log.store.records.candidates(of_objects, digest)))
     }
 
-    /// All rows of one of the digest tables, for the next checkpoint.
+    /// Returns all rows of one of the digest tables, for the next checkpoint.
     pub(super) fn digest_rows(&self, of_objects: bool) -> Box<dyn Iterator<Item = Result<DigestRow>> + '_> {
         match self.from_log.get() {
             Some(log) => Box::new(log.store.records.rows(of_objects).into_iter().map(Ok)),
@@ -118,7 +118,7 @@ impl Base {
         }
     }
 
-    /// How many commits it has.
+    /// Returns the number of commits.
     pub(super) fn len(&self) -> usize {
         self.checkpoint.commits().len() as usize
     }
@@ -134,7 +134,7 @@ impl Base {
         )
     }
 
-    /// The first row for which `holds` does, as it does for all after it.
+    /// Returns the first row for which `holds` is true. It must be true for every later row too.
     pub(super) fn first_where(&self, holds: impl Fn(&CommitRow) -> bool) -> Result<usize> {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -148,7 +148,7 @@ impl Base {
         Ok(low)
     }
 
-    /// Rows whose commit digest (or root) lies between the two, rising; several of one root.
+    /// Returns the rows whose commit digest (or root) lies between the two, rising; a root may have several.
     pub(super) fn rows_between(
         &self,
         by_root: bool,
@@ -186,7 +186,7 @@ impl Base {
         Ok(found.first().copied())
     }
 
-    /// The newest commit below row `before` that has this root.
+    /// Returns the newest commit below row `before` that has this root.
     pub(super) fn by_root(&self, root: Root, before: usize) -> Result<Option<usize>> {
         let found = self.rows_between(true, root.as_bytes(), root.as_bytes())?;
         Ok(found.into_iter().filter(|index| *index < before).max())
@@ -221,7 +221,7 @@ impl Base {
         )
     }
 
-    /// The references up to the position, in the order of the log.
+    /// Returns the references up to the position, in the order of the log.
     pub(super) fn references(&self) -> Result<Vec<(u64, Reference)>> {
         let bad = |error: crate::codec::DecodeError| {
             Error::corrupt(format!("{}: a reference: {error}", self.checkpoint.name()))
@@ -248,7 +248,8 @@ impl Base {
         )
     }
 
-    /// The stored state of the newest commit up to `seq` that has one here, and the batch before which no later one is.
+    /// Returns the stored state of the newest commit up to `seq` that has one here, and the batch of the next
+    /// stored state, or else the last covered batch.
     pub(super) fn state_upto(&self, seq: u64) -> Result<(Option<StateRow>, u64)> {
         let mut found = None;
         for row in self.states()? {
@@ -260,7 +261,7 @@ impl Base {
         Ok((found, self.position().batch))
     }
 
-    /// Objects that may have this parent in the state that the checkpoint was made at; `None` if it does not say.
+    /// Returns the possible children of this parent in the state of the checkpoint, or `None` if it does not list them.
     pub(super) fn children(&self, parent: &KeyPath) -> Result<Option<Vec<KeyPath>>> {
         if self.from_log.get().is_some() {
             return Ok(None);
@@ -271,20 +272,20 @@ impl Base {
         }
     }
 
-    /// Whether the log was not read yet in the place of the checkpoint; it is from now on.
+    /// Switches from the checkpoint to the log. Returns whether this call made the switch.
     pub(super) fn turn_to_log(&self) -> Result<bool> {
         let is_new = self.from_log.get().is_none();
         self.read_log()?;
         Ok(is_new)
     }
 
-    /// Who has which parent in that state, for the next checkpoint; `None` if it does not say.
+    /// Returns the parent of each object in that state, for the next checkpoint, or `None` if it does not list them.
     pub(super) fn child_rows(&self) -> Option<impl Iterator<Item = Result<ChildRow>> + '_> {
         let is_whole = self.from_log.get().is_none();
         is_whole.then(|| self.checkpoint.child_rows().iter())
     }
 
-    /// All stored states, for the next checkpoint.
+    /// Returns all stored states, for the next checkpoint.
     pub(super) fn states(&self) -> Result<Vec<StateRow>> {
         self.ask(
             |checkpoint| checkpoint.states().iter().collect(),
@@ -292,7 +293,7 @@ impl Base {
         )
     }
 
-    /// The state of a commit if the log had to be read: all of them are in memory then.
+    /// Returns the state of a commit if the log was read: then all states are in memory.
     pub(super) fn state_from_log(&self, seq: u64) -> Result<Option<Trie>> {
         let Some(log) = self.from_log.get() else {
             return Ok(None);
@@ -301,7 +302,7 @@ impl Base {
         entry.map(|entry| log.store.state(&entry)).transpose()
     }
 
-    /// Whether the node is in this checkpoint.
+    /// Returns whether the node is in this checkpoint.
     pub(super) fn has_node(&self, stored: &StoredNode) -> bool {
         stored.place & FROM_LOG != 0 || self.checkpoint.has_node(stored)
     }
@@ -317,7 +318,7 @@ impl Base {
     }
 }
 
-/// The commit of a row, without its state.
+/// Returns the commit of a row, without its state.
 pub(super) fn commit_of(row: &CommitRow, records: &Records, suite: HashSuite) -> Result<CommitEntry> {
     let place = Locator::from_u64(row.place);
     let record = records.record(place)?;
@@ -342,7 +343,7 @@ pub(super) fn commit_of(row: &CommitRow, records: &Records, suite: HashSuite) ->
     })
 }
 
-/// What a checkpoint says of a commit.
+/// Makes the checkpoint row of a commit.
 pub(super) fn row_of(entry: &CommitEntry) -> CommitRow {
     CommitRow {
         seq: entry.seq(),
@@ -357,7 +358,7 @@ pub(super) fn row_of(entry: &CommitEntry) -> CommitRow {
     }
 }
 
-/// Tells lanes apart in a row, but for some: the name decides.
+/// Returns a number that distinguishes most lanes in a row; the name decides.
 pub(super) fn lane_number(lane: &str) -> u64 {
     let hash = crc32c::crc32c(lane.as_bytes());
     (lane.len() as u64) << 32 | u64::from(hash)

@@ -1,11 +1,12 @@
-//! What the log says besides records: the line of commits, the references, and when gone ids were first written.
+//! The log without its records: the line of commits, the references, and the first writes of removed ids.
 //!
 //! # Layer
 //! L4. Derived: rebuilt from the log at open.
 //!
 //! # Invariants
-//! - CTL-3: `unlinked` with what rollbacks left behind knows every id that some state had and the newest has not;
-//!   a rollback costs the same at any size, so what it took away is looked up at the next commit that links something.
+//! - CTL-3: `unlinked` and the states in `left` together know every id that some state had and the newest lacks. A
+//!   rollback costs the same at any size, so the next commit that links an object looks up the ids that the rollback
+//!   removed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,15 +17,15 @@ use crate::object::HistoryTree;
 use super::commits::{CommitEntry, Line};
 use super::references::References;
 
-/// All of it, under one lock.
+/// The catalog, under one lock.
 pub(super) struct Catalog {
     pub(super) line: Line,
     pub(super) references: References,
-    /// The tree over the line, thinned commits included.
+    /// The tree over the line, including thinned commits.
     pub(super) history: HistoryTree,
-    /// When the ids were first written that were unlinked since.
+    /// Time of the first write of each id that is unlinked now.
     unlinked: HashMap<KeyPath, i64>,
-    /// Commits whose state was left by a rollback, each with the one that left it, and whose ids are not in `unlinked` yet.
+    /// Commits that a rollback left, each with its rollback. Their ids are not in `unlinked` yet.
     left: Vec<(Arc<CommitEntry>, Arc<CommitEntry>)>,
 }
 
@@ -39,12 +40,12 @@ impl Catalog {
         }
     }
 
-    /// When an id was first written that the newest state does not have (CTL-3).
+    /// Returns the time of the first write of an id that the newest state lacks (CTL-3).
     pub(super) fn first_written(&self, key: &KeyPath) -> Option<i64> {
         self.unlinked.get(key).copied()
     }
 
-    /// All ids that were unlinked, with the time at which they were first written.
+    /// Returns all unlinked ids, each with the time of its first write.
     pub(super) fn all_first_written(&self) -> Vec<(KeyPath, i64)> {
         self.unlinked
             .iter()
@@ -52,12 +53,12 @@ impl Catalog {
             .collect()
     }
 
-    /// The states that rollbacks left and that are not looked through yet, each with the one after it.
+    /// Returns the states left by rollbacks that are still to be searched, each with the next one.
     pub(super) fn left(&self) -> Vec<(Arc<CommitEntry>, Arc<CommitEntry>)> {
         self.left.clone()
     }
 
-    /// Notes what those states had and the next ones have not (CTL-3).
+    /// Records the ids that those states had and the next ones lack (CTL-3).
     pub(super) fn settle(&mut self, gone: Vec<(KeyPath, i64)>) {
         for (key, created) in gone {
             self.note_unlinked(key, created);

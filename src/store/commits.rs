@@ -1,10 +1,11 @@
-//! The kept commits: by place in the line, by number, by digest and by root; and the gaps between them.
+//! The kept commits: by place in the line, number, digest and root; and the gaps between them.
 //!
 //! # Layer
 //! L4. Derived: rebuilt from the log at open. Knows commits, not objects.
 //!
 //! # Invariants
-//! - CTL-1: kept commits stand in rising seq; between two of them is nothing, or one gap that names what was thinned.
+//! - CTL-1: kept commits are in the order of rising seq. Between two of them is nothing, or one gap that names the
+//!   thinned commits.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -17,7 +18,7 @@ use crate::trie::Trie;
 /// The lane of commits without session and actor.
 const DEFAULT_LANE: &str = "default";
 
-/// How many ids differ between two states.
+/// Number of ids that differ between two states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct ChangeCounts {
@@ -30,7 +31,7 @@ pub struct ChangeCounts {
 }
 
 impl ChangeCounts {
-    /// What ids come to, each given as whether the older and the newer state have it.
+    /// Counts ids, each given as its presence in the older and in the newer state.
     pub(crate) fn of(changes: impl Iterator<Item = (bool, bool)>) -> Self {
         let mut counts = Self::default();
         changes.for_each(|(old, new)| counts.add(old, new));
@@ -46,7 +47,7 @@ impl ChangeCounts {
         }
     }
 
-    /// All of them together.
+    /// Returns the sum of all three.
     pub fn total(self) -> u64 {
         self.added + self.changed + self.removed
     }
@@ -58,20 +59,20 @@ pub(crate) struct CommitEntry {
     pub(crate) commit: Commit,
     /// The batch that holds the commit.
     pub(crate) batch: u64,
-    /// Where its record is.
+    /// The place of its record.
     pub(crate) place: Locator,
-    /// Where the first record is that states its map, or what of it changed, with times; if the log was rewritten.
+    /// The place of the first record of its map or map changes, with times; only in a rewritten log.
     pub(crate) stated: Option<Locator>,
-    /// Whether its batch says nothing of its state, which is that of an older commit. Not known, and false, of a commit that
-    /// a checkpoint covers.
+    /// Whether its batch holds no map, and its state is that of an older commit. False for a commit in a checkpoint,
+    /// where this is unknown.
     pub(super) takes_state: bool,
-    /// What it changed against the kept commit before it, counted when first asked for.
+    /// Its changes since the kept commit before it, counted at the first access.
     pub(crate) counts: OnceLock<ChangeCounts>,
-    /// The state it names, once it was asked for; ask [`super::Store::state`].
+    /// The state of the commit, loaded at the first access through [`super::Store::state`].
     pub(super) trie: OnceLock<Trie>,
 }
 
-/// The lane of a commit or reference: its session, else its actor, else `default`.
+/// Returns the lane of a commit or reference: its session, else its actor, else `default`.
 pub(crate) fn lane_of<'a>(session: Option<&'a str>, actor: Option<&'a str>) -> &'a str {
     session.or(actor).unwrap_or(DEFAULT_LANE)
 }
@@ -86,14 +87,14 @@ impl CommitEntry {
     }
 }
 
-/// A run of commits that retention thinned: only their digests are left, in one record.
+/// A run of thinned commits: one record holds their digests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
     /// Number of the first.
     pub(crate) first: u64,
-    /// How many.
+    /// Number of commits.
     pub(crate) count: u64,
-    /// Where the record is.
+    /// The place of the record.
     pub(crate) place: Locator,
 }
 
@@ -116,7 +117,7 @@ impl Line {
         self.kept.get(index)
     }
 
-    /// The place in the line of commit `seq`, or where it would be.
+    /// Returns the position of commit `seq` in the line, or the position for inserting it.
     pub(super) fn position(&self, seq: u64) -> Result<usize, usize> {
         self.kept.binary_search_by_key(&seq, |entry| entry.seq())
     }
@@ -129,7 +130,7 @@ impl Line {
         self.by_root.get(&root).copied()
     }
 
-    /// The commits whose digest starts with the bytes from `low` to `high`.
+    /// Returns the commits whose digest is between `low` and `high`.
     pub(super) fn commits_between(&self, low: CommitDigest, high: CommitDigest) -> Vec<usize> {
         self.by_digest
             .range(low..=high)
@@ -137,7 +138,7 @@ impl Line {
             .collect()
     }
 
-    /// For each root from `low` to `high`, the newest commit that has it.
+    /// Returns the newest commit of each root from `low` to `high`.
     pub(super) fn roots_between(&self, low: Root, high: Root) -> Vec<(Root, usize)> {
         let range = self.by_root.range(low..=high);
         range.map(|(&root, &index)| (root, index)).collect()

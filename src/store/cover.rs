@@ -1,4 +1,4 @@
-//! Making a checkpoint of everything that was taken in.
+//! Makes a checkpoint of the whole store in memory.
 //!
 //! # Layer
 //! L4.
@@ -16,26 +16,26 @@ use super::Store;
 use super::base::{Base, row_of};
 use super::checkpoint::{self, ChildRow, Contents, FirstWritten, Gap, LogId, Source, State};
 
-/// States of past commits that a checkpoint holds at most besides the head's, so that those in between are near to one.
+/// Maximal number of past states in a checkpoint besides the head's. The state of any other commit is near one of them.
 const PAST_STATES: u64 = 24;
-/// Entries of a state that take about as many bytes as a commit of one object takes in the log.
+/// Entries of a state with about as many bytes as a commit of one object in the log.
 const ENTRIES_A_COMMIT: u64 = 8;
-/// States of the commits that references name, the newest, that it holds besides these.
+/// Maximal number of further states, of the newest commits that references name.
 const NAMED_STATES: usize = 24;
 
-/// What a commit takes in memory, with its own copies of the top branches, in what a version takes.
+/// Memory of a commit with its own copies of the top branches, in versions.
 const VERSIONS_A_COMMIT: usize = 8;
-/// Versions since the checkpoint from which on they count as many; few in tests, so that all of them meet it.
+/// Number of versions since the checkpoint that justifies a new one; few in tests, so that all of them reach it.
 const MANY_VERSIONS: usize = if cfg!(test) { 1 << 10 } else { 1 << 17 };
 
-/// A state that is to be in the checkpoint.
+/// A past state for the checkpoint.
 struct Past {
     trie: Trie,
     position: Position,
 }
 
 impl Store {
-    /// Writes a checkpoint of the log up to `position`, which is all that was taken in, and durable.
+    /// Writes a checkpoint of the log up to `position`. The store must have applied all of it, and it must be durable.
     ///
     /// # Errors
     /// As [`checkpoint::write`].
@@ -48,7 +48,7 @@ impl Store {
     ) -> Result<()> {
         let written = self.write_checkpoint_once(disk, log, position, progress);
         match (&written, &self.base) {
-            // Damage of the one before is not to keep all later ones from being made.
+            // A damaged checkpoint must not prevent later ones.
             (Err(error), Some(base))
                 if error.code() == ErrorCode::CheckpointDamaged && base.turn_to_log()? =>
             {
@@ -128,8 +128,8 @@ impl Store {
         checkpoint::write(disk, contents, self, progress).map(drop)
     }
 
-    /// Whether what was taken in since the checkpoint takes much memory, also beside the newest state, which a writer keeps
-    /// anyway, and beside what a checkpoint costs that has a row for each commit.
+    /// Returns whether the batches since the checkpoint take much memory. The measure includes the newest state, which
+    /// a writer keeps anyway, and the cost of a checkpoint, which has a row for each commit.
     ///
     /// # Errors
     /// As [`Self::state`].
@@ -140,7 +140,7 @@ impl Store {
         Ok(weight >= MANY_VERSIONS.max(2 * state).max(self.base_len()))
     }
 
-    /// Who has which parent in the newest state: as the checkpoint before says, but for what changed since.
+    /// Returns the parents in the newest state: the rows of the checkpoint before, with the changes since.
     fn children_rows(&self) -> Result<Source<'_, ChildRow>> {
         let known = self.base.as_ref().and_then(|base| base.child_rows());
         let before = if known.is_some() {
@@ -157,7 +157,7 @@ impl Store {
             }
             entries.extend(change.new);
         }
-        // In the order of the log: wherever else it jumps to, memory has to be waited for.
+        // Sorts by place in the log, because random access to memory is slow.
         entries.sort_unstable_by_key(|entry: &Entry| entry.place);
         let mut newer = Vec::new();
         for new in entries {
@@ -178,12 +178,13 @@ impl Store {
         Ok(Box::new(known.chain(newer.into_iter().map(Ok))))
     }
 
-    /// The states to be stored, by the number of their commit: the head's, those of named commits, and some in between.
+    /// Returns the states to store, by the number of their commit: the head's, those of named commits, and some in
+    /// between.
     fn past_states(&self, position: Position) -> Result<BTreeMap<u64, Past>> {
         let head = self.head()?;
         let named = self.named_commits()?;
         let state = self.state(&head)?;
-        // A state costs bytes in proportion to its size, and spares reading the commits since the one before.
+        // A state costs bytes in proportion to its size, and saves reading the commits since the one before.
         let apart = (state.len() / ENTRIES_A_COMMIT).max(self.kept() as u64 / PAST_STATES);
         let mut past = BTreeMap::new();
         let mut next = apart;
@@ -219,7 +220,7 @@ impl Store {
         Ok(past)
     }
 
-    /// The numbers of the commits that references name, the newest of them.
+    /// Returns the numbers of the newest commits that references name.
     fn named_commits(&self) -> Result<HashSet<u64>> {
         let named: Vec<_> = {
             let references = self.references();

@@ -1,4 +1,4 @@
-//! What a lane may undo and redo: its own commits, newest first.
+//! Undo and redo of a lane: its own commits, newest first.
 //!
 //! # Layer
 //! L4.
@@ -15,7 +15,7 @@ use super::base::lane_number;
 use super::commits::CommitEntry;
 
 impl Store {
-    /// The commits of a lane, newest first, but for the first commit of all.
+    /// Iterates the commits of a lane, newest first, without the first commit of the store.
     fn of_lane<'a>(&'a self, lane: &'a str) -> impl Iterator<Item = Result<Arc<CommitEntry>>> + 'a {
         let number = lane_number(lane);
         let indexes = (0..self.kept()).rev();
@@ -31,7 +31,7 @@ impl Store {
         })
     }
 
-    /// Whether the commit at this place of the line may be of the lane with this number: without reading it.
+    /// Returns whether the commit at this place may belong to the lane with this number, without reading it.
     fn may_be_of_lane(&self, index: usize, number: u64) -> Result<bool> {
         match self.base.as_ref().filter(|base| index < base.len()) {
             Some(base) => Ok(base.row(index)?.lane == number),
@@ -39,13 +39,13 @@ impl Store {
         }
     }
 
-    /// The newest commit of the lane that is neither an undo nor a redo, and not undone. What was erased does not come
-    /// back, so an erasure is passed over.
+    /// Returns the newest commit of the lane that is neither an undo nor a redo, and is still in effect. Skips
+    /// erasures, because undo cannot restore erased content.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
     pub(crate) fn to_undo(&self, lane: &str) -> Result<Option<Arc<CommitEntry>>> {
-        // What is met on the way back undoes or redoes what comes further back.
+        // An undo or redo on the way back affects a commit further back.
         let (mut undone, mut redone) = (HashSet::new(), HashSet::new());
         for entry in self.of_lane(lane) {
             let entry = entry?;
@@ -60,7 +60,7 @@ impl Store {
         Ok(None)
     }
 
-    /// The commit that the lane's newest undo reversed, if the lane has not committed since.
+    /// Returns the commit that the lane's newest undo reversed, if the lane has not committed since.
     ///
     /// # Errors
     /// As [`Self::commit_at`].

@@ -1,14 +1,14 @@
-//! Where trie and objects meet the log: batches become commits, states, references and history.
+//! The store: turns batches of the log into commits, states, references and history.
 //!
-//! There is one way in, [`Store::apply`]: a batch read at open, a batch of another process and a batch that
-//! this process has just made durable all take it, so memory cannot say anything that the log does not.
+//! [`Store::apply`] is the only way in, for a batch read at open, a batch of another process, and a durable batch of
+//! this process. So memory always agrees with the log.
 //!
 //! # Layer
-//! L4. Knows what records mean. Holds no draft, takes no lock file, reads no clock.
+//! L4. Knows the meaning of records. Holds no draft, takes no lock file, reads no clock.
 //!
 //! # Invariants
-//! - STO-1: a commit is taken in only if its parent, number, time, history root and root come out as it says.
-//! - STO-2: what is published is in the log; nothing in memory is ahead of it.
+//! - STO-1: a commit is applied only if its parent, number, time, history root and root match its record.
+//! - STO-2: published data is in the log; memory is never ahead of it.
 
 mod base;
 mod catalog;
@@ -58,11 +58,11 @@ pub(crate) use salvage::{Salvaged, salvage};
 pub(crate) use states::BothStores;
 use states::Loaded;
 
-/// What is shared by all readers and the one writer of this process.
+/// The data shared by all readers and the one writer of this process.
 pub(crate) struct Store {
     pub(crate) suite: HashSuite,
     pub(crate) records: Records,
-    /// The log up to a position; the rest is what was taken in since.
+    /// The log up to the checkpoint; the other fields hold the batches since.
     base: Option<Arc<Base>>,
     catalog: RwLock<Catalog>,
     head: ArcSwapOption<CommitEntry>,
@@ -70,7 +70,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Nothing is taken in yet.
+    /// Makes an empty store.
     pub(crate) fn new(suite: HashSuite, reader: LogReader) -> Self {
         Self::with_base(suite, reader, None, Catalog::new(suite))
     }
@@ -86,7 +86,7 @@ impl Store {
         }
     }
 
-    /// The log up to the position of a checkpoint is taken in; `reread` reads it instead if that is damaged.
+    /// Makes a store from a checkpoint. If the checkpoint is damaged, `reread` reads the log instead.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the newest commit or a reference cannot be read.
@@ -115,32 +115,32 @@ impl Store {
         Ok(store)
     }
 
-    /// How many commits the checkpoint has.
+    /// Returns the number of commits in the checkpoint.
     fn base_len(&self) -> usize {
         self.base.as_ref().map_or(0, |base| base.len())
     }
 
-    /// The newest commit.
+    /// Returns the newest commit.
     ///
     /// # Errors
-    /// `Corrupt` if the log holds no commit at all, which no whole store does.
+    /// `Corrupt` if the log holds no commit; every whole store has one.
     pub(crate) fn head(&self) -> Result<Arc<CommitEntry>> {
         self.head
             .load_full()
             .ok_or_else(|| Error::corrupt("the log holds no commit"))
     }
 
-    /// The tree over all commits up to the head.
+    /// Returns the tree over all commits up to the head.
     pub(crate) fn history(&self) -> HistoryTree {
         self.catalog.read_recursive().history.clone()
     }
 
-    /// How many commits are kept.
+    /// Returns the number of kept commits.
     pub(crate) fn kept(&self) -> usize {
         self.base_len() + self.catalog.read_recursive().line.len()
     }
 
-    /// The kept commit at a place in the line, oldest first.
+    /// Returns the kept commit at a place in the line, oldest first.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if its record cannot be read.
@@ -154,7 +154,7 @@ impl Store {
         }
     }
 
-    /// The place in the line of commit `seq`; if it is not kept, that of the next one that is.
+    /// Returns the place of commit `seq` in the line; if it is thinned, that of the next kept one.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -172,7 +172,7 @@ impl Store {
         }
     }
 
-    /// The kept commit `seq`.
+    /// Returns the commit `seq`, if it is kept.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -183,7 +183,7 @@ impl Store {
         }
     }
 
-    /// The kept commit with this digest.
+    /// Returns the kept commit with this digest.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -197,7 +197,7 @@ impl Store {
         index.map_or(Ok(None), |index| self.commit_at(index))
     }
 
-    /// The newest kept commit with this root.
+    /// Returns the newest kept commit with this root.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -211,7 +211,7 @@ impl Store {
         index.map_or(Ok(None), |index| self.commit_at(index))
     }
 
-    /// The kept commit before `entry`: its parent, or, behind a gap, the last one before the gap.
+    /// Returns the kept commit before `entry`: its parent, or the last one before a gap.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -222,7 +222,7 @@ impl Store {
             .map_or(Ok(None), |index| self.commit_at(index))
     }
 
-    /// The newest kept commit that is not after `time`.
+    /// Returns the newest kept commit that is not after `time`.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -233,7 +233,7 @@ impl Store {
             .map_or(Ok(None), |index| self.commit_at(index))
     }
 
-    /// The commit that batch `batch` holds or, if it holds none, that of the next batch that does.
+    /// Returns the commit of batch `batch`, or of the next batch that holds one.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -242,7 +242,7 @@ impl Store {
         self.commit_at(index)
     }
 
-    /// The place in the line of the first commit for which `holds` does, as it does for all after it.
+    /// Returns the place of the first commit for which `holds` is true. It must be true for every later commit too.
     fn first_where(&self, holds: impl Fn(&CommitEntry) -> bool) -> Result<usize> {
         let (mut low, mut high) = (0, self.kept());
         while low < high {
@@ -256,7 +256,7 @@ impl Store {
         Ok(low)
     }
 
-    /// When the version of an entry was written to its id, if its commit is kept.
+    /// Returns the time at which the version of an entry was written to its id, if its commit is kept.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
@@ -270,7 +270,7 @@ impl Store {
         })))
     }
 
-    /// Places in the line of the kept commits whose digest lies between the two.
+    /// Returns the places in the line of the kept commits whose digest is between the two.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -284,7 +284,7 @@ impl Store {
         Ok(found)
     }
 
-    /// For each root between the two, the place in the line of the newest commit that has it.
+    /// Returns the place in the line of the newest commit of each root between the two.
     ///
     /// # Errors
     /// As [`Self::commit_at`].
@@ -302,7 +302,7 @@ impl Store {
         Ok(newest.into_values().collect())
     }
 
-    /// When an id was first written that the newest state does not have.
+    /// Returns the time of the first write of an id that the newest state lacks.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a checkpoint cannot be read.
@@ -315,27 +315,27 @@ impl Store {
             .map_or(Ok(None), |base| base.first_written(key))
     }
 
-    /// What is known without the checkpoint of when ids were first written.
+    /// Returns the first writes of ids that are known without the checkpoint.
     fn first_written_overlay(&self) -> Vec<(KeyPath, i64)> {
         self.catalog.read_recursive().all_first_written()
     }
 
-    /// The runs of commits that were thinned, oldest first.
+    /// Returns the runs of thinned commits, oldest first.
     pub(crate) fn gaps(&self) -> Vec<Gap> {
         self.catalog.read_recursive().line.gaps().to_vec()
     }
 
-    /// The references of this moment; writers wait while they are held.
+    /// Returns the current references; writers wait while the caller holds them.
     pub(crate) fn references(&self) -> MappedRwLockReadGuard<'_, References> {
         RwLockReadGuard::map(self.catalog.read_recursive(), |catalog| &catalog.references)
     }
 
-    /// Takes in one durable batch and publishes its commit, if it has one.
+    /// Applies one durable batch and publishes its commit, if it has one.
     ///
-    /// `staged` is the state that this process computed for the batch before writing it.
+    /// `staged` is the state that this process computed before it wrote the batch.
     ///
     /// # Errors
-    /// `Corrupt` if a record cannot be decoded or STO-1 does not hold; nothing is published then.
+    /// `Corrupt` if a record cannot be decoded or STO-1 does not hold; then nothing is published.
     pub(crate) fn apply(
         &self,
         batch: &Batch,
@@ -343,7 +343,7 @@ impl Store {
     ) -> Result<Option<Arc<CommitEntry>>> {
         let entry = replay::apply(self, batch, staged)
             .map_err(|error| error.context(format!("batch {}", batch.number)))?;
-        // STO-2: a batch comes from the log, and the head moves last.
+        // STO-2: the batch comes from the log, and the head moves last.
         if let Some(entry) = &entry {
             self.head.store(Some(Arc::clone(entry)));
         }

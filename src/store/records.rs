@@ -1,12 +1,11 @@
 //! Reads objects, contents and texts back from the log by place or by digest.
 //!
 //! # Layer
-//! L4. Knows that a record's body is an object, a content or a text, or that one was erased; does not know states or
-//! commits.
+//! L4. Knows the objects, contents, texts and erased markers in records; does not know states or commits.
 //!
 //! # Invariants
-//! - RCS-1: a record found by digest has that digest; it is hashed before it is handed out.
-//! - RCS-2: of a digest that was erased and written again, the record counts that is there.
+//! - RCS-1: a record found by digest is hashed before it is returned, and has that digest.
+//! - RCS-2: of a digest that was erased and written again, the present record wins.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,30 +26,30 @@ use super::commits::CommitEntry;
 use super::rewritten::{Erased, Stated, StatedEntry, gap_digests};
 use super::versions::DigestIndex;
 
-/// Everything that history holds, found by digest.
+/// All records of the history, by digest.
 pub(crate) struct Records {
     suite: HashSuite,
     reader: LogReader,
     objects: RwLock<DigestIndex>,
-    /// Contents and texts; the domain of their digest tells them apart.
+    /// Contents and texts; the domain of their digest distinguishes them.
     texts: RwLock<DigestIndex>,
-    /// What was erased of what is in `objects`.
+    /// Number of erased records in `objects`.
     erased: AtomicU64,
-    /// Those of them that nobody erased: they were lost, and could not be salvaged.
+    /// Number of those that were lost in a damaged store rather than erased.
     lost: AtomicU64,
-    /// What a checkpoint knows.
+    /// The records that a checkpoint covers.
     base: Option<Arc<Base>>,
-    /// Where the entries of maps are that a rewritten log states, by the place of the first record.
+    /// The places of the map records in a rewritten log, by the place of the first record.
     stated: Mutex<HashMap<Locator, Arc<StatedParts>>>,
 }
 
-/// The records of one map: the first key of each, and where it is.
+/// The records of one map: the first key and the place of each.
 type StatedParts = Vec<(KeyPath, Locator)>;
 
-/// Maps of which [`StatedParts`] are kept at once.
+/// Maximal number of maps with cached [`StatedParts`].
 const STATED_KEPT: usize = 1_024;
 
-/// A record that was found by digest.
+/// A record found by its digest.
 struct Found {
     place: Locator,
     body: Bytes,
@@ -70,30 +69,30 @@ impl Records {
         }
     }
 
-    /// Reads what the log holds.
+    /// Returns the reader of the log.
     pub(super) fn reader(&self) -> &LogReader {
         &self.reader
     }
 
-    /// How many versions of objects are kept.
+    /// Returns the number of kept versions of objects.
     pub(crate) fn versions(&self) -> u64 {
         let base = self.base.as_ref().map_or(0, |base| base.versions().0);
         let newer = self.objects.read().len() as u64;
         base + newer.saturating_sub(self.erased.load(Ordering::Relaxed))
     }
 
-    /// Records that are known without the checkpoint.
+    /// Returns the number of records that are not in the checkpoint.
     pub(super) fn newer(&self) -> usize {
         self.objects.read().len() + self.texts.read().len()
     }
 
-    /// How many versions of objects were erased.
+    /// Returns the number of erased versions of objects.
     pub(crate) fn erased(&self) -> u64 {
         let base = self.base.as_ref().map_or(0, |base| base.versions().1);
         base + self.erased.load(Ordering::Relaxed)
     }
 
-    /// How many of the [`Self::erased`] behind the checkpoint, if there is one, were lost before a salvage.
+    /// Returns how many of the [`Self::erased`] after the checkpoint, if any, were lost before a salvage.
     pub(crate) fn lost_since(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
@@ -102,12 +101,12 @@ impl Records {
         if of_objects { &self.objects } else { &self.texts }
     }
 
-    /// Where a record with this digest may be, as far as it is known without the checkpoint.
+    /// Returns possible places of a record with this digest, without those in the checkpoint.
     pub(super) fn candidates(&self, of_objects: bool, digest: &[u8; DIGEST_LEN]) -> Vec<Locator> {
         self.table(of_objects).read().candidates(digest).collect()
     }
 
-    /// What is known without the checkpoint, as the next one says it.
+    /// Returns the rows of the records that are not in the checkpoint, for the next one.
     pub(super) fn rows(&self, of_objects: bool) -> Vec<DigestRow> {
         let table = self.table(of_objects).read();
         let row = |(prefix, place): (u64, Locator)| DigestRow {
@@ -117,7 +116,7 @@ impl Records {
         table.iter().map(row).collect()
     }
 
-    /// The first place that `accept` takes a record at, of those where one with this digest may be.
+    /// Passes the possible places of a record with this digest to `accept`, and returns its first result.
     fn search<T>(
         &self,
         of_objects: bool,
@@ -139,11 +138,10 @@ impl Records {
         Ok(None)
     }
 
-    /// The object whose record is at `place` and is known to have `digest`, with its content; a placeholder if it was
-    /// erased.
+    /// Reads the object at `place`, which has `digest`, with its content. Returns a placeholder if it was erased.
     ///
     /// # Errors
-    /// `Corrupt` if the place holds something else or the content is missing.
+    /// `Corrupt` if the place holds another record or the content is missing.
     pub(crate) fn object_at(&self, place: u64, digest: ObjectDigest) -> Result<Object> {
         let record = self.reader.read(Locator::from_u64(place))?;
         match record.kind {
@@ -175,7 +173,7 @@ impl Records {
         }
     }
 
-    /// The record of one kind with this digest.
+    /// Returns the record of a kind with this digest.
     fn find(&self, kind: RecordKind, digest: &[u8; DIGEST_LEN]) -> Result<Option<Found>> {
         let domain = match kind {
             RecordKind::Object => Domain::Object,
@@ -183,14 +181,14 @@ impl Records {
             _ => Domain::Text,
         };
         let found = self.search(kind == RecordKind::Object, digest, |record| {
-            // RCS-1: the index holds parts of digests; the record itself decides.
+            // RCS-1: the index holds parts of digests, so the record itself decides.
             let matches = record.kind == kind && self.suite.hash_bytes(domain, &record.body) == *digest;
             Ok(matches.then_some(record.body))
         })?;
         Ok(found.map(|(place, body)| Found { place, body }))
     }
 
-    /// The commit that erased what had this digest, if it was erased and is not here again.
+    /// Returns the commit that erased the record of this digest, unless the record was written again.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
@@ -214,7 +212,7 @@ impl Records {
         Ok(None)
     }
 
-    /// The version with this digest, wherever history keeps it.
+    /// Returns the version with this digest, anywhere in the history.
     ///
     /// # Errors
     /// As [`Self::object_at`].
@@ -226,7 +224,7 @@ impl Records {
         Ok(Some((found.place, object)))
     }
 
-    /// Where the version with this digest is kept.
+    /// Returns the place of the version with this digest.
     ///
     /// # Errors
     /// As [`Self::object_at`].
@@ -235,7 +233,7 @@ impl Records {
         Ok(found.map(|found| found.place))
     }
 
-    /// Where the version with this digest is kept, or the record that says that it was erased.
+    /// Returns the place of the version with this digest, or of the marker of its erasure.
     ///
     /// # Errors
     /// As [`Self::object_at`].
@@ -246,7 +244,7 @@ impl Records {
         }
     }
 
-    /// Where the content record with this digest is kept.
+    /// Returns the place of the content record with this digest.
     ///
     /// # Errors
     /// As [`Self::find_content`].
@@ -255,7 +253,7 @@ impl Records {
         Ok(found.map(|found| found.place))
     }
 
-    /// Where the reason or source text with this digest is kept.
+    /// Returns the place of the reason or source text with this digest.
     ///
     /// # Errors
     /// As [`Self::find_text`].
@@ -264,7 +262,7 @@ impl Records {
         Ok(found.map(|found| found.place))
     }
 
-    /// The record at a place.
+    /// Reads the record at a place.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if it cannot be read.
@@ -272,7 +270,7 @@ impl Records {
         self.reader.read(place)
     }
 
-    /// The content record with this digest.
+    /// Returns the content record with this digest.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if its record cannot be read.
@@ -281,7 +279,7 @@ impl Records {
         Ok(found.map(|found| found.body))
     }
 
-    /// The reason or source text with this digest.
+    /// Returns the reason or source text with this digest.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if its record cannot be read.
@@ -290,7 +288,7 @@ impl Records {
         Ok(found.map(|found| found.body))
     }
 
-    /// The number of the batch that holds the record at `place`.
+    /// Returns the number of the batch with the record at `place`.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the record cannot be read.
@@ -298,7 +296,7 @@ impl Records {
         Ok(self.reader.read(Locator::from_u64(place))?.batch)
     }
 
-    /// What a rewritten log says of `key` at a commit.
+    /// Returns the map entry of `key` in a rewritten log at a commit.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
@@ -308,7 +306,7 @@ impl Records {
         };
         let parts = self.stated_parts(first)?;
         let behind = parts.partition_point(|(first, _)| first <= key);
-        // The keys that lead here were not checked: both records are read, so that none that is wrong hides an entry.
+        // The first keys are unverified: reads both neighbouring records, so that a wrong key cannot hide an entry.
         for (_, place) in parts.iter().take(behind + 1).skip(behind.saturating_sub(1)) {
             let record = self.reader.read(*place)?;
             let found = Stated::find(&record.body, key).map_err(|error| unreadable(&record, &error))?;
@@ -319,7 +317,7 @@ impl Records {
         Ok(None)
     }
 
-    /// The records of a map of which this is the first, each with its first key.
+    /// Returns the records of the map that starts at `first`, each with its first key.
     fn stated_parts(&self, first: Locator) -> Result<Arc<StatedParts>> {
         if let Some(known) = self.stated.lock().get(&first) {
             return Ok(Arc::clone(known));
@@ -343,7 +341,7 @@ impl Records {
         Ok(parts)
     }
 
-    /// The digests of a gap, as they stand in its record at `place`.
+    /// Returns the digests in the gap record at `place`.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the record cannot be read.
@@ -353,7 +351,7 @@ impl Records {
         Ok(digests.iter().copied().map(CommitDigest::from_bytes).collect())
     }
 
-    /// Indexes an object record under its digest, unless that digest is known.
+    /// Indexes an object record by its digest, unless that digest is known.
     pub(super) fn add_object(&self, digest: ObjectDigest, place: Locator) -> Result<()> {
         if self.find_place(digest)?.is_none() {
             self.objects.write().insert(digest.as_bytes(), place);
@@ -390,7 +388,7 @@ impl Records {
     }
 }
 
-/// The error for asking after something that was erased.
+/// Makes the error for reading an erased record.
 pub(crate) fn erased_error(what: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::NotFound, format!("{what} was erased")).with_code(ErrorCode::Erased)
 }

@@ -1,7 +1,7 @@
 //! Names for commits: snapshots with their rings, drafts, rejected changes, pins.
 //!
 //! # Layer
-//! L4. Derived: rebuilt from the log at open. Knows names, not what they name.
+//! L4. Derived: rebuilt from the log at open. Knows names, but not the named commits.
 //!
 //! # Invariants
 //! - CTL-2: a lane's ring holds its newest [`RING`] automatic snapshots, oldest first.
@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::object::{Reference, ReferenceName};
 
-/// How many automatic snapshots a lane keeps.
+/// Number of automatic snapshots that a lane keeps.
 pub(crate) const RING: usize = 20;
 
-/// A reference as the log has it.
+/// A reference with its batch in the log.
 pub(crate) struct ReferenceEntry {
     pub(crate) reference: Reference,
     pub(crate) batch: u64,
@@ -35,14 +35,14 @@ impl References {
         self.by_name.values()
     }
 
-    /// The automatic snapshots of a lane, newest first.
+    /// Iterates the automatic snapshots of a lane, newest first.
     pub(crate) fn ring(&self, lane: &str) -> impl Iterator<Item = &ReferenceEntry> {
         let names = self.rings.get(lane).into_iter();
         let names = names.flat_map(|names| names.iter().rev());
         names.filter_map(|name| self.by_name.get(name))
     }
 
-    /// Takes in a reference record; the newest of a name counts, and a full ring drops its oldest.
+    /// Adds a reference record. The newest of a name wins, and a full ring drops its oldest.
     pub(super) fn push(&mut self, reference: Reference, batch: u64) {
         let name = reference.name.clone();
         if reference.commit.is_none() {
@@ -58,7 +58,7 @@ impl References {
             .map(|lane| self.rings.entry(lane).or_default());
         let dropped = ring.and_then(|names| {
             names.push_back(name.clone());
-            // CTL-2: the oldest leaves when the ring is full.
+            // CTL-2: a full ring drops its oldest snapshot.
             if names.len() > RING {
                 names.pop_front()
             } else {

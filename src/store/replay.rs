@@ -23,32 +23,32 @@ use super::records::unreadable;
 use super::rewritten::{Erased, Stated, decode_gap};
 use super::{CommitEntry, Store};
 
-/// Records from which on a second thread is worth starting.
+/// Number of records that justifies a second thread.
 const RECORDS_A_THREAD: usize = 2_048;
 
-/// What the writer already knows about the batch it has just written.
+/// The writer's knowledge of its own new batch.
 pub(crate) struct StagedState {
-    /// The state after the batch; the places of new records are not in it yet.
+    /// The state after the batch, without the places of new records.
     pub(crate) trie: Option<Trie>,
     /// Key path and digest of each object record, in the order of the batch.
     pub(crate) objects: Vec<(KeyPath, ObjectDigest)>,
 }
 
-/// A commit as its batch says it.
+/// The commit record of a batch.
 struct CommitRecord {
     commit: Commit,
     digest: CommitDigest,
     place: Locator,
 }
 
-/// What a batch says, decoded.
+/// The decoded content of a batch.
 #[derive(Default)]
 struct Contents {
-    /// Object records that link their id, erased ones too.
+    /// Object records that link their id, including erased ones.
     links_of_objects: Vec<(KeyPath, ObjectDigest, Locator)>,
     links: Vec<(KeyPath, ObjectDigest)>,
     unlinks: Vec<KeyPath>,
-    /// The map, or what changed of it, in the words of a rewritten log.
+    /// The map or map changes of a rewritten log.
     stated: Option<Stated>,
     gaps: Vec<(Gap, Vec<CommitDigest>)>,
     commit: Option<CommitRecord>,
@@ -60,7 +60,7 @@ impl Contents {
         !(self.links_of_objects.is_empty() && self.links.is_empty() && self.unlinks.is_empty())
     }
 
-    /// Rules that hold whatever the state before.
+    /// Checks the rules that do not depend on the state before.
     fn check(&self) -> Result<()> {
         let rule = if self.commit.is_none() && (self.changes_state() || self.stated.is_some()) {
             "a batch without a commit changes the state"
@@ -122,7 +122,7 @@ pub(super) fn apply(
         }));
     }
 
-    // Everything held: from here on nothing fails, so memory takes in all of the batch or none of it.
+    // All checks passed. Nothing below fails, so memory takes all of the batch or none of it.
     let mut catalog = store.catalog.write();
     for (key, created) in next.unlinked {
         catalog.note_unlinked(key, created);
@@ -145,7 +145,7 @@ pub(super) fn apply(
     Ok(entry)
 }
 
-/// What a batch says. With `register`, what it holds can be found by digest from then on.
+/// Decodes a batch. With `register`, it also indexes the records by digest.
 fn decode(
     store: &Store,
     batch: &Batch,
@@ -210,14 +210,14 @@ fn decode(
                 let reference = Reference::decode(&record.body).map_err(bad)?;
                 contents.references.push(reference);
             }
-            // The seal is the log's.
+            // The log handles the seal.
             RecordKind::Seal => {}
         }
     }
     Ok(contents)
 }
 
-/// Key path and digest of each object record, in their order; large batches are shared among threads.
+/// Returns the key path and digest of each object record in order; threads share a large batch.
 fn decode_objects(
     records: &[Record],
     suite: HashSuite,
@@ -268,26 +268,26 @@ fn add_links(contents: &mut Contents, record: &Record) -> Result<(), codec::Deco
 
 /// The state before a commit, and those of older commits.
 struct Before<'a> {
-    /// Of the commit kept before.
+    /// The state of the kept commit before.
     trie: Trie,
-    /// The state of the newest older commit with a root.
+    /// Returns the state of the newest older commit with a root.
     of_root: &'a dyn Fn(Root) -> Result<Option<Trie>>,
 }
 
-/// The state after a commit, with what the catalog has to remember of the one before.
+/// The state after a commit, with the catalog's entries for the state before.
 #[derive(Default)]
 struct NextState {
     trie: Trie,
-    /// Ids that were unlinked, with the time at which they were first written.
+    /// Unlinked ids, each with the time of its first write.
     unlinked: Vec<(KeyPath, i64)>,
-    /// Whether it was taken from an older commit, as a rollback does.
+    /// Whether it is the state of an older commit, as after a rollback.
     is_kept_one: bool,
 }
 
-/// The states of the commits in a run of batches behind one whose state is `trie`, each with the commit's number.
+/// Returns the states of the commits in a run of batches after the state `trie`, each with the commit's number.
 ///
 /// # Errors
-/// `Corrupt` or `Io` if the log cannot be read, or a root does not come out as its commit says.
+/// `Corrupt` or `Io` if the log cannot be read, or a root differs from that of its commit.
 pub(super) fn states_behind(
     store: &Store,
     trie: Trie,
@@ -318,7 +318,7 @@ pub(super) fn states_behind(
     Ok(states)
 }
 
-/// STO-1, but for the root. Returns the tree over the commits before this one.
+/// Checks STO-1 except the root. Returns the tree over the commits before this one.
 fn check_chain(
     store: &Store,
     head: Option<&CommitEntry>,
@@ -350,7 +350,7 @@ fn check_chain(
     )))
 }
 
-/// The state after the batch, if its root is the one that the commit names.
+/// Returns the state after the batch, if it has the root of the commit.
 fn state_after(
     store: &Store,
     before: &Before<'_>,
@@ -373,7 +373,7 @@ fn state_after(
     Ok(state)
 }
 
-/// The state of the newest kept commit with the commit's root: a rollback holds only its target.
+/// Returns the state of the newest kept commit with the commit's root: a rollback record holds only its target.
 fn state_of_root(before: &Before<'_>, commit: &Commit) -> Result<NextState> {
     let trie = match (before.of_root)(commit.root)? {
         Some(trie) => trie,
@@ -398,7 +398,7 @@ fn place_of(store: &Store, digest: ObjectDigest) -> Result<u64> {
     Ok(place.to_u64())
 }
 
-/// The parent's state (or the one staged for this batch) with the batch's links and unlinks.
+/// Applies the links and unlinks of the batch to the parent's state, or returns the state staged for this batch.
 fn link_all(
     store: &Store,
     before: &Before<'_>,
@@ -441,7 +441,7 @@ fn link_all(
     Ok(state)
 }
 
-/// The state that a rewritten log states for a commit: a whole map, or what changed since the commit kept before.
+/// Builds the state from the map records of a rewritten log: a whole map, or the changes since the kept commit before.
 fn stated_state(store: &Store, before: &Before<'_>, stated: &Stated) -> Result<NextState> {
     let mut state = NextState::default();
     if !stated.whole {

@@ -1,7 +1,7 @@
-//! Records that stand only in a rewritten log: gaps, erased records, and maps with times.
+//! Records that occur only in a rewritten log: gaps, erased records, and maps with times.
 //!
 //! # Layer
-//! L4. Bytes to meaning and back; no log, no state.
+//! L4. Decodes and encodes; no log, no state.
 //!
 //! # Format
 //! docs/format.md, "Rewritten logs".
@@ -14,25 +14,25 @@ use super::commits::Gap;
 
 /// Bytes of one entry of a base or delta record.
 pub(crate) const STATED_BYTES: usize = 80;
-/// Bytes of entries in one record at most: all of it is checked when one entry is read.
+/// Maximal bytes of entries in one record: reading one entry checks the whole record.
 const PART_BYTES: usize = 204 * STATED_BYTES;
 
-/// Why a record of a map cannot be read.
+/// The error for an unreadable record of a map.
 const CUT_OFF: &str = "a record of a map is cut off";
 
-/// What stands where a record was that was erased.
+/// The marker of an erased record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Erased {
-    /// The key path of the object; `None` where a content or a text was.
+    /// The key path of the object; `None` for a content or a text.
     pub(crate) key: Option<KeyPath>,
-    /// The digest of what was erased.
+    /// The digest of the erased record.
     pub(crate) digest: [u8; DIGEST_LEN],
-    /// The commit that erased it: who, when and why; [`CommitDigest::NOBODY`] for what was lost.
+    /// The erasing commit; [`CommitDigest::NOBODY`] for a lost record.
     pub(crate) by: CommitDigest,
 }
 
 impl Erased {
-    /// Whether nobody erased it: it was lost, and could not be salvaged.
+    /// Returns whether the record was lost in a damaged store rather than erased.
     pub(crate) fn is_lost(&self) -> bool {
         self.by == CommitDigest::NOBODY
     }
@@ -59,11 +59,11 @@ impl Erased {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StatedEntry {
     pub(crate) key: KeyPath,
-    /// `None` in a delta: the id is not in the state any more.
+    /// `None` in a delta: the id left the state.
     pub(crate) digest: Option<ObjectDigest>,
-    /// When the id was first written, in microseconds.
+    /// Time of the first write of the id, in microseconds.
     pub(crate) created: i64,
-    /// When this version was written to the id, in microseconds.
+    /// Time of the write of this version to the id, in microseconds.
     pub(crate) updated: i64,
 }
 
@@ -88,19 +88,19 @@ impl StatedEntry {
     }
 }
 
-/// The map of a commit, or what changed of it.
+/// The map of a commit, or its changes.
 #[derive(Debug)]
 pub(super) struct Stated {
     /// Whether it is the whole map.
     pub(super) whole: bool,
-    /// Where its first record is.
+    /// The place of its first record.
     pub(super) place: Locator,
-    /// By rising key path.
+    /// The entries by rising key path.
     pub(super) entries: Vec<StatedEntry>,
 }
 
 impl Stated {
-    /// Adds one record to what the batch has stated so far.
+    /// Adds one record to the map records of the batch so far.
     pub(super) fn add(stated: &mut Option<Self>, record: &Record) -> Result<(), DecodeError> {
         let whole = record.kind == RecordKind::Base;
         let stated = stated.get_or_insert_with(|| Self {
@@ -126,18 +126,18 @@ impl Stated {
         Ok(())
     }
 
-    /// Puts encoded entries, by rising key path, into records of a batch.
+    /// Writes encoded entries, by rising key path, as records of a batch.
     pub(super) fn put(builder: &mut BatchBuilder, kind: RecordKind, entries: &[u8]) {
         for part in entries.chunks(PART_BYTES) {
             builder.add(kind, 0, part);
         }
         if entries.is_empty() {
-            // Said even so: without it the state would be looked for by its root.
+            // Writes an empty record: without it, a reader would look up the state by its root.
             builder.add(kind, 0, &[]);
         }
     }
 
-    /// The first key of a record of which this is the start; `None` if it has no entry.
+    /// Reads the first key of a record from its first bytes; returns `None` if the record has no entry.
     pub(super) fn first_key(start: &[u8]) -> Result<Option<KeyPath>, DecodeError> {
         match start.first_chunk::<DIGEST_LEN>() {
             Some(key) => Ok(Some(KeyPath::from_bytes(*key))),
@@ -146,7 +146,7 @@ impl Stated {
         }
     }
 
-    /// The entry of `key` in one record.
+    /// Returns the entry of `key` in one record.
     pub(super) fn find(body: &[u8], key: &KeyPath) -> Result<Option<StatedEntry>, DecodeError> {
         let (entries, rest) = body.as_chunks::<STATED_BYTES>();
         if !rest.is_empty() {
@@ -160,7 +160,7 @@ impl Stated {
     }
 }
 
-/// The body of a gap record.
+/// Encodes the body of a gap record.
 pub(crate) fn encode_gap(first: u64, digests: &[CommitDigest]) -> Vec<u8> {
     let mut body = first.to_le_bytes().to_vec();
     for digest in digests {
@@ -169,7 +169,7 @@ pub(crate) fn encode_gap(first: u64, digests: &[CommitDigest]) -> Vec<u8> {
     body
 }
 
-/// The commits that a gap record names.
+/// Decodes the commits that a gap record names.
 pub(super) fn gap_digests(body: &[u8]) -> Result<(u64, &[[u8; DIGEST_LEN]]), DecodeError> {
     let mut reader = Reader::new(body);
     let first = reader.u64()?;

@@ -1,8 +1,8 @@
 //! The states of commits, and the nodes that they are made of.
 //!
-//! What was taken in since the checkpoint has its state in memory. A commit that the checkpoint covers gets its state from
-//! there, if it is one of those that are stored, or it is built from the nearest older one by reading the log from there
-//! on: then the states of all commits in between come out too, and are kept for a while.
+//! The state of a commit after the checkpoint is in memory. The state of an earlier commit comes from the checkpoint,
+//! if it is stored there. Otherwise the log is read from the nearest older stored state on. That also gives the states
+//! of all commits in between, which are cached for a while.
 //!
 //! # Layer
 //! L4.
@@ -20,21 +20,21 @@ use super::base::{Base, commit_of};
 use super::commits::{ChangeCounts, CommitEntry};
 use super::replay;
 
-/// Runs of states that are kept at once.
+/// Maximal number of cached runs of states.
 const RUNS_KEPT: usize = 4;
-/// Commits of the checkpoint that are kept at once.
+/// Maximal number of cached commits of the checkpoint.
 const COMMITS_KEPT: usize = 8_192;
 
-/// What was loaded of what the checkpoint covers.
+/// Cached commits and states of the checkpoint's range.
 #[derive(Default)]
 pub(super) struct Loaded {
     commits: HashMap<usize, Arc<CommitEntry>>,
-    /// States by the number of their commit, the run used last first.
+    /// States by the number of their commit, the last used run first.
     runs: VecDeque<HashMap<u64, Trie>>,
 }
 
 impl Store {
-    /// A commit that the checkpoint covers.
+    /// Returns a commit that the checkpoint covers.
     pub(super) fn loaded_commit(&self, base: &Base, index: usize) -> Result<Arc<CommitEntry>> {
         if let Some(known) = self.loaded.lock().commits.get(&index) {
             return Ok(Arc::clone(known));
@@ -47,7 +47,7 @@ impl Store {
         Ok(Arc::clone(loaded.commits.entry(index).or_insert(entry)))
     }
 
-    /// The state that a commit names.
+    /// Returns the state of a commit.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if it cannot be built.
@@ -69,7 +69,7 @@ impl Store {
         Ok(entry.trie.get_or_init(|| trie).clone())
     }
 
-    /// The state of a commit that the checkpoint covers.
+    /// Returns the state of a commit that the checkpoint covers.
     fn covered_state(&self, base: &Base, seq: u64) -> Result<Trie> {
         if let Some(trie) = base.state_from_log(seq)? {
             return Ok(trie);
@@ -98,7 +98,7 @@ impl Store {
         found.ok_or_else(|| Error::corrupt(format!("commit {seq} is not in the batches up to its own")))
     }
 
-    /// The state of the newest commit below number `before` with this root.
+    /// Returns the state of the newest commit below number `before` with this root.
     fn older_state(&self, base: &Base, root: Root, before: u64) -> Result<Option<Trie>> {
         let below = base.first_where(|row| row.seq >= before)?;
         let Some(index) = base.by_root(root, below)? else {
@@ -108,7 +108,7 @@ impl Store {
         self.covered_state(base, row.seq).map(Some)
     }
 
-    /// The state that [`Self::covered_children`] is about, if there is a checkpoint.
+    /// Returns the state that [`Self::covered_children`] describes, if there is a checkpoint.
     ///
     /// # Errors
     /// As [`Self::state`].
@@ -118,7 +118,7 @@ impl Store {
         newest.map(|newest| self.state(&newest)).transpose()
     }
 
-    /// Objects that may have this parent in the state that the checkpoint was made at; `None` if that is not known.
+    /// Returns the possible children of this parent in the state of the checkpoint, or `None` if that is unknown.
     ///
     /// # Errors
     /// `Io` if the checkpoint cannot be read.
@@ -126,7 +126,7 @@ impl Store {
         self.base.as_ref().map_or(Ok(None), |base| base.children(parent))
     }
 
-    /// How much differs between the states of two commits.
+    /// Counts the differences between the states of two commits.
     ///
     /// # Errors
     /// As [`Self::state`].
@@ -139,9 +139,9 @@ impl Store {
         Ok(counts)
     }
 
-    /// Looks up what rollbacks took away and is not noted yet: costs what they changed.
+    /// Looks up the ids that rollbacks removed; the cost is proportional to their changes.
     pub(super) fn settle(&self) -> Result<()> {
-        // Looked up beside readers; only the one who writes gets here, so nothing is left in between.
+        // The lookup runs beside readers. Only the writer calls this, so the list cannot change meanwhile.
         let left = self.catalog.read_recursive().left();
         if left.is_empty() {
             return Ok(());
@@ -159,7 +159,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether the node is one of this store's.
+    /// Returns whether the node is one of this store's.
     fn has_node(&self, stored: &StoredNode) -> bool {
         self.base.as_ref().is_some_and(|base| base.has_node(stored))
     }
@@ -181,7 +181,7 @@ impl NodeSource for Store {
     }
 }
 
-/// The nodes of two stores, one of which may have been read before the log was rewritten.
+/// The nodes of two stores, one of them possibly read before a rewrite of the log.
 pub(crate) struct BothStores<'a>(pub(crate) &'a Store, pub(crate) &'a Store);
 
 impl NodeSource for BothStores<'_> {

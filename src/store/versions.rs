@@ -1,8 +1,8 @@
-//! The index of history: where the record of a digest is.
+//! The index of history: the place of each record by its digest.
 //!
-//! An entry is the first eight bytes of a digest and a place, so a million versions take some twenty
-//! megabytes. Two digests may share eight bytes; whoever looks one up confirms a candidate by hashing
-//! the record, which also means that nothing is found that is not what it claims to be.
+//! An entry is the first eight bytes of a digest and a place, so a million versions take some twenty megabytes. Two
+//! digests may share eight bytes, so the reader hashes each candidate record to confirm it. The hash also detects a
+//! wrong record.
 //!
 //! # Layer
 //! L4. Derived: rebuilt from the log at open.
@@ -30,24 +30,24 @@ fn prefix(digest: &[u8; DIGEST_LEN]) -> u64 {
 }
 
 impl DigestIndex {
-    /// How many records are known.
+    /// Returns the number of records.
     pub(super) fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// Adds the record of a digest that [`Self::find`] did not find.
+    /// Adds the record of a digest that is absent.
     pub(super) fn insert(&mut self, digest: &[u8; DIGEST_LEN], place: Locator) {
         let prefix = prefix(digest);
         self.table
             .insert_unique(prefix, Slot { prefix, place }, |slot| slot.prefix);
     }
 
-    /// The start of each digest, as [`prefix`] gives it, with the place.
+    /// Iterates the start of each digest, from [`prefix`], with the place.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, Locator)> + '_ {
         self.table.iter().map(|slot| (slot.prefix, slot.place))
     }
 
-    /// The places that may hold the digest: nearly always none or one.
+    /// Returns the possible places of the digest: nearly always none or one.
     pub(super) fn candidates(&self, digest: &[u8; DIGEST_LEN]) -> impl Iterator<Item = Locator> + '_ {
         let prefix = prefix(digest);
         self.table

@@ -1,10 +1,10 @@
-//! The blocks of a checkpoint file: cut and summed up when written, checked when first touched.
+//! The blocks of a checkpoint file: cut and summed at writing, checked at the first access.
 //!
 //! # Layer
-//! L4. Part of checkpoint/. Knows blocks, not what they hold.
+//! L4. Part of checkpoint/. Knows blocks, but not their content.
 //!
 //! # Invariants
-//! - CKB-1: no byte of a block is handed out before the block matched its checksum.
+//! - CKB-1: a block must match its checksum before any of its bytes is returned.
 //!
 //! # Format
 //! docs/format.md, "Checkpoint".
@@ -19,34 +19,34 @@ use crate::bytes::Buffer;
 use crate::disk::{DiskFile, read_full};
 use crate::error::{Error, Result};
 
-/// Bytes of a block. The first one is the header, which has a checksum of its own.
+/// Bytes of a block. The first block is the header, which has a checksum of its own.
 pub(super) const BLOCK_BYTES: usize = 4096;
 const BLOCK: u64 = BLOCK_BYTES as u64;
 /// Bytes of a checksum in the table.
 pub(super) const SUM_BYTES: usize = 4;
-/// Bytes that are gathered before they are written, and read at a time when everything is checked.
+/// Bytes to collect before a write, and to read at a time during a full check.
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// Reads ranges of a file whose blocks have checksums.
 pub(super) struct Blocks {
     name: String,
     file: Arc<dyn DiskFile>,
-    /// All of the file, where it can be mapped.
+    /// The whole file, if it can be mapped.
     map: Option<Arc<dyn Buffer>>,
-    /// Blocks after the header.
+    /// Number of blocks after the header.
     count: u64,
-    /// The checksum of each of them, where they are not in the map.
+    /// The checksum of each block, if the file is not mapped.
     table: Vec<u8>,
-    /// A bit for each of them: whether it was checked in the map.
+    /// A bit for each mapped block: whether it was checked.
     checked: Vec<AtomicU64>,
 }
 
 impl Blocks {
-    /// The `count` blocks of `file` behind the header, with the table of their checksums behind them, which is read
-    /// whole and must have the checksum `table_sum`.
+    /// Opens the `count` blocks of `file` after the header. Reads the table of checksums after the blocks, which must
+    /// have the checksum `table_sum`.
     ///
     /// # Errors
-    /// `Corrupt` if the table is not what was written; `Io`.
+    /// `Corrupt` if the table is damaged; `Io`.
     pub(super) fn new(
         name: &str,
         file: Arc<dyn DiskFile>,
@@ -55,7 +55,7 @@ impl Blocks {
         map: bool,
     ) -> Result<Self> {
         let at = (count + 1) * BLOCK;
-        // Where there is no map, blocks are read.
+        // Without a map, blocks are read from the file.
         let map = if map {
             file.map(at + count * SUM_BYTES as u64).unwrap_or_default()
         } else {
@@ -95,17 +95,17 @@ impl Blocks {
         &self.name
     }
 
-    /// How many blocks were touched in the map.
+    /// Returns how many mapped blocks were checked.
     #[cfg(test)]
     pub(super) fn checked_count(&self) -> u32 {
         let words = self.checked.iter();
         words.map(|word| word.load(Ordering::Relaxed).count_ones()).sum()
     }
 
-    /// The bytes from `offset` on.
+    /// Returns `length` bytes from `offset` on.
     ///
     /// # Errors
-    /// `Corrupt` if a block of them is damaged or they are not all in the file; `Io`.
+    /// `Corrupt` if one of their blocks is damaged or they reach beyond the file; `Io`.
     pub(super) fn bytes(&self, offset: u64, length: usize) -> Result<Cow<'_, [u8]>> {
         if length == 0 {
             return Ok(Cow::Borrowed(&[]));
@@ -131,11 +131,11 @@ impl Blocks {
         Ok(Cow::Borrowed(&bytes[within]))
     }
 
-    /// Checks a mapped block at the first touch.
+    /// Checks a mapped block at the first access.
     fn check_once(&self, block: u64, content: &[u8]) -> Result<()> {
         let index = (block - 1) as usize;
         let (word, bit) = (&self.checked[index / 64], 1_u64 << (index % 64));
-        // Nothing else is published with the bit: at worst two threads check one block.
+        // The bit publishes no other data: at worst, two threads check one block.
         if word.load(Ordering::Relaxed) & bit == 0 {
             self.check(block, content)?;
             word.fetch_or(bit, Ordering::Relaxed);
@@ -174,11 +174,11 @@ impl Blocks {
         Ok(bytes)
     }
 
-    /// Reads all blocks from the file, never from the map, and tells `visit` of those that cannot be read or are
-    /// damaged: the offset of the first of a run, and its bytes. `progress` is told the bytes of each piece.
+    /// Reads all blocks from the file, never from the map. Calls `visit` for each run of damaged or unreadable blocks
+    /// with its offset and bytes. Calls `progress` with the bytes of each piece.
     ///
     /// # Errors
-    /// What `progress` returns.
+    /// The error of `progress`.
     pub(super) fn check_all(
         &self,
         visit: &mut dyn FnMut(u64, u64),
@@ -212,18 +212,18 @@ impl Blocks {
     }
 }
 
-/// Writes blocks one after the other, behind a header that comes last.
+/// Writes blocks in sequence; the header is written last.
 pub(super) struct BlockWriter<'a> {
     file: &'a dyn DiskFile,
     progress: &'a mut dyn FnMut(u64) -> Result<()>,
-    /// Where `waiting` belongs: the start of a block.
+    /// The offset of `waiting`: the start of a block.
     at: u64,
     waiting: Vec<u8>,
     table: Vec<u8>,
 }
 
 impl<'a> BlockWriter<'a> {
-    /// A writer that stands behind the header of an empty file, and tells `progress` the bytes of each write.
+    /// Makes a writer after the header of an empty file. It calls `progress` with the bytes of each write.
     pub(super) fn new(file: &'a dyn DiskFile, progress: &'a mut dyn FnMut(u64) -> Result<()>) -> Self {
         Self {
             file,
@@ -234,7 +234,7 @@ impl<'a> BlockWriter<'a> {
         }
     }
 
-    /// The offset of the next byte.
+    /// Returns the offset of the next byte.
     pub(super) fn offset(&self) -> u64 {
         self.at + self.waiting.len() as u64
     }
@@ -242,7 +242,7 @@ impl<'a> BlockWriter<'a> {
     /// Appends `bytes`.
     ///
     /// # Errors
-    /// `Io`, and what `progress` returns.
+    /// `Io`, and the error of `progress`.
     pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.waiting.extend_from_slice(bytes);
         if self.waiting.len() >= CHUNK_BYTES {
@@ -251,7 +251,7 @@ impl<'a> BlockWriter<'a> {
         Ok(())
     }
 
-    /// Writes the whole blocks that wait.
+    /// Writes the waiting whole blocks.
     fn write_blocks(&mut self) -> Result<()> {
         let (blocks, _) = self.waiting.as_chunks::<BLOCK_BYTES>();
         for block in blocks {
@@ -265,10 +265,10 @@ impl<'a> BlockWriter<'a> {
         (self.progress)(count as u64)
     }
 
-    /// Fills the last block with zeros, writes the table behind it, and returns the table.
+    /// Fills the last block with zeros, writes the table after it, and returns the table.
     ///
     /// # Errors
-    /// `Io`, and what `progress` returns.
+    /// `Io`, and the error of `progress`.
     pub(super) fn finish(mut self) -> Result<Vec<u8>> {
         let length = self.waiting.len().next_multiple_of(BLOCK_BYTES);
         self.waiting.resize(length, 0);

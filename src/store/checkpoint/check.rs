@@ -1,4 +1,4 @@
-//! Verifying a checkpoint whole, from the file: its blocks, the order of its rows, and every node of its states.
+//! Verification of a whole checkpoint from its file: its blocks, the order of its rows, and every node of its states.
 //!
 //! # Layer
 //! L4. Part of checkpoint/. Does not compare with the log.
@@ -15,17 +15,17 @@ use crate::log::{Finding, Severity};
 use crate::threads::processors;
 use crate::trie::check_stored;
 
-/// What is said of a file without its final name.
+/// The finding for a file without its final name.
 pub(super) const UNFINISHED: &str = "an unfinished checkpoint, left by a crash or still being written";
 
-/// What is said of a file that knows of a rewrite which the log has not seen: that is published first.
+/// The finding for a file of a later epoch than the log: a rewrite publishes the log first.
 pub(crate) const OF_LATER_LOG: &str =
     "it was made from this log at a later time: an older copy of the log was put back";
 
-/// Verifies every checkpoint of a store, and names what is left over.
+/// Verifies every checkpoint of a store, and lists leftover files.
 ///
 /// # Errors
-/// `Io` if the folder cannot be listed, and what `progress` returns. Damage is no error but a finding.
+/// `Io` if the folder cannot be listed, and the error of `progress`. Damage is a finding, not an error.
 pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     if disk.list(FOLDER).is_err_and(|error| is_of_other_kind(&error)) {
@@ -42,7 +42,7 @@ pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) ->
                 findings.extend(other_log(&checkpoint, log));
                 check_content(&checkpoint, &mut findings, progress)?;
             }
-            // Another process wrote newer ones meanwhile.
+            // Another process has written newer ones.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => findings.push(Finding::new(Severity::Derived, &file.name, 0, error.message())),
         }
@@ -50,7 +50,7 @@ pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) ->
     Ok(findings)
 }
 
-/// Why a whole checkpoint is of no use for a log.
+/// Returns why a valid checkpoint does not belong to a log.
 pub(super) fn other_log(checkpoint: &Checkpoint, log: LogId) -> Option<Finding> {
     let found = checkpoint.log();
     let (severity, message) = if found == log {
@@ -65,10 +65,10 @@ pub(super) fn other_log(checkpoint: &Checkpoint, log: LogId) -> Option<Finding> 
     Some(Finding::new(severity, checkpoint.name(), 0, message))
 }
 
-/// Reads a file back that was just written, and verifies that it is whole and the one that was meant.
+/// Reads a new file back, and verifies that it is whole and has this header.
 ///
 /// # Errors
-/// `Corrupt` if not; `Io`, and what `progress` returns.
+/// `Corrupt` if it is not; `Io`, and the error of `progress`.
 pub(super) fn verify_file(
     disk: &dyn Disk,
     name: &str,
@@ -87,7 +87,7 @@ pub(super) fn verify_file(
     }
 }
 
-/// Looks at all blocks as the file has them and then, if they are whole, at what they say.
+/// Checks all blocks of the file and, if they are whole, their content.
 fn check_content(
     checkpoint: &Checkpoint,
     findings: &mut Vec<Finding>,
@@ -122,7 +122,7 @@ fn check_content(
     Ok(())
 }
 
-/// What must hold in a section whose blocks are whole.
+/// The rule for the content of a section with whole blocks.
 type Check = fn(&Checkpoint) -> Result<()>;
 
 const CHECKS: [(Section, Check); 10] = [
@@ -152,7 +152,7 @@ const CHECKS: [(Section, Check); 10] = [
     (Section::References, check_references),
 ];
 
-/// CKR-1: no key is there twice.
+/// CKR-1: every key is unique.
 fn rising<K: Ord>(keys: impl Iterator<Item = Result<K>>) -> Result<()> {
     let mut last = None;
     for key in keys {
@@ -169,7 +169,7 @@ fn contradiction(what: &str) -> Error {
     Error::corrupt(what).with_code(ErrorCode::CheckpointDamaged)
 }
 
-/// Numbers, batches and times of commits rise, and the history tree is one.
+/// Checks that numbers, batches and times of commits rise, and that the history tree is valid.
 fn check_commits(checkpoint: &Checkpoint) -> Result<()> {
     let rows = || checkpoint.commits().iter();
     rising(rows().map(|row| Ok(row?.seq)))?;
@@ -178,7 +178,7 @@ fn check_commits(checkpoint: &Checkpoint) -> Result<()> {
     checkpoint.history().map(drop)
 }
 
-/// Every commit is found by its digest or root, and nothing else is.
+/// Checks that the index finds exactly the commits, by digest or root.
 fn check_index(
     checkpoint: &Checkpoint,
     index: Rows<'_, DigestRow>,
@@ -186,7 +186,7 @@ fn check_index(
 ) -> Result<()> {
     let commits = checkpoint.commits();
     rising(index.iter())?;
-    // As many rows as commits, all different and each right: every commit has one.
+    // The index has as many rows as there are commits, and all rows are different and right. So every commit has one.
     let mut is_right = index.len() == commits.len();
     for row in index.iter() {
         let row = row?;
@@ -199,7 +199,7 @@ fn check_index(
     Err(contradiction("its rows are not those of the commits"))
 }
 
-/// References fill their section.
+/// Checks that the references fill their section.
 fn check_references(checkpoint: &Checkpoint) -> Result<()> {
     let mut bytes = 0;
     for reference in checkpoint.references() {
@@ -211,7 +211,7 @@ fn check_references(checkpoint: &Checkpoint) -> Result<()> {
     Err(contradiction("its references do not fill their section"))
 }
 
-/// Every state has the root of its commit, and every node below it the digest that its parent says.
+/// Checks that every state has the root of its commit, and every node the digest in its parent.
 fn check_states(checkpoint: &Checkpoint) -> Result<()> {
     rising(checkpoint.states().iter().map(|state| Ok(state?.seq)))?;
     let mut tops = Vec::new();

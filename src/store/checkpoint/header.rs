@@ -1,11 +1,11 @@
-//! The header of a checkpoint file: which log it is derived from, how far, and where its sections are.
+//! The header of a checkpoint file: its log, the position that it covers, and the extents of its sections.
 //!
 //! # Layer
 //! L4. Part of checkpoint/.
 //!
 //! # Invariants
-//! - CKH-1: the sections follow each other without a gap, from the first block behind the header to the last one;
-//!   behind that block is the table of checksums, and nothing else.
+//! - CKH-1: the sections follow each other without a gap, from the first block after the header to the last one. Only
+//!   the table of checksums follows that block.
 //!
 //! # Format
 //! docs/format.md, "Checkpoint".
@@ -17,21 +17,21 @@ use crate::digest::{CommitDigest, HashAlgorithm};
 use crate::log::{Log, Position};
 
 const MAGIC: &[u8; 8] = b"TRckpt01";
-/// The version of the layout. A file of another one is not read but written anew.
+/// The version of the layout. A file of another version is replaced, not read.
 const VERSION: u32 = 1;
 const CRC_BYTES: usize = 4;
 
-/// Which log something is derived from.
+/// The log of a derived file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LogId {
     pub(crate) instance: [u8; 16],
     pub(crate) hash: HashAlgorithm,
-    /// How often the log was rewritten: places of another epoch mean nothing.
+    /// How often the log was rewritten. Places of another epoch are invalid.
     pub(crate) epoch: u64,
 }
 
 impl LogId {
-    /// The log that is opened.
+    /// Returns the identity of an open log.
     pub(crate) fn of(log: &Log) -> Self {
         Self {
             instance: log.format().instance,
@@ -61,7 +61,7 @@ impl Row for Position {
     }
 }
 
-/// What a part of the file holds, in the order of the file.
+/// The sections of the file, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
     Nodes,
@@ -94,7 +94,7 @@ impl Section {
         Self::History,
     ];
 
-    /// Bytes of a row, where all have the same number.
+    /// Returns the bytes of a row, if all rows have the same size.
     pub(super) fn row_bytes(self) -> Option<usize> {
         match self {
             Self::States => Some(StateRow::BYTES),
@@ -110,7 +110,7 @@ impl Section {
     }
 }
 
-/// Where a section is.
+/// The extent of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) offset: u64,
@@ -119,7 +119,7 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// The offset behind it.
+    /// Returns the offset after it.
     pub(super) fn end(&self) -> u64 {
         self.offset + self.length
     }
@@ -129,31 +129,31 @@ impl Extent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) log: LogId,
-    /// How far the log is covered.
+    /// The covered position of the log.
     pub(super) position: Position,
-    /// How many versions of objects are kept.
+    /// Number of kept versions of objects.
     pub(super) versions: u64,
-    /// How many versions of objects were erased.
+    /// Number of erased versions of objects.
     pub(super) erased: u64,
-    /// The number of the file: part of the place of each of its nodes.
+    /// The number of the file; the place of each of its nodes contains it.
     pub(super) number: u64,
     pub(super) sections: [Extent; Section::ALL.len()],
     /// The checksum of the table of checksums.
     pub(super) table_sum: u32,
 }
 
-/// Bits of a node's place that are its offset in the file.
+/// The bits of a node's place that hold its offset in the file.
 const OFFSET_BITS: u32 = 40;
-/// The bits above them but for the highest, which is left for other sources of nodes: the number of the file, so that a
-/// node is not looked for in a file that it is not in.
+/// The higher bits, which hold the number of the file, so that a node is not looked up in another file. The highest bit
+/// is reserved for other sources of nodes.
 const NUMBER_MASK: u64 = (1 << (63 - OFFSET_BITS)) - 1;
 
-/// What tells the nodes of a file apart from those of others: files are numbered anew when the log was rewritten.
+/// Returns the tag that distinguishes nodes of this file from those of others. A rewrite of the log numbers files anew.
 fn file_tag(log: LogId, number: u64) -> u64 {
     (log.epoch << 12).wrapping_add(number) & NUMBER_MASK
 }
 
-/// The place of a node at `offset` in the file with this number.
+/// Returns the place of a node at `offset` in the file with this number.
 pub(super) fn node_place(log: LogId, number: u64, offset: u64) -> Result<u64, DecodeError> {
     if offset >> OFFSET_BITS != 0 {
         return Err(DecodeError::Invalid("it is longer than a checkpoint can be"));
@@ -162,7 +162,7 @@ pub(super) fn node_place(log: LogId, number: u64, offset: u64) -> Result<u64, De
 }
 
 impl Header {
-    /// The offset of the node at `place`, if it is a place in this file.
+    /// Returns the offset of the node at `place`, if the place is in this file.
     pub(super) fn node_offset(&self, place: u64) -> Option<u64> {
         (place >> OFFSET_BITS == file_tag(self.log, self.number)).then_some(place & ((1 << OFFSET_BITS) - 1))
     }
@@ -171,17 +171,17 @@ impl Header {
         self.sections[section as usize]
     }
 
-    /// Blocks behind the header.
+    /// Returns the number of blocks after the header.
     pub(super) fn blocks(&self) -> u64 {
         self.extent(Section::History).end().div_ceil(BLOCK_BYTES as u64) - 1
     }
 
-    /// Where the table of checksums is.
+    /// Returns the offset of the table of checksums.
     pub(super) fn table_offset(&self) -> u64 {
         (self.blocks() + 1) * BLOCK_BYTES as u64
     }
 
-    /// Bytes of the whole file.
+    /// Returns the bytes of the whole file.
     pub(super) fn file_bytes(&self) -> u64 {
         self.table_offset() + self.blocks() * SUM_BYTES as u64
     }
@@ -247,7 +247,7 @@ impl Header {
     }
 }
 
-/// Reads where the sections are (CKH-1). None of them reaches beyond `length`, so that numbers made of them are small.
+/// Reads the extents of the sections (CKH-1). No extent reaches beyond `length`, so sums of them cannot overflow.
 fn take_sections(reader: &mut Reader<'_>, length: u64) -> Result<[Extent; Section::ALL.len()], DecodeError> {
     let mut next = BLOCK_BYTES as u64;
     let mut extents = [Extent {

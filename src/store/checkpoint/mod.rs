@@ -1,16 +1,16 @@
-//! Checkpoints: files that spare reading the log, each whole and enough by itself.
+//! Checkpoints: self-contained files that replace reading the log up to a position.
 //!
-//! A checkpoint holds what the log said up to a position: the nodes of the head's state and of some past ones, where
-//! the record of each digest is, the commits and the references. It is derived: it may be deleted at any time, and
-//! whoever meets damage in one reads the log instead. The two newest are kept. A file is mapped and checked block by
-//! block as it is touched, so opening one does not read it.
+//! A checkpoint covers the log up to a position. It holds the nodes of the head's state and of some past states, the
+//! place of each digest's record, the commits and the references. It is derived, so it may be deleted at any time; a
+//! reader that finds damage in it reads the log instead. The two newest are kept. A file is mapped, and each block is
+//! checked at the first access, so opening one does not read it.
 //!
 //! # Layer
-//! L4. Stands alone: knows tries and digests, and neither the catalog nor the records that places lead to.
+//! L4. Knows tries and digests, but neither the catalog nor the records at the places.
 //!
 //! # Invariants
-//! - CKP-1: everything read is what was written, or an error with the code [`ErrorCode::CheckpointDamaged`].
-//! - CKP-2: a failure to write a checkpoint leaves those that were there as they were.
+//! - CKP-1: a read returns the written bytes, or an error with the code [`ErrorCode::CheckpointDamaged`].
+//! - CKP-2: a failure to write a checkpoint leaves the older ones unchanged.
 //!
 //! # After a crash
 //! docs/durability.md; a file counts only under its final name.
@@ -40,7 +40,7 @@ pub(crate) use writer::{Contents, Progress, Source, State, write};
 
 /// The folder of checkpoints.
 pub(crate) const FOLDER: &str = "checkpoint";
-/// How many are kept.
+/// Number of checkpoints to keep.
 const KEPT: usize = 2;
 
 /// A file in the folder of checkpoints.
@@ -53,7 +53,7 @@ pub(crate) struct CheckpointFile {
     pub(crate) is_finished: bool,
 }
 
-/// Bytes of a checkpoint are not what was written.
+/// Makes the error for damaged bytes of a checkpoint.
 fn damaged(name: &str, offset: u64, what: &str) -> Error {
     Error::corrupt(format!("{name} is damaged at byte {offset}: {what}"))
         .with_code(ErrorCode::CheckpointDamaged)
@@ -64,7 +64,7 @@ fn file_name(number: u64) -> String {
     format!("{FOLDER}/{number:08}.ckpt")
 }
 
-/// The number of a finished checkpoint's name.
+/// Returns the number in a finished checkpoint's name.
 fn file_number(name: &str) -> Option<u64> {
     let digits = name
         .strip_prefix(FOLDER)?
@@ -74,18 +74,18 @@ fn file_number(name: &str) -> Option<u64> {
     (file_name(number) == name).then_some(number)
 }
 
-/// Whether a file, by its name relative to the store, is a checkpoint, finished or not.
+/// Returns whether a name, relative to the store, is that of a checkpoint, finished or not.
 pub(crate) fn is_name(name: &str) -> bool {
     file_number(name.strip_suffix(".tmp").unwrap_or(name)).is_some()
 }
 
-/// The checkpoints of a store, finished or not, the oldest first. Other files in the folder are left out.
+/// Lists the checkpoints of a store, finished or not, the oldest first. Ignores other files in the folder.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.
 pub(crate) fn list(disk: &dyn Disk) -> Result<Vec<CheckpointFile>> {
     let names = match disk.list(FOLDER) {
-        // A thing of another kind holds no checkpoints, and costs no more than their loss.
+        // A path that is not a folder holds no checkpoints. Treat it like their loss.
         Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => {
             return Ok(Vec::new());
         }
@@ -111,18 +111,18 @@ pub(crate) fn list(disk: &dyn Disk) -> Result<Vec<CheckpointFile>> {
     Ok(files)
 }
 
-/// What the header of a checkpoint says, or why it cannot be used.
+/// The header of a checkpoint, or the reason why it is unusable.
 pub(crate) struct Standing {
     pub(crate) file: CheckpointFile,
     /// Its length.
     pub(crate) bytes: u64,
-    /// How far it covers the log, and how many commits of it it holds; `None` if the header cannot be read.
+    /// The covered position of the log and the number of commits in it; `None` if the header cannot be read.
     pub(crate) covers: Option<(Position, u64)>,
-    /// Why nobody reads it.
+    /// The reason why readers ignore it.
     pub(crate) unusable: Option<String>,
 }
 
-/// Looks at the header of every checkpoint, the newest first. `log` is the log that one is to be of, if it can be told.
+/// Reads the header of every checkpoint, the newest first. `log` is the expected log, if it is known.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.
@@ -164,10 +164,10 @@ fn next_number(files: &[CheckpointFile]) -> Result<u64> {
         .ok_or_else(|| Error::new(ErrorKind::Io, "the checkpoints have used up all numbers"))
 }
 
-/// Opens the newest checkpoint of a log that is of use, and says why newer ones are not.
+/// Opens the newest usable checkpoint of a log, and returns why newer ones are unusable.
 ///
 /// # Errors
-/// `Io` if the folder cannot be listed. A file that cannot be used is no error but a finding.
+/// `Io` if the folder cannot be listed. An unusable file is a finding, not an error.
 pub(crate) fn open_newest(
     disk: &dyn Disk,
     log: LogId,
@@ -180,7 +180,7 @@ pub(crate) fn open_newest(
                 None => return Ok((Some(checkpoint), findings)),
                 Some(found) => findings.push(found),
             },
-            // Another process wrote newer ones meanwhile.
+            // Another process has written newer ones.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => {
                 findings.push(Finding::new(Severity::Derived, &file.name, 0, error.message()));
@@ -190,10 +190,12 @@ pub(crate) fn open_newest(
     Ok((None, findings))
 }
 
-/// Behind which batches a log was durable when its checkpoints were made, as far as their headers are whole.
+/// Returns the positions up to which the log was durable when its checkpoints were made, from the headers that are
+/// whole.
 ///
 /// # Errors
-/// `Io` if the folder cannot be listed or a header not be read: what it says may be what tells damage from a torn tail.
+/// `Io` if the folder cannot be listed or a header cannot be read: its position may distinguish damage from a torn
+/// tail.
 pub(crate) fn positions(disk: &dyn Disk, log: LogId) -> Result<Vec<Position>> {
     let mut positions = Vec::new();
     for file in list(disk)?.into_iter().filter(|file| file.is_finished) {
@@ -206,8 +208,8 @@ pub(crate) fn positions(disk: &dyn Disk, log: LogId) -> Result<Vec<Position>> {
     Ok(positions)
 }
 
-/// Opens every checkpoint of a store that can be opened, of whatever epoch, the newest first: their states and the digests
-/// of their commits hold in all of them, while places do not.
+/// Opens every readable checkpoint of a store, of any epoch, the newest first. Their states and commit digests are
+/// valid in every epoch; their places are not.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.
@@ -222,22 +224,22 @@ pub(crate) fn open_any(
     Ok(opened.filter(|checkpoint| is_of(checkpoint.log())).collect())
 }
 
-/// Removes all checkpoints, and what is left of unfinished ones: how many files.
+/// Removes all checkpoints, including unfinished ones, and returns the number of files.
 ///
 /// # Errors
-/// `Io` if one cannot be removed; the others are removed all the same.
+/// `Io` if one cannot be removed; the others are still removed.
 ///
 /// # Durability
-/// When this returns, they are gone for good.
+/// The removal is durable when this returns.
 pub(crate) fn remove_all(disk: &dyn Disk) -> Result<usize> {
     remove_files(disk, &list(disk)?)
 }
 
-/// Removes what a rewrite of the log that was cut off left of checkpoints of the log before, and with them all that are
-/// not finished: how many files.
+/// Removes checkpoints of the log before a rewrite that was interrupted, and with them all unfinished ones. Returns the
+/// number of files.
 ///
 /// # Errors
-/// `Io` if one cannot be read or removed; the others are removed all the same.
+/// `Io` if one cannot be read or removed; the others are still removed.
 ///
 /// # Durability
 /// As [`remove_all`].
@@ -257,7 +259,7 @@ pub(crate) fn remove_outdated(disk: &dyn Disk, log: LogId) -> Result<usize> {
     if outdated.is_empty() {
         return failed.map(|()| 0);
     }
-    // One that is not finished does not say of which log it is, and is not missed if somebody is writing it.
+    // An unfinished file does not name its log. A process that is writing one can do without it.
     files.extend(outdated);
     remove_files(disk, &files).and_then(|count| failed.map(|()| count))
 }
@@ -267,7 +269,7 @@ fn remove_files(disk: &dyn Disk, files: &[CheckpointFile]) -> Result<usize> {
     for file in files {
         match disk.remove(&file.name) {
             Ok(()) => removed += 1,
-            // A folder was made by no process of ours, and holds no checkpoint.
+            // No process of ours made such a folder, and it holds no checkpoint.
             Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => {}
             Err(error) => failed = Err(Error::io(format!("cannot remove {}", file.name), error)),
         }
@@ -279,7 +281,7 @@ fn remove_files(disk: &dyn Disk, files: &[CheckpointFile]) -> Result<usize> {
     failed.map(|()| removed)
 }
 
-/// Removes what the checkpoint `newest` makes superfluous. What cannot be removed is left for the next one.
+/// Removes the checkpoints that `newest` makes superfluous. A later checkpoint retries a failed removal.
 fn remove_old(disk: &dyn Disk, newest: u64) {
     let files = list(disk).unwrap_or_default();
     let finished = files.iter().filter(|file| file.is_finished).count();

@@ -1,4 +1,4 @@
-//! An open checkpoint: what it says of the log, and its nodes as the source of stored tries.
+//! An open checkpoint: its rows, and its nodes as the source of stored tries.
 //!
 //! # Layer
 //! L4. Part of checkpoint/.
@@ -17,108 +17,108 @@ use crate::log::Position;
 use crate::object::HistoryTree;
 use crate::trie::{NodeSource, StoredNode, Trie};
 
-/// Bytes before a node that say how many it has.
+/// Bytes of the length before a node.
 pub(super) const NODE_LENGTH_BYTES: usize = 2;
 /// Bytes of a reference row before the reference: its batch and its length.
 pub(super) const REFERENCE_HEAD_BYTES: usize = 12;
 
-/// A checkpoint file that is open; its blocks are checked as they are touched.
+/// An open checkpoint file; each block is checked at the first access.
 pub(crate) struct Checkpoint {
     header: Header,
     blocks: Blocks,
 }
 
 impl Checkpoint {
-    /// Opens a file: reads its header and its table of checksums, and nothing else.
+    /// Opens a file: reads only its header and its table of checksums.
     ///
     /// # Errors
-    /// `NotFound`; `Corrupt` if the header, the table or the length is not what was written; `Io`.
+    /// `NotFound`; `Corrupt` if the header, the table or the length is damaged; `Io`.
     pub(super) fn open(disk: &dyn Disk, name: &str, map: bool) -> Result<Self> {
         let (file, header) = open_head(disk, name)?;
         let blocks = Blocks::new(name, file, header.blocks(), header.table_sum, map)?;
         Ok(Self { header, blocks })
     }
 
-    /// The file's name in the store.
+    /// Returns the file's name in the store.
     pub(crate) fn name(&self) -> &str {
         self.blocks.name()
     }
 
-    /// The file's number: a newer one has a higher one.
+    /// Returns the file's number: newer files have higher ones.
     #[cfg(test)]
     pub(crate) fn number(&self) -> u64 {
         self.header.number
     }
 
-    /// The log that it is derived from.
+    /// Returns the log of this checkpoint.
     pub(crate) fn log(&self) -> LogId {
         self.header.log
     }
 
-    /// How far the log is covered: opening goes on from here.
+    /// Returns the covered position of the log; opening continues from it.
     pub(crate) fn position(&self) -> Position {
         self.header.position
     }
 
-    /// How many versions of objects the log keeps up to there.
+    /// Returns the number of kept versions of objects up to the position.
     pub(crate) fn versions(&self) -> u64 {
         self.header.versions
     }
 
-    /// How many versions of objects were erased up to there.
+    /// Returns the number of erased versions of objects up to the position.
     pub(crate) fn erased(&self) -> u64 {
         self.header.erased
     }
 
-    /// Whether the node is one of this file.
+    /// Returns whether the node is in this file.
     pub(crate) fn has_node(&self, stored: &StoredNode) -> bool {
         self.header.node_offset(stored.place).is_some()
     }
 
-    /// The states whose nodes are here, rising by `seq`; the newest is the head's.
+    /// Returns the states with nodes in this file, rising by `seq`; the newest is the head's.
     pub(crate) fn states(&self) -> Rows<'_, StateRow> {
         self.rows(Section::States)
     }
 
-    /// The state as a trie, whose nodes are loaded when they are touched, with this as their source.
+    /// Opens a state as a trie, with this checkpoint as the source of its nodes.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if the node of a state of one entry cannot be read.
+    /// `Corrupt` or `Io` if the state has one entry and its node cannot be read.
     pub(crate) fn trie(&self, state: &StateRow) -> Result<Trie> {
         Trie::from_stored(state.top(), self)
     }
 
-    /// Places of object records, by the digest of the object.
+    /// Returns the places of object records, by the digest of the object.
     pub(crate) fn objects(&self) -> Rows<'_, DigestRow> {
         self.rows(Section::Objects)
     }
 
-    /// Places of content and text records, by digest.
+    /// Returns the places of content and text records, by digest.
     pub(crate) fn texts(&self) -> Rows<'_, DigestRow> {
         self.rows(Section::Texts)
     }
 
-    /// Indexes in [`Self::commits`], by the digest of the commit.
+    /// Returns the indexes in [`Self::commits`], by the digest of the commit.
     pub(crate) fn commits_by_digest(&self) -> Rows<'_, DigestRow> {
         self.rows(Section::CommitsByDigest)
     }
 
-    /// Indexes in [`Self::commits`], by root; those of one root rise.
+    /// Returns the indexes in [`Self::commits`], by root; the indexes of one root rise.
     pub(crate) fn commits_by_root(&self) -> Rows<'_, DigestRow> {
         self.rows(Section::CommitsByRoot)
     }
 
-    /// The commits that are kept, rising by `seq`.
+    /// Returns the kept commits, rising by `seq`.
     pub(crate) fn commits(&self) -> Rows<'_, CommitRow> {
         self.rows(Section::Commits)
     }
 
-    /// The commit with this number, if it is kept.
+    /// Returns the commit with this number, if it is kept.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if its row cannot be read.
     pub(crate) fn commit(&self, seq: u64) -> Result<Option<CommitRow>> {
-        // Numbers rise by one where nothing was left out, so it mostly is the row of that index.
+        // Numbers rise by one except at gaps, so the row with that index is mostly the right one.
         if let Some(row) = self.commits().get(seq)?.filter(|row| row.seq == seq) {
             return Ok(Some(row));
         }
@@ -126,7 +126,7 @@ impl Checkpoint {
         Ok(newest.filter(|row| row.seq == seq))
     }
 
-    /// The newest commit whose number is at most `seq`.
+    /// Returns the newest commit whose number is at most `seq`.
     ///
     /// # Errors
     /// As [`Self::commit`].
@@ -141,12 +141,12 @@ impl Checkpoint {
         }
     }
 
-    /// When ids were first written that the newest state does not have, by key.
+    /// Returns the first writes of ids that the newest state lacks, by key.
     pub(crate) fn first_written_rows(&self) -> Rows<'_, FirstWritten> {
         self.rows(Section::FirstWritten)
     }
 
-    /// When the id was first written, if the newest state does not have it but an earlier one had.
+    /// Returns the time of the first write of an id that an earlier state had and the newest lacks.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a row cannot be read.
@@ -156,12 +156,12 @@ impl Checkpoint {
         Ok(found.filter(|row| row.key == *key).map(|row| row.created))
     }
 
-    /// Which objects of the newest state have which parent, by parent.
+    /// Returns the parents of the objects in the newest state, by parent.
     pub(crate) fn child_rows(&self) -> Rows<'_, ChildRow> {
         self.rows(Section::Children)
     }
 
-    /// Objects that may have this parent in the newest state.
+    /// Returns the possible children of this parent in the newest state.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a row cannot be read.
@@ -177,17 +177,17 @@ impl Checkpoint {
         Ok(found)
     }
 
-    /// The runs of commits that are no longer kept, rising.
+    /// Returns the runs of thinned commits, rising.
     pub(crate) fn gaps(&self) -> Rows<'_, Gap> {
         self.rows(Section::Gaps)
     }
 
-    /// The reference records up to the position, in the order of the log: the number of the batch, and canonical
-    /// reference bytes.
+    /// Returns the reference records up to the position, in the order of the log: the number of the batch, and
+    /// canonical reference bytes.
     pub(crate) fn references(&self) -> impl Iterator<Item = Result<(u64, Vec<u8>)>> + '_ {
         let extent = self.header.extent(Section::References);
         let mut next = Some(extent.offset);
-        // One whose length is not known hides all that follow.
+        // A reference of unknown length hides all later ones.
         (0..extent.rows).map_while(move |_| {
             let at = next?;
             let reference = self.reference(at, extent.end());
@@ -213,7 +213,7 @@ impl Checkpoint {
         Ok((parts.0, bytes.into_owned()))
     }
 
-    /// The history tree over all commits up to the position, kept or not.
+    /// Returns the history tree over all commits up to the position, kept or not.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if it cannot be read.
@@ -222,7 +222,7 @@ impl Checkpoint {
         let bad = || damaged(self.name(), extent.offset, "it holds no history tree");
         let size = self.blocks.bytes(extent.offset, 8)?;
         let size = Reader::new(&size).u64().map_err(|_| bad())?;
-        // A tree has at most 64 peaks; a section of more is refused before it is read.
+        // A tree has at most 64 peaks, so a larger section is refused before it is read.
         let peaks = u64::from(size.count_ones());
         if extent.rows != peaks || extent.length != 8 + peaks * DIGEST_LEN as u64 {
             return Err(bad());
@@ -259,7 +259,7 @@ fn open_head(disk: &dyn Disk, name: &str) -> Result<(Arc<dyn DiskFile>, Header)>
     Ok((file, header))
 }
 
-/// What a file says of the log that it is derived from, and how far it covers it: nothing but its header is read.
+/// Returns the log of a file and the position that it covers, from its header alone.
 ///
 /// # Errors
 /// As [`Checkpoint::open`].
@@ -274,7 +274,7 @@ fn read_head(file: &dyn DiskFile, name: &str) -> Result<Header> {
     let mut bytes = vec![0; BLOCK_BYTES];
     let count = read_full(file, 0, &mut bytes).map_err(reading)?;
     bytes.truncate(count);
-    // The length is compared with the header's, so the table is no larger than the file.
+    // The header must match the length, so the table cannot be larger than the file.
     Header::decode(&bytes, length).map_err(|error| damaged(name, 0, &error.to_string()))
 }
 

@@ -1,4 +1,4 @@
-//! The rows of a checkpoint: their bytes, reading one by its index, and searching by key.
+//! The rows of a checkpoint: their bytes, reads by index, and search by key.
 //!
 //! # Layer
 //! L4. Part of checkpoint/.
@@ -21,9 +21,9 @@ use crate::log::Position;
 use crate::store::ChangeCounts;
 use crate::trie::StoredNode;
 
-/// Something that always takes the same number of bytes.
+/// A row of a fixed number of bytes.
 pub(crate) trait Row: Copy + 'static {
-    /// How many.
+    /// Number of bytes.
     const BYTES: usize;
 
     fn put(&self, out: &mut Vec<u8>);
@@ -41,17 +41,17 @@ pub(crate) struct CommitRow {
     pub(crate) time: i64,
     pub(crate) digest: CommitDigest,
     pub(crate) root: Root,
-    /// Where its record is.
+    /// The place of its record.
     pub(crate) place: u64,
-    /// Tells lanes apart; what is hashed is the caller's choice.
+    /// A number that distinguishes lanes; the caller chooses its hash.
     pub(crate) lane: u64,
-    /// What it changed, if that was counted.
+    /// The counted changes, if they were counted.
     pub(crate) counts: Option<ChangeCounts>,
-    /// Where the first base or delta record of its batch is; 0 if there is none.
+    /// The place of the first base or delta record of its batch; 0 if the batch has none.
     pub(crate) delta: u64,
 }
 
-/// Stands for a count that is not known.
+/// The value of an unknown count.
 const NOT_COUNTED: u32 = u32::MAX;
 
 impl Row for CommitRow {
@@ -67,7 +67,7 @@ impl Row for CommitRow {
             .counts
             .map(|counts| [counts.added, counts.changed, counts.removed])
             .and_then(|counts| {
-                // A commit of more changes than fit counts as not counted.
+                // A commit with more changes than fit has an unknown count.
                 let fits = counts.iter().all(|count| *count < u64::from(NOT_COUNTED));
                 fits.then(|| counts.map(|count| count as u32))
             });
@@ -102,22 +102,22 @@ fn take_counts(reader: &mut Reader<'_>) -> Result<Option<ChangeCounts>, DecodeEr
     }))
 }
 
-/// A state whose nodes the file holds.
+/// A state with its nodes in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StateRow {
-    /// The commit that it is the state of.
+    /// The number of its commit.
     pub(crate) seq: u64,
     pub(crate) root: Root,
-    /// How many ids it has.
+    /// Number of ids.
     pub(crate) count: u64,
-    /// Where its top node is in the file.
+    /// The place of its top node in the file.
     pub(crate) place: u64,
-    /// Where the log goes on after the commit's batch.
+    /// The position in the log after the commit's batch.
     pub(crate) position: Position,
 }
 
 impl StateRow {
-    /// What stands for the whole state.
+    /// Returns the handle of the whole state.
     pub(crate) fn top(&self) -> StoredNode {
         StoredNode {
             digest: *self.root.as_bytes(),
@@ -148,11 +148,11 @@ impl Row for StateRow {
     }
 }
 
-/// When an id was first written that the newest state does not have.
+/// The first write of an id that the newest state lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FirstWritten {
     pub(crate) key: KeyPath,
-    /// Microseconds.
+    /// Time in microseconds.
     pub(crate) created: i64,
 }
 
@@ -172,10 +172,10 @@ impl Row for FirstWritten {
     }
 }
 
-/// That an object of the newest state has a parent.
+/// The parent of an object in the newest state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ChildRow {
-    /// The start of the key path of the parent, as [`prefix_of`] gives it.
+    /// The start of the key path of the parent, from [`prefix_of`].
     pub(crate) parent: u64,
     pub(crate) child: KeyPath,
 }
@@ -196,14 +196,14 @@ impl Row for ChildRow {
     }
 }
 
-/// A run of commits that are no longer kept.
+/// A run of thinned commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
     /// The number of the first one.
     pub(crate) first: u64,
-    /// How many.
+    /// Number of commits.
     pub(crate) count: u64,
-    /// Where the record is that holds their digests.
+    /// The place of the record with their digests.
     pub(crate) place: u64,
 }
 
@@ -223,17 +223,17 @@ impl Row for Gap {
     }
 }
 
-/// The start of a digest, and what is known of the thing that has it: a place, or the index of a row.
+/// The start of a digest with a place, or with the index of a row.
 ///
-/// Digests may share their start, so whoever looks one up confirms what is found.
+/// Digests may share their start, so the caller of a lookup confirms each result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct DigestRow {
-    /// The first eight bytes, as [`prefix_of`] gives them.
+    /// The first eight bytes, from [`prefix_of`].
     pub(crate) prefix: u64,
     pub(crate) value: u64,
 }
 
-/// The first eight bytes of a digest as a number, so that the order of digests is kept.
+/// Returns the first eight bytes of a digest as a number that keeps the order of digests.
 pub(crate) fn prefix_of(digest: &[u8; DIGEST_LEN]) -> u64 {
     let (head, _) = digest.split_first_chunk::<8>().expect("a digest has 32 bytes");
     u64::from_le_bytes(*head).swap_bytes()
@@ -278,15 +278,15 @@ impl<'a, R: Row> Rows<'a, R> {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of rows.
     pub(crate) fn len(&self) -> u64 {
         self.extent.rows
     }
 
-    /// The row with this index, if there are so many.
+    /// Returns the row with this index, or `None` beyond the last one.
     ///
     /// # Errors
-    /// `Corrupt` if the block that holds it is damaged; `Io`.
+    /// `Corrupt` if its block is damaged; `Io`.
     pub(crate) fn get(&self, index: u64) -> Result<Option<R>> {
         if index >= self.extent.rows {
             return Ok(None);
@@ -298,18 +298,18 @@ impl<'a, R: Row> Rows<'a, R> {
             .map_err(|error| damaged(self.blocks.name(), offset, &error.to_string()))
     }
 
-    /// A row that is known to be there.
+    /// Reads a row below the number of rows.
     fn row(&self, index: u64) -> Result<R> {
         self.get(index)?
             .ok_or_else(|| damaged(self.blocks.name(), self.extent.offset, "a row is missing"))
     }
 
-    /// All rows, in their order.
+    /// Iterates all rows in their order.
     pub(crate) fn iter(self) -> impl Iterator<Item = Result<R>> + 'a {
         (0..self.extent.rows).map(move |index| self.row(index))
     }
 
-    /// How many rows come before the first one that is not `before`; CKR-1 makes this a bisection.
+    /// Returns the number of leading rows for which `before` is true; CKR-1 makes this a bisection.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -317,7 +317,7 @@ impl<'a, R: Row> Rows<'a, R> {
         self.bisect(0, self.extent.rows, before)
     }
 
-    /// The same if the answer is from `low` to `high`.
+    /// Bisects between `low` and `high`.
     fn bisect(&self, mut low: u64, mut high: u64, before: impl Fn(&R) -> bool) -> Result<u64> {
         while low < high {
             let middle = low + (high - low) / 2;
@@ -331,11 +331,11 @@ impl<'a, R: Row> Rows<'a, R> {
     }
 }
 
-/// How far from a guess the first look is taken: within the block that was just touched, mostly.
+/// Distance of the first probe from the guess: mostly within the same block.
 const NEAR_ROWS: u64 = 64;
 
 impl<'a> Rows<'a, DigestRow> {
-    /// The values of all digests that start like `digest`: candidates, to be confirmed.
+    /// Returns the values of all digests with the start of `digest`: candidates for the caller to confirm.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -344,7 +344,7 @@ impl<'a> Rows<'a, DigestRow> {
         Ok(rows.map(|row| row.map(|row| row.value)))
     }
 
-    /// The rows whose digest may lie from `low` to `high`, in the order of the digests' starts.
+    /// Returns the rows whose digest may lie between `low` and `high`, in the order of the digests' starts.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -359,10 +359,10 @@ impl<'a> Rows<'a, DigestRow> {
         Ok(rows.take_while(move |row| row.as_ref().map_or(true, |row| row.prefix <= last)))
     }
 
-    /// The index of the first row whose prefix is not below `prefix`.
+    /// Returns the index of the first row with a prefix of at least `prefix`.
     ///
-    /// Digests are spread evenly, so the answer is near to where it would be if they were so exactly: few blocks
-    /// are touched. If they are not, this doubles its steps and is still a bisection.
+    /// Digests are spread evenly, so the search starts at the position of an exactly even spread and reads few blocks.
+    /// Otherwise it doubles its steps, and is still a bisection.
     fn first_from(&self, prefix: u64) -> Result<u64> {
         let rows = self.extent.rows;
         let before = |row: &DigestRow| row.prefix < prefix;

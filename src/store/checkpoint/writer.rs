@@ -1,4 +1,4 @@
-//! Writing a checkpoint: whole, read back and verified before it counts.
+//! Writes a checkpoint: whole, read back and verified before it gets its name.
 //!
 //! # Layer
 //! L4. Part of checkpoint/.
@@ -7,7 +7,7 @@
 //! - CKW-1: a checkpoint gets its name only after its file was synced, read back and verified whole.
 //!
 //! # After a crash
-//! A file that had not got its name is left and never read; the next checkpoint removes it.
+//! A file without its final name stays and is never read; the next checkpoint removes it.
 
 use super::blocks::{BlockWriter, write_error};
 use super::check::verify_file;
@@ -23,27 +23,27 @@ use crate::log::Position;
 use crate::object::HistoryTree;
 use crate::trie::{NodeSource, Saver, Shape, Trie};
 
-/// Rows that may have to be read from an older checkpoint first.
+/// Rows that may have to be read from an older checkpoint.
 pub(crate) type Source<'a, R> = Box<dyn Iterator<Item = Result<R>> + 'a>;
 
-/// A state to be written.
+/// A state to write.
 pub(crate) struct State<'a> {
-    /// The commit that it is the state of.
+    /// The number of its commit.
     pub(crate) seq: u64,
-    /// It may be stored in an older checkpoint, wholly or in parts.
+    /// The trie; an older checkpoint may store it or parts of it.
     pub(crate) trie: &'a Trie,
-    /// Where the log goes on after the commit's batch.
+    /// The position in the log after the commit's batch.
     pub(crate) position: Position,
 }
 
-/// What a checkpoint is made of.
+/// The content of a checkpoint.
 pub(crate) struct Contents<'a> {
     pub(crate) log: LogId,
-    /// How far the log is covered; all of it has to be durable.
+    /// The covered position of the log; all of it must be durable.
     pub(crate) position: Position,
-    /// How many versions of objects are kept.
+    /// Number of kept versions of objects.
     pub(crate) versions: u64,
-    /// How many were erased.
+    /// Number of erased versions.
     pub(crate) erased: u64,
     /// Rising by `seq`, the head's last.
     pub(crate) states: &'a [State<'a>],
@@ -52,7 +52,7 @@ pub(crate) struct Contents<'a> {
     pub(crate) texts: Source<'a, DigestRow>,
     /// Rising by `seq`.
     pub(crate) commits: Source<'a, CommitRow>,
-    /// Of a key that comes twice, the earliest time counts.
+    /// Of equal keys, the earliest time wins.
     pub(crate) first_written: Source<'a, FirstWritten>,
     /// In any order.
     pub(crate) children: Source<'a, ChildRow>,
@@ -64,20 +64,19 @@ pub(crate) struct Contents<'a> {
     pub(crate) history: &'a HistoryTree,
 }
 
-/// Told of bytes done; an error from it ends the work.
+/// Called with the number of bytes done; an error from it ends the work.
 pub(crate) type Progress<'a> = dyn FnMut(u64) -> Result<()> + 'a;
 
 /// Writes a checkpoint, and removes all but the two newest.
 ///
-/// `source` has the stored nodes of the states. `progress` is told the bytes of each piece that was written or read
-/// back.
+/// `source` has the stored nodes of the states. `progress` gets the bytes of each piece that was written or read back.
 ///
 /// # Errors
-/// `Io`; `Busy` if another process writes one right now; `Corrupt` if something to be copied is damaged, or what was
-/// written does not come back or contradicts itself. No new file is left then.
+/// `Io`; `Busy` if another process is writing one; `Corrupt` if the source is damaged, or if the file does not read
+/// back or contradicts itself. After an error, no new file is left.
 ///
 /// # Durability
-/// When this returns, the checkpoint is durable.
+/// The checkpoint is durable when this returns.
 pub(crate) fn write(
     disk: &dyn Disk,
     contents: Contents<'_>,
@@ -101,7 +100,7 @@ pub(crate) fn write(
         verify_file(disk, &unfinished, &header, progress)?;
         disk.rename_new(&unfinished, &name).map_err(write_error)
     });
-    // A full disk gets its space back; if this fails too, a file that nobody reads is left.
+    // Frees the space on a full disk. If the removal fails too, an unread file is left.
     written.inspect_err(|_| drop(disk.remove(&unfinished)))?;
     if let Err(error) = disk.sync_dir(FOLDER) {
         drop(disk.remove(&name));
@@ -125,7 +124,7 @@ fn make_folder(disk: &dyn Disk) -> Result<()> {
         .map_err(write_error)
 }
 
-/// Writes and syncs everything; the header comes last.
+/// Writes and syncs the whole file, the header last.
 fn write_file(
     file: &dyn DiskFile,
     number: u64,
@@ -163,7 +162,7 @@ fn write_file(
     Ok(header)
 }
 
-/// Writes section after section.
+/// Writes the sections in order.
 struct Sections<'a> {
     out: BlockWriter<'a>,
     done: Vec<Extent>,
@@ -184,7 +183,7 @@ impl Sections<'_> {
         Ok(())
     }
 
-    /// Writes rows as they come.
+    /// Writes rows in the given order.
     fn rows<R: Row>(&mut self, section: Section, rows: impl Iterator<Item = Result<R>>) -> Result<()> {
         self.section(section, |out| {
             let mut count = 0;
@@ -310,7 +309,7 @@ fn put_history(out: &mut BlockWriter<'_>, history: &HistoryTree) -> Result<u64> 
     Ok(history.peaks().len() as u64)
 }
 
-/// The rows in their order (CKR-1); of those with one key, the first.
+/// Returns the rows in their order (CKR-1); of equal keys, the first.
 fn sorted<R: Ord, K: PartialEq>(
     rows: impl IntoIterator<Item = Result<R>>,
     key: fn(&R) -> K,

@@ -1,4 +1,4 @@
-//! Finding the records that are needed: by the states of kept commits, by references and by saved drafts.
+//! Marks the live records: those that states of kept commits, references and saved drafts need.
 //!
 //! # Layer
 //! L4.
@@ -14,24 +14,24 @@ use crate::store::Store;
 use crate::store::commits::CommitEntry;
 use crate::trie::Trie;
 
-/// Needed by a reference or a draft, so it waits for no commit.
+/// The need of a reference or a draft, which does not wait for a commit.
 pub(super) const NO_COMMIT: u32 = u32::MAX;
 
-/// Who needs a record.
+/// The need for a record.
 #[derive(Clone, Copy)]
 struct Need {
-    /// The first of the kept commits that does, counted from 0, or [`NO_COMMIT`].
+    /// The first kept commit that needs it, counted from 0, or [`NO_COMMIT`].
     first: u32,
-    /// Whether the versions that it was derived from are marked, too: those of a source are not.
+    /// Whether its sources are marked too. The sources of a source are not.
     with_sources: bool,
 }
 
-/// The places of the records that are needed.
+/// The places of the live records.
 #[derive(Default)]
 pub(crate) struct Live {
     places: HashMap<u64, Need>,
     versions: u64,
-    /// Whether what nobody needs stays as well.
+    /// Whether unneeded records stay as well.
     everything: bool,
 }
 
@@ -44,24 +44,25 @@ impl Live {
         }
     }
 
-    /// The first kept commit that needs the record at `place`, counted from 0, or [`NO_COMMIT`]; `None` if nobody does.
+    /// Returns the first kept commit that needs the record at `place`, counted from 0, or [`NO_COMMIT`]; `None` if the
+    /// record is unneeded.
     pub(super) fn first_need(&self, place: Locator) -> Option<u32> {
         let need = self.places.get(&place.to_u64()).map(|need| need.first);
         need.or_else(|| self.everything.then_some(NO_COMMIT))
     }
 
-    /// How many versions of objects are needed.
+    /// Returns the number of live versions of objects.
     pub(crate) fn versions(&self) -> u64 {
         self.versions
     }
 }
 
 impl Store {
-    /// What the states of these commits need (places in the line), with all references and drafts. `step` is told of
-    /// each object that is looked at.
+    /// Marks the records for the states of these commits (places in the line), all references and all drafts. Calls
+    /// `step` for each object.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if an object cannot be read; what `step` returns.
+    /// `Corrupt` or `Io` if an object cannot be read; the error of `step`.
     pub(crate) fn mark(&self, kept: &[usize], step: &mut dyn FnMut() -> Result<()>) -> Result<Live> {
         let mut live = Live::default();
         self.mark_states(&mut live, Trie::new(), kept, step)?;
@@ -69,8 +70,8 @@ impl Store {
         Ok(live)
     }
 
-    /// Adds what commits behind batch `cut` and the references need to what is kept of the log up to it; the first of
-    /// these commits is kept there. Returns whether that was all there.
+    /// Marks the records for the commits after batch `cut` and for the references. Returns whether every newly marked
+    /// record is after `cut`.
     ///
     /// # Errors
     /// As [`Self::mark`].
@@ -91,8 +92,8 @@ impl Store {
         Ok(true)
     }
 
-    /// Whether each commit behind the first `count` that takes the state of an older one finds one with its root among those
-    /// that are `kept` of these, or behind them.
+    /// Returns whether the states of all commits after the first `count` remain available. A commit that takes the
+    /// state of an older one must find its root among the `kept` ones or the later ones.
     ///
     /// # Errors
     /// As [`Self::mark`].
@@ -174,10 +175,10 @@ impl Store {
         }
     }
 
-    /// Marks the record of an object, its content, and the versions that it says it was derived from (`with_sources`).
+    /// Marks the record of an object, its content, and its sources if `with_sources`.
     fn mark_object(&self, live: &mut Live, place: Locator, need: u32, with_sources: bool) -> Result<()> {
         let known = live.places.get(&place.to_u64()).copied();
-        // A source may be met again as what is live itself: then its own sources are still to be marked.
+        // A marked source may be live itself; then its own sources still need marks.
         if known.is_some_and(|known| known.with_sources || !with_sources) {
             return Ok(());
         }
@@ -187,7 +188,7 @@ impl Store {
         if record.kind == RecordKind::Erased {
             return Ok(());
         }
-        // Only its fields are read, so the digest does not matter.
+        // The digest is unused here: only fields are read.
         let object = Object::from_verified(record.body, ObjectDigest::from_bytes([0; 32]));
         if known.is_none() {
             live.versions += 1;
@@ -208,13 +209,13 @@ impl Store {
     }
 }
 
-/// Marks one record that names no other.
+/// Marks one record that names no other one.
 fn mark_place(live: &mut Live, place: Locator, first: u32) {
     let need = live.places.entry(place.to_u64()).or_insert(Need {
         first,
         with_sources: false,
     });
-    // A content comes out no later than a draft's object that names it, which waits for no commit.
+    // A content is written no later than a draft's object that names it, and that object waits for no commit.
     if first == NO_COMMIT {
         need.first = NO_COMMIT;
     }

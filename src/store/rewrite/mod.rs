@@ -1,16 +1,16 @@
-//! Writing the log anew: what is kept of it, batch by batch, without what nobody needs any more and without what is erased.
+//! Rewriting the log: copies the kept batches, without unneeded and erased records.
 //!
-//! The batches of the old log are read in order and come out in order. A kept commit keeps its own batch as it is, if the
-//! commit before it is kept too; behind a gap its batch states what changed since the last kept one. A record comes out
-//! with the first kept commit that needs it, which may be later than where it was.
+//! The rewrite reads the batches in order and writes them in order. A kept commit keeps its batch unchanged if the
+//! commit before it is kept too. After a gap, its batch states the changes since the last kept commit. A record moves
+//! to the first kept commit that needs it, which may be later than before.
 //!
 //! # Layer
-//! L4. Knows records and states; does not know segments, and not why something is kept.
+//! L4. Knows records and states; does not know segments or the policy of retention.
 //!
 //! # Invariants
-//! - REW-1: replaying what comes out gives the kept commits with their digests, numbers and roots, in their order.
-//! - REW-2: never more batches come out than have gone in, so the new log fits under the numbers of the old one.
-//! - REW-3: no byte of an erased record, and no copy of it, comes out.
+//! - REW-1: replaying the new log gives the kept commits with their digests, numbers and roots, in their order.
+//! - REW-2: the new log has at most as many batches as the old one read so far, so its numbers suffice.
+//! - REW-3: the new log holds no byte of an erased record and no copy of it.
 //!
 //! # Format
 //! docs/format.md, "Rewritten logs".
@@ -37,36 +37,36 @@ pub(crate) use erasure::Erasure;
 pub(crate) use mark::Live;
 use mark::NO_COMMIT;
 
-/// Bytes of moved records from which on they become a batch of their own, if there is a number for it.
+/// Bytes of moved records that become a batch of their own, if a batch number is free.
 const MOVED_BYTES: u64 = 4 << 20;
 
-/// Takes the batches of the new log: each with the head after it.
+/// Takes the batches of the new log, each with the head after it.
 pub(crate) type Sink<'a> = dyn FnMut(BatchBuilder, CommitDigest) -> Result<()> + 'a;
 
-/// What is kept and what is erased.
+/// The commits and records to keep and to erase.
 pub(crate) struct Plan<'a> {
-    /// Places in the line of the commits that are kept, rising; the newest is among them.
+    /// Places of the kept commits in the line, rising; the newest commit is one of them.
     pub(crate) kept: &'a [usize],
-    /// The records that they, the references and the drafts need.
+    /// The records that the kept commits, the references and the drafts need.
     pub(crate) live: &'a Live,
-    /// What is erased.
+    /// The records to erase.
     pub(crate) erasure: &'a Erasure,
 }
 
 impl Store {
-    /// Shows the batches of the log up to number `upto`, in order.
+    /// Passes the batches of the log up to number `upto` to `visit`, in order.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if one cannot be read; what `visit` returns.
+    /// `Corrupt` or `Io` if one cannot be read; the error of `visit`.
     pub(crate) fn read_log(&self, upto: u64, visit: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<()> {
         let reader = self.records.reader();
         reader.batches(&Position::START, upto, &mut |batch| visit(&batch))
     }
 
-    /// Writes the log up to `upto` anew into `sink`.
+    /// Rewrites the log up to `upto` into `sink`.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if something that is kept cannot be read; what `sink` returns.
+    /// `Corrupt` or `Io` if a kept record cannot be read; the error of `sink`.
     pub(crate) fn rewrite(&self, plan: &Plan<'_>, upto: &Position, sink: &mut Sink<'_>) -> Result<()> {
         let mut rewriter = Rewriter {
             store: self,
@@ -91,24 +91,24 @@ struct Rewriter<'a> {
     store: &'a Store,
     plan: &'a Plan<'a>,
     sink: &'a mut Sink<'a>,
-    /// How many of the kept commits are written.
+    /// Number of kept commits written so far.
     next_kept: usize,
-    /// Batches that came out.
+    /// Number of batches written so far.
     written: u64,
-    /// The newest commit that came out.
+    /// The newest commit written so far.
     head: CommitDigest,
     before: Option<Arc<CommitEntry>>,
-    /// References and markers that come out with the next batch.
+    /// References and markers that wait for the next batch.
     waiting: BatchBuilder,
-    /// Records that are needed further on, by the kept commit that needs them first.
+    /// Records that move forward, by the first kept commit that needs them.
     moved: HashMap<usize, Vec<Record>>,
-    /// Thinned commits since the newest one that came out.
+    /// Thinned commits since the newest one written.
     gap: Vec<CommitDigest>,
     gap_first: u64,
     roots: HashSet<Root>,
 }
 
-/// The records of one batch, as they come out.
+/// The records of one batch for the new log.
 #[derive(Default)]
 struct Sorted {
     builder: BatchBuilder,
@@ -156,7 +156,7 @@ impl Rewriter<'_> {
                     self.note_thinned(seq, digest);
                 }
                 self.waiting = std::mem::take(&mut self.waiting).followed_by(sorted.builder);
-                // What names no thinned commit keeps its place between the commits.
+                // A batch that names no thinned commit keeps its position between the commits.
                 if self.gap.is_empty() {
                     return self.put(BatchBuilder::new());
                 }
@@ -165,7 +165,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// The commit of the batch, if it is one of those that are kept.
+    /// Returns the commit of the batch, if it is kept.
     fn kept_commit(&self, batch: &Batch) -> Result<Option<(usize, Arc<CommitEntry>)>> {
         let Some(&index) = self.plan.kept.get(self.next_kept) else {
             return Ok(None);
@@ -175,7 +175,7 @@ impl Rewriter<'_> {
         Ok((entry.batch == batch.number).then_some((index, entry)))
     }
 
-    /// Whether the batch of a kept commit says its state as it is: what it builds on comes out before it.
+    /// Returns whether the batch of a kept commit can stay unchanged: its basis is written before it.
     fn stands_alone(&self, index: usize, entry: &CommitEntry, batch: &Batch) -> Result<bool> {
         let has = |kind| batch.records.iter().any(|record| record.kind == kind);
         if has(RecordKind::Base) {
@@ -183,7 +183,7 @@ impl Rewriter<'_> {
         }
         let before = self.next_kept.checked_sub(1);
         let before = before.and_then(|before| self.plan.kept.get(before).copied());
-        // The record of a linked version may come out with this batch, and then its time has to be said.
+        // The record of a linked version may move to this batch. Then the batch must state its time.
         if before != index.checked_sub(1) || has(RecordKind::Link) || self.brings_back(entry)? {
             return Ok(false);
         }
@@ -197,8 +197,8 @@ impl Rewriter<'_> {
             || self.roots.contains(&entry.commit.root))
     }
 
-    /// Whether the commit writes an id again that was removed before: when it was first written is known from commits that
-    /// may have been thinned, so it has to be said.
+    /// Returns whether the commit writes a removed id again. Commits that know the id's first write may be thinned, so
+    /// the batch must state it.
     fn brings_back(&self, entry: &CommitEntry) -> Result<bool> {
         let Some(before) = &self.before else {
             return Ok(false);
@@ -215,7 +215,7 @@ impl Rewriter<'_> {
         Ok(false)
     }
 
-    /// Puts one record where it belongs: into the batch, forward, or nowhere.
+    /// Adds one record to the batch, moves it forward, or drops it.
     fn sort(&mut self, batch: &Batch, record: &Record, fate: Fate, sorted: &mut Sorted) -> Result<()> {
         let builder = &mut sorted.builder;
         match record.kind {
@@ -254,7 +254,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// The record if somebody needs it, or what stands in its place if it is erased (REW-3).
+    /// Returns the record if it is needed, or its marker if it is erased (REW-3).
     fn without_erased(&self, record: &Record) -> Option<Record> {
         let suite = self.store.suite;
         let erased = match record.kind {
@@ -271,13 +271,13 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Puts a record into its batch, or keeps it for the commit that needs it first.
+    /// Adds a record to its batch, or keeps it for the first commit that needs it.
     fn sort_content(&mut self, record: Record, fate: Fate, builder: &mut BatchBuilder) {
         let need = self.plan.live.first_need(record.locator).unwrap_or(NO_COMMIT);
         let waits_for = (need != NO_COMMIT).then_some(need as usize);
         let stays = match fate {
             Fate::AsItWas | Fate::StatedAnew => waits_for.is_none_or(|kept| kept <= self.next_kept),
-            // The commit that needs it may be out already.
+            // The commit that needs it may be written already.
             Fate::WithoutCommit => waits_for.is_none_or(|kept| kept < self.next_kept),
             Fate::Thinned => false,
         };
@@ -294,7 +294,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Whether this is what its name means today.
+    /// Returns whether this is the current value of its name.
     fn is_current(&self, reference: &Reference, batch: u64) -> bool {
         let references = self.store.references();
         let current = references.get(&reference.name);
@@ -317,7 +317,7 @@ impl Rewriter<'_> {
         self.gap.clear();
     }
 
-    /// States the map of a commit: all of it for the first that is kept, else what changed since the kept one before.
+    /// States the map of a commit: the whole map for the first kept one, else the changes since the kept one before.
     fn state(&self, entry: &CommitEntry, builder: &mut BatchBuilder) -> Result<()> {
         let trie = self.store.state(entry)?;
         let mut bytes = Vec::new();
@@ -360,8 +360,8 @@ impl Rewriter<'_> {
         })
     }
 
-    /// Writes the records that wait for the commit of this batch: into it, or, as long as that leaves numbers for what
-    /// follows, in batches of their own (REW-2).
+    /// Writes the records that wait for the commit of this batch. They get batches of their own while the numbers
+    /// suffice (REW-2), and else go into this one.
     fn put_moved(&mut self, number: u64, builder: &mut BatchBuilder) -> Result<()> {
         for record in self.moved.remove(&self.next_kept).unwrap_or_default() {
             self.waiting.add(record.kind, unlinked(&record), &record.body);
@@ -374,7 +374,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Hands out a batch with what waits for one; nothing if both are empty.
+    /// Hands out a batch together with the waiting records; nothing if both are empty.
     fn put(&mut self, batch: BatchBuilder) -> Result<()> {
         let batch = std::mem::take(&mut self.waiting).followed_by(batch);
         if batch.is_empty() {
@@ -392,12 +392,12 @@ impl Rewriter<'_> {
     }
 }
 
-/// What becomes of a batch.
+/// The fate of a batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    /// Its commit is kept, and it says its state as it did.
+    /// Its commit is kept, and the batch stays unchanged.
     AsItWas,
-    /// Its commit is kept, and its state is said anew.
+    /// Its commit is kept, and the batch states the map again.
     StatedAnew,
     /// Its commit is thinned.
     Thinned,
@@ -405,7 +405,7 @@ enum Fate {
     WithoutCommit,
 }
 
-/// The flags of a record that links nothing.
+/// Returns the flags of the record without its link.
 fn unlinked(record: &Record) -> u8 {
     match record.kind {
         RecordKind::Object | RecordKind::Erased => record.flags | UNLINKED,

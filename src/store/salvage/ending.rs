@@ -1,4 +1,4 @@
-//! The end of a salvage: the commit that says the newest state, the references, and what was lost.
+//! The end of a salvage: the commit of the newest state, the references, and the report of losses.
 //!
 //! # Layer
 //! L4. Part of salvage/.
@@ -14,38 +14,38 @@ use crate::trie::{NoSource, Trie};
 use super::Salvager;
 use super::guess::Left;
 
-/// What was saved and what not.
+/// The report of a salvage.
 #[derive(Default)]
 pub(crate) struct Salvaged {
-    /// Commits that are kept.
+    /// Number of kept commits.
     pub(crate) commits: u64,
-    /// Versions of objects.
+    /// Number of versions of objects.
     pub(crate) versions: u64,
-    /// Ids in the newest state.
+    /// Number of ids in the newest state.
     pub(crate) objects: u64,
-    /// Places where something is lost.
+    /// Places of losses.
     pub(crate) lost: Vec<Finding>,
-    /// What else is not as it should be, or may be lost.
+    /// Other findings, including possible losses.
     pub(crate) others: Vec<Finding>,
-    /// Ids that left the state because their version is lost.
+    /// Ids removed from the state because their version is lost.
     pub(crate) lost_ids: BTreeSet<String>,
-    /// The key paths of those of which no version says the id.
+    /// Key paths of removed entries whose id no version names.
     pub(crate) lost_keys: Vec<KeyPath>,
-    /// Ids whose version is lost, and that have the newest whole one of the states before instead.
+    /// Ids with a lost version that have the newest whole version of an earlier state instead.
     pub(crate) older_ids: BTreeSet<String>,
-    /// Commits that cannot be kept, besides those that had been thinned.
+    /// Number of lost commits, without thinned ones.
     pub(crate) lost_commits: u64,
-    /// References that name none that is kept.
+    /// References to commits that are lost.
     pub(crate) lost_references: Vec<ReferenceName>,
-    /// Ids of the newest state whose content is lost, and nothing else of them.
+    /// Ids of the newest state that lost only their content.
     pub(crate) lost_contents: BTreeSet<String>,
-    /// Other versions, contents and texts that some kept commit or version names and that are not there.
+    /// Number of other missing versions, contents and texts that kept commits or versions name.
     pub(crate) lost_records: u64,
     pub(crate) root: Option<Root>,
 }
 
 impl Salvager<'_> {
-    /// The last commit if one is needed, the references, and the report.
+    /// Writes the last commit, if needed, and the references; returns the report.
     pub(super) fn finish(mut self, now: Time) -> Result<Salvaged> {
         let newest = self.line.last_key_value().map(|(seq, _)| *seq);
         self.follow_stored(u64::MAX)?;
@@ -104,7 +104,7 @@ impl Salvager<'_> {
         })
     }
 
-    /// The ids of a state whose content is lost, and how many contents that are.
+    /// Returns the ids of a state with lost content, and the number of these contents.
     fn without_content(&self, state: &Trie) -> Result<(BTreeSet<String>, u64)> {
         let (mut ids, mut contents) = (BTreeSet::new(), HashSet::new());
         if self.output.lost.is_empty() {
@@ -126,7 +126,7 @@ impl Salvager<'_> {
         Ok((ids, contents.len() as u64))
     }
 
-    /// Says the newest state in a commit of its own.
+    /// Writes a commit of its own for the newest state.
     fn put_last(&mut self, trie: Trie, root: Root, newest: Option<u64>, now: Time) -> Result<()> {
         let seq = newest.map(|newest| newest + 1);
         let (seq, missed) = match seq.and_then(|seq| Some((seq, self.digests(seq)?))) {
@@ -179,7 +179,7 @@ impl Salvager<'_> {
         self.put_commit(Commit::hash(&bytes, self.wreck.suite()), &commit, trie, batch)
     }
 
-    /// Lets the references come out whose commit is kept and whose versions are there; returns the others.
+    /// Writes the references whose commit and versions are kept; returns the names of the others.
     fn put_references(&mut self) -> Result<Vec<ReferenceName>> {
         self.output.put(BatchBuilder::new(), None)?;
         let references = std::mem::take(&mut self.references);
@@ -201,7 +201,7 @@ impl Salvager<'_> {
             }
             self.output.need_texts(reference.reason)?;
             if reference.lane.is_some() {
-                // Named by its batch, so that none that is made later has the same name.
+                // Named by its batch, so that no later snapshot has the same name.
                 reference.name = ReferenceName::of_ring(self.output.batches + 1);
             }
             let mut batch = BatchBuilder::new();
@@ -211,7 +211,7 @@ impl Salvager<'_> {
         Ok(lost)
     }
 
-    /// The ids at these key paths, as far as some version says them, and the key paths where none does.
+    /// Returns the ids at these key paths, and the key paths whose id no version names.
     fn names(&self, keys: BTreeSet<KeyPath>) -> Result<(BTreeSet<String>, Vec<KeyPath>)> {
         let mut names: HashMap<KeyPath, String> = HashMap::new();
         if !keys.is_empty() {

@@ -1,12 +1,12 @@
-//! The newest state that can be told, proven or not, and what its lost versions are replaced by.
+//! The newest known state, proven or not, and the replacements of its lost versions.
 //!
 //! # Layer
 //! L4. Part of salvage/.
 //!
 //! # Invariants
-//! - SVN-1: only a version that the id had on the line of commits stands in, never one that it had before it was
-//!   removed or erased.
-//! - SVN-2: no state that was put together here has a cycle of parents.
+//! - SVN-1: a replacement is a version that the id had on the line of commits, and never one from before a removal or
+//!   erasure of the id.
+//! - SVN-2: a state that salvage composes has no cycle of parents.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -18,22 +18,22 @@ use crate::trie::{Entry, NoSource, Trie};
 
 use super::index::Index;
 
-/// The newest state that can be told.
+/// The newest known state.
 pub(super) struct Guess<'a> {
     index: &'a Index,
     state: Trie,
     /// The number of its commit.
     pub(super) seq: Option<u64>,
-    /// Where the version in the state is lost: the newest whole one that the state had there before.
+    /// The newest whole earlier version of each entry with a lost version.
     earlier: HashMap<KeyPath, Entry>,
 }
 
-/// A state without the versions that are lost.
+/// A state without the lost versions.
 pub(super) struct Left {
     pub(super) state: Trie,
-    /// What left it.
+    /// Keys removed from it.
     pub(super) lost: BTreeSet<KeyPath>,
-    /// What has an earlier version in it.
+    /// Keys with an earlier version in it.
     pub(super) older: BTreeSet<KeyPath>,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Guess<'a> {
         &self.state
     }
 
-    /// Goes on to the state that came next, as far as is known (SVN-1).
+    /// Advances to the next known state (SVN-1).
     pub(super) fn follow(&mut self, state: Trie) -> Result<()> {
         for change in self.state.diff(&state, &NoSource) {
             let change = change?;
@@ -73,8 +73,8 @@ impl<'a> Guess<'a> {
         !self.is_whole(entry) && self.index.erased_by(&entry.digest).is_none()
     }
 
-    /// The state with an earlier version in the place of each that is lost, and without those that have none. What was
-    /// erased is not lost: it stays where the state is proven, and else it leaves, as the erasure made it do.
+    /// Replaces each lost version by an earlier one, or removes it if there is none. An erased version is not lost: it
+    /// stays in a proven state, and leaves any other one.
     pub(super) fn without_lost(&self, wreck: &Wreck, is_proven: bool) -> Result<Left> {
         let mut left = Left {
             state: self.state.clone(),
@@ -97,7 +97,7 @@ impl<'a> Guess<'a> {
                 left.lost.insert(entry.key);
             }
         }
-        // A proven state has none, so what was put into it closes it.
+        // A proven state has no cycle, so a cycle contains a replaced version.
         let starts: Vec<KeyPath> = if is_proven {
             left.older.iter().copied().collect()
         } else {
@@ -108,10 +108,10 @@ impl<'a> Guess<'a> {
         Ok(left)
     }
 
-    /// Takes out one object of each cycle of parents that the way up from `starts` leads into (SVN-2): one with an earlier
-    /// version, and of several the one written first, because what moved since is what is not known.
+    /// Removes one object of each cycle of parents reached upward from `starts` (SVN-2). It prefers an object with an
+    /// earlier version, and of several the one written first, because its later moves are unknown.
     fn break_cycles(&self, wreck: &Wreck, starts: &[KeyPath], left: &mut Left) -> Result<()> {
-        // From where the way up is known to end.
+        // Keys from which the way up ends.
         let mut ending: HashSet<KeyPath> = HashSet::new();
         for start in starts {
             let (mut way, mut steps) = (Vec::new(), HashMap::new());

@@ -1,11 +1,11 @@
-//! Everything in a damaged log that checks out, found by digest.
+//! All valid records of a damaged log, by digest.
 //!
 //! # Layer
 //! L4. Part of salvage/. Bodies stay in their files.
 //!
 //! # Invariants
-//! - SVI-1: of what was erased, no record counts that is older than the erasure.
-//! - SVI-2: no number of a commit counts that counting on from it overflows.
+//! - SVI-1: of an erased digest, salvage ignores every record older than the erasure.
+//! - SVI-2: salvage ignores commit numbers so large that counting on from them overflows.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,21 +18,21 @@ use crate::log::{
 use crate::object::{Commit, Object, Reference};
 use crate::store::rewritten::{Erased, Stated, gap_digests};
 
-/// Numbers of commits at the most (SVI-2).
+/// The largest accepted commit number (SVI-2).
 pub(super) const SEQ_MAX: u64 = u64::MAX / 2;
 
-/// Where a record is.
+/// The place of a record.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) locator: Locator,
     /// The age of its segment, and the number of its batch.
     pub(super) written: (u64, u64),
-    /// The segments among which that number counts.
+    /// The segments that share this numbering.
     chain: u64,
 }
 
 impl Place {
-    /// The same as older than all else: its number is of another log.
+    /// Returns this place as older than all others: its number belongs to another log.
     pub(super) fn of_spare(self) -> Self {
         let (_, number) = self.written;
         Self {
@@ -41,13 +41,13 @@ impl Place {
         }
     }
 
-    /// Whether the number of its batch is of the log that counts.
+    /// Returns whether its batch number belongs to the valid log.
     fn is_numbered(&self) -> bool {
         self.written.0 > 0
     }
 }
 
-/// The records of one batch that are whole.
+/// The whole records of one batch.
 pub(super) struct PieceEntry {
     pub(super) number: u64,
     pub(super) whole: bool,
@@ -57,20 +57,20 @@ pub(super) struct PieceEntry {
     pub(super) ignorable: Vec<Locator>,
 }
 
-/// All pieces of a log, and what is in them.
+/// All pieces of a log with their records.
 #[derive(Default)]
 pub(super) struct Index {
-    /// By rising number, one of each.
+    /// The pieces by rising number, one of each.
     pub(super) pieces: Vec<PieceEntry>,
     pub(super) objects: HashMap<[u8; DIGEST_LEN], Place>,
     /// Contents and texts.
     pub(super) texts: HashMap<[u8; DIGEST_LEN], Place>,
-    /// What was erased, with the commits that did it and the ages of the segments that say so.
+    /// Erased digests with the erasing commits and the ages of the segments that name them.
     pub(super) erased: HashMap<[u8; DIGEST_LEN], Vec<(CommitDigest, u64)>>,
-    /// The numbers of the batches that commits are in, by chain: a rewrite numbers them anew.
+    /// The batch number of each commit, by chain: a rewrite numbers batches anew.
     pub(super) batches: HashMap<(u64, CommitDigest), u64>,
     pub(super) commits: HashMap<CommitDigest, Commit>,
-    /// Commits that were thinned, by number.
+    /// Thinned commits, by number.
     pub(super) thinned: BTreeMap<u64, CommitDigest>,
     pub(super) findings: Vec<Finding>,
 }
@@ -94,7 +94,7 @@ impl Index {
         Ok(index)
     }
 
-    /// Puts the pieces in order, the best of each number.
+    /// Sorts the pieces and keeps the best one of each number.
     pub(super) fn sort(&mut self) {
         let order = |piece: &PieceEntry| (piece.number, piece.whole, piece.age);
         self.pieces.sort_by_key(|piece| std::cmp::Reverse(order(piece)));
@@ -110,7 +110,7 @@ impl Index {
             let mut erasures = erased.get(digest).into_iter().flatten();
             erasures.all(|(by, said)| match batches.get(&(place.chain, *by)) {
                 Some(by) => *by < batch,
-                // The commit is of another log, or was thinned, or is lost.
+                // The commit belongs to another log, or is thinned or lost.
                 None => *said <= age,
             })
         };
@@ -191,7 +191,7 @@ impl Index {
         Ok(())
     }
 
-    /// Keeps the place of what was written last.
+    /// Keeps the place of the latest write.
     pub(super) fn keep_newest(
         known: &mut HashMap<[u8; DIGEST_LEN], Place>,
         digest: [u8; DIGEST_LEN],
@@ -203,12 +203,12 @@ impl Index {
         }
     }
 
-    /// The commit that erased something, if any did.
+    /// Returns the commit that erased the digest, if any.
     pub(super) fn erased_by(&self, digest: &[u8; DIGEST_LEN]) -> Option<CommitDigest> {
         self.erased.get(digest)?.last().map(|(by, _)| *by)
     }
 
-    /// When the commit was made that wrote an object, if that is known.
+    /// Returns the time of the commit that wrote an object, if it is known.
     pub(super) fn written(&self, object: &[u8; DIGEST_LEN]) -> Option<i64> {
         let place = self.objects.get(object).filter(|place| place.is_numbered())?;
         let (_, batch) = place.written;
@@ -218,7 +218,7 @@ impl Index {
     }
 }
 
-/// The digest of a content or a text.
+/// Returns the digest of a content or a text.
 pub(super) fn text_digest(record: &Record, suite: HashSuite) -> [u8; DIGEST_LEN] {
     let domain = if record.kind == RecordKind::Content {
         Domain::Content
@@ -228,13 +228,13 @@ pub(super) fn text_digest(record: &Record, suite: HashSuite) -> [u8; DIGEST_LEN]
     suite.hash_bytes(domain, &record.body)
 }
 
-/// What a piece says of the state.
+/// The changes of the state in a piece.
 #[derive(Default)]
 pub(super) struct Changes {
     pub(super) links: Vec<(KeyPath, ObjectDigest)>,
     pub(super) unlinks: Vec<KeyPath>,
     pub(super) stated: Option<Stated>,
-    /// How many commits before it were thinned.
+    /// Number of thinned commits before it.
     pub(super) thinned: u64,
 }
 
@@ -243,11 +243,11 @@ impl Changes {
         self.links.is_empty() && self.unlinks.is_empty() && self.stated.is_none()
     }
 
-    /// Reads the records of a piece, objects first, as a state is made of them. What cannot be read says nothing.
+    /// Reads the records of a piece, objects first, as needed to build a state. Skips unreadable records.
     pub(super) fn of(records: &[Record], suite: HashSuite) -> Self {
         let mut changes = Self::default();
         for record in records {
-            // Nothing is built on it that a root does not confirm.
+            // A root confirms everything that is built on it.
             drop(changes.add_object(record, suite));
         }
         for record in records {

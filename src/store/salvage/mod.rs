@@ -1,12 +1,12 @@
-//! Salvage: the commits, states and records of a damaged log, as the batches of a new store.
+//! Salvage: writes the commits, states and records of a damaged log as the batches of a new store.
 //!
-//! The batches are gone through in order. A commit is kept if its place in the chain of commits can be told and its state
-//! has its root: by its own changes, or because a checkpoint or an older commit has that state. In front of it
-//! stands a gap with the digests of those that are not kept. What is left of the others is put together to the
-//! newest state that can be told, which a last commit says.
+//! Salvage reads the batches in order. It keeps a commit if the commit's place in the chain is known and the state has
+//! its root. The changes of the commit prove the state, or a checkpoint or an older commit has it. A gap before a kept
+//! commit holds the digests of the commits that are not kept. A last commit holds the newest known state, composed of
+//! everything left.
 //!
 //! # Layer
-//! L4. Knows what records mean; does not know where the new store is.
+//! L4. Knows the meaning of records; does not know the location of the new store.
 //!
 //! # Invariants
 //! - SVG-1: every kept commit has its own digest, its own number and a state with its root.
@@ -39,7 +39,7 @@ use output::Output;
 pub(crate) use output::Sink;
 use state::States;
 
-/// The newest commit that came out.
+/// The newest commit written so far.
 struct Head {
     digest: CommitDigest,
     seq: u64,
@@ -62,10 +62,10 @@ struct Salvager<'a> {
     references: References,
 }
 
-/// Hands the batches of a new store to `sink`, with everything that checks out in a log.
+/// Passes the batches of a new store to `sink`, with all valid records of a log.
 ///
 /// # Errors
-/// `Corrupt` if nothing can be had; `Io`; what `sink` and `step` return.
+/// `Corrupt` if no record is readable; `Io`; the errors of `sink` and `step`.
 pub(crate) fn salvage(
     wreck: &Wreck,
     now: Time,
@@ -73,7 +73,7 @@ pub(crate) fn salvage(
     step: &mut dyn FnMut(&'static str, u64) -> Result<()>,
 ) -> Result<Salvaged> {
     let checkpoints = checkpoint::open_any(wreck.disk(), wreck.instance(), wreck.suite().algorithm())?;
-    // No two segments of a store have one number, so a place counts in every epoch.
+    // Segment numbers are unique in a store, so a place is valid in every epoch.
     let places: Vec<_> = checkpoints.iter().map(Checkpoint::position).collect();
     let index = Index::read(wreck, &places, &mut |done| step("search", done))?;
     run(wreck, &index, &checkpoints, now, sink, step)
@@ -117,7 +117,7 @@ fn run(
     salvager.finish(now)
 }
 
-/// The digest of each commit whose number is known.
+/// Returns the digest of each commit with a known number.
 fn line(wreck: &Wreck, index: &Index, checkpoints: &[Checkpoint]) -> BTreeMap<u64, CommitDigest> {
     let mut line = BTreeMap::new();
     for row in checkpoints
@@ -140,7 +140,7 @@ fn line(wreck: &Wreck, index: &Index, checkpoints: &[Checkpoint]) -> BTreeMap<u6
             newest = Some((*digest, commit));
         }
     }
-    // What the newest one descends from counts.
+    // The ancestors of the newest commit win.
     while let Some((digest, commit)) = newest {
         line.insert(commit.seq, digest);
         newest = commit.parents.first().and_then(|parent| {
@@ -163,7 +163,7 @@ fn line(wreck: &Wreck, index: &Index, checkpoints: &[Checkpoint]) -> BTreeMap<u6
 }
 
 impl Salvager<'_> {
-    /// Takes in what is left of one batch.
+    /// Takes the remaining records of one batch.
     fn take(&mut self, number: u64, commit: Option<CommitDigest>, records: &[Record]) -> Result<()> {
         for record in records
             .iter()
@@ -175,7 +175,7 @@ impl Salvager<'_> {
         }
         let index = self.index;
         let known = commit.and_then(|digest| Some((digest, index.commits.get(&digest)?)));
-        // Of the line, or of one that was given up.
+        // A commit of the line, or of an abandoned one.
         let known = known.filter(|(digest, commit)| self.line.get(&commit.seq) == Some(digest));
         let changes = Changes::of(records, self.wreck.suite());
         let Some((digest, commit)) = known.filter(|(_, commit)| commit.seq >= self.history.size()) else {
@@ -211,7 +211,7 @@ impl Salvager<'_> {
         self.output.add_contents(records)
     }
 
-    /// Takes what checkpoints say of commits between the last one and that numbered `seq`.
+    /// Follows the states in checkpoints between the last commit and the one numbered `seq`.
     fn follow_stored(&mut self, seq: u64) -> Result<()> {
         let missed = self.guess.seq.map_or(0, |seq| seq + 1);
         match self.states.stored_between(missed, seq) {
@@ -220,7 +220,7 @@ impl Salvager<'_> {
         }
     }
 
-    /// The digests between the newest commit that came out and this one, if its chain can be told.
+    /// Returns the digests between the newest written commit and this one, if its chain is known.
     fn chain(&self, commit: &Commit) -> Option<Vec<CommitDigest>> {
         let mut tree = self.history.clone();
         let missed = self.digests(commit.seq)?;
@@ -237,7 +237,7 @@ impl Salvager<'_> {
         fits.then_some(missed)
     }
 
-    /// The digests from the end of the chain up to commit `seq`, if all are known.
+    /// Returns the digests from the end of the chain up to commit `seq`, if all are known.
     fn digests(&self, seq: u64) -> Option<Vec<CommitDigest>> {
         let first = self.history.size();
         let known: Vec<_> = self
@@ -248,7 +248,7 @@ impl Salvager<'_> {
         (known.len() as u64 == seq.checked_sub(first)?).then_some(known)
     }
 
-    /// Lets a commit come out: as it was if its own `changes` make its state, else with its state said anew.
+    /// Writes a commit: unchanged if its own `changes` make its state, else with its state as a map.
     fn keep(
         &mut self,
         digest: CommitDigest,
@@ -327,7 +327,7 @@ impl Salvager<'_> {
         }
     }
 
-    /// States a map: all of it if nothing came out before, else what changed since the head.
+    /// States a map: the whole map for the first commit, else the changes since the head.
     fn state(&mut self, trie: &Trie, time: Time, batch: &mut BatchBuilder) -> Result<()> {
         let mut bytes = Vec::new();
         let kind = match &self.head {

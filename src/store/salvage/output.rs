@@ -1,11 +1,11 @@
-//! Writing what was saved: each record once, before anything needs it.
+//! Writes the salvaged records, each once and before its first use.
 //!
 //! # Layer
 //! L4. Part of salvage/.
 //!
 //! # Invariants
-//! - SVO-1: every version that a commit links, and every content that a version names, comes out no later than that
-//!   commit: as it was, or as a marker that says that it is lost or was erased.
+//! - SVO-1: every version that a commit links, and every content that a version names, is written no later than that
+//!   commit, as a record or as a marker of its loss or erasure.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ use crate::store::rewritten::Erased;
 
 use super::index::{Index, Place, text_digest};
 
-/// Bytes of records from which on they become a batch of their own.
+/// Bytes of records that become a batch of their own.
 const BATCH_BYTES: u64 = 4 << 20;
 
 /// Takes the batches of the new store, each with the head after it.
@@ -29,14 +29,14 @@ pub(super) struct Output<'a> {
     index: &'a Index,
     sink: &'a mut Sink<'a>,
     head: HeadMark,
-    /// How many batches came out.
+    /// Number of batches written so far.
     pub(super) batches: u64,
     waiting: BatchBuilder,
-    /// Versions, contents and texts that came out, or their markers.
+    /// Versions, contents and texts written so far, or their markers.
     done: HashSet<[u8; DIGEST_LEN]>,
-    /// How many versions came out.
+    /// Number of versions written so far.
     pub(super) versions: u64,
-    /// Versions, contents and texts that are named and lost.
+    /// Versions, contents and texts that are named but lost.
     pub(super) lost: HashSet<[u8; DIGEST_LEN]>,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Hands out what waits, and `batch` behind it, in one batch whose head is `head`.
+    /// Writes the waiting records and `batch` as one batch with the head `head`.
     pub(super) fn put(&mut self, batch: BatchBuilder, head: Option<HeadMark>) -> Result<()> {
         self.head = head.unwrap_or(self.head);
         let batch = std::mem::take(&mut self.waiting).followed_by(batch);
@@ -70,12 +70,12 @@ impl<'a> Output<'a> {
         (self.sink)(batch, self.head)
     }
 
-    /// Adds a record of a kind that this version does not know and may ignore.
+    /// Adds a record of an unknown kind that may be ignored.
     pub(super) fn add_ignorable(&mut self, record: &Ignorable) {
         self.waiting.add_ignorable(record);
     }
 
-    /// Adds objects, contents and texts of a piece, which link nothing.
+    /// Adds the objects, contents and texts of a piece without linking them.
     pub(super) fn add_contents(&mut self, records: &[Record]) -> Result<()> {
         for record in records {
             self.add_content(record)?;
@@ -108,7 +108,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Adds the records of a kept commit to its batch, as they are; what is not whole any more is marked.
+    /// Adds the records of a kept commit to its batch unchanged, with markers for the damaged ones.
     pub(super) fn add_own(&mut self, records: &[Record], batch: &mut BatchBuilder) -> Result<()> {
         for record in records {
             match record.kind {
@@ -147,7 +147,7 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Sees to it that a version, or its marker, is there before what comes next (SVO-1).
+    /// Ensures that a version, or its marker, is written before the next record (SVO-1).
     pub(super) fn need_version(&mut self, key: KeyPath, digest: ObjectDigest) -> Result<()> {
         if !self.done.insert(*digest.as_bytes()) {
             return Ok(());
@@ -166,7 +166,7 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// The same for a content or a text.
+    /// Ensures the same for a content or a text.
     pub(super) fn need_text(&mut self, digest: [u8; DIGEST_LEN]) -> Result<()> {
         if !self.done.insert(digest) {
             return Ok(());

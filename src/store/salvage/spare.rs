@@ -1,15 +1,16 @@
-//! What a rewrite wrote and the manifest does not list: it was cut off before it counted, or the manifest is too old.
+//! Orphaned segments: written by a rewrite, but absent from the manifest. The rewrite was interrupted, or the manifest
+//! is too old.
 //!
-//! Both leave the same files. A rewrite holds what the log held, and at most the commit of an erasure behind it; what goes
-//! further was committed to it once it counted.
+//! Both cases leave the same files. A rewrite holds the content of the log and at most the commit of an erasure after
+//! it. Further commits show that the rewrite was published.
 //!
 //! # Layer
 //! L4. Part of salvage/.
 //!
 //! # Invariants
-//! - SVR-1: whether it counted or not, every commit and every record that only it has is used, but for an erasure that
-//!   nothing shows to have happened.
-//! - SVR-2: what does not count thins and erases nothing.
+//! - SVR-1: every commit and record that only the rewrite has is used, published or not. The exception is an erasure
+//!   without evidence that it happened.
+//! - SVR-2: an unpublished rewrite thins and erases nothing.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,13 +20,13 @@ use crate::object::Op;
 
 use super::index::{Index, PieceEntry, Place};
 
-/// What can be told of a rewrite.
+/// The known outcome of a rewrite.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    /// The manifest is the older one.
+    /// Published; the manifest is older.
     Counted,
     CutOff,
-    /// It ends with an erasure. Taken to be cut off, because nothing is lost by that.
+    /// Ends with an erasure. Salvage treats it as interrupted, because that loses nothing.
     Unsure,
 }
 
@@ -50,7 +51,7 @@ impl Fate {
 }
 
 impl Index {
-    /// Takes in what is in the spare pieces, and puts all pieces in order.
+    /// Adds the orphaned pieces, and sorts all pieces.
     pub(super) fn sort_with_spare(&mut self, spare: Self, wreck: &Wreck, places: &[Position]) {
         let known = self.commits.values().map(|commit| commit.seq);
         let newest = known.chain(wreck.noted_head().map(|(_, seq)| seq)).max();
@@ -58,7 +59,7 @@ impl Index {
         let (severity, what) = fate.said();
         for (_, name) in wreck.spare_segments() {
             if fate != Fate::Counted {
-                // Damage there costs nothing.
+                // Damage in such a file costs nothing.
                 self.findings.retain(|found| found.file != name);
             }
             self.findings.push(Finding::new(severity, name, 0, what));
@@ -72,7 +73,7 @@ impl Index {
         }
     }
 
-    /// What can be told of a rewrite, beside the log whose newest known commit is `newest`.
+    /// Returns the outcome of a rewrite, beside the log whose newest known commit is `newest`.
     fn fate(&self, spare: &Self, newest: Option<u64>, wreck: &Wreck, places: &[Position]) -> Fate {
         let is_placed = |id| places.iter().any(|place| place.segment == id);
         let batches = [self.newest_batch(), wreck.newest_sealed()];
@@ -93,7 +94,7 @@ impl Index {
         self.pieces.iter().map(|piece| piece.number).max()
     }
 
-    /// Takes in everything.
+    /// Adds all pieces.
     fn absorb(&mut self, newer: Self) {
         self.pieces.extend(newer.pieces);
         for (known, newer) in [(&mut self.objects, newer.objects), (&mut self.texts, newer.texts)] {
@@ -109,8 +110,8 @@ impl Index {
         self.thinned.extend(newer.thinned);
     }
 
-    /// Takes in records and commits that are nowhere else (SVR-1), as older than everything else is (SVR-2).
-    /// Of its commits none is newer than `newest`.
+    /// Adds the records and commits that exist only there (SVR-1), as older than all others (SVR-2). Its commits are at
+    /// most as new as `newest`.
     fn fall_back_on(&mut self, spare: Self, newest: Option<u64>) {
         let add = |known: &mut HashMap<[u8; DIGEST_LEN], Place>, spare| {
             for (digest, place) in spare {
@@ -131,7 +132,8 @@ impl Index {
         }
     }
 
-    /// Puts a piece of another log behind what is left of the same commit, or before the first of a higher number.
+    /// Inserts a piece of another log after the pieces of the same commit, or before the first piece of a higher
+    /// number.
     fn insert(&mut self, mut piece: PieceEntry, digest: CommitDigest, seq: u64) {
         let of_same = self.pieces.iter().position(|other| other.commit == Some(digest));
         let is_later = |other: &PieceEntry| {

@@ -1,10 +1,10 @@
-//! The state after each commit, as far as it can be told: proven by a root, or put together from what is left.
+//! The state after each commit: proven by a root, or composed of the remaining records.
 //!
 //! # Layer
 //! L4. Part of salvage/.
 //!
 //! # Invariants
-//! - SVS-1: a state counts as proven only if its root is the one that its commit names.
+//! - SVS-1: a state is proven only if its root is the root in its commit.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -16,20 +16,20 @@ use crate::trie::{Entry, NoSource, Shape, Trie};
 
 use super::index::Changes;
 
-/// States that are known, and what is needed to make the next one.
+/// Known states, and the data for the next one.
 pub(super) struct States<'a> {
     suite: HashSuite,
-    /// The states that were made whose root more than one commit names: no other is asked for again.
+    /// The states whose root several commits name; no other one is requested again.
     by_root: HashMap<Root, Trie>,
     repeated: HashSet<Root>,
-    /// When ids were first written that left the state.
+    /// Time of the first write of each id that left the state.
     first_written: HashMap<KeyPath, i64>,
     /// States in checkpoints, by the number of their commit.
     stored: BTreeMap<u64, Vec<(&'a Checkpoint, StateRow)>>,
 }
 
 impl<'a> States<'a> {
-    /// `commits` are all whose states may be asked for.
+    /// `commits` are all commits whose states may be requested.
     pub(super) fn new<'b>(
         suite: HashSuite,
         checkpoints: &'a [Checkpoint],
@@ -67,7 +67,7 @@ impl<'a> States<'a> {
         }
     }
 
-    /// The state behind `before` with the changes of a piece, whatever its root.
+    /// Returns the state `before` with the changes of a piece, whatever its root.
     pub(super) fn changed(
         &mut self,
         before: &Trie,
@@ -135,19 +135,19 @@ impl<'a> States<'a> {
         Ok(trie)
     }
 
-    /// A state that is known to have the root of a commit, other than by its changes (SVS-1).
+    /// Returns a state with the root of a commit that is known without the commit's changes (SVS-1).
     pub(super) fn known(&self, commit: &Commit) -> Option<Trie> {
         let by_root = self.by_root.get(&commit.root).cloned();
         by_root.or_else(|| self.stored_at(commit.seq, Some(commit.root)))
     }
 
-    /// The newest stored state of a commit numbered between the two.
+    /// Returns the newest stored state of a commit numbered between the two.
     pub(super) fn stored_between(&self, from: u64, to: u64) -> Option<Trie> {
         let mut seqs = self.stored.range(from..to.max(from)).rev().map(|(seq, _)| *seq);
         seqs.find_map(|seq| self.stored_at(seq, None))
     }
 
-    /// The state in a checkpoint, read whole; one that is damaged is none.
+    /// Reads a whole state from a checkpoint; returns `None` if it is damaged.
     fn stored_at(&self, seq: u64, root: Option<Root>) -> Option<Trie> {
         let rows = self.stored.get(&seq)?;
         rows.iter()

@@ -1,4 +1,4 @@
-//! Writing is cut off or fails at every call, and what is written is damaged before it is read back.
+//! Writes that are interrupted or fail at every call, and files damaged before they are read back.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::error::ErrorCode;
 use crate::testing::sim_disk::{CrashImage, Fault, ReadFault, SimDisk};
 
-/// A disk with two checkpoints, and what each of three says.
+/// Makes a disk with two checkpoints, and the answers of each of three.
 fn prepared() -> (SimDisk, Vec<Fixture>, Vec<Vec<String>>) {
     let disk = SimDisk::new(1);
     let fixtures: Vec<Fixture> = (0..3).map(|seed| Fixture::new(seed, 60, 5)).collect();
@@ -20,7 +20,7 @@ fn names(disk: &SimDisk) -> Vec<String> {
     disk.files().into_keys().collect()
 }
 
-/// Panics unless the newest checkpoint is one of the last two, whole; its number.
+/// Panics unless the newest checkpoint is one of the last two and whole; returns its number.
 fn assert_usable(disk: &SimDisk, answers: &[Vec<String>], what: &str) -> u64 {
     let (found, findings) = open_newest(disk, log_id(), true).unwrap();
     assert!(findings.is_empty(), "{what}: {findings:?}");
@@ -69,10 +69,10 @@ fn ckw_1_a_crash_leaves_checkpoints_that_are_whole() {
             let what = format!("crash at call {call}, {image:?}");
             let after = disk.crash_image(image);
             let number = assert_usable(&after, &answers, &what);
-            // Nothing is removed before the new one is durable.
+            // The old ones stay until the new one is durable.
             assert!(number == 3 || call < calls - 1, "{what}");
             outcomes.insert(number);
-            // The next one is written as if nothing had been, and leaves nothing over.
+            // The next write succeeds and leaves no extra file.
             fixtures[2].write(&after, &NoSource).unwrap();
             let files = list(&after).unwrap();
             assert!(files.iter().all(|file| file.is_finished), "{what}: {files:?}");
@@ -104,7 +104,7 @@ fn ckp_2_a_failure_leaves_no_new_file() {
                     assert_eq!(names(&disk), before, "{what}");
                     assert_eq!(assert_usable(&disk, &answers, &what), 2);
                 }
-                // Only removing what is superfluous may fail in silence.
+                // Only the removal of superfluous files may fail silently.
                 Ok(_) => {
                     ended_well += 1;
                     assert_eq!(assert_usable(&disk, &answers, &what), 3);
@@ -153,9 +153,10 @@ fn reading_back_that_fails_or_falls_short_is_no_success() {
         }
         let reads = *unsaid.last().unwrap();
         match fault {
-            // Looking whether the folder is there, mapping a file that can be read without, looking which older ones may go.
+            // Three reads are optional: the look for the folder, the map of a readable file, and the look for older
+            // files.
             ReadFault::Device => assert_eq!(unsaid, [1, reads - 2, reads]),
-            // It is no error: the rest is asked for.
+            // A short read is no error: the reader requests the rest.
             ReadFault::Short => assert_eq!(unsaid.len() as u64, reads),
         }
         assert!(reads > 5, "{reads}");
@@ -176,7 +177,7 @@ fn ckw_1_a_bit_that_flips_before_the_file_is_read_back_is_caught() {
         let shared = disk.clone();
         disk.observe(Arc::new(move |seen| {
             const UNFINISHED: &str = "checkpoint/00000003.ckpt.tmp";
-            // The last call before it is read back is the sync of a file that has its header.
+            // The last call before reading back is the sync of a file with its header.
             let is_last = |content: &Arc<Vec<u8>>| content.len() == length && content[0] != 0;
             if seen.contents().get(UNFINISHED).is_some_and(is_last) {
                 shared.overwrite(UNFINISHED, |bytes| bytes[at] ^= 0x10);
@@ -196,7 +197,7 @@ fn ckw_1_another_file_in_the_place_of_the_one_that_was_written_is_caught() {
     let (disk, fixtures, answers) = prepared();
     let shared = disk.clone();
     disk.observe(Arc::new(move |seen| {
-        // Whole, and of the same log, but not what was written.
+        // Whole and of the same log, but with other content.
         let files = seen.files();
         if files
             .get(UNFINISHED)
@@ -230,7 +231,7 @@ fn what_was_removed_does_not_come_back() {
 #[test]
 fn two_writers_do_not_take_each_others_number() {
     let (disk, fixtures, _) = prepared();
-    // The other one writes number 3 whole while this one is at work on it.
+    // The other process writes the whole number 3 during this write.
     let shared = disk.clone();
     disk.observe(Arc::new(move |seen| {
         let written = seen.contents().get("checkpoint/00000003.ckpt.tmp").cloned();

@@ -1,4 +1,4 @@
-//! Tests of checkpoints, by subject. Here: what they share.
+//! Tests of checkpoints, by subject; this file holds their helpers.
 
 mod crash;
 mod damage;
@@ -19,7 +19,7 @@ use crate::store::ChangeCounts;
 use crate::testing::random::SplitMix64;
 use crate::trie::{Entry, NoSource, NodeSource, Shape, Trie};
 
-/// Everything that a checkpoint is made of, in memory.
+/// The content of a checkpoint, in memory.
 struct Fixture {
     log: LogId,
     position: Position,
@@ -78,7 +78,7 @@ fn rows_of_digests(random: &mut SplitMix64, count: usize) -> Vec<DigestRow> {
     (0..count).map(row).collect()
 }
 
-/// The tries of some commits, as a checkpoint takes them.
+/// Returns the tries of some commits as input of a checkpoint.
 fn states_of(tries: &[(u64, Trie, Position)]) -> Vec<State<'_>> {
     let tries = tries.iter();
     tries
@@ -91,7 +91,7 @@ fn states_of(tries: &[(u64, Trie, Position)]) -> Vec<State<'_>> {
 }
 
 impl Fixture {
-    /// A store of `size` ids at its largest, written in `commits` commits of which every second one keeps its state.
+    /// Makes a store of at most `size` ids in `commits` commits, of which every second one keeps its state.
     fn new(seed: u64, size: usize, commits: usize) -> Self {
         let mut random = SplitMix64::new(seed);
         let mut fixture = Self {
@@ -115,7 +115,7 @@ impl Fixture {
             for _ in first..last {
                 trie.insert(random_entry(&mut random), &NoSource).unwrap();
             }
-            // Now and then commits are missing.
+            // Some commits are missing.
             if number > 0 && random.one_in(3) {
                 let count = 1 + random.below(5) as u64;
                 let place = random.next_u64();
@@ -204,7 +204,7 @@ impl Fixture {
         write(disk, self.contents(&self.states()), source, progress)
     }
 
-    /// The answers that a checkpoint of this must give to [`questions`].
+    /// Returns the right answers to [`questions`].
     fn answers(&self) -> Vec<String> {
         let disk = crate::disk::MemDisk::new();
         self.write(&disk, &NoSource).unwrap();
@@ -213,7 +213,7 @@ impl Fixture {
     }
 }
 
-/// The newest checkpoint, which has to open.
+/// Opens the newest checkpoint, or panics.
 fn open(disk: &dyn Disk, log: LogId) -> Checkpoint {
     let (found, findings) = open_newest(disk, log, true).unwrap();
     found.unwrap_or_else(|| panic!("none opens: {findings:?}"))
@@ -223,7 +223,7 @@ fn shown<T: std::fmt::Debug>(found: Result<T>) -> Result<String> {
     found.map(|found| format!("{found:?}"))
 }
 
-/// Rows given in memory.
+/// Returns rows from memory.
 fn given<R: Copy>(rows: &[R]) -> Source<'_, R> {
     Box::new(rows.iter().copied().map(Ok))
 }
@@ -236,7 +236,7 @@ fn all<T: std::fmt::Debug>(rows: impl Iterator<Item = Result<T>>) -> Result<Stri
     shown(rows.collect::<Result<Vec<T>>>())
 }
 
-/// Asks a checkpoint everything that it can be asked.
+/// Asks a checkpoint every question.
 fn ask_all(checkpoint: &Checkpoint) -> Vec<Result<String>> {
     let mut answers = vec![
         shown(Ok((
@@ -254,7 +254,7 @@ fn ask_all(checkpoint: &Checkpoint) -> Vec<Result<String>> {
         all_of(checkpoint.gaps()),
         all(checkpoint.references()),
         all(checkpoint.states().iter().map(|row| {
-            // A place says which file it is in; the same is written to files of other numbers.
+            // A place contains the number of its file; files of other numbers have the same content.
             row.map(|row| {
                 (
                     row.seq,
@@ -285,7 +285,7 @@ fn ask_all(checkpoint: &Checkpoint) -> Vec<Result<String>> {
     answers
 }
 
-/// Panics unless every answer is right or says that the checkpoint is damaged; how many said so.
+/// Panics unless every answer is right or reports a damaged checkpoint; returns the number of reports.
 fn assert_never_wrong(checkpoint: &Checkpoint, expected: &[String], what: &str) -> usize {
     let answers = ask_all(checkpoint);
     assert_eq!(answers.len(), expected.len(), "{what}");
@@ -305,14 +305,14 @@ fn assert_never_wrong(checkpoint: &Checkpoint, expected: &[String], what: &str) 
     refused
 }
 
-/// A store folder that holds one file.
+/// Makes a store folder with one file.
 fn disk_with(name: &str, content: &[u8]) -> crate::disk::MemDisk {
     let disk = crate::disk::MemDisk::new();
     disk.create(name).unwrap().write_at(0, content).unwrap();
     disk
 }
 
-/// All bytes of a file.
+/// Returns all bytes of a file.
 fn content(disk: &dyn Disk, name: &str) -> Vec<u8> {
     let file = disk.open(name, Access::Read).unwrap();
     let mut bytes = vec![0; file.length().unwrap() as usize];
@@ -320,7 +320,7 @@ fn content(disk: &dyn Disk, name: &str) -> Vec<u8> {
     bytes
 }
 
-/// Counts what it passes on.
+/// Makes a progress function that counts its input.
 fn counter() -> (Arc<std::sync::atomic::AtomicU64>, impl FnMut(u64) -> Result<()>) {
     let sum = Arc::new(std::sync::atomic::AtomicU64::new(0));
     let shared = Arc::clone(&sum);

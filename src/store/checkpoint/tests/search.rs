@@ -1,16 +1,16 @@
-//! Searching the tables: every row is found, however the digests are spread.
+//! Searches in the tables find every row, whatever the spread of the digests.
 
 use super::*;
 use crate::disk::MemDisk;
 
-/// The first eight bytes of a digest and zeros or ones behind them.
+/// Makes a digest of its first eight bytes and a fill byte.
 fn digest(prefix: u64, fill: u8) -> [u8; 32] {
     let mut digest = [fill; 32];
     digest[..8].copy_from_slice(&prefix.swap_bytes().to_le_bytes());
     digest
 }
 
-/// Panics unless looking for `wanted` and for ranges that start there finds what a look at all rows finds.
+/// Panics unless lookups of `wanted`, and of ranges from it, find the same rows as a full scan.
 fn assert_found(checkpoint: &Checkpoint, rows: &[DigestRow], wanted: &[u64]) {
     for (&low, &high) in wanted.iter().zip(wanted.iter().skip(1).chain([&u64::MAX])) {
         let found = checkpoint.objects().find(&digest(low, 0x55)).unwrap();
