@@ -39,7 +39,7 @@ pub(crate) fn note(name: &str, content: &str) -> NewObject {
     object
 }
 
-/// The names of the segments on a disk, in order.
+/// Returns the names of the segments on a disk, in order.
 fn segments(disk: &crate::testing::sim_disk::SimDisk) -> Vec<String> {
     let names = disk.files().into_keys();
     names.filter(|name| name.starts_with("log/")).collect()
@@ -307,7 +307,7 @@ fn objects_of_kinds_that_are_not_asked_for_are_not_read() -> Result<()> {
     let found = memory.view().query(&few)?;
     assert!(found.knows_kinds());
     assert_eq!(found.count(), 4);
-    // Where no index is at hand it finds the same.
+    // A state without an index gives the same result.
     let found = past.query(&few)?;
     assert!(found.scanned() && !found.knows_kinds());
     assert_eq!(found.count(), 5);
@@ -335,7 +335,7 @@ fn subtree_digests_follow_every_descendant() -> Result<()> {
     assert_ne!(digest(&after, "a"), a);
     assert_ne!(digest(&after, "b"), b);
     assert_eq!(digest(&after, "other"), other);
-    // Asked of the old state again, and cold in another process, it is the same.
+    // The old state gives the same answer again, as does another process with cold caches.
     assert_eq!(digest(&before, "a"), a);
     memory.undo(&Writer::new())?;
     assert_eq!(digest(&memory.view(), "a"), a);
@@ -405,7 +405,7 @@ fn the_newest_changes_of_an_id_are_found_without_reading_all_commits() -> Result
     for round in 0..1_100 {
         put(&memory, "a", &round.to_string());
     }
-    // Work that goes on for long is stopped at its thousandth step.
+    // A long operation stops at its thousandth step.
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
     assert_eq!(memory.history(&id("a")).unwrap_err().code(), "interrupted");
     let newest: Vec<_> = memory.changes_of(&id("a")).take(3).collect::<Result<_>>()?;
@@ -461,7 +461,7 @@ fn relaxed_durability_loses_only_a_newest_part_to_a_loss_of_power() -> Result<()
     for number in 10..20 {
         put(&memory, &number.to_string(), "text");
     }
-    // The power goes here: what was synced is there, of the rest a whole part from its start.
+    // A power loss here keeps the synced batches, and of the others a whole prefix.
     for seed in 0..50 {
         for image in [
             CrashImage::Nothing,
@@ -475,7 +475,7 @@ fn relaxed_durability_loses_only_a_newest_part_to_a_loss_of_power() -> Result<()
             assert_eq!(found.root(), memory.view_at(&Revision::Seq(seq), "")?.root());
         }
     }
-    // What waits is synced within the interval without another commit.
+    // Waiting batches are synced within the interval without another commit.
     let quick = SimDisk::new(4);
     quick.relax();
     let interval = std::time::Duration::from_millis(5);

@@ -1,4 +1,4 @@
-//! The commit enforces authorisation, by the rule that the draft carries.
+//! A commit enforces authorisation by the rule of its draft.
 
 use super::{id, note, put};
 use crate::engine::*;
@@ -12,7 +12,7 @@ const RULES: [Authorisation; 4] = [
     Authorisation::Decided,
 ];
 
-/// Commits a replacement or a removal of what the person put, and names the code of the refusal.
+/// Commits a replacement or a removal of the person's object, and returns the code of the refusal.
 fn touch(class: Origin, rule: Authorisation, is_removal: bool) -> Option<ErrorCode> {
     let memory = Memory::in_memory().unwrap();
     put(&memory, "mine", "green tea");

@@ -1,4 +1,4 @@
-//! What a log may say, and what the store believes of it: whole batches with good checksums and wrong commits.
+//! Logs with whole batches and good checksums but wrong commits: the store refuses them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +43,7 @@ fn add_commit(batch: &mut BatchBuilder, commit: &Commit) -> HeadMark {
     }
 }
 
-/// Opens a store of two commits whose second was changed by `change` before it was written.
+/// Opens a store of two commits after `change` changed the second before its write.
 fn open_with_second(change: impl FnOnce(&mut Commit)) -> crate::Result<Memory> {
     let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
     let empty = Trie::new();

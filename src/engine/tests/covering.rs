@@ -1,5 +1,4 @@
-//! Checkpoints: a store that is opened by one answers everything as if the log had been read, and one that is damaged costs
-//! time only.
+//! Checkpoints: a store opened from a checkpoint gives the answers of the log. A damaged checkpoint costs only time.
 
 use std::sync::Arc;
 
@@ -23,7 +22,7 @@ fn checkpoints(disk: &SimDisk) -> Vec<String> {
     names.cloned().collect()
 }
 
-/// Everything that can be asked of a memory, answered.
+/// Returns the answers of a memory to every question.
 fn answers(memory: &Memory) -> Vec<String> {
     let mut answers = Vec::new();
     for info in memory.commits() {
@@ -172,7 +171,7 @@ fn the_second_newest_checkpoint_serves_if_the_newest_is_gone_or_rubbish() -> Res
     Ok(())
 }
 
-/// Every object of the newest state with its children and its subtree digest.
+/// Returns every object of the newest state with its children and its subtree digest.
 fn tree(memory: &Memory) -> Vec<String> {
     let view = memory.view();
     let mut told: Vec<_> = view
@@ -202,7 +201,7 @@ fn children_are_found_by_the_checkpoint_and_what_changed_since() -> Result<()> {
             if random.below(2) > 0 {
                 object.position = Some(crate::Position::new(&format!("p{}", random.below(9)))?);
             }
-            // Parents that are not there and cycles are refused.
+            // Missing parents and cycles are refused.
             drop(memory.put(object, Writer::new()));
             if random.below(9) == 0 {
                 drop(memory.remove(
@@ -270,7 +269,7 @@ fn cov_2_a_writer_of_many_commits_rests_on_its_checkpoints() -> Result<()> {
     for (expected, view) in &views {
         assert_eq!(told(view), *expected, "a view of before stays");
     }
-    // Who held what was there before lets it go with the last view of it.
+    // A holder of the old checkpoint releases it with its last view.
     let first = Arc::downgrade(&stores.remove(0));
     drop((stores, views));
     assert!(first.upgrade().is_none());
@@ -312,7 +311,7 @@ fn a_damaged_block_of_a_checkpoint_hides_no_children_and_no_later_checkpoint() -
     Ok(())
 }
 
-/// A memory that another process covered and closed meanwhile.
+/// Makes a memory whose checkpoint another process wrote before it closed the store.
 fn covered_by_another(disk: &SimDisk) -> (Memory, Vec<String>) {
     let memory = on_disk(disk, options(HOUR), true).unwrap();
     live(&memory, &mut SplitMix64::new(4), 20);
@@ -330,7 +329,7 @@ fn without_live_a_checkpoint_says_how_far_the_log_is_durable() -> Result<()> {
         let (memory, names) = covered_by_another(&disk);
         disk.remove_file("live");
         if !whole {
-            // Its last batch is lost, as if it had never been.
+            // Removes its last batch without a trace.
             let files = disk.files().into_keys();
             let active = files.filter(|name| name.starts_with("log/")).max().unwrap();
             disk.overwrite(&active, |bytes| {
@@ -405,7 +404,7 @@ fn a_checkpoint_whose_end_was_written_again_elsewhere_is_passed_over() -> Result
         verified.derived.iter().any(|found| found.file == names[0]),
         "{verified:?}"
     );
-    // The next checkpoint takes its place.
+    // The next checkpoint replaces it.
     let writer = on_disk(&disk, options(HOUR), false)?;
     cover(&writer);
     let reader = on_disk(&disk, options(1).read_only(true), false)?;
@@ -417,7 +416,7 @@ fn a_checkpoint_whose_end_was_written_again_elsewhere_is_passed_over() -> Result
 #[test]
 fn who_only_looked_makes_no_checkpoint() -> Result<()> {
     let disk = SimDisk::new(5);
-    // It is open to the end: a process that is killed closes nothing.
+    // It stays open to the end: a killed process closes nothing.
     let killed = on_disk(&disk, options(HOUR), true)?;
     for number in 0..4 {
         put(
@@ -452,7 +451,7 @@ fn what_failed_behind_a_rewrite_makes_no_checkpoint_of_the_log_before() -> Resul
     }
     drop(memory);
     origin.reboot();
-    // So that one is due as soon as the store is closed.
+    // Makes a checkpoint due when the store is closed.
     for name in checkpoints(&origin) {
         origin.remove_file(&name);
     }
@@ -500,7 +499,7 @@ fn an_erasure_removes_the_checkpoints_beside_what_is_none() -> Result<()> {
     let memory = Memory::create(&store)?;
     put(&memory, "a", "a secret");
     cover(&memory);
-    // One stands before the checkpoint, the other behind it.
+    // One sorts before the checkpoint, the other after it.
     let place = |name: &str| store.join("checkpoint").join(name);
     for name in ["00000000.ckpt", "00000009.ckpt.tmp"] {
         std::fs::create_dir(place(name)).unwrap();
@@ -513,7 +512,7 @@ fn an_erasure_removes_the_checkpoints_beside_what_is_none() -> Result<()> {
     memory.erase(&erasing, &Writer::new())?;
     assert!(!place("00000001.ckpt").exists());
     drop(memory);
-    // As a crash leaves it, which the next write ends; one that the log made since stays.
+    // Restores the state after a crash, which the next write ends. A later checkpoint of the log stays.
     std::fs::write(place("00000001.ckpt"), &before).unwrap();
     std::fs::write(place("00000002.ckpt.tmp"), &before).unwrap();
     put(&Memory::open(&store)?, "b", "x");

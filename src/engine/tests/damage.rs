@@ -1,5 +1,5 @@
-//! A store of 64 KiB, cut at every byte and with every bit flipped: it opens at a state that it had, or
-//! refuses; never a panic, never wrong data, never "empty".
+//! A store of 64 KiB, cut at every byte and with every bit flipped. It opens at a former state or refuses. It never
+//! panics, and never returns wrong data or an empty store.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn open(disk: &SimDisk, options: Options) -> Result<Memory> {
     Memory::on_disk(disk, options, false, None)
 }
 
-/// A store in one segment of 64 KiB, and the root after each commit.
+/// Makes a store in one segment of 64 KiB; returns the root after each commit.
 fn store() -> (SimDisk, Vec<Root>) {
     let disk = SimDisk::new(1);
     let memory = Memory::on_disk(Arc::new(disk.clone()), Options::new(), true, None).unwrap();
@@ -49,7 +49,7 @@ fn store() -> (SimDisk, Vec<Root>) {
     (disk, roots)
 }
 
-/// Opens a damaged copy and checks that what it says was so; returns the number of its head.
+/// Opens a damaged copy and checks its answers against the former states; returns the number of its head.
 fn examine(disk: &SimDisk, roots: &[Root], what: &dyn Fn() -> String) -> Option<usize> {
     let options = Options::new().read_only(true);
     let memory = match open(disk, options) {
@@ -92,7 +92,7 @@ fn cut_at_every_byte() {
     in_two(0..SEGMENT_BYTES, |cut| {
         let copy = disk.copy();
         copy.overwrite(SEGMENT, |bytes| bytes.truncate(cut));
-        // `live` says how far the log was durable: what is missing below that is damage.
+        // `live` holds the durable length of the log: missing bytes below it are damage.
         let seen = examine(&copy, &roots, &|| format!("cut at {cut}"));
         assert!(
             seen.is_none_or(|seq| seq == head),
@@ -119,10 +119,10 @@ fn every_bit_flipped() {
             copy.overwrite(&file, |bytes| bytes[bit / 8] ^= 1 << (bit % 8));
             let seen = examine(&copy, &roots, &|| format!("bit {bit} of {file}"));
             match file.as_str() {
-                // Nobody reads the lock file's text, and `live` is derived: the log has it all.
+                // No reader uses the text of the lock file, and `live` is derived from the log.
                 "lock" | "live" => assert_eq!(seen, Some(head), "bit {bit} of {file}"),
                 _ if bit / 8 < in_use => assert_eq!(seen, None, "bit {bit} of {file} was not noticed"),
-                // Behind the end it is a torn tail: reported, nothing lost.
+                // Beyond the end it is a torn tail: reported, without loss.
                 _ => assert_eq!(seen, Some(head), "bit {bit} of {file}"),
             }
         });
@@ -157,7 +157,7 @@ fn degraded_reading_serves_the_last_good_commit() {
     );
 }
 
-/// A store of some segments, which a checkpoint covers or not, and their names.
+/// Makes a store of some segments, with or without a checkpoint; returns their names.
 fn of_segments(covered: bool) -> (SimDisk, Vec<String>) {
     let disk = SimDisk::new(1);
     let options = Options::new().segment_bytes_max(64 << 10).checkpoints(covered);
@@ -178,7 +178,7 @@ fn of_segments(covered: bool) -> (SimDisk, Vec<String>) {
     (disk, segments)
 }
 
-/// Objects of `memory` that can be read, after the seq of its head.
+/// Returns the number of readable objects of `memory`, after the seq of its head.
 fn readable(memory: &Memory) -> (u64, usize) {
     let view = memory.view();
     let whole = |number: &usize| {
@@ -227,7 +227,7 @@ fn a_missing_or_short_segment_refuses_and_all_else_is_served_degraded() {
                     assert!(seq == 60 && count > 40 && count < 60, "{what}: {seq}, {count}");
                     continue;
                 }
-                // All that stands before the damage, and what is whole of the segment that was cut.
+                // All objects before the damage, and the whole ones of the cut segment.
                 assert_eq!(count as u64, seq, "{what}");
                 assert!(count >= least + usize::from(!missing), "{what}: {count}, {least}");
                 least = count;
@@ -236,7 +236,7 @@ fn a_missing_or_short_segment_refuses_and_all_else_is_served_degraded() {
     }
 }
 
-/// A store, and its files of before what was committed last.
+/// Makes a store; also returns its files before the last commits.
 fn of_two_times() -> (SimDisk, BTreeMap<String, Vec<u8>>) {
     let (disk, _) = of_segments(false);
     let old = disk.files();
@@ -277,7 +277,7 @@ fn an_older_log_under_a_newer_live_is_told_by_every_check() {
 fn salvage_says_what_is_lost_where_no_segment_is_there_to_say_it() {
     let (disk, old) = of_two_times();
     disk.remove_file("live");
-    // The log of before a collection under the manifest of after it.
+    // The log before a collection with the manifest after it.
     let older = disk.copy();
     for name in super::segments(&disk) {
         older.remove_file(&name);
@@ -285,7 +285,7 @@ fn salvage_says_what_is_lost_where_no_segment_is_there_to_say_it() {
     for (name, bytes) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
         older.put_file(name, bytes.clone());
     }
-    // The active segment without a byte.
+    // The active segment, empty.
     let active = disk
         .files()
         .into_keys()
@@ -371,7 +371,7 @@ fn what_a_commit_behind_the_checkpoint_brings_back_may_be_damaged() {
     assert!(memory.damage().is_some());
     assert_eq!(readable(&memory).1, 60);
     assert_eq!(super::content(&memory.view(), "o/5").as_deref(), Some("changed"));
-    // Looking again changes nothing.
+    // Reading again changes nothing.
     let head = memory.view().commit().digest;
     memory.refresh().unwrap();
     assert_eq!(memory.view().commit().digest, head);

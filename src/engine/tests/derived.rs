@@ -1,4 +1,4 @@
-//! Derived files and stamps of use: what is read, what is not, and that erasure takes them.
+//! Derived files and last-access times: which files are read, which are ignored, and their removal by an erasure.
 
 use std::sync::Arc;
 
@@ -143,7 +143,7 @@ fn erasure_removes_derived_files_and_none_of_before_comes_back() -> Result<()> {
     assert_eq!(disk.list("derived").unwrap(), ["uses"]);
     assert_eq!((used(&memory, "secret"), used(&memory, "open")), (None, Some(5)));
     assert!(!memory.keep_derived("words", b"harbour tea", &before)?);
-    // Another process has not even read of it.
+    // The other process has not read the erasure yet.
     assert!(!other.keep_derived("words", b"harbour tea", &other.view())?);
     assert_eq!(kept(&memory, "words"), None);
     assert!(memory.keep_derived("words", b"tea", &memory.view())?);
@@ -165,7 +165,7 @@ fn use_makes_no_version_and_the_later_stamp_counts() -> Result<()> {
     memory.sync()?;
     assert_eq!(memory.view().root(), head.root());
     assert_eq!(memory.view().commit().digest, head.commit().digest);
-    // STP-1: another process that knows less does not take a later stamp back.
+    // STP-1: a process with older knowledge does not reset a later time.
     let other = on(&disk, false);
     assert_eq!(used(&other, "a"), Some(7));
     memory.touch([&id("a")], at(20));
@@ -219,7 +219,7 @@ fn who_only_reads_writes_little() -> Result<()> {
     assert!(all > 24 * 1_500 && few < 100, "{all} {few}");
     read(&names[..3], at(2))?;
     assert_eq!((length("uses"), length("uses-new")), (all, few + 3 * 24));
-    // What tells nothing new is not written at all.
+    // A write without news changes no file.
     let before = disk.files();
     read(&names[..3], Time::from_micros(2 * HOUR + HOUR / 10))?;
     assert!(disk.files() == before);
@@ -238,7 +238,7 @@ fn what_others_made_and_used_meanwhile_keeps_its_stamp() -> Result<()> {
     put(&other, "b", "x");
     other.touch([&id("b")], at(7));
     other.close()?;
-    // It has not looked since the other one wrote.
+    // It has not read the files since the other process wrote.
     long.close()?;
     let next = on(&disk, false);
     assert_eq!((used(&next, "a"), used(&next, "b")), (Some(5), Some(7)));

@@ -1,4 +1,4 @@
-//! A derived value follows its state by diff and is what would be built from it.
+//! A derived value follows its state by diff and equals a value built from that state.
 
 use std::collections::BTreeMap;
 
@@ -108,7 +108,7 @@ fn a_kept_value_is_read_at_its_state_and_follows() -> Result<()> {
     assert_eq!((loaded.root(), loaded.value()), (view.root(), value.value()));
     let followed = loaded.follow(&memory.view(), Texts::default)?;
     assert_eq!(*followed.value(), built(&memory.view()));
-    // A file of another serialised form is no file.
+    // A file of another serialised form is ignored.
     memory.keep_derived(Texts::NAME, &[2; 40], &memory.view())?;
     assert!(Derived::<Texts>::load(&memory.view()).is_none());
     memory.keep_derived(Texts::NAME, b"", &memory.view())?;

@@ -1,4 +1,4 @@
-//! What is erased is gone from every byte of every file; everything else stays as it was.
+//! Erased content is gone from every byte of every file; all other content stays unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,13 +34,13 @@ fn at(memory: &Memory, revision: &str) -> View {
 
 const SECRET_START: &[u8] = b"sec-";
 
-/// A text that stands nowhere else.
+/// Returns a unique text.
 fn secret(number: u64) -> String {
     let mut random = SplitMix64::new(number);
     format!("sec-{:016x}-{number:04}", random.next_u64())
 }
 
-/// The secrets that stand anywhere in the files.
+/// Returns the secrets found in any file.
 fn leaks(disk: &SimDisk) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (name, bytes) in disk.files() {
@@ -54,7 +54,7 @@ fn leaks(disk: &SimDisk) -> BTreeSet<String> {
     found
 }
 
-/// The checkpoints that know this digest.
+/// Returns the checkpoints that contain this digest.
 fn checkpoints_with(disk: &SimDisk, digest: &[u8]) -> Vec<String> {
     let knows = |bytes: &[u8]| bytes.windows(digest.len()).any(|window| window == digest);
     let files = disk.files().into_iter();
@@ -62,7 +62,7 @@ fn checkpoints_with(disk: &SimDisk, digest: &[u8]) -> Vec<String> {
     found.map(|(name, _)| name).collect()
 }
 
-/// Plants a secret in one of ten ways; returns what is to be named to erase it.
+/// Plants a secret in one of ten ways; returns the name to erase.
 fn plant(memory: &Memory, number: u64) -> String {
     let secret = secret(number);
     let long = format!("{secret} {}", "and more ".repeat(600));
@@ -132,13 +132,13 @@ fn plant(memory: &Memory, number: u64) -> String {
     }
 }
 
-/// What is not erased of a state, and how many objects of it are.
+/// Returns the part of a state that is not erased, and the number of its objects.
 fn rest(view: &View, gone: &BTreeSet<String>) -> BTreeMap<String, String> {
     let objects = view.objects().map(Result::unwrap);
     objects
         .filter(|object| !object.is_placeholder() && !gone.contains(&object.digest().to_hex()))
         .map(|object| {
-            // A content that goes everywhere goes from objects that stay, too.
+            // A content erased everywhere is erased from kept objects too.
             let digest = object.content_digest().map(|(digest, _)| digest.to_hex());
             let content = object
                 .content()
@@ -166,7 +166,7 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
             &format!("kept {number}"),
         );
     }
-    // A torn tail that holds one more, and a writer that recovers from it.
+    // A torn tail with one more secret, and a writer that recovers from it.
     let calls = disk.calls();
     disk.crash_at(calls + 1);
     memory
@@ -280,7 +280,7 @@ fn an_erased_version_says_who_erased_it_and_the_state_goes_on() -> Result<()> {
         (ErrorKind::NotFound, crate::error::ErrorCode::Erased)
     );
     assert_eq!(again.hint(), Some(hint));
-    // The same may be written again: it is what was put that counts.
+    // The same text may be written again: the erasure covers the earlier write.
     put(&memory, "a", "three");
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("three"));
     Ok(())
@@ -365,7 +365,7 @@ fn what_others_hold_is_refused_until_it_is_to_go_everywhere() -> Result<()> {
         "erased"
     );
     assert!(memory.verify(VerifyDepth::Full)?.ok);
-    // A content can come back only by being written again.
+    // Only a new write can restore an erased content.
     let refused = memory
         .put(note("two", &long), Writer::new())
         .map(drop)
@@ -464,7 +464,7 @@ fn placeholders_are_never_taken_for_objects() -> Result<()> {
     );
     assert_eq!(memory.history(&id("a"))?.len(), 2);
 
-    // Undo passes over the erasure, to the removal of what is gone now.
+    // Undo skips the erasure, and reaches the removal of an object that is erased now.
     assert_eq!(memory.undo(&Writer::new()).unwrap_err().code(), "erased");
     memory.rollback(&"seq:3".parse::<Revision>()?, true, &Writer::new())?;
     let head = memory.view();
@@ -572,7 +572,7 @@ fn a_crash_at_any_call_leaves_all_of_an_erasure_or_nothing() -> Result<()> {
             );
             if is_erased {
                 done += 1;
-                // The next writer removes what the crash left.
+                // The next writer removes the leftovers of the crash.
                 put(&memory, "keep", "later");
             } else {
                 undone += 1;
@@ -601,7 +601,7 @@ fn undo_passes_over_an_erasure_and_takes_back_what_was_put_beside_what_is_gone()
     put(&memory, "tea", "green");
     put(&memory, "secret", "never to be seen again");
     memory.erase(&of(&["secret"]), &Writer::new()).unwrap();
-    // The id is gone already, as the undo wants it.
+    // The id is gone already, which is the result of the undo.
     assert!(memory.undo_preview(&Writer::new()).unwrap().changes.is_empty());
     memory.undo(&Writer::new()).unwrap();
     assert_eq!(content(&memory.view(), "tea").as_deref(), Some("green"));
@@ -627,7 +627,7 @@ fn what_was_erased_is_told_beside_conflicts_and_with_a_way_out() {
     memory
         .erase(&of(&[&first]), &Writer::new().session("cleaning"))
         .unwrap();
-    // Nobody changed anything since: only the erasure is in the way.
+    // No commit followed: only the erasure prevents the undo.
     let refused = memory.undo(&Writer::new()).unwrap_err();
     assert_eq!(
         (refused.kind(), refused.code()),
@@ -680,7 +680,7 @@ fn an_id_that_looks_like_the_start_of_a_digest_is_an_id() {
     assert_eq!(report.unlinked, [id("a"), id("derived")]);
 }
 
-/// What an erasure or a commit that failed says of itself is so: done, or not.
+/// The error of a failed erasure or commit is right about its outcome: done, or not.
 #[test]
 fn a_call_that_failed_says_rightly_whether_it_is_done() {
     let mut said_done = 0;
@@ -698,8 +698,8 @@ fn a_call_that_failed_says_rightly_whether_it_is_done() {
     assert!(said_done > 20, "{said_done}");
 }
 
-/// Erases or writes while one call fails: a changing one in this way, or a reading one. `None` if it made fewer calls; else whether
-/// it said that it is done.
+/// Erases or writes while one call fails: a changing call with this fault, or a reading one. Returns `None` if there
+/// were fewer calls, else whether the error reports the operation as done.
 fn fail_and_say(durability: Durability, erases: bool, fault: Option<Fault>, call: u64) -> Option<bool> {
     let disk = SimDisk::new(call);
     disk.relax();
@@ -729,7 +729,7 @@ fn fail_and_say(durability: Durability, erases: bool, fault: Option<Fault>, call
     };
     let is_left = !leaks(&disk).is_empty() || !checkpoints_with(&disk, digest.as_bytes()).is_empty();
     let memory = on_disk(&disk, options(1), false).unwrap();
-    // The next write settles what was written and not told of.
+    // The next write settles the unacknowledged one.
     put(&memory, "next", "write");
     let is_done = if erases {
         memory.view().get(&id("a")).unwrap().is_none()

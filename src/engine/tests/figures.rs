@@ -1,4 +1,4 @@
-//! How small a history gets: the figure that garbage collection promises, on one commit for each write.
+//! The size of a history after garbage collection, against the promised figure, with one commit for each write.
 //!
 //! `cargo test --release --lib figures -- --ignored --nocapture` prints it for 200,000 commits over 10,000 objects.
 
@@ -15,8 +15,8 @@ use crate::engine::{Clock, Containment, Memory, Options, Retention, SystemClock,
 use crate::object::Time;
 use crate::testing::random::SplitMix64;
 
-/// A clock of an agent that works in bursts: commits come `step` microseconds apart, and after `burst` of them there is a
-/// week of rest.
+/// A clock of an agent that works in bursts. Commits are `step` microseconds apart, and a week of rest follows each
+/// `burst` of them.
 struct Bursts {
     asked: AtomicI64,
     step: i64,
@@ -37,7 +37,7 @@ struct Case {
     objects: u64,
     clock: Arc<dyn Clock>,
     retention: Retention,
-    /// Whether the log must come out at the promised size.
+    /// Whether the log must reach the promised size.
     promised: bool,
 }
 
@@ -49,7 +49,7 @@ fn measure(case: Case) -> Result<()> {
     let mut snapshots: Vec<(String, Root, u64)> = Vec::new();
     let started = Instant::now();
     for number in 0..case.commits {
-        // Every object is written once before any is written again.
+        // Writes every object once before it repeats one.
         let which = if number < case.objects {
             number
         } else {
@@ -61,7 +61,7 @@ fn measure(case: Case) -> Result<()> {
         );
         let committed = memory.put(note(&format!("o/{which}"), &text), Writer::new())?;
         digests.push((committed.commit.digest, memory.view().root()));
-        // Each keeps a whole state, so they are few.
+        // Each snapshot keeps a whole state, so they are few.
         if [case.commits / 2, case.commits - 7].contains(&number) {
             let taken = memory.snapshot(Some(&format!("s{number}")), &Writer::new())?;
             snapshots.push((taken.name, taken.root, memory.view().len()));
@@ -151,8 +151,8 @@ fn two_hundred_thousand_commits_are_small() -> Result<()> {
     for (name, clock, promised) in [
         ("real clock", Arc::new(SystemClock) as Arc<dyn Clock>, true),
         ("one in 10 ms", bursts(10_000, i64::MAX), true),
-        // Each point of an hour, day or week keeps a state in which nearly all objects have a version of its own, so the
-        // more of them there are, the more of an object's 20 versions stay: what the policy keeps is over the promise.
+        // Each point of an hour, day or week keeps a state in which nearly every object has a version of its own. More
+        // such points keep more of an object's 20 versions, so the policy exceeds the promise.
         (
             "bursts of 50,000 commits, 50 ms apart, a week between",
             bursts(50_000, 50_000),

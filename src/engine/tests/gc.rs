@@ -1,4 +1,4 @@
-//! Thinning history and writing the log anew: what is kept is exact, what goes is gone, and nobody is disturbed.
+//! Thinning history and rewriting the log: the kept part is exact, the rest is gone, and other processes continue.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::{ErrorKind, Result};
 
 pub(super) const HOUR: i64 = 3_600_000_000;
 
-/// A clock that goes on by a step each time it is asked.
+/// A clock that advances by a step at each call.
 pub(super) struct Ticking {
     now: AtomicI64,
     step: i64,
@@ -38,10 +38,10 @@ pub(super) fn on_disk(disk: &SimDisk, options: Options, create: bool) -> Result<
     Memory::on_disk(Arc::new(disk.clone()) as Arc<dyn Disk>, options, create, None)
 }
 
-/// What is told of an object: its digest, the start of its content, when it was created and updated.
+/// The visible data of an object: its digest, the start of its content, and its times of creation and update.
 pub(super) type Told = BTreeMap<String, (String, Option<String>, Option<(Time, Time)>)>;
 
-/// Every object of a state with what is told of it.
+/// Returns the visible data of every object of a state.
 pub(super) fn told(view: &View) -> Told {
     let objects = view.objects().map(|object| object.unwrap());
     objects
@@ -58,7 +58,7 @@ pub(super) fn told(view: &View) -> Told {
         .collect()
 }
 
-/// What is to be found again: each kept commit with its state.
+/// The expected commits: each kept commit with its state.
 pub(super) type Kept = Vec<(CommitDigest, u64, Root, Told)>;
 
 pub(super) fn kept(memory: &Memory) -> Kept {
@@ -73,7 +73,7 @@ pub(super) fn kept(memory: &Memory) -> Kept {
         .collect()
 }
 
-/// A history of puts, removals, snapshots, rollbacks and undos, with long contents, reasons and kept drafts among them.
+/// Makes a history of puts, removals, snapshots, rollbacks and undos, with long contents, reasons and kept drafts.
 pub(super) fn live(memory: &Memory, random: &mut SplitMix64, steps: u64) {
     for step in 0..steps {
         let name = format!("o/{}", random.below(12));
@@ -220,7 +220,7 @@ fn gc_1_what_was_committed_meanwhile_keeps_what_it_needs() -> Result<()> {
     }
     let reader = on_disk(&disk, options(1).read_only(true), false)?;
     let went_back = std::sync::atomic::AtomicBool::new(false);
-    // Between the choice and the publication somebody goes back to a state that was to be thinned.
+    // Between the choice and the publication, another writer rolls back to a state that would be thinned.
     let choose = |store: &crate::store::Store, count: usize| {
         let kept = tight().choose(store, count, memory.view().now())?;
         if !went_back.swap(true, Ordering::Relaxed) {
@@ -303,7 +303,7 @@ fn garbage_is_collected_without_being_asked_once_half_of_the_log_would_go() -> R
     let (kept, left) = history(Some(a_day))?;
     assert!(kept > 288 && kept < all, "a day and hours before it stay: {kept}");
     assert!(left < bytes * 3 / 4, "{left} of {bytes} bytes");
-    // Nothing here is a week old.
+    // All commits here are newer than a week.
     assert_eq!(history(Some(Retention::automatic()))?.0, all);
     Ok(())
 }
@@ -314,7 +314,7 @@ fn segments_that_recoveries_left_are_merged_without_being_asked() -> Result<()> 
         let disk = SimDisk::new(3);
         drop(on_disk(&disk, options(HOUR), true)?);
         for number in 0..70 {
-            // Without `live`, each writer recovers what the one before it left.
+            // Without `live`, each writer recovers the tail of the one before.
             disk.remove_file("live");
             let options = options(HOUR).segment_bytes_max(4 << 20).automatic_gc(retention);
             let memory = on_disk(&disk, options, false)?;
@@ -345,7 +345,7 @@ fn one_process_with_a_wrong_clock_does_not_make_a_young_history_old() -> Result<
             .segment_bytes_max(4 << 20)
             .automatic_gc(Some(Retention::automatic()));
         let memory = on_disk(&disk, options, create)?;
-        // Twelve megabytes, so that the second process crosses a doubling of the log with most of it from the first.
+        // Writes twelve megabytes, so that the log doubles during the second process with most bytes from the first.
         for number in 0..900 {
             put(&memory, "o/1", &format!("{days:02} {number:03} ").repeat(2_000));
         }
@@ -399,7 +399,7 @@ fn what_a_thinned_commit_did_is_told_of_nobody_else() {
     let claimed = memory.view().commit().commit.time;
     memory.remove(&id("first"), false, by("crawler")).unwrap();
     memory.put(note("tea", "green"), by("vera")).unwrap();
-    // Before, the guard knows the other lane.
+    // Before the collection, the guard knows the other lane.
     let refused = memory
         .rollback(&"one".parse().unwrap(), false, &by("vera"))
         .err()
@@ -423,9 +423,9 @@ fn what_a_thinned_commit_did_is_told_of_nobody_else() {
     assert!(claim.maker().is_none() && claim.time == claimed, "{claim:?}");
     let first = newest("first");
     assert!(first.digest.is_none() && first.maker().is_none(), "{first:?}");
-    // The kept commit's own work is told as its own.
+    // The kept commit's own work still has its maker.
     assert_eq!(newest("tea").maker().unwrap().lane(), "vera");
-    // Whose work a rollback would take back is not known any more: that needs to be asked for.
+    // The makers of the work that a rollback would revert are unknown now, so the rollback needs a confirmation.
     let refused = memory
         .rollback(&"one".parse().unwrap(), false, &by("vera"))
         .err()
@@ -462,7 +462,7 @@ fn what_was_forgotten_lately_stays_whatever_is_thinned() -> Result<()> {
         let before = memory.view_before(info)?.unwrap();
         assert_eq!(before.get(&id(name))?.unwrap().content(), Some(name));
     }
-    // A month later nobody asks for them any more.
+    // A month later, the retention no longer covers them.
     let later = memory.view().now().as_micros() + 31 * crate::calendar::DAY_MICROS;
     let report = memory.gc(&least, Some(Time::from_micros(later)))?;
     assert_eq!(report.kept, 1);

@@ -1,4 +1,4 @@
-//! Collecting garbage beside writers: what they commit between the cut and the publication finds what it needs.
+//! Garbage collection beside writers: a commit between the cut and the publication still finds its basis.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use crate::store::Store;
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::SimDisk;
 
-/// Keeps the newest commit and what has a name.
+/// Keeps the newest commit and the named ones.
 pub(super) fn only_head() -> Retention {
     Retention {
         all: Duration::ZERO,
@@ -27,8 +27,8 @@ pub(super) fn only_head() -> Retention {
     }
 }
 
-/// Thins these commits; when they are chosen, and before the new log is published, somebody else does `beside`. Returns
-/// what the store holds afterwards, which a handle opened anew holds too.
+/// Thins these commits. Between the choice and the publication, another writer runs `beside`. Returns the final content
+/// of the store, which a new handle must confirm.
 fn collect_beside(
     disk: &SimDisk,
     memory: &Memory,
@@ -57,7 +57,7 @@ fn collect_beside(
 
 #[test]
 fn gc_1_an_undo_or_redo_beside_it_to_the_state_of_a_thinned_commit() -> Result<()> {
-    // 1: m, 2: t. Back to the root of 1, which is thinned, by an undo of 2 and by a rollback.
+    // 1: m, 2: t. Both an undo of 2 and a rollback return to the root of 1, which is thinned.
     for step in ["undo", "rollback"] {
         let disk = SimDisk::new(1);
         let memory = on_disk(&disk, options(HOUR), true)?;
@@ -74,7 +74,7 @@ fn gc_1_an_undo_or_redo_beside_it_to_the_state_of_a_thinned_commit() -> Result<(
         assert_eq!(told(&memory.view()), wanted, "{step}");
         assert_eq!(kept[0].1, 3, "{step}: newest first");
     }
-    // 1: t of one, 2: x of two, 3: one undoes t. The redo goes back to the root of 2, which is thinned.
+    // 1: t by one, 2: x by two, 3: one undoes t. The redo returns to the root of 2, which is thinned.
     let disk = SimDisk::new(2);
     let memory = on_disk(&disk, options(HOUR), true)?;
     memory.put(note("t", "one"), by("one"))?;
@@ -155,7 +155,7 @@ fn nobody_waits_for_who_waits_until_another_rewrite_is_done() -> Result<()> {
     Ok(())
 }
 
-/// Options that note, of reading and of checkpoints, whether others could have the lock meanwhile.
+/// Makes options that record, during reads and checkpoints, whether the lock is free for others.
 fn watching_the_lock(
     disk: &SimDisk,
     seen: &Arc<crate::threads::Mutex<Vec<(&'static str, bool)>>>,

@@ -1,4 +1,4 @@
-//! What a new log holds besides commits: records that several share, and maps with times.
+//! The records of a new log besides commits: shared records, and maps with times.
 
 use super::covering::cover;
 use super::gc::{HOUR, Told, kept, on_disk, options, options_of_reader, told};
@@ -57,8 +57,8 @@ fn what_a_kept_commit_needs_may_stand_behind_the_newest_one() -> Result<()> {
     Ok(())
 }
 
-/// A store whose oldest kept commit has 2,000 objects, with what is told of them, and the places of the records that state
-/// its map.
+/// Makes a store whose oldest kept commit has 2,000 objects. Returns their visible data, and the places of the records
+/// of its map.
 fn with_a_base(disk: &SimDisk) -> Result<(Told, Vec<Locator>)> {
     let memory = on_disk(disk, options(HOUR), true)?;
     for round in 0..2 {
@@ -120,7 +120,7 @@ fn a_base_with_a_damaged_key_says_nothing_wrong() -> Result<()> {
     for part in &parts {
         let copy = disk.copy();
         let name = format!("log/{:08}.seg", part.segment());
-        // The first byte of the first key, behind the header of the frame.
+        // The first byte of the first key, after the header of the frame.
         copy.overwrite(&name, |content| content[part.offset() as usize + 32] ^= 0x55);
         let reader = on_disk(&copy, options_of_reader().map(false), false)?;
         let view = reader.view();

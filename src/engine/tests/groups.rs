@@ -1,4 +1,4 @@
-//! Several drafts in one group: one sync, and each as if it had been alone.
+//! Several drafts in one group: one sync, and each with the result of a single commit.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::engine::{Committed, Draft, Durability, Memory, Options, VerifyDepth, 
 use crate::testing::sim_disk::{Fault, SimDisk};
 use crate::{ErrorKind, Result};
 
-/// Commits drafts in one group, in their order, and returns the answers.
+/// Commits drafts in one group, in their order, and returns the results.
 fn together(memory: &Memory, drafts: Vec<Draft>) -> Vec<Result<Committed>> {
     std::thread::scope(|scope| {
         let writing = memory.inner.writing.lock();
@@ -43,7 +43,7 @@ fn each_draft_of_a_group_is_readable_and_right() -> Result<()> {
     put(&memory, "a", "old");
     let drafts = vec![
         draft(&memory, |draft| draft.put(note("a", "new"))),
-        // The same again is no change, and stands on the commit that made it so.
+        // The same object again is no change, and keeps the commit that wrote it.
         draft(&memory, |draft| draft.put(note("a", "new"))),
         draft(&memory, |draft| draft.put(note("a", "other"))),
         draft(&memory, |draft| draft.put(child("b", "a"))),
@@ -96,7 +96,7 @@ fn a_later_draft_may_not_take_the_parent_of_an_earlier_one() -> Result<()> {
 
 #[test]
 fn a_group_that_cannot_be_synced_is_acknowledged_to_nobody() -> Result<()> {
-    // CMT-1, and STO-2: the head stays where the log is.
+    // CMT-1, and STO-2: the head stays at the end of the log.
     let disk = SimDisk::new(5);
     let memory = Memory::on_disk(Arc::new(disk.clone()), Options::new(), true, None)?;
     put(&memory, "a", "old");
@@ -105,7 +105,7 @@ fn a_group_that_cannot_be_synced_is_acknowledged_to_nobody() -> Result<()> {
         draft(&memory, |draft| draft.put(note("a", "new"))),
         draft(&memory, |draft| draft.put(note("a", "new"))),
     ];
-    // The next call is the lock, the write or the sync: whichever fails, nobody is told that it was done.
+    // The next call is the lock, the write or the sync. If one fails, no draft is acknowledged.
     disk.fail_at(disk.calls() + 2, Fault::Device);
     for answer in together(&memory, drafts) {
         assert_eq!(answer.unwrap_err().kind(), ErrorKind::Io);
@@ -114,7 +114,7 @@ fn a_group_that_cannot_be_synced_is_acknowledged_to_nobody() -> Result<()> {
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("old"));
     let again = memory.put(note("b", ""), Writer::new()).unwrap_err();
     assert_eq!(again.kind(), ErrorKind::Poisoned);
-    // Another handle gets the lock at once and goes on.
+    // Another handle gets the lock at once and continues.
     let other = Memory::on_disk(Arc::new(disk.clone()), Options::new(), false, None)?;
     put(&other, "b", "after");
     assert!(other.verify(VerifyDepth::Full)?.ok);

@@ -1,5 +1,5 @@
-//! The ten latent defects of the published memory core that this engine follows, each by name: every test
-//! here fails on a memory that has the defect.
+//! The ten latent defects of the published memory core, each by name: every test here fails on a memory that has the
+//! defect.
 
 use super::{content, id, note, put};
 use crate::engine::{Memory, Revision, Writer};
@@ -21,7 +21,7 @@ fn aliasing_of_history() -> Result<()> {
     changed.content = Some("second".to_owned());
     draft.put(changed)?;
     memory.commit(draft, "put")?;
-    // Neither the object in hand, nor the old state, nor the version in history has changed.
+    // The object in hand, the old state and the version in history are unchanged.
     assert_eq!(held.content(), Some("first"));
     assert_eq!(content(&before, "a").as_deref(), Some("first"));
     let history = memory.history(&id("a"))?;
@@ -66,7 +66,7 @@ fn stale_ancestors() -> Result<()> {
 
 #[test]
 fn colliding_ids() -> Result<()> {
-    // Two ids whose key paths are equal in every kept bit: the second is refused, never written over the first.
+    // Two ids whose key paths agree in every kept bit: the engine refuses the second, and never overwrites the first.
     let suite = crate::digest::HashSuite::with_weak_keys(crate::digest::HashAlgorithm::Blake3, 4);
     let memory = Memory::in_memory_with_suite(suite)?;
     let mut taken = 0;
@@ -96,7 +96,7 @@ fn ambiguous_preimages() -> Result<()> {
     assert_eq!(view.len(), 2);
     let digest = |name: &str| view.get(&id(name)).unwrap().unwrap().digest();
     assert_ne!(digest("a"), digest("a|CONTENT:x"));
-    // Moving a byte over the boundary between two neighbouring fields changes the digest.
+    // Moving a byte across the boundary of two fields changes the digest.
     let encode = |kind: &str, scope: &str| {
         let mut object = NewObject::new(id("a"), crate::Kind::new(kind).unwrap());
         object.scope = Scope::new(scope).unwrap();
@@ -215,7 +215,7 @@ fn rollback_without_a_way_back() -> Result<()> {
     put(&memory, "a", "two");
     let two = memory.view();
     memory.rollback(&rev("one"), false, &Writer::new())?;
-    // By undo, by number, and by root: what the rollback left is still there.
+    // The state before the rollback is still available by undo, by number, and by root.
     memory.undo(&Writer::new())?;
     assert_eq!(memory.view().root(), two.root());
     memory.redo(&Writer::new())?;

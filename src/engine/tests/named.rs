@@ -1,4 +1,4 @@
-//! What records name and is not there is told, all of it, each with the record that names it.
+//! Dangling references: verify reports each of them with the record that holds it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::log::{
 use crate::object::{Encoded, Origin, Reference, ReferenceName, StagedChange, Time};
 use crate::testing::sim_disk::SimDisk;
 
-/// Appends batches that no memory would write, and keep the head.
+/// Appends batches that no memory would write, and keeps the head.
 fn append(disk: &SimDisk, batches: Vec<BatchBuilder>) -> Vec<Batch> {
     let head = on_disk(disk, options(1).read_only(true), false)
         .unwrap()
@@ -41,7 +41,7 @@ fn verify(disk: &SimDisk) -> VerifyReport {
     memory.verify(VerifyDepth::Full).unwrap()
 }
 
-/// An object with a content record of its own.
+/// Makes an object with a content record of its own.
 fn long(disk: &SimDisk, name: &str) -> Encoded {
     let suite = on_disk(disk, options(1).read_only(true), false).unwrap().suite();
     note(name, &format!("{name} ").repeat(2_000))
@@ -100,7 +100,7 @@ fn everything_that_is_missing_is_named_with_the_record_that_names_it() {
         report.commits == 2 && report.versions == 3,
         "the rest is counted: {report:?}"
     );
-    // Salvage leaves them out, and says so.
+    // Salvage leaves them out, and reports it.
     let wreck = Wreck::open(Arc::new(disk.clone())).unwrap();
     let target: Arc<dyn Disk> = Arc::new(crate::disk::MemDisk::new());
     let saved = write(&wreck, &target, &Options::new()).unwrap();
@@ -130,7 +130,7 @@ fn a_version_that_a_draft_holds_is_missed() {
     let report = verify(&disk);
     assert_eq!(report.damage.len(), 1, "{report:?}");
     assert!(report.damage[0].what.contains("drafts/lost"), "{report:?}");
-    // One that was given up is not asked for anything.
+    // A deleted draft needs nothing.
     let mut gone = draft.clone();
     (gone.commit, gone.root, gone.changes) = (None, None, Vec::new());
     append(&disk, vec![of(RecordKind::Reference, &gone.encode().unwrap())]);
@@ -208,7 +208,7 @@ fn a_commit_whose_history_is_another_one_is_not_salvaged() {
     let wreck = Wreck::open(Arc::new(disk.clone())).unwrap();
     let target: Arc<dyn Disk> = Arc::new(crate::disk::MemDisk::new());
     let saved = write(&wreck, &target, &Options::new()).unwrap();
-    // Everything but its history root fits.
+    // Only its history root is wrong.
     assert_eq!((saved.commits, saved.lost_commits), (2, 1), "{saved:?}");
 }
 

@@ -1,5 +1,4 @@
-//! Where checkpoints end counts for how far the log was durable, for everything that reads a store: what was acknowledged is
-//! never a torn tail.
+//! The position of a checkpoint bounds the durable log for every reader: an acknowledged batch is never a torn tail.
 
 use std::sync::Arc;
 
@@ -16,10 +15,10 @@ use crate::log::Inspection;
 use crate::testing::sim_disk::SimDisk;
 use crate::{ErrorKind, Result};
 
-/// Objects of the last commit.
+/// Number of objects in the last commit.
 const MANY: usize = 50;
 
-/// A store whose last batch has a damaged record and a checkpoint behind it; with the `live` from before, or none.
+/// Makes a store whose last batch has a damaged record and a checkpoint after it, with the `live` from before, or none.
 fn damaged_in_the_last_batch(stale: bool) -> SimDisk {
     let disk = SimDisk::new(1);
     let memory = on_disk(&disk, options(HOUR), true).unwrap();
@@ -46,7 +45,7 @@ fn damaged_in_the_last_batch(stale: bool) -> SimDisk {
     disk
 }
 
-/// The place of a text in the last batch.
+/// Returns the place of a text in the last batch.
 fn damaged_at(disk: &SimDisk) -> (String, usize) {
     let text = b"text 31 text 31";
     let files = disk.files();

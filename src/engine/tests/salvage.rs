@@ -1,4 +1,4 @@
-//! Salvage: of a store that is damaged in any way, a new one holds everything that was whole, and nothing that was not so.
+//! Salvage of a store with any damage: the new store holds all whole records, and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use crate::log::{BatchBuilder, Durability, HeadMark, Ignorable, Log, LogOptions,
 use crate::testing::sim_disk::SimDisk;
 use crate::{ErrorKind, Result};
 
-/// A store of several segments with a gap, something erased, snapshots, and a checkpoint somewhere in it.
+/// Makes a store of several segments with a gap, an erasure, snapshots, and a checkpoint.
 fn store() -> SimDisk {
     store_of(3)
 }
 
-/// The same with other random numbers: another store.
+/// Makes another such store from other random numbers.
 fn store_of(seed: u64) -> SimDisk {
     let disk = SimDisk::new(seed);
     let memory = on_disk(&disk, options(HOUR), true).unwrap();
@@ -80,7 +80,7 @@ fn without_checkpoints(disk: &SimDisk) {
     }
 }
 
-/// What is true of a store: its commits with their states, and all of its versions.
+/// The truth about a store: its commits with their states, and all of its versions.
 pub(super) struct Truth {
     pub(super) commits: BTreeMap<CommitDigest, BTreeMap<String, ObjectDigest>>,
     pub(super) versions: BTreeSet<ObjectDigest>,
@@ -111,7 +111,7 @@ pub(super) fn truth(memory: &Memory) -> Truth {
     truth
 }
 
-/// Every version in the log, also those that no state has.
+/// Returns every version in the log, including those that no state has.
 pub(super) fn versions(memory: &Memory) -> BTreeSet<ObjectDigest> {
     let mut found = BTreeSet::new();
     let told = memory.wordings(&mut |wording| {
@@ -132,7 +132,7 @@ pub(super) fn rescue(disk: &SimDisk) -> Result<(Memory, SalvageReport)> {
     Ok((memory, report))
 }
 
-/// What the doctor names, with what mends it; looking changes nothing (DOC-1).
+/// Returns the files that the doctor names, each with its remedy; the doctor changes nothing (DOC-1).
 pub(super) fn named(disk: &SimDisk, what: &str) -> Vec<(String, Remedy)> {
     let before = disk.files();
     let mut problems = Vec::new();
@@ -145,7 +145,7 @@ pub(super) fn named(disk: &SimDisk, what: &str) -> Vec<(String, Remedy)> {
         .collect()
 }
 
-/// What was saved is true (SVG-1): each commit was one with that state, or is the one that salvage made.
+/// Checks that the salvaged data is true (SVG-1): each commit had that state, or is the commit of the salvage.
 pub(super) fn check(memory: &Memory, report: &SalvageReport, truth: &Truth, what: &str) {
     assert!(memory.verify(VerifyDepth::Full).unwrap().ok, "{what}");
     let found = self::truth(memory);
@@ -163,7 +163,7 @@ pub(super) fn check(memory: &Memory, report: &SalvageReport, truth: &Truth, what
         kept += 1;
         let known = truth.commits.get(digest);
         let known = known.unwrap_or_else(|| panic!("{what}: a commit that never was"));
-        // Of a version that is lost, the digest is left, and not the id.
+        // A lost version keeps its digest, but not its id.
         let digests = |state: &BTreeMap<_, ObjectDigest>| state.values().copied().collect::<BTreeSet<_>>();
         assert_eq!(digests(known), digests(state), "{what}");
     }
@@ -219,7 +219,7 @@ fn whatever_bit_is_flipped_the_rest_is_saved() {
                 let what = format!("{file} at {at}, bare {bare}");
                 let (saved, report) = rescue(&copy).unwrap();
                 check(&saved, &report, &truth, &what);
-                // One bit is one record, or one seal, at the most; a content may be shared.
+                // One bit damages at most one record or one seal. Objects may share a content.
                 assert!(
                     report.lost_ids.len() + report.lost_keys.len() <= 1,
                     "{what}: {report:?}"
@@ -237,7 +237,7 @@ fn whatever_bit_is_flipped_the_rest_is_saved() {
     }
 }
 
-/// The bytes up to the last that is not zero.
+/// Returns the length up to the last byte that is not zero.
 pub(super) fn used(bytes: &[u8]) -> usize {
     bytes
         .iter()
@@ -303,7 +303,7 @@ fn files_that_are_lost_cut_emptied_zeroed_or_foreign() {
             // SAL-1.
             assert_eq!(copy.files(), before, "{what}");
             check(&saved, &report, &truth, &what);
-            // SAL-1: nor is what is another store's.
+            // SAL-1: salvage takes nothing of another store.
             assert!(!versions(&saved).contains(&foreign), "{what}");
             if *name == "first page zeroed" {
                 assert!(report.is_whole(), "{what}: {report:?}");
@@ -384,7 +384,7 @@ fn an_id_whose_newest_version_is_lost_has_that_of_the_newest_kept_commit() {
     let again = view.get(&id("again")).unwrap().unwrap();
     assert_eq!(again.content(), Some("the first"));
     assert!(view.get(&id("late")).unwrap().is_none());
-    // Without the checkpoint nobody knows that there was a newer one; what is there is the same.
+    // Without the checkpoint, no evidence of the newer segment is left; the result is the same.
     without_checkpoints(&disk);
     let (plain, _) = rescue(&disk).unwrap();
     assert_eq!(plain.view().root(), view.root());
@@ -432,7 +432,7 @@ fn with_a_checkpoint_no_object_is_saved_in_an_older_version_than_without() {
     const OBJECTS: usize = 12;
     let disk = SimDisk::new(1);
     let memory = on_disk(&disk, options(HOUR), true).unwrap();
-    // When a version was last the present one.
+    // The last commit in which each version was the current one.
     let mut newest = BTreeMap::new();
     for round in 0..3 {
         for number in 0..OBJECTS {
@@ -493,7 +493,7 @@ fn a_log_that_was_emptied_or_is_older_than_its_checkpoint_is_noticed() {
             .iter()
             .all(|(_, remedy)| *remedy == Remedy::Nothing)
     );
-    // Everything but the checkpoint is what it was before.
+    // All files except the checkpoint are unchanged.
     for (name, content) in older.iter().filter(|(name, _)| !name.starts_with("checkpoint/")) {
         disk.overwrite(name, |bytes| bytes.clone_from(content));
     }
@@ -568,7 +568,7 @@ fn a_file_of_another_store_or_time_does_not_keep_the_rest_from_being_saved() {
     let (saved, report) = rescue(&foreign).unwrap();
     check(&saved, &report, &truth, "the format file of another store");
     assert_eq!(saved.view().commit().digest, truth.head);
-    // The log of before a rewrite under the manifest of after it.
+    // The log before a rewrite with the manifest after it.
     let older = disk.files();
     let memory = on_disk(&disk, options(HOUR), false).unwrap();
     memory.gc(&tight(), None).unwrap();
@@ -605,7 +605,7 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
     let from = at("store");
     put(&Memory::create(&from).unwrap(), "a", "text");
     let salvage = |to: &str| Memory::salvage_store(&from, at(to), &Options::new());
-    // SLV-2: notes, a store, a file and a link to somewhere else.
+    // SLV-2: notes, a store, a file and a link to another place.
     std::fs::create_dir(at("notes.salvage")).unwrap();
     std::fs::write(at("notes.salvage").join("notes"), "precious").unwrap();
     drop(Memory::create(at("store2.salvage")).unwrap());
@@ -631,19 +631,19 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
         std::fs::read(at("elsewhere").join("salvage.lock")).unwrap(),
         b"precious"
     );
-    // What is named so would look unfinished to a salvage into "named".
+    // This name would look like an unfinished salvage into "named".
     let error = salvage("named.salvage").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(!at("named.salvage").exists() && !at("named.salvage.salvage").exists());
-    // What is within the damaged store would change it.
+    // A target within the damaged store would change it.
     for to in ["store/new", "store/log/new", "elsewhere/../store/not/there/new"] {
         assert_eq!(salvage(to).unwrap_err().kind(), ErrorKind::InvalidInput, "{to}");
     }
     assert!(!from.join("new").exists() && !from.join("not").exists());
-    // An empty one is what a salvage leaves that is cut off at once.
+    // A salvage that is interrupted at once leaves an empty folder.
     std::fs::create_dir(at("early.salvage")).unwrap();
     assert!(salvage("early").unwrap().is_whole() && !at("early.salvage").exists());
-    // What a salvage left that was cut off is taken away; one that is under way is left alone.
+    // Leftovers of an interrupted salvage are removed; a salvage in progress is left alone.
     let left = at("new.salvage");
     std::fs::create_dir_all(left.join("log")).unwrap();
     std::fs::write(left.join("log/00000001.seg"), "half").unwrap();
@@ -655,7 +655,7 @@ fn a_folder_that_no_salvage_left_is_not_touched() {
     drop(held);
     assert!(salvage("new").unwrap().is_whole());
     assert!(!left.exists() && !at("new").join("salvage.lock").exists());
-    // A crash right after the renaming leaves the mark, which costs nothing.
+    // A crash right after the rename leaves the mark, which does no harm.
     std::fs::write(at("new").join("salvage.lock"), "").unwrap();
     let verified = Memory::verify_store(at("new"), &Options::new(), VerifyDepth::Full).unwrap();
     assert!(verified.damage.is_empty() && verified.derived.is_empty());

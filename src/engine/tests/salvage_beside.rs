@@ -1,4 +1,4 @@
-//! Salvage while somebody writes to the store: nothing that was there at first is lost without a word.
+//! Salvage while another process writes to the store: every loss of existing data is reported.
 
 use std::sync::Arc;
 use std::thread;
@@ -47,10 +47,10 @@ fn who_writes_while_a_store_is_read_is_told() {
         let target: Arc<dyn Disk> = Arc::new(MemDisk::new());
         let report = write(&wreck, &target, &Options::new()).unwrap();
         assert_eq!(tells_of_a_writer(&report), number > 0, "{number}: {report:?}");
-        // What is open stays readable.
+        // The open store stays readable.
         let saved = Memory::on_disk(target, Options::new(), false, None).unwrap();
         let mut saved = kept(&saved);
-        // What was appended meanwhile may be in.
+        // The new store may hold batches appended during the salvage.
         saved.retain(|commit| before.contains(commit));
         assert!(report.is_whole() && saved == before, "{number}: {report:?}");
         drop(memory);

@@ -1,5 +1,5 @@
-//! Salvage beside segments that a rewrite left, as a crash or a copy put back leaves them: what was thinned or erased since
-//! does not come back.
+//! Salvage beside segments left over from a rewrite, after a crash or a restored copy: thinned or erased content does
+//! not return.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -38,7 +38,7 @@ fn what_is_written_again_after_an_erasure_counts_whatever_segment_the_erasure_is
         for number in 0..20 {
             put(&memory, "other", &format!("later {number}"));
         }
-        // While the log is rewritten, its newest segment gets a lower number than the rewritten ones.
+        // During the rewrite, the newest segment of the log gets a lower number than the rewritten ones.
         let written = std::sync::atomic::AtomicBool::new(false);
         let choose = |store: &crate::store::Store, count: usize| {
             let kept = retention.choose(store, count, memory.view().now())?;
@@ -60,7 +60,7 @@ fn what_is_written_again_after_an_erasure_counts_whatever_segment_the_erasure_is
 
 #[test]
 fn an_erased_record_in_a_segment_that_a_rewrite_left_does_not_come_back() {
-    // A rewrite numbers batches anew, so those of the log that it left say nothing about those of the new one.
+    // A rewrite numbers batches anew, so the numbers in the old log do not relate to those in the new one.
     for collected in [false, true] {
         let disk = SimDisk::new(1);
         let memory = on_disk(&disk, options(HOUR), true).unwrap();
@@ -88,7 +88,7 @@ fn an_erased_record_in_a_segment_that_a_rewrite_left_does_not_come_back() {
         let (marker, end) = (marker(bytes).unwrap(), used(bytes));
         for lost in ["none", "manifest"] {
             disk.remove_file(lost);
-            // Also where the batch with the marker is damaged, and the one that it took the place of is whole.
+            // Also if the batch with the marker is damaged, and the batch that it replaced is whole.
             for at in (4_096..end)
                 .step_by(53)
                 .filter(|at| !(marker - 64..marker + 96).contains(at))
@@ -116,7 +116,7 @@ fn what_was_erased_and_written_again_is_kept_beside_what_a_rewrite_left() {
         let old = disk.files();
         memory.erase(&of("again"), &Writer::new()).unwrap();
         put(&memory, "again", "the same text");
-        // The batch of the old log has a higher number then, and what is in it is older.
+        // Then the batch of the old log has a higher number and older content.
         if collected {
             memory.gc(&tight(), None).unwrap();
         }
@@ -133,7 +133,7 @@ fn what_was_erased_and_written_again_is_kept_beside_what_a_rewrite_left() {
     }
 }
 
-/// Puts segments back that are no longer there.
+/// Restores missing segments.
 fn put_back(disk: &SimDisk, old: &BTreeMap<String, Vec<u8>>) {
     for (name, content) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
         if !disk.files().contains_key(name) {
@@ -172,7 +172,7 @@ fn what_was_thinned_does_not_come_back_from_a_segment_that_a_rewrite_left() {
 #[test]
 fn a_rewrite_that_was_cut_off_did_away_with_nothing() {
     let origin = SimDisk::new(1);
-    // One clock for all, so that what is thinned lies behind it.
+    // One clock for all, so that the thinned commits are before it.
     let options = options(HOUR);
     let memory = on_disk(&origin, options.clone(), true).unwrap();
     for number in 0..60 {
@@ -207,10 +207,10 @@ fn a_rewrite_that_was_cut_off_did_away_with_nothing() {
                 // SAL-2.
                 assert!(report.is_whole() && kept(&saved) == before, "{what}: {report:?}");
                 check(&saved, &report, &truth, &what);
-                // That it was an erasure cannot be told from one that counted, under an older manifest.
+                // An interrupted erasure looks like a published one under an older manifest.
                 let mut told = report.derived.iter().chain(&report.unsure);
                 beside += usize::from(told.any(|found| found.what.contains("cut off")));
-                // Nothing else tells whether a rewrite counted.
+                // Nothing else shows whether a rewrite was published.
                 disk.remove_file("manifest");
                 let (saved, report) = rescue(&disk).unwrap();
                 assert!(

@@ -1,5 +1,5 @@
-//! Salvage beside what a rewrite wrote and the manifest does not list: a rewrite that was cut off, and a backup whose files
-//! were put back over those of a newer log. The files are alike, and nothing may be lost either way.
+//! Salvage beside orphaned segments, which the manifest does not list: an interrupted rewrite, or a backup restored
+//! over a newer log. Their files look alike, and neither case may lose data.
 
 use super::gc::{HOUR, kept, on_disk, options, tight};
 use super::salvage::{check, rescue, truth, used, versions};
@@ -15,7 +15,7 @@ fn erase(memory: &Memory, target: &str) -> bool {
     memory.erase(&erasing, &Writer::new()).is_ok()
 }
 
-/// Keeps every commit, and only moves what is there.
+/// Keeps every commit, and only moves records.
 fn all() -> Retention {
     Retention::default()
 }
@@ -117,7 +117,7 @@ fn what_is_damaged_in_the_log_is_taken_from_a_rewrite_that_was_cut_off() {
             let disk = disk.crash_image(CrashImage::Killed);
             let (_, report) = rescue(&disk).unwrap();
             let mut told = report.derived.iter().chain(&report.unsure);
-            // The rewrite is there, and the manifest that lists it is not.
+            // The rewrite is present, without the manifest that lists it.
             if !told.any(|found| found.what.contains("cut off")) {
                 continue;
             }
@@ -131,7 +131,7 @@ fn what_is_damaged_in_the_log_is_taken_from_a_rewrite_that_was_cut_off() {
                     check(&saved, &report, &truth, &what);
                     let found = kept(&saved);
                     assert!(!report.lost.is_empty(), "{what}: {report:?}");
-                    // SVR-1. What is to be erased is in the log only.
+                    // SVR-1. Only the log holds the content to be erased.
                     let in_both = before.iter().skip(usize::from(erases));
                     for commit in in_both {
                         assert!(found.contains(commit), "{what}: {commit:?}, {report:?}");

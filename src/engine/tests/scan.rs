@@ -1,4 +1,4 @@
-//! A query without an index goes through the state window by window, and nobody sees it but memory.
+//! A query without an index reads the state window by window, which only the memory use shows.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What staging guarantees: trees without cycles, no record twice, origins that cannot rise, limits.
+//! Guarantees of staging: trees without cycles, unique records, origins that cannot rise, limits.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn a_cycle_of_new_ids_is_refused_and_a_new_chain_under_an_old_id_is_not() -> Res
             _ => assert_eq!(outcome.unwrap_err().code(), "parent_cycle"),
         }
     }
-    // An old id under a new one that hangs below it.
+    // Puts an old id below a new one that is itself below the old one.
     let mut draft = memory.draft(Writer::new());
     draft.put(child("d", "c"))?;
     draft.put(child("top", "d"))?;
@@ -34,7 +34,7 @@ fn a_cycle_of_new_ids_is_refused_and_a_new_chain_under_an_old_id_is_not() -> Res
 
 #[test]
 fn an_id_that_a_rollback_took_away_keeps_its_first_time() -> Result<()> {
-    // CTL-3, also when the rollback is undone, and after reading it all again.
+    // CTL-3, also after undoing the rollback, and after reading the log again.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;
@@ -143,7 +143,7 @@ fn staging_an_object_back_to_what_it_was_leaves_nothing_staged() -> Result<()> {
     Ok(())
 }
 
-/// A clock that goes backwards a minute at every look.
+/// A clock that goes back a minute at every call.
 struct Backwards(std::sync::atomic::AtomicI64);
 
 impl Clock for Backwards {
@@ -194,7 +194,7 @@ fn each_lane_keeps_its_own_newest_twenty_snapshots() -> Result<()> {
 
 #[test]
 fn a_store_opened_twice_is_one_memory() -> Result<()> {
-    // MEM-1, through another name of the folder too.
+    // MEM-1, also through another name of the folder.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let link = folder.path().join("link");
@@ -202,7 +202,7 @@ fn a_store_opened_twice_is_one_memory() -> Result<()> {
     std::os::unix::fs::symlink(&store, &link).unwrap();
     let other = Memory::open(&link)?;
     put(&one, "a", "text");
-    // No refresh: it is the same memory.
+    // Without a refresh: both are the same memory.
     assert_eq!(content(&other.view(), "a").as_deref(), Some("text"));
     Ok(())
 }
@@ -291,7 +291,7 @@ fn refused(memory: &Memory) -> Vec<ReferenceInfo> {
 
 #[test]
 fn a_change_that_is_refused_again_is_kept_once() -> Result<()> {
-    // KEP-1, also when the log is read again.
+    // KEP-1, also after reading the log again.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;
@@ -320,7 +320,7 @@ fn a_change_that_is_refused_again_is_kept_once() -> Result<()> {
 
 #[test]
 fn who_had_most_refused_gives_way_with_the_oldest() -> Result<()> {
-    // KEP-2, also when the log is read again.
+    // KEP-2, also after reading the log again.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;
@@ -331,7 +331,7 @@ fn who_had_most_refused_gives_way_with_the_oldest() -> Result<()> {
     }
     assert_eq!(refused(&memory).len(), 200);
     let newest = refuse(&memory, "loud", "199", "why")?;
-    // A change of many objects takes the room of several.
+    // A change of many objects counts as several.
     let mut draft = memory.draft(by("loud"));
     for number in 0..3_000 {
         draft.put(note(&format!("n/{number}"), ""))?;
@@ -357,7 +357,7 @@ fn refuse_many(memory: &Memory, session: &str, count: usize) -> Result<String> {
 
 #[test]
 fn a_refused_change_that_weighs_more_than_all_the_room_empties_no_ring() -> Result<()> {
-    // KEP-2: heavy ones of new writers stand above the cap, one at a time.
+    // KEP-2: heavy changes of new writers may exceed the cap, one at a time.
     let memory = Memory::in_memory()?;
     for number in 0..200 {
         refuse(&memory, &format!("quiet {number}"), "evidence", "why")?;
@@ -390,7 +390,7 @@ fn a_refused_change_that_weighs_more_than_all_the_room_empties_no_ring() -> Resu
 
 #[test]
 fn refused_changes_that_an_older_build_let_go_without_a_record_are_there_again() -> Result<()> {
-    // decisions/0015. More than there is room for go with the next one that is refused, and with a record.
+    // decisions/0015. The next refused change removes the surplus, and records it.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;

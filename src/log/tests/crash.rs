@@ -1,11 +1,12 @@
-//! Crashes at every call, power losses that keep any part of what was not synced, and failing calls.
+//! Crashes at every call, power losses that keep any part of the unsynced bytes, and failing calls.
 
 use super::*;
 use crate::error::ErrorCode;
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, Fault, SimDisk};
 
-/// What the client knows: how many batches it was told are durable, and how many it has asked for; likewise rewrites.
+/// The client's knowledge: the number of batches requested and of batches acknowledged as durable; likewise for
+/// rewrites.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ledger {
     acked: usize,
@@ -18,7 +19,7 @@ fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
     Arc::new(disk.clone())
 }
 
-/// A text of `number` whose batch takes between one and a few sectors.
+/// Returns a text for `number` whose batch takes from one to a few sectors.
 fn text(number: usize) -> String {
     format!("batch {number} {}", "y".repeat(number * 131 % 700))
 }
@@ -27,7 +28,7 @@ fn texts(count: usize) -> Vec<String> {
     (1..=count).map(text).collect()
 }
 
-/// Of whom nothing is known.
+/// A client without any knowledge.
 const ANY: Ledger = Ledger {
     acked: 0,
     submitted: usize::MAX,
@@ -51,7 +52,7 @@ fn append_group(log: &mut Log, ledger: &mut Ledger, count: usize, durability: Du
     Ok(())
 }
 
-/// Comes to the end of the log, whatever it was rewritten into.
+/// Reads to the end of the log, across rewrites.
 fn prepare(log: &mut Log, lock: &WriteLock) -> Result<()> {
     match log.prepare(lock, &mut |_| Ok(())) {
         Err(error) if error.code() == ErrorCode::Rewritten => {
@@ -62,7 +63,7 @@ fn prepare(log: &mut Log, lock: &WriteLock) -> Result<()> {
     }
 }
 
-/// Rewrites the log: three batches become one, which says of which rewrite it is. `meanwhile` writes behind the cut.
+/// Rewrites the log: three batches become one, which names its rewrite. `meanwhile` writes after the cut.
 fn rewrite(
     log: &mut Log,
     ledger: &mut Ledger,
@@ -100,8 +101,8 @@ fn rewrite(
     Ok(())
 }
 
-/// Creates, appends, rotates, rewrites while another handle writes, restarts the machine, recovers, goes on and rewrites
-/// again.
+/// Creates, appends, rotates, rewrites while another handle writes, restarts the machine, recovers, continues and
+/// rewrites again.
 fn workload(disk: &SimDisk, ledger: &mut Ledger) -> Result<()> {
     ledger.submitted = 1;
     let mut log = Log::create(
@@ -139,7 +140,7 @@ fn workload(disk: &SimDisk, ledger: &mut Ledger) -> Result<()> {
     append_group(&mut log, ledger, 1, Durability::Synced)
 }
 
-/// What is in a store: the texts of its objects, the number of its batches, and how often it was rewritten.
+/// The content of a store: the texts of its objects, the number of its batches, and the number of rewrites.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Content {
     texts: Vec<String>,
@@ -184,7 +185,7 @@ fn read_texts(disk: &SimDisk) -> Result<Vec<String>> {
     read_content(disk).map(|content| content.texts)
 }
 
-/// Nothing is left in the folder of the log that the manifest does not list.
+/// Asserts that the manifest lists every file in the folder of the log.
 fn assert_no_leftovers(disk: &SimDisk, what: &str) {
     let files = disk.files();
     let manifest = Manifest::decode(&files["manifest"]).unwrap();
@@ -227,7 +228,7 @@ fn verify_read(image: &SimDisk, ledger: Ledger, what: &str) -> usize {
     count
 }
 
-/// Recovers the image, appends one batch and sees that all of it is durable. Errors are those of a crash or fault.
+/// Recovers the image, appends one batch and checks that all of it is durable. Returns the errors of a crash or fault.
 fn go_on(image: &SimDisk, count: usize) -> Result<()> {
     let mut ledger = Ledger {
         acked: count,
@@ -249,12 +250,12 @@ fn go_on(image: &SimDisk, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// Goes on behind a crash; returns the number of batches then.
+/// Continues after a crash; returns the final number of batches.
 fn verify_whole(image: &SimDisk, choice: CrashImage, what: &str) -> usize {
     let count = verify_read(image, ANY, what);
     go_on(image, count).unwrap_or_else(|error| panic!("{what}: {error:?}"));
     let now = read_texts(image).unwrap().len();
-    // In the same run of the machine, whole batches beyond `live` come to light only when the next writer recovers.
+    // In the same run of the machine, whole batches beyond `live` appear only after the recovery by the next writer.
     assert!(
         now == count + 1 || matches!(choice, CrashImage::Killed | CrashImage::ShutDown) && now > count,
         "{what}: {count} batches, then {now}"
@@ -347,8 +348,8 @@ fn a_file_system_that_is_shut_down_under_a_running_machine_loses_no_acknowledged
         workload(&disk, &mut ledger).unwrap_err();
         let what = format!("shut down at call {call}, {ledger:?}");
         let image = disk.crash_image(CrashImage::ShutDown);
-        // `live` went back. The log proves all but the newest group, which may have two batches, and only if another is
-        // behind it, that anything is missing.
+        // `live` is older. The log proves a loss in all but the newest group, which may have two batches, and only if
+        // another group follows.
         let known = Ledger {
             acked: ledger.acked.saturating_sub(2),
             ..ledger
@@ -372,11 +373,12 @@ fn a_crash_inside_recovery_loses_nothing_either() {
         workload(&disk, &mut ledger).unwrap_err();
         let choices = images(&disk, call, &mut random);
         let image = disk.crash_image(*random.pick(&choices));
-        // What this machine found when it started is on the disk for good.
+        // Batches found at the start of the machine are on the disk.
         image.reboot();
         ledger.acked = verify_read(&image, ledger, "the first crash");
         seen += crash_again(&image, ledger, &format!("crash at call {call}"));
-        // What a killed process left in memory alone is still not durable when the next one recovers it.
+        // Batches of a killed process that are only in memory are still not durable when the next process recovers
+        // them.
         let image = disk.crash_image(CrashImage::Killed);
         seen += crash_again(
             &image,
@@ -387,8 +389,8 @@ fn a_crash_inside_recovery_loses_nothing_either() {
     assert!(seen > 4000, "{seen} images");
 }
 
-/// What readers of this run may count on behind `live` is what was acknowledged, but for a store of which nobody was told that it
-/// is made.
+/// Returns the batches that readers of this run may expect beyond `live`: the acknowledged ones. If the creation of the
+/// store was not acknowledged, they may expect none.
 fn ledger_of_killed(ledger: Ledger, image: &SimDisk) -> Ledger {
     let lost = read_content(&image.crash_image(CrashImage::Nothing));
     let is_made = lost.map_or_else(|error| error.kind() != ErrorKind::NotFound, |_| true);
@@ -399,7 +401,7 @@ fn ledger_of_killed(ledger: Ledger, image: &SimDisk) -> Ledger {
     }
 }
 
-/// Crashes at every call of going on from `image`; returns the number of states that were checked.
+/// Crashes at every call while it continues from `image`; returns the number of checked states.
 fn crash_again(image: &SimDisk, ledger: Ledger, first: &str) -> usize {
     let mut random = SplitMix64::new(9);
     let mut seen = 0;
@@ -455,10 +457,10 @@ fn a_failing_call_poisons_and_loses_no_acknowledged_batch() {
             let failed = workload(&disk, &mut ledger);
             match failed {
                 Err(error) => assert_eq!(error.kind(), ErrorKind::Io, "{what}"),
-                // A smaller segment fitted; no other error may be swallowed.
+                // A smaller segment fits; any other error must surface.
                 Ok(()) => assert!(!disk.has_failed(), "{what}"),
             }
-            // In the running machine another handle goes on, and acknowledges with the space that came back.
+            // In the running machine, another handle continues and acknowledges with the freed space.
             let count = verify_read(
                 &disk,
                 Ledger {
@@ -508,7 +510,7 @@ fn a_handle_that_failed_writes_nothing_more() {
         assert_eq!(refused.kind(), ErrorKind::Poisoned, "LOG-5");
     }
     assert_eq!(disk.calls(), calls);
-    // The batch whose sync failed is not in what this run's readers see, nor lost in part.
+    // Readers of this run see nothing of the batch whose sync failed, and lose no part of it.
     assert_eq!(read_texts(&disk).unwrap(), texts(2));
 }
 
@@ -546,7 +548,7 @@ fn a_group_that_waits_for_its_sync_is_seen_by_its_own_handle_only() {
     assert_eq!(read_texts(&disk).unwrap().len(), 1);
     log.append(&lock, vec![(batch("batch 3"), mark(3))], Durability::Later)
         .unwrap();
-    // LOG-2: both wait, as one group; nothing but a sync makes them durable.
+    // LOG-2: both wait as one group; only a sync makes them durable.
     assert_eq!(read_texts(&disk).unwrap().len(), 1);
     let lost = disk.crash_image(CrashImage::Nothing);
     assert_eq!(read_texts(&lost).unwrap().len(), 1);
@@ -575,10 +577,10 @@ fn a_group_left_waiting_is_recovered_by_the_next_writer_and_known_again_by_its_o
 
 #[test]
 fn of_groups_that_wait_for_one_sync_any_part_may_be_left() {
-    // LOG-2: the later ones do not say that the earlier ones were durable.
+    // LOG-2: later batches do not prove that earlier ones were durable.
     let disk = SimDisk::new(1);
     disk.relax();
-    // One segment takes them all: whoever goes on in another one syncs first.
+    // One segment takes all of them, because a writer syncs before it starts another one.
     let options = LogOptions {
         segment_bytes_min: 1 << 16,
         ..SMALL

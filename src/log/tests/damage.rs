@@ -1,10 +1,11 @@
-//! Damaged, cut, swapped, foreign and missing files: refused or a whole prefix, never wrong and never empty.
+//! Damaged, cut, swapped, foreign and missing files: the log refuses or returns a whole prefix, never wrong data and
+//! never an empty store.
 
 use super::*;
 use crate::disk::FileDisk;
 use crate::testing::sim_disk::SimDisk;
 
-/// A store of several small segments, and the number of its batches.
+/// Makes a store of several small segments; returns the number of its batches.
 fn store() -> (SimDisk, usize) {
     let disk = SimDisk::new(11);
     let mut log = create(&shared(&disk), SMALL);
@@ -75,7 +76,7 @@ fn active(disk: &SimDisk) -> String {
         .clone()
 }
 
-/// Where the batches of a segment end.
+/// Returns the end of the batches in a segment.
 fn used(content: &[u8]) -> usize {
     content
         .iter()
@@ -99,7 +100,7 @@ fn every_bit_of_a_store_is_right_or_refused_or_unused() {
         let end = used(content).next_multiple_of(512).min(content.len());
         let file = base.open(name, Access::ReadWrite).unwrap();
         for at in (0..end).chain((end..content.len()).step_by(97)) {
-            // The zeros of a segment header are covered by one checksum: one bit of each byte will do.
+            // One checksum covers the zeros of a segment header, so one bit of each byte is enough.
             let header = name.starts_with("log/") && (128..4088).contains(&at);
             for bit in (0..8).filter(|bit| !(header && *bit != at % 8)) {
                 file.write_at(at as u64, &[content[at] ^ (1 << bit)]).unwrap();
@@ -144,7 +145,7 @@ fn chk_1_check_finds_every_damaged_byte_and_goes_on_behind_it() {
             }
         }
     }
-    // Two damaged places in two segments are both named, and what is between them is read.
+    // Both damaged places in two segments are reported, and the batches between them are read.
     disk.overwrite("log/00000001.seg", |bytes| bytes[4096 + 40] ^= 1);
     disk.overwrite("log/00000002.seg", |bytes| bytes[4096 + 40] ^= 1);
     let mut numbers = Vec::new();
@@ -175,8 +176,8 @@ fn the_active_segment_cut_at_every_byte_serves_what_is_below_the_cut_or_refuses(
             match read(&base) {
                 Ok(texts) => {
                     assert_eq!(texts, expected(texts.len()), "cut at {cut}");
-                    // With `live` everything below the end is known to be durable; without it, the last seal
-                    // proves all but its own batch.
+                    // With `live`, everything below the end is known to be durable. Without it, the last seal proves
+                    // all batches but its own.
                     assert!(
                         texts.len() == count || !live && texts.len() < count,
                         "cut at {cut}: {}",
@@ -211,7 +212,7 @@ fn the_newest_batch_alone_is_unproven_without_live_and_below_it_damage_is_refuse
             .iter()
             .all(|finding| finding.severity != Severity::Damage)
     );
-    // The next batch goes into a new segment; the torn bytes stay, and are still harmless.
+    // The next batch goes into a new segment; the torn bytes stay and are still harmless.
     let mut log = Log::open(shared(&torn), Mode::ReadWrite, SMALL).unwrap();
     append(&mut log, &[&format!("batch {count}")]).unwrap();
     assert_eq!(read(&torn).unwrap(), expected(count));
@@ -221,7 +222,7 @@ fn the_newest_batch_alone_is_unproven_without_live_and_below_it_damage_is_refuse
             .iter()
             .all(|finding| finding.severity != Severity::Damage)
     );
-    // One batch earlier, the seal of the newest one proves that the byte was durable.
+    // One batch earlier, the seal of the newest batch proves that the byte was durable.
     let damaged = disk.copy();
     damaged.overwrite(&name, |bytes| bytes[4096 + 33] ^= 1);
     assert_corrupt(&damaged, "the last but one batch");
@@ -301,7 +302,7 @@ fn a_segment_that_a_crash_left_unlisted_is_harmless() {
     let found = findings(&disk);
     assert_eq!(found.len(), 3, "{found:?}");
     assert!(found.iter().all(|finding| finding.severity == Severity::Harmless));
-    // Its number is not used again.
+    // The log does not reuse its number.
     disk.reboot();
     let mut log = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
     append(&mut log, &[&format!("batch {}", count + 1)]).unwrap();
@@ -340,7 +341,7 @@ fn a_store_from_the_future_is_refused_and_not_touched() {
             let checksum = crc32c::crc32c(&format[..124]);
             format[124..].copy_from_slice(&checksum.to_le_bytes());
         });
-        // Whatever else the future changed is not looked at.
+        // Other changes of a future version are ignored.
         changed.put_file("manifest", b"a manifest of format 9".to_vec());
         changed
     };
@@ -482,12 +483,12 @@ fn locators_that_name_no_record_are_refused() {
             .is_corruption()
     );
     assert!(reader.read(Locator::from_u64(u64::MAX)).is_err());
-    // Nobody wrote that there is a segment 99.
+    // The log never had a segment 99.
     let unknown = reader.read(Locator::from_u64(99 << 32 | 256)).unwrap_err();
     assert!(!unknown.is_corruption(), "{unknown:?}");
 }
 
-/// Changes a byte of the body of the first frame of segment 1 and makes both its checksums right again.
+/// Changes a byte of the body of the first frame of segment 1, and updates both of its checksums.
 fn forge_first_body(disk: &SimDisk) {
     disk.overwrite("log/00000001.seg", |bytes| {
         let header = segment::SegmentHeader::decode(bytes).unwrap();
@@ -512,7 +513,7 @@ fn a_forged_record_with_right_checksums_does_not_match_the_digest_of_its_batch()
 #[test]
 fn a_manifest_that_names_another_last_batch_is_refused() {
     let (disk, _) = store();
-    // The digest of the first entry, and with it the checksum of the whole.
+    // Changes the digest of the first entry, and with it the checksum of the whole file.
     disk.overwrite("manifest", |bytes| {
         bytes[40 + 32] ^= 1;
         let covered = bytes.len() - 4;
@@ -579,7 +580,7 @@ fn what_is_left_of_a_store_is_never_taken_for_an_unfinished_creation() {
         assert!(made.err().unwrap().is_corruption(), "CRE-2: without {lost:?}");
         assert!(left.files() == before, "CRE-2: without {lost:?}");
     }
-    // Nor is it nothing where others have put files beside it, in front of the segments and behind them.
+    // Nor is the store taken for an empty one if foreign files sort before or after the segments.
     for stray in ["log/.DS_Store", "log/#12", "log/00000001.old", "log/~"] {
         for lost in [
             &["format", "live"][..],
@@ -594,7 +595,7 @@ fn what_is_left_of_a_store_is_never_taken_for_an_unfinished_creation() {
         left.put_file(stray, b"of somebody else".to_vec());
         assert_eq!(read(&left).unwrap_err().kind(), ErrorKind::NotFound, "{stray}");
     }
-    // A creation that was cut off leaves these.
+    // An interrupted creation leaves these files.
     for lost in [
         &["format"][..],
         &["format", "live"],
@@ -620,7 +621,7 @@ fn a_folder_that_took_the_place_of_the_manifest_is_told_by_who_replaces_it() {
         let group = vec![(batch(&format!("batch {number}")), mark(number))];
         log.append(&lock, group, Durability::Synced).err()
     };
-    // The first that does not fit into the segment needs it.
+    // The first batch that does not fit into the segment needs it.
     let refused = (2..200).find_map(&mut write).unwrap();
     assert!(refused.is_corruption(), "{refused:?}");
     assert!(

@@ -1,4 +1,4 @@
-//! Positions, and what handles do that meet a log which was rewritten.
+//! Positions, and handles that meet a rewritten log.
 
 use super::*;
 use crate::disk;
@@ -14,7 +14,7 @@ fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
     Arc::new(disk.clone())
 }
 
-/// A store of many small segments.
+/// Makes a store of many small segments.
 fn store() -> SimDisk {
     let disk = SimDisk::new(21);
     let mut log = create(&shared(&disk), SMALL);
@@ -25,7 +25,7 @@ fn store() -> SimDisk {
     disk
 }
 
-/// Every batch of the log, and the position behind each.
+/// Returns every batch of the log, each with the position after it.
 fn walk(disk: &SimDisk) -> Vec<(Batch, Position)> {
     let mut log = Log::open(shared(disk), Mode::ReadOnly, SMALL).unwrap();
     let mut batches = Vec::new();
@@ -52,7 +52,7 @@ fn walk(disk: &SimDisk) -> Vec<(Batch, Position)> {
     batches.into_iter().zip(positions).collect()
 }
 
-/// Reads on from `position`; returns what is handed out.
+/// Continues to read from `position`; returns the batches.
 fn read_from(disk: &SimDisk, mode: Mode, position: &Position) -> Result<(Vec<Batch>, Log)> {
     let mut log = Log::open(shared(disk), mode, SMALL)?;
     log.start_at(position)?;
@@ -64,7 +64,7 @@ fn read_from(disk: &SimDisk, mode: Mode, position: &Position) -> Result<(Vec<Bat
     Ok((batches, log))
 }
 
-/// Puts one segment with `texts` in the place of the first `replaced` ones, as a rewrite does.
+/// Replaces the first `replaced` segments by one with `texts`, as a rewrite does.
 fn rewrite_by_hand(disk: &SimDisk, replaced: usize, texts: &[&str]) {
     let mut log = Log::open(shared(disk), Mode::ReadWrite, SMALL).unwrap();
     log.catch_up(&mut |_| Ok(())).unwrap();
@@ -121,7 +121,7 @@ fn reading_goes_on_behind_every_position_and_hands_out_the_rest() {
         assert_eq!(rest, expected, "POS-1: behind batch {}", index + 1);
         assert_eq!(log.newest_batch(), BATCHES as u64);
         assert_eq!(log.position(), all.last().unwrap().1);
-        // What is before the position is readable as well.
+        // Records before the position are readable as well.
         for record in all.iter().flat_map(|(batch, _)| &batch.records) {
             assert_eq!(&log.reader().read(record.locator).unwrap(), record);
         }
@@ -159,7 +159,7 @@ fn a_log_that_lacks_what_a_position_has_seen_is_damaged() {
     let all = walk(&disk);
     let (_, newest) = all.last().unwrap();
     let name = segment_name(newest.segment);
-    // Without the position, all of these read as a shorter log; `live` is as advisory as ever.
+    // Without the position, all of these read as a shorter log; `live` stays advisory.
     let emptied = disk.copy();
     emptied.overwrite(&name, |bytes| bytes[4096..].fill(0));
     let cut = disk.copy();
@@ -207,7 +207,7 @@ fn a_position_is_durable_whatever_live_says() {
     disk.remove_file("live");
     let (_, log) = read_from(&disk, Mode::ReadOnly, &newest).unwrap();
     assert_eq!((log.durable, log.unproven.len()), (newest.offset, 0));
-    // What is torn behind it stays a torn tail.
+    // Torn bytes after it stay a torn tail.
     disk.overwrite(&segment_name(newest.segment), |bytes| {
         bytes[newest.offset as usize + 5] = 1;
     });
@@ -263,7 +263,7 @@ fn a_handle_that_finds_the_log_rewritten_says_so_and_reads_on_when_it_is_reopene
         reader.catch_up(&mut |_| Ok(())).unwrap();
         let mut writer = Log::open(shared(&disk), Mode::ReadWrite, SMALL).unwrap();
         append(&mut writer, &[]).unwrap();
-        // Opened, and nothing handed out yet.
+        // Opened, without any read so far.
         let mut fresh = Log::open(shared(&disk), Mode::ReadOnly, SMALL).unwrap();
         let mut started = Log::open(shared(&disk), Mode::ReadOnly, SMALL).unwrap();
         rewrite_by_hand(&disk, replaced, &["first", "second"]);
@@ -284,7 +284,7 @@ fn a_handle_that_finds_the_log_rewritten_says_so_and_reads_on_when_it_is_reopene
         }
         let refused = started.start_at(&all[BATCHES - 1].1).unwrap_err();
         assert_eq!(refused.code(), ErrorCode::Rewritten);
-        // What was handed out before stays readable, though most of its files have no name any more.
+        // Batches that were read before stay readable, although most of their files are unlinked.
         let old = reader.reader();
         for record in all.iter().flat_map(|(batch, _)| &batch.records) {
             assert_eq!(&old.read(record.locator).unwrap(), record);
@@ -315,7 +315,7 @@ fn a_handle_that_finds_the_log_rewritten_says_so_and_reads_on_when_it_is_reopene
     }
 }
 
-/// Writes on with a handle of before the rewrite that holds the lock.
+/// Continues to write with a handle from before the rewrite, which holds the lock.
 fn write_on(disk: &SimDisk, writer: &mut Log, before: &[String]) {
     let lock = writer.lock(NO_WAIT).unwrap();
     let refused = writer.prepare(&lock, &mut |_| Ok(())).unwrap_err();
@@ -421,8 +421,8 @@ fn past_batches_that_were_forged_are_damage_where_the_chain_breaks() {
     let entry = log.manifest.sealed()[1];
     let name = segment_name(entry.id);
     let whole = disk.files()[&name].clone();
-    // Each is whole by itself, under the number that is due: the first one continues another batch, the last one is not
-    // the one that the manifest names.
+    // Each is whole and has the expected number. But the first one continues another batch, and the last one differs
+    // from the manifest.
     for number in [entry.first_batch, entry.last_batch] {
         let is_first = number == entry.first_batch;
         let (before, position) = (all[number as usize - 2].1, all[number as usize - 1].1);
@@ -479,7 +479,7 @@ fn only_the_seal_before_a_position_is_read_unless_reading_is_degraded() {
         .filter(|one| one.segment == newest.segment)
         .collect();
     assert!(of_active.len() > 3);
-    // A byte of the first batch of the active segment.
+    // Flips a byte of the first batch of the active segment.
     disk.overwrite(&segment_name(newest.segment), |bytes| bytes[4096 + 40] ^= 1);
     let start = |degraded: bool| {
         let options = LogOptions { degraded, ..SMALL };
@@ -517,7 +517,7 @@ fn an_end_that_is_gone_is_told_by_its_place_and_is_no_damage_of_the_log() {
     };
     assert_eq!(check(newest.offset), (BATCHES as u64, 0));
     assert_eq!(check(before.offset), (BATCHES as u64 - 1, 0));
-    // What is left of it shows that it was there.
+    // Its remaining bytes show that it existed.
     assert_eq!(check(before.offset + 40), (BATCHES as u64 - 1, 1));
 }
 
@@ -538,7 +538,7 @@ fn a_segment_that_is_missing_before_a_position_is_passed_over_by_degraded_readin
         "{refused:?}"
     );
     assert_eq!(start(&disk, true).unwrap(), 1);
-    // A device that fails is no missing segment.
+    // A device error is not a missing segment.
     let mut failed = 0;
     for read in 1.. {
         let copy = disk.copy();

@@ -1,4 +1,4 @@
-//! The bytes on disk, field by field, against docs/format.md and not against the code that writes them.
+//! The bytes on disk, field by field, against docs/format.md, independent of the writing code.
 
 use super::*;
 use crate::disk::{Access, read_full};
@@ -16,7 +16,7 @@ fn assert_zero(bytes: &[u8]) {
     assert!(bytes.iter().all(|byte| *byte == 0));
 }
 
-/// A store of three batches in one segment.
+/// Makes a store of three batches in one segment.
 fn store() -> (SimDisk, std::collections::BTreeMap<String, Vec<u8>>) {
     let disk = SimDisk::new(5);
     let mut log = create(&(Arc::new(disk.clone()) as Arc<dyn Disk>), SMALL);
@@ -98,7 +98,7 @@ fn segment_frames_and_seals_are_as_written_down() {
             );
             at += (32 + body.len()).next_multiple_of(16);
         }
-        // Batches 2 and 3 were one group: what was durable before it is where it starts.
+        // Batches 2 and 3 are one group, so its start is the durable length before it.
         let synced = if number == 1 { 4096 } else { end_of_first(bytes) };
         let mut covered = Vec::new();
         for field in [number, start as u64, (at - start) as u64, synced] {
@@ -126,7 +126,7 @@ fn segment_frames_and_seals_are_as_written_down() {
     assert_eq!(u64_at(&files["live"], 64), at as u64);
 }
 
-/// The first batch: a frame of 7 bytes, one of 21, and the seal.
+/// Returns the end of the first batch: a frame of 7 bytes, one of 21, and the seal.
 fn end_of_first(_bytes: &[u8]) -> u64 {
     4096 + 48 + 64 + 160
 }
@@ -232,7 +232,7 @@ fn on_a_disk_that_is_nearly_full_the_next_segment_is_as_small_as_it_may_be() {
         let disk = SimDisk::new(1);
         let mut log = create(&(Arc::new(disk.clone()) as Arc<dyn Disk>), options);
         append(&mut log, &[&"y".repeat(100_000)]).unwrap();
-        // Creating the file is the first call, zeros are what comes third.
+        // The first call creates the file; the third writes zeros.
         if let Some(fault) = fault {
             disk.fail_at(disk.calls() + 3, fault);
         }
@@ -287,7 +287,7 @@ fn a_batch_with_a_frame_of_another_number_is_none() {
         let (bytes, _) = batch::encode_group(group, log.suite, after).unwrap();
         let mut bytes = bytes.to_vec();
         frame::finish_frame(&mut bytes, after.seed, after.start, number);
-        // Everything else is as it has to be: checksums, seal and digest.
+        // All other parts are valid: checksums, seal and digest.
         let seal_at = bytes.len() - frame::framed_bytes(seal::SEAL_BYTES);
         let (frames, sealing) = bytes.split_at_mut(seal_at);
         let body = &mut sealing[frame::FRAME_HEADER_BYTES..][..seal::SEAL_BYTES];

@@ -1,4 +1,4 @@
-//! Calls that read and fail, or fall short: an error of the device, and never damage, an end or an empty store.
+//! Reads that fail or fall short: a device error, never damage, an end or an empty store.
 
 use super::*;
 use crate::testing::sim_disk::{ReadFault, SimDisk};
@@ -9,7 +9,7 @@ fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
 
 const BATCHES: u64 = 70;
 
-/// A store of several segments with what a crash left beside them, and the place behind its newest batch.
+/// Makes a store of several segments with leftovers of a crash; returns the position after its newest batch.
 fn store() -> (SimDisk, Position) {
     let disk = SimDisk::new(11);
     let mut log = create(&shared(&disk), SMALL);
@@ -24,7 +24,7 @@ fn store() -> (SimDisk, Position) {
     (disk, log.position())
 }
 
-/// Lets each reading call of `work` fail once, and then fall short. Returns at how many it failed.
+/// Lets each read of `work` fail once, and then fall short. Returns the number of failures.
 fn fail_everywhere<T>(disk: &SimDisk, work: impl Fn(&SimDisk) -> Result<T>) -> u64
 where
     T: PartialEq + std::fmt::Debug,
@@ -137,7 +137,7 @@ fn creating_what_is_there_or_half_made() {
     };
     assert!(fail_everywhere(&disk, make) > 0);
     assert!(fail_everywhere(&half, make) > 2);
-    // Nor is a store that cannot be read taken for none.
+    // Nor is an unreadable store taken for a missing one.
     let open = |disk: &SimDisk| match Log::open(shared(disk), Mode::ReadOnly, SMALL) {
         Err(error) if error.code() == "no_store" => Ok("none"),
         other => other.map(|_| "one"),
@@ -156,7 +156,7 @@ fn what_was_checked_is_counted() {
     let listed = log.manifest.entries().map(|entry| segment_name(entry.id));
     let bytes: usize = listed.map(|name| disk.files()[&name].len()).sum();
     assert_eq!((summary.batches, summary.damages), (BATCHES, 0));
-    // The rest of the active segment is zeros, of which no more are read than tell that nothing follows.
+    // The rest of the active segment is zeros. The reader reads only as many as prove that no batch follows.
     assert!(summary.bytes <= bytes as u64, "{} of {bytes}", summary.bytes);
     let (_, used) = log_size(&disk);
     assert!(summary.bytes >= used, "{} of {used}", summary.bytes);
@@ -185,7 +185,7 @@ fn what_was_just_written_or_is_mapped_is_not_read_from_its_file() {
         if !map {
             continue;
         }
-        // What is sealed is mapped when it is first read.
+        // A sealed segment is mapped at its first read.
         while log.size().0 < 3 {
             written.extend(append(&mut log, &["more"]).unwrap());
         }

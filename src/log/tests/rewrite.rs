@@ -1,4 +1,4 @@
-//! Rewriting: what it keeps and what it refuses.
+//! Rewriting: the kept batches, and the refusals.
 
 mod leftovers;
 mod meanwhile;
@@ -14,7 +14,7 @@ fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
     Arc::new(disk.clone())
 }
 
-/// A store of many small segments, and a handle at its end.
+/// Makes a store of many small segments, and a handle at its end.
 fn store() -> (SimDisk, Log) {
     let disk = SimDisk::new(31);
     let mut log = create(&shared(&disk), SMALL);
@@ -25,7 +25,7 @@ fn store() -> (SimDisk, Log) {
     (disk, log)
 }
 
-/// Comes to the end of the log under a new lock.
+/// Reads to the end of the log under a new lock.
 fn at_end(log: &mut Log) -> Result<WriteLock> {
     let lock = log.lock(Duration::from_secs(20))?;
     match log.prepare(&lock, &mut |_| Ok(())) {
@@ -44,7 +44,7 @@ fn begin(log: &mut Log) -> Result<Rewrite> {
     log.begin_rewrite(&lock, alone)
 }
 
-/// Fills a rewrite with every second batch and the last one. Returns what it holds, with the places of the records.
+/// Fills a rewrite with every second batch and the last one. Returns its content, with the places of the records.
 fn fill(log: &Log, rewrite: &mut Rewrite) -> Result<Vec<(Batch, Vec<NewPlace>)>> {
     let mut batches = Vec::new();
     log.reader()
@@ -87,7 +87,7 @@ fn segments(disk: &SimDisk) -> Vec<String> {
         .collect()
 }
 
-/// Findings of a check as (severity, file).
+/// Returns the findings of a check as (severity, file).
 fn findings(disk: &SimDisk) -> Vec<(Severity, String)> {
     let mut findings = Vec::new();
     Log::check(shared(disk), SMALL, None, &mut |item| {
@@ -116,7 +116,7 @@ fn a_rewrite_takes_the_place_of_all_up_to_its_cut_and_keeps_what_came_behind() {
     let lock = at_end(&mut log).unwrap();
     let published = log.publish(&lock, rewritten).unwrap();
     assert_eq!((log.epoch(), log.position()), (1, Position::START));
-    // The lock goes on to be valid, for a handle that has seen what it writes behind.
+    // The lock stays valid for a handle that has read to the end.
     let early = vec![(batch("early"), mark(1))];
     assert!(log.append(&lock, early, Durability::Synced).is_err(), "APP-1");
     log.prepare(&lock, &mut |_| Ok(())).unwrap();
@@ -144,7 +144,7 @@ fn a_rewrite_takes_the_place_of_all_up_to_its_cut_and_keeps_what_came_behind() {
     let now = segments(&disk);
     assert!(old.iter().all(|name| !now.contains(name)), "{old:?} in {now:?}");
     assert_eq!(findings(&disk), []);
-    // The whole of it survives a loss of power now.
+    // A power loss keeps all of it now.
     let lost = disk.crash_image(CrashImage::Nothing);
     assert_eq!((texts(&lost), segments(&lost)), (expected, now));
 }
@@ -251,7 +251,7 @@ fn wrong_use_is_refused_and_changes_nothing() {
     fill(&log, &mut rewrite).unwrap();
     let rewritten = rewrite.finish().unwrap();
 
-    // Of another store, whatever both hold.
+    // It belongs to another store, even with equal content.
     let copy = disk.copy();
     let mut other = Log::open(shared(&copy), Mode::ReadWrite, SMALL).unwrap();
     let lock = at_end(&mut other).unwrap();
@@ -272,7 +272,7 @@ fn a_rewrite_of_another_epoch_is_refused_and_changes_nothing() {
     let mut late = begin(&mut log).unwrap();
     fill(&log, &mut late).unwrap();
     let mut late = late.finish().unwrap();
-    // Somebody took the lock file away, so that a second one could come first.
+    // The lock file was removed, so a second rewrite could come first.
     late.plan.epoch += 1;
     let lock = at_end(&mut log).unwrap();
     let before = disk.files();
@@ -286,7 +286,7 @@ fn a_rewrite_of_another_epoch_is_refused_and_changes_nothing() {
         .collect();
     assert_eq!(now, expected_names);
     assert_eq!(before["manifest"], disk.files()["manifest"]);
-    // And one whose segments are no longer those of the log.
+    // And a rewrite whose segments no longer belong to the log.
     let mut late = begin(&mut log).unwrap();
     fill(&log, &mut late).unwrap();
     let mut late = late.finish().unwrap();
@@ -323,7 +323,7 @@ fn rwr_2_a_bit_that_flips_before_it_is_read_back_is_caught() {
                 {
                     flipped.observe_no_more();
                     flipped.overwrite(&name, |bytes| {
-                        // A file that is longer than what was written is not what was written either.
+                        // A file that is too long is refused too.
                         if at + 1 == length {
                             bytes.push(0);
                         } else {

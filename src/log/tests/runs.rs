@@ -1,4 +1,4 @@
-//! Files with holes: what is read together, and what stands behind is not missed.
+//! Files with holes: ranges that are read together, and data after a hole.
 
 use super::*;
 use crate::disk::{DiskFile, FileDisk};
@@ -7,7 +7,7 @@ use crate::log::runs::Runs;
 
 const SEGMENT: &str = "log/00000001.seg";
 
-/// The bytes that each run of a file keeps.
+/// Returns the bytes of each data range of a file.
 fn kept(file: &dyn DiskFile) -> Vec<usize> {
     let seed = FrameSeed::new(&[0; 16], &[0; 16]);
     let mut runs = Runs::new(file, seed, 0, file.length().unwrap());
@@ -34,7 +34,7 @@ fn checked(disk: &Arc<dyn Disk>) -> (Vec<u64>, Vec<Finding>) {
     (numbers, findings)
 }
 
-/// How many batches salvage finds whole, and what is not as it should be.
+/// Returns the number of batches that salvage finds whole, and its findings.
 fn saved(disk: &Arc<dyn Disk>) -> (u64, Vec<Finding>) {
     let wreck = Wreck::open(Arc::clone(disk)).unwrap();
     let mut whole = 0;
@@ -64,7 +64,7 @@ fn run_1_zeros_within_a_batch_are_read_with_it() {
     let lock = log.lock(NO_WAIT).unwrap();
     log.prepare(&lock, &mut |_| Ok(())).unwrap();
     let mut zeros = batch("batch 2");
-    // So that headers of frames fall on every place of a page, and across its end.
+    // Puts frame headers at every offset of a page, and across its end.
     for number in 0..300 {
         zeros.add(RecordKind::Content, 0, &vec![0; (64 << 10) + 16 * number]);
     }

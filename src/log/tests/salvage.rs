@@ -1,4 +1,4 @@
-//! Salvage of the log: what is whole is found, whatever the manifest and the lengths of files say.
+//! Salvage of the log finds all whole batches, whatever the manifest and the lengths of the files.
 
 use super::*;
 use crate::disk::{Access, FileDisk, read_full};
@@ -6,7 +6,7 @@ use crate::log::format_file::FORMAT_NAME;
 use crate::log::live::{LIVE_NAME, Live};
 use crate::log::manifest::SegmentEntry;
 
-/// The first texts of all pieces, and how many are not whole.
+/// Returns the first texts of all pieces, the number of incomplete ones, and the findings.
 fn pieces(disk: &Arc<dyn Disk>) -> (Vec<String>, usize, Vec<Finding>) {
     let wreck = Wreck::open(Arc::clone(disk)).unwrap();
     let (mut texts, mut broken) = (Vec::new(), 0);
@@ -26,7 +26,7 @@ fn pieces(disk: &Arc<dyn Disk>) -> (Vec<String>, usize, Vec<Finding>) {
     (texts, broken, found.unwrap())
 }
 
-/// Every order of `count` things.
+/// Returns every order of `count` items.
 fn orders(count: usize) -> Vec<Vec<usize>> {
     let Some(last) = count.checked_sub(1) else {
         return vec![Vec::new()];
@@ -83,7 +83,7 @@ fn whatever_the_segments_are_named_all_of_them_is_found() {
             );
             let damage = found.iter().find(|found| found.severity == Severity::Damage);
             assert_eq!(damage, None, "{order:?} without {lost:?}");
-            // Without its header, a file is what its name says: nothing is cut off for that.
+            // Without its header, a file is identified by its name, and nothing of it is cut off.
             let (texts, _, found) = named(&exchanged, lost, Some(1));
             assert_eq!(texts, expected(count), "{order:?} without {lost:?}: {found:?}");
         }
@@ -95,7 +95,7 @@ fn whatever_the_segments_are_named_all_of_them_is_found() {
             "strange names without {lost:?}"
         );
     }
-    // What has neither a name nor a header is named as not looked at.
+    // A file with neither a segment name nor a header is reported as ignored.
     let mut strange: Vec<_> = (1..=4).map(segment_name).collect();
     strange[1] = "log/#2".to_owned();
     let (texts, _, found) = named(&strange, &[], Some(1));
@@ -104,7 +104,7 @@ fn whatever_the_segments_are_named_all_of_them_is_found() {
     assert_eq!(passed.severity, Severity::Unsure, "{passed:?}");
 }
 
-/// A log of some segments, with the number of its batches.
+/// Makes a log of some segments; returns the number of its batches.
 fn log_of(segments: usize) -> (Arc<dyn Disk>, Log, usize) {
     let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
     let mut log = create(&disk, SMALL);
@@ -123,7 +123,7 @@ fn bytes_of(disk: &Arc<dyn Disk>, name: &str) -> Vec<u8> {
     bytes
 }
 
-/// A copy of a log of four segments without what is `lost`, with `files` besides or instead.
+/// Copies a log of four segments without the `lost` files, with `files` added or replaced.
 fn copy_with(base: &Arc<dyn Disk>, lost: &[&str], files: &[(&str, &[u8])]) -> Arc<dyn Disk> {
     let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
     let segments = (1..=4).map(segment_name);
@@ -157,7 +157,7 @@ fn a_segment_that_another_one_was_copied_over_is_named() {
             }
         }
     }
-    // One of another log that the manifest does not list is harmless; what it took the place of is not there.
+    // An unlisted segment of another log is harmless; the segment that it replaced is missing.
     let (other, ..) = log_of(5);
     let over = segment_name(2);
     let disk = copy_with(&base, &[], &[(&over, &bytes_of(&other, &segment_name(5)))]);
@@ -167,7 +167,7 @@ fn a_segment_that_another_one_was_copied_over_is_named() {
 #[test]
 fn an_older_copy_beside_a_segment_is_no_damage() {
     let (base, mut log, mut count) = log_of(3);
-    // The newest as it is, and as it was when it had less in it or was copied half.
+    // The newest segment: unchanged, with less content, and half copied.
     let (sealed, newest) = (segment_name(3), segment_name(4));
     while log.manifest.entries().count() < 4 {
         count += 1;
@@ -205,7 +205,7 @@ fn an_older_copy_beside_a_segment_is_no_damage() {
             let wrong = found.iter().find(|found| found.severity != Severity::Derived);
             assert_eq!(wrong, None, "without {lost:?}, by {places:?}");
         }
-        // What only a copy has is found in it.
+        // Salvage finds the data that only a copy has.
         let mut damaged = bytes_of(&base, &sealed);
         damaged[4096..].fill(0);
         let whole = bytes_of(&base, &sealed);
@@ -217,7 +217,7 @@ fn an_older_copy_beside_a_segment_is_no_damage() {
     }
 }
 
-/// Nanoseconds of processor time that this thread took.
+/// Returns the processor time of this thread in nanoseconds.
 fn worked() -> u64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     told.split(' ').next().unwrap().parse().unwrap()
@@ -288,7 +288,7 @@ fn what_stands_behind_more_zeros_than_a_record_may_have_is_found() {
     log.append(&lock, vec![(batch("batch 3"), mark(3))], Durability::Synced)
         .unwrap();
     assert_eq!(pieces(&disk), (expected(3), 0, Vec::new()));
-    // Zeros now stand where the second batch was.
+    // Zeros replace the second batch.
     let path = folder.path().join("store/log/00000001.seg");
     let bytes = std::fs::read(&path).unwrap();
     let at = bytes.windows(7).position(|found| found == b"batch 2").unwrap() as u64 - 32;
@@ -360,7 +360,7 @@ fn of_two_stores_in_one_folder_without_a_format_file_that_of_most_bytes_is_saved
         }
         disk
     };
-    // Whichever of two random instances is the larger.
+    // For either order of two random instances.
     for seed in 2..10 {
         let (large, small) = (of(1, 90), of(seed, 2));
         for name in ["format", "manifest", "live"] {

@@ -1,4 +1,4 @@
-//! Creating, appending, rotating, reading and taking turns, without any fault.
+//! Creating, appending, rotating, reading and alternating writers, without faults.
 
 use super::*;
 use crate::disk::FileDisk;
@@ -94,7 +94,7 @@ fn readers_in_other_threads_see_only_whole_batches_in_order_with_and_without_liv
         for number in 2..=150 {
             append(&mut log, &[&format!("batch {number}")]).unwrap();
             if !keep_live {
-                // Whoever reads now has no mark to stop at, and meets batches that are being written.
+                // A reader has no mark to stop at now, and meets batches that are being written.
                 drop(std::fs::remove_file(store.join("live")));
             }
             if keep_live && number == 75 {
@@ -112,7 +112,7 @@ fn readers_in_other_threads_see_only_whole_batches_in_order_with_and_without_liv
     }
 }
 
-/// Follows the log until the writer is done; every record is read back from its place.
+/// Follows the log until the writer is done, and reads every record back from its place.
 fn follow(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) -> Vec<String> {
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(store).unwrap());
     let mut log = Log::open(disk, Mode::ReadOnly, SMALL).unwrap();

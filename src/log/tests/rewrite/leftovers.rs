@@ -1,4 +1,4 @@
-//! What a rewrite that was cut off leaves behind, and who removes it; old and new files in each other's place.
+//! Leftovers of an interrupted rewrite and their removal; old and new files in each other's place.
 
 use super::*;
 use crate::log::leftovers::Unlisted;
@@ -8,7 +8,7 @@ use crate::testing::sim_disk::Fault;
 fn a_rewrite_that_was_cut_off_before_its_manifest_is_a_leftover_for_readers_checks_and_the_next_rewrite() {
     let (disk, mut log) = store();
     rewrite_all(&mut log).unwrap();
-    // The second one has more batches than the first left, and no more than it replaces.
+    // The second rewrite has more batches than the first one left, but no more than it replaces.
     let mut rewrite = begin(&mut log).unwrap();
     for number in 1..=80 {
         let text = format!("batch {number} again");
@@ -46,7 +46,7 @@ fn a_rewrite_that_was_cut_off_before_its_manifest_is_a_leftover_for_readers_chec
 #[test]
 fn a_full_disk_leaves_no_file_of_a_rewrite_and_the_log_as_it_was() {
     let (disk, mut log) = store();
-    // What begins the rewrite is not what fails here.
+    // The start of the rewrite succeeds.
     let calls = {
         let copy = disk.copy();
         let mut log = Log::open(shared(&copy), Mode::ReadWrite, SMALL).unwrap();
@@ -94,8 +94,8 @@ fn what_crashes_left_is_named_harmless_and_removed_by_the_next_writer() {
     append(&mut log, &["behind"]).unwrap();
     drop(log);
     let before = texts(&disk);
-    // As if the machine had stopped before the old segments were gone; one of them ends in a torn batch whose seal has
-    // a number that the log did not come to.
+    // As if the machine had stopped before the removal of the old segments. One of them ends in a torn batch, whose
+    // seal has a number that the log did not reach.
     for (name, content) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
         disk.put_file(name, content.clone());
     }
@@ -128,7 +128,7 @@ fn manifest_of(disk: &SimDisk) -> Manifest {
     Manifest::decode(&disk.files()["manifest"]).unwrap()
 }
 
-/// Segment 2 as it was, with a whole batch of number 10,000 behind its end.
+/// Returns the old segment 2 with a whole batch of number 10,000 after its end.
 fn torn_tail(disk: &SimDisk) -> Vec<u8> {
     let mut bytes = disk.files()["log/00000002.seg"].clone();
     let end = bytes.iter().rposition(|byte| *byte != 0).unwrap() as u64 + 1;
@@ -230,7 +230,7 @@ fn old_and_new_files_in_each_others_place_are_damage() {
     changed.put_file(&first, new[&second].clone());
     changed.put_file(&second, new[&first].clone());
     refuses(&changed, &first, "two new segments swapped");
-    // The manifest of before, with the new segments.
+    // The old manifest with the new segments.
     for keep_live in [true, false] {
         let changed = disk.copy();
         changed.put_file("manifest", old["manifest"].clone());
@@ -239,20 +239,20 @@ fn old_and_new_files_in_each_others_place_are_damage() {
         }
         let what = if keep_live { "manifest" } else { "log/0000000" };
         refuses(&changed, what, "an old manifest");
-        // Also if the old segments are there again.
+        // Also if the old segments are present again.
         for (name, content) in old.iter().filter(|(name, _)| name.starts_with("log/")) {
             changed.put_file(name, content.clone());
         }
         refuses(&changed, "manifest", "an old manifest and all segments");
     }
-    // An older `live` is as good as none.
+    // An old `live` counts as none.
     let changed = disk.copy();
     changed.put_file("live", old["live"].clone());
     assert_eq!(texts(&changed), texts(&disk));
     let mut log = Log::open(shared(&changed), Mode::ReadWrite, SMALL).unwrap();
     append(&mut log, &["on"]).unwrap();
     assert_eq!(texts(&changed).last().unwrap(), "on");
-    // One that names a segment which was dropped, with more than the rewrite took over, is not.
+    // An old `live` that names a dropped segment with later batches than the rewrite took over is refused.
     let changed = disk.copy();
     changed.overwrite("live", |bytes| {
         bytes[56..64].copy_from_slice(&1_u64.to_le_bytes());
@@ -313,7 +313,7 @@ fn the_highest_number_that_a_name_can_have_stops_no_writer() {
     while log.size().0 <= segments + 1 {
         append(&mut log, &["more"]).unwrap();
     }
-    // One below it is counted on, and then there is none left.
+    // The log continues from the number below it; then none is left.
     disk.put_file(&format!("log/{:08}.seg", u32::MAX - 1), vec![7; 5000]);
     let before = texts(&disk).len();
     let mut appended = 0;
@@ -327,7 +327,7 @@ fn the_highest_number_that_a_name_can_have_stops_no_writer() {
     assert_eq!(texts(&disk).len(), before + appended);
 }
 
-/// INVARIANT RWR-4 is of the process that rewrites.
+/// INVARIANT RWR-4 concerns the process that rewrites.
 #[test]
 fn a_forked_child_that_drops_a_rewrite_takes_no_file_of_its_parent() {
     let (disk, mut log) = store();

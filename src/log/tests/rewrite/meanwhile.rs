@@ -1,4 +1,4 @@
-//! Who reads, writes and checks while others rewrite.
+//! Reads, writes and checks during rewrites.
 
 use super::*;
 use crate::disk::FileDisk;
@@ -34,7 +34,7 @@ fn disk_of(store: &std::path::Path) -> Arc<dyn Disk> {
     Arc::new(FileDisk::open(store).unwrap())
 }
 
-/// Opens the store again and again; the numbers of what is handed out rise.
+/// Opens the store repeatedly; the numbers of the batches rise.
 fn open_again(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
     while !done.load(Ordering::Acquire) {
         let mut log = Log::open(disk_of(store), Mode::ReadOnly, SMALL).unwrap();
@@ -54,7 +54,7 @@ fn open_again(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
     }
 }
 
-/// Follows the log, opened anew when it was rewritten; what was handed out stays readable.
+/// Follows the log and reopens it after each rewrite; batches that were read stay readable.
 fn follow(store: &std::path::Path, done: &std::sync::atomic::AtomicBool) {
     let mut log = Log::open(disk_of(store), Mode::ReadOnly, SMALL).unwrap();
     let mut batches: Vec<Batch> = Vec::new();
