@@ -1,15 +1,15 @@
-//! Ranked recall over memories: text, index, queries, duplicates.
+//! Ranked search over memories: text analysis, index, queries, duplicates.
 //!
-//! An [`Index`] takes memories in and is searchable at once; [`Index::recall`] answers a [`Query`] with hits
-//! that say why they were found; [`similarity`] and [`Index::near`] say whether a text is new. Everything is
-//! derived from the memories: no model, no clock, no disk.
+//! An [`Index`] is searchable as soon as a memory is added. [`Index::recall`] answers a [`Query`] with hits and the
+//! reasons for each. [`similarity`] and [`Index::near`] find duplicates and contradictions. Everything is derived from
+//! the memories: no model, no clock, no disk.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside this folder.
 //!
 //! # Invariants
-//! - RCL-1: any text is taken in and asked for; no input makes recall fail or panic.
-//! - RCL-2: what is answered depends on the memories and the query alone.
+//! - RCL-1: any text can be indexed and searched for; no input makes recall fail or panic.
+//! - RCL-2: an answer depends on the memories and the query alone.
 
 mod duplicates;
 mod index;

@@ -1,8 +1,8 @@
-//! Whether two short texts say the same, contradict each other, or neither.
+//! Compares two short texts: same meaning, contradiction, or neither.
 //!
-//! Gates come first: a negation on one side, opposite directions or opposite words make a contradiction, and no
-//! likeness of the rest a duplicate. What passes is weighed: shared and related words, numbers, the last word,
-//! and stretches of characters. No statistics of a store are needed.
+//! Three gates come first: a negation on one side, opposite directions, opposite words. A pair that a gate stops is a
+//! contradiction, however alike the rest is. The others are scored by shared and related words, numbers, the last word,
+//! and character n-grams. No statistics of a store are needed.
 //!
 //! # Layer
 //! Above `recall::text` and, for the nearest memories, `recall::query`.
@@ -10,7 +10,6 @@
 //! # Invariants
 //! - DUP-1: a pair that a gate stops is never a duplicate.
 
-mod lists;
 mod words;
 
 use std::collections::HashSet;
@@ -19,33 +18,31 @@ use std::sync::LazyLock;
 
 use crate::recall::index::{Index, Key};
 use crate::recall::query::Scratch;
-use crate::recall::text::lexicon::{KINDS, SYNONYMS};
+use crate::recall::text::lists::{self, CAPTION_SYNONYMS, OPPOSITES, SYNONYMS};
 use crate::recall::text::relations::{Relations, relations};
 use crate::recall::text::terms::term_of;
 use words::{Grams, Words, dice, grams, is_number};
 
 /// From this similarity on a pair is reported as a duplicate.
 pub const REPORT: f32 = 0.37;
-/// From this on it may be merged without asking: nine in ten such pairs say the same.
+/// From this similarity on a pair may be merged without asking: nine in ten such pairs have the same meaning.
 pub const MERGE: f32 = 0.79;
-/// From this cover on, a pair that a gate stops is reported as a conflict: it is about the same thing.
+/// From this cover on, a pair that a gate stops is reported as a conflict: both texts have the same topic.
 pub const CONFLICT_COVER: f32 = 0.6;
 /// The hits that are compared with a new text.
 const NEAREST: usize = 8;
 
-/// Words of each text that are paired; longer texts are no longer compared word by word.
+/// The most words of each text that are paired with each other.
 const PAIRED_MAX: usize = 64;
 
-/// How much a word of the lexicon counts beside the same word; two words with one beginning count as much.
+/// The weight of a related word beside the same word; also of two words with the same beginning.
 const RELATED: f32 = 0.8;
-/// Words with fewer common characters are different words.
+/// Below this share of common n-grams two words are different.
 const CHARACTERS_MIN: f32 = 0.55;
 
-static RELATIONS: LazyLock<Relations> = LazyLock::new(|| relations(&[SYNONYMS, lists::SYNONYMS], KINDS));
+static RELATIONS: LazyLock<Relations> = LazyLock::new(|| relations(&[SYNONYMS, CAPTION_SYNONYMS]));
 static ANTONYMS: LazyLock<HashSet<(String, String)>> = LazyLock::new(|| {
-    let pairs = lists::ANTONYMS
-        .split_whitespace()
-        .filter_map(|pair| pair.split_once('/'));
+    let pairs = lists::words(OPPOSITES).filter_map(|pair| pair.split_once('/'));
     let terms = pairs.map(|(one, two)| (term_of(one), term_of(two)));
     terms
         .flat_map(|(one, two)| [(one.clone(), two.clone()), (two, one)])
@@ -73,32 +70,32 @@ impl fmt::Display for Contradiction {
     }
 }
 
-/// How two texts stand to each other.
+/// The comparison of two texts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Similarity {
-    /// How alike they are, 0 to 1, gates aside.
+    /// How alike they are, 0 to 1, without the gates.
     pub likeness: f32,
-    /// The share of their words that the other has, or has something related to.
+    /// The share of their words that the other has too, or has a related word for.
     pub cover: f32,
     /// The gate that stops them.
     pub contradiction: Option<Contradiction>,
 }
 
-/// What is to be done about a pair.
+/// The decision about a pair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// Nothing.
+    /// Two statements.
     Different,
-    /// They say the same, most likely.
+    /// Most likely the same statement.
     Duplicate,
-    /// They say the same, surely enough to merge them.
+    /// The same statement, surely enough to merge them.
     Same,
-    /// They are about the same thing and contradict each other.
+    /// Contradicting statements about the same topic.
     Conflict(Contradiction),
 }
 
 impl Similarity {
-    /// The likeness, or none if a gate stops the pair.
+    /// The likeness, or 0 if a gate stops the pair.
     pub fn score(&self) -> f32 {
         if self.contradiction.is_some() {
             0.0
@@ -107,7 +104,7 @@ impl Similarity {
         }
     }
 
-    /// What is to be done about it.
+    /// The decision about the pair.
     pub fn verdict(&self) -> Verdict {
         match self.contradiction {
             Some(contradiction) if self.cover >= CONFLICT_COVER => Verdict::Conflict(contradiction),
@@ -233,17 +230,17 @@ fn nearness((one, grams_one): &(String, Grams), (two, grams_two): &(String, Gram
 pub struct Near {
     /// Its key.
     pub key: Key,
-    /// How the two stand to each other.
+    /// The comparison with the text.
     pub similarity: Similarity,
-    /// What is to be done about it.
+    /// The decision about the pair.
     pub verdict: Verdict,
 }
 
 impl Index {
-    /// The memories of `scopes` that say what `text` says, or contradict it, the likest first.
+    /// The duplicates and contradictions of `text` among the memories of `scopes`, the likest first.
     ///
-    /// `text_of` gives the text of a memory; one without is passed over. `except` is left out: the memory that
-    /// is being written.
+    /// `text_of` returns the text of a memory; a memory without one is skipped. `except` is the memory that is being
+    /// written, and is skipped too.
     pub fn near<'t>(
         &self,
         text: &str,

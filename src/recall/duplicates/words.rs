@@ -1,4 +1,4 @@
-//! The words of a text as the decision about duplicates compares them.
+//! The words of a text, prepared for the comparison with another.
 //!
 //! # Layer
 //! Knows `recall::text` and the word lists.
@@ -7,10 +7,10 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use crate::recall::text::lists::STOP_WORDS;
+use crate::recall::text::lists;
 use crate::recall::text::terms::{term_of, words};
 
-/// Words that turn a statement round.
+/// Words that negate a statement.
 const NEGATIONS: &str = "no not never none nobody nothing neither nor without isnt arent wasnt werent hasnt havent \
      hadnt doesnt dont didnt wont wouldnt shouldnt couldnt cant cannot aint";
 /// Words that only join others.
@@ -27,10 +27,10 @@ const OPPOSITE: [(&str, &str); 4] = [
     ("over above", "under below beneath"),
 ];
 const AWAY: &str = "out off away";
-/// A pair of longer texts is not compared word by word.
+/// The most words of a text that are compared.
 const WORDS_MAX: usize = 512;
 
-/// What a word means to the decision, as bits.
+/// Roles of a word, as bits.
 const NEGATES: u8 = 1;
 const JOINS: u8 = 2;
 const GOES_AWAY: u8 = 4;
@@ -55,9 +55,7 @@ static ROLES: LazyLock<HashMap<&'static str, u16>> = LazyLock::new(|| {
 });
 
 static STOPS: LazyLock<HashSet<String>> = LazyLock::new(|| {
-    let stops = STOP_WORDS
-        .split_whitespace()
-        .filter(|word| role_of(word) & u16::from(NEGATES) == 0);
+    let stops = lists::words(lists::STOP).filter(|word| role_of(word) & u16::from(NEGATES) == 0);
     stops.map(term_of).chain(["there".to_owned()]).collect()
 });
 
@@ -65,15 +63,15 @@ fn role_of(word: &str) -> u16 {
     ROLES.get(word).copied().unwrap_or_default()
 }
 
-/// A text taken apart.
+/// The words of a text.
 pub(crate) struct Words {
     /// The roles of all its words together.
     roles: u16,
-    /// The terms that say something, each once, in order.
+    /// The terms without stop words, each once, in order.
     pub(crate) terms: Vec<String>,
     /// The last term, stop word or not.
     pub(crate) last: Option<String>,
-    /// Four characters at a time of the words in a row.
+    /// The n-grams of four characters of all words.
     pub(crate) grams: Grams,
 }
 
@@ -119,7 +117,7 @@ impl Words {
         self.roles & u16::from(GOES_AWAY) != 0
     }
 
-    /// Whether this text goes one way alone and the other the other way alone.
+    /// Whether this text has only one way of a pair of directions, and the other text only the opposite way.
     pub(crate) fn goes_against(&self, other: &Self) -> bool {
         (0..OPPOSITE.len()).any(|at| {
             let ways = |words: &Self| (words.roles / (FIRST_WAY << (2 * at))) & 3;
@@ -153,10 +151,10 @@ fn join_digits(text: &str) -> Cow<'_, str> {
     Cow::Owned(joined.collect())
 }
 
-/// Stretches of characters, packed, in order, each once.
+/// N-grams, packed, in order, each once.
 pub(crate) type Grams = Vec<u128>;
 
-/// The stretches of `length` characters of a text, at most six.
+/// The n-grams of `length` characters of a text; `length` is at most six.
 pub(crate) fn grams(text: &str, length: usize) -> Grams {
     // A character has 21 bits.
     let mask = (1u128 << (21 * length)) - 1;

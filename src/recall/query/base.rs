@@ -19,10 +19,10 @@ const B: f32 = 0.75;
 const SESSION_B: f32 = 0.5;
 /// Terms whose presence is kept bit by bit; later ones do not count for the context.
 pub(crate) const MASK_TERMS: usize = 32;
-/// Terms without a posting for which nearly the same ones are looked up: each time all terms are gone through.
+/// The most terms without a posting for which near terms are looked up. Each lookup visits all terms.
 const UNKNOWN_MAX: usize = 8;
 
-/// Room for the scores of one question at a time, to be used again for the next.
+/// Working memory for one question at a time. The caller keeps it for the next one.
 #[derive(Default)]
 pub struct Scratch {
     pub(crate) base: Vec<f32>,
@@ -73,13 +73,13 @@ impl Scratch {
     }
 }
 
-/// How much a term says that `frequency` of `all` have.
+/// The weight of a term that `frequency` of `all` memories have.
 fn rarity(all: u32, frequency: usize) -> f32 {
     let (all, frequency) = (all as f32, frequency as f32);
     ((all - frequency + 0.5) / (frequency + 0.5)).ln_1p()
 }
 
-/// What the pass over the postings leaves besides the cells of the scratch.
+/// The result of the pass over the postings besides the cells of the scratch.
 pub(crate) struct Base {
     /// The rarity of each term of the question.
     pub(crate) rarities: Vec<f32>,

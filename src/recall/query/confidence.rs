@@ -1,4 +1,4 @@
-//! How sure it is that a memory says what the question says, comparable between questions.
+//! The confidence that a memory answers the question, comparable between questions.
 //!
 //! # Layer
 //! Knows the scores of `base`; nothing of the other signals.
@@ -13,7 +13,7 @@ use crate::recall::index::Index;
 const OFFSET: f32 = -3.8;
 const COVERED: f32 = 5.1;
 const BASE: f32 = 4.3 / 40.0;
-/// How much counts what the message before, and the one after, have of the question.
+/// The weights of the question's terms in the message before and in the message after.
 const PREVIOUS: f32 = 0.7;
 const NEXT: f32 = 0.56;
 

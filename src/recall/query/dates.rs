@@ -1,7 +1,7 @@
-//! Dates that a question names, and how well a memory fits them.
+//! Dates in a question, and how well a memory fits them.
 //!
 //! "7 May 2023", "May 7th, 2023", "21.01.2024" (day first), "2024-01-21", "May 2023", "May", "2023", and days
-//! relative to now where the caller says when that is.
+//! relative to now if the caller passes it.
 //!
 //! # Layer
 //! Knows the calendar; not the index.
@@ -9,7 +9,7 @@
 use super::phrases::Piece;
 use crate::recall::text::calendar::{Day, Span, date_at, day_at, month_named, month_span, year_span};
 
-/// A date as it was asked for.
+/// A date in a question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Asked {
     /// One day of one year.
@@ -26,7 +26,7 @@ pub(crate) enum Asked {
     Relative(Span),
 }
 
-/// What the parts of a date came to, absent ones aside.
+/// The date that these parts make.
 fn asked(year: Option<i32>, month: i32, day: Option<i32>) -> Option<Asked> {
     if !(1..=12).contains(&month) || day.is_some_and(|day| !(1..=31).contains(&day)) {
         return None;
@@ -198,7 +198,7 @@ pub(crate) fn fit(asked: &[Asked], day: Day, spans: &[(u32, Span)]) -> (f32, f32
     (date, event)
 }
 
-/// Something is told on its day, or soon after, or planned a little before.
+/// The fit by distance: people write about an event on its day, soon after, or a little before.
 fn fit_distance(days: i32) -> f32 {
     match days {
         0 => 1.0,

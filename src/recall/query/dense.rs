@@ -1,4 +1,4 @@
-//! Vectors beside words: cosines of memories to a question, where the caller has an embedder.
+//! Cosines of memories to a question, if the caller has an embedder.
 //!
 //! # Layer
 //! Knows the vectors of the index; not how they were made.
@@ -20,7 +20,7 @@ pub(crate) struct Cosines {
 }
 
 impl Cosines {
-    /// `None` if the vector is none, or no memory has one like it.
+    /// `None` if the vector is unusable, or no memory has a vector of its length.
     pub(crate) fn new(index: &Index, admission: &Admission, vector: &[f32]) -> Option<Self> {
         let query = Quantised::new(vector)?;
         let mut cosines = Self {

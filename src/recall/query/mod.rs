@@ -1,7 +1,7 @@
-//! Recall: one ranked list of memories for a question.
+//! Queries: one ranked list of memories for a question.
 //!
-//! A query reads the postings of its words once, looks closely at the best memories and their neighbours, and
-//! sums nineteen signals for each. Every hit says what each signal gave.
+//! A query reads the postings of its words once. The best memories and their neighbours are candidates; the score of
+//! each is the weighted sum of nineteen signals. A hit explains the share of every signal.
 //!
 //! # Layer
 //! Above `recall::index`; reads it and changes nothing.
@@ -37,13 +37,13 @@ use rank::{Candidate, Ranking};
 use scope::Admission;
 use signals::{CONVERSATION, DENSE_CONVERSATION, DENSE_OTHER, OTHER, RECENCY_OTHER};
 
-/// Says whether a memory may be returned: kind, tags, trust and what else the caller knows.
+/// Whether a memory may be returned, by kind, tags, trust or anything else that the caller knows.
 pub type Filter<'a> = &'a dyn Fn(&Key) -> bool;
 
-/// Says whether the first memory, which names the second among what it supersedes, takes its place.
+/// Whether the first memory, which names the second among those that it supersedes, is accepted as its successor.
 pub type TakesPlace<'a> = &'a dyn Fn(&Key, &Key) -> bool;
 
-/// What is asked, and of which memories.
+/// A question and the memories to search.
 #[derive(Clone, Copy)]
 pub struct Query<'a> {
     /// The question, or a statement.
@@ -52,18 +52,17 @@ pub struct Query<'a> {
     pub scopes: Option<&'a [&'a str]>,
     /// Further conditions. They hide memories, and change no frequency.
     pub filter: Option<Filter<'a>>,
-    /// Which links between memories count; without it all do.
+    /// Which links between memories count; without it all links count.
     pub takes_place: Option<TakesPlace<'a>>,
     /// Makes a vector of the question, where memories have vectors.
     pub embedder: Option<&'a dyn Embedder>,
-    /// What "last week" and how lately something happened count from, in seconds since 1970; without it such words
-    /// are only words.
+    /// The present, in seconds since 1970. "Last week" and recency count from it; without it they have no meaning.
     pub now: Option<i64>,
-    /// What it weighs that something with the words of the question happened lately.
+    /// The weight of recency.
     pub recency: f32,
     /// The most hits.
     pub limit: usize,
-    /// Whether the newer of two leading hits comes first where the question asks how things stand.
+    /// Whether the newer of two leading hits comes first if the question asks for a current state.
     pub freshness: bool,
 }
 
@@ -91,7 +90,7 @@ pub struct Hit {
     pub key: Key,
     /// The weighted sum; comparable within one answer.
     pub score: f32,
-    /// How sure it is that the memory says what the query says, 0 to 1; comparable between answers.
+    /// The confidence that the memory answers the query, 0 to 1; comparable between answers.
     pub confidence: f32,
     /// Whether it is part of a conversation, which decides the weights.
     pub conversation: bool,
@@ -99,7 +98,7 @@ pub struct Hit {
     pub signals: [f32; SIGNALS],
     /// The cosine with its neighbours', as a share of the best; zero without vectors.
     pub dense: f32,
-    /// Why it stands higher than its score says.
+    /// The reason for a rank above the one of its score.
     pub moved: Option<Moved>,
     /// Its share of the question's words, the less the older it is; see [`LATELY`].
     pub lately: f32,
@@ -181,15 +180,15 @@ fn score(candidate: &Candidate, vectors: bool) -> f32 {
     }
 }
 
-/// The age that halves how lately something happened: a day, in seconds.
+/// The age that halves recency: a day, in seconds.
 pub const LATELY: f32 = 86_400.0;
 
-/// How much of its weight recency has: elsewhere than in conversations there are fewer terms that stand against it.
+/// The share of recency's weight. Outside of conversations fewer terms balance it.
 fn recency_share(conversation: bool) -> f32 {
     if conversation { 1.0 } else { RECENCY_OTHER }
 }
 
-/// How lately something happened: 1 now and in the future, a half at [`LATELY`], a third at twice as much.
+/// Recency: 1 now and in the future, a half at the age [`LATELY`], a third at twice that age.
 fn lately(time: i64, now: i64) -> f32 {
     let age = now.saturating_sub(time).max(0) as f32;
     LATELY / (LATELY + age)
@@ -205,7 +204,7 @@ pub struct Answer {
 }
 
 impl Index {
-    /// Answers a query. The scratch is room to work in; one serves any number of queries, one at a time.
+    /// Answers a query. One scratch serves any number of queries, one at a time.
     pub fn recall(&self, query: &Query<'_>, scratch: &mut Scratch) -> Answer {
         let admission = Admission::new(self, query.scopes);
         let mut question = Question::read(self, &admission, query.text, query.now);
@@ -221,8 +220,8 @@ impl Index {
         }
     }
 
-    /// The memories of `scopes` with the most of the words of `text`, without the other signals: where several
-    /// say the same, each of them should be found.
+    /// The memories of `scopes` with the best base scores for `text`. The other signals are left out, so that several
+    /// memories of the same statement are all found.
     pub(crate) fn nearest(
         &self,
         text: &str,

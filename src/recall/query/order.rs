@@ -1,4 +1,4 @@
-//! The order of the hits after their scores: the fresher of two that stand out, successors before the superseded.
+//! Order rules after the scores: the newer of two leading hits first, successors before superseded memories.
 //!
 //! # Layer
 //! Knows candidates, chronology and links; not how scores come about.
@@ -20,16 +20,16 @@ pub(crate) struct Scored {
     pub(crate) moved: Option<Moved>,
 }
 
-/// Why a hit does not stand where its score says.
+/// The reason why a hit does not have the rank of its score.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moved {
-    /// It is newer than the best, nearly as good, and the question asks how things stand.
+    /// It is newer than the best hit, nearly as good, and the question asks for a current state.
     Fresher,
     /// It supersedes the memory below it.
     Successor,
 }
 
-/// How far the two leaders have to stand out from the third, in a conversation and elsewhere.
+/// How clearly the two leaders must lead the third, in a conversation and elsewhere.
 const STANDS_OUT_CONVERSATION: f32 = 1.1;
 const STANDS_OUT: f32 = 0.8;
 /// The least share of the best score that the second must have.
@@ -49,7 +49,7 @@ pub(crate) fn arrange(ranking: &Ranking<'_>, mut scored: Vec<Scored>) -> Vec<Sco
     put_successors_first(ranking, scored)
 }
 
-/// Two memories that stand out together from the rest tell two states: the newer one counts.
+/// Puts the newer of two leaders first. Two memories that lead the rest together are two states of one fact.
 fn put_fresher_first(ranking: &Ranking<'_>, scored: &mut [Scored]) {
     let [first, second, rest @ ..] = scored else {
         return;
@@ -93,7 +93,7 @@ fn put_successors_first(ranking: &Ranking<'_>, scored: Vec<Scored>) -> Vec<Score
         if std::mem::replace(&mut entered[at], true) {
             continue;
         }
-        // What is below the top of the stack waits for it; a circle of links ends where it began.
+        // Every entry of the stack waits for the one above it; a circle of links ends where it began.
         let mut stack = vec![(at, successors(at))];
         while let Some((top, waits_for)) = stack.last_mut() {
             let top = *top;

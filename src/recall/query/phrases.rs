@@ -1,4 +1,4 @@
-//! What kind of answer a question asks for, read off its turns of phrase. English only.
+//! The kind of answer that a question asks for, by its phrases. English only.
 //!
 //! # Layer
 //! Knows runs and folding; not the index.
@@ -10,7 +10,7 @@ use crate::recall::text::terms::fold;
 pub(crate) struct Piece<'a> {
     pub(crate) raw: &'a str,
     pub(crate) folded: String,
-    /// What stands between the piece before and this one.
+    /// The text between the piece before and this one.
     pub(crate) gap: &'a str,
     pub(crate) start: usize,
 }
@@ -37,19 +37,18 @@ pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// What a question asks for.
+/// The kinds of answer that a question asks for.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Asks {
-    /// When something was.
+    /// A time.
     pub(crate) when: bool,
-    /// How many, how much, how far.
+    /// A number.
     pub(crate) many: bool,
-    /// How things stand now.
+    /// A current state.
     pub(crate) state: bool,
 }
 
-/// The question words that ask for a state, and what has to follow them: a word after a space, or an s after
-/// an apostrophe.
+/// Question words that ask for a state, with the words of which one must follow.
 const STATE_HEADS: &[(&str, &str)] = &[
     ("what", "is are"),
     ("when", "is are do will"),
@@ -70,7 +69,7 @@ fn is_in(list: &str, word: &str) -> bool {
     list.split(' ').any(|other| other == word)
 }
 
-/// Reads what `pieces` ask for.
+/// The kinds of answer that `pieces` ask for.
 pub(crate) fn asks(pieces: &[Piece<'_>]) -> Asks {
     let mut asks = Asks::default();
     for (at, piece) in pieces.iter().enumerate() {

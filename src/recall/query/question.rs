@@ -1,4 +1,4 @@
-//! A question as ranking sees it: terms with weights, who is named, which days, what kind of answer.
+//! A parsed question: terms with weights, named speakers, dates, kinds of answer.
 //!
 //! # Layer
 //! Knows the names of the index; not its postings.
@@ -15,12 +15,12 @@ use crate::recall::text::marks::{Marker, push_word};
 use crate::recall::text::runs::{RunKind, Runs};
 use crate::recall::text::terms::{Side, facts_of, for_each_sign, is_frame, term_of, word_of};
 
-/// A pasted page is no question: what comes after so many different terms is not asked for.
+/// The most terms of a question; the rest of a pasted page is ignored.
 pub(crate) const TERMS_MAX: usize = 64;
-/// How much a word counts that frames the question.
+/// The weight of a word that frames the question.
 const FRAME_WEIGHT: f32 = 0.2;
 
-/// One term that is asked for.
+/// One term of a question.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Term {
     pub(crate) text: String,
@@ -35,7 +35,7 @@ pub(crate) struct Question {
     pub(crate) who: Vec<u32>,
     pub(crate) dates: Vec<Asked>,
     pub(crate) asks: Asks,
-    /// The text without the names: names draw vectors to whoever greets.
+    /// The text without names, for the embedder: a name pulls its vector towards greetings.
     pub(crate) nameless: String,
 }
 
@@ -43,7 +43,7 @@ impl Question {
     /// Reads `text` against the names of the admitted scopes; `now` gives relative days a meaning.
     pub(crate) fn read(index: &Index, admission: &Admission, text: &str, now: Option<i64>) -> Self {
         let mut question = Self::default();
-        // A name must be written as one, if the question has capitals at all.
+        // If the question has capitals at all, a name must begin with one.
         let capitals = text.chars().skip(1).any(char::is_uppercase);
         let mut word = String::new();
         let mut copied = 0;

@@ -1,7 +1,7 @@
 //! Candidates and their signals.
 //!
-//! The best memories by a cheap key, and their neighbours, are the candidates; only they get all signals, so
-//! that the cost of those does not grow with the index.
+//! The best memories by a cheap key and their neighbours are the candidates. Only candidates get all signals, so the cost
+//! of the signals does not grow with the index.
 //!
 //! # Layer
 //! Knows the index and the scores of `base`; not the order rules that follow.
@@ -20,15 +20,15 @@ use super::{Filter, TakesPlace};
 use crate::recall::index::Index;
 use crate::recall::text::marks::{DIRECTIVE, FIRST_PERSON, NUMBER, QUESTION, SECOND_PERSON, TIME};
 
-/// Memories that are looked at closely.
+/// The candidates that the key selects.
 pub(crate) const CANDIDATES: usize = 100;
-/// Candidates above which no successor is added.
+/// The most candidates to which successors are added.
 const SUCCESSORS_UNTIL: usize = CANDIDATES * 8;
-/// Messages to each side that make the context, and how much each counts less than the one nearer.
+/// Messages of the context on each side, and the decay of their weight with distance.
 const CONTEXT: isize = 5;
 const CONTEXT_DECAY: f32 = 0.7;
 
-/// A memory that is looked at closely.
+/// A memory with all its signals.
 #[derive(Clone)]
 pub(crate) struct Candidate {
     pub(crate) number: u32,
@@ -37,7 +37,7 @@ pub(crate) struct Candidate {
     pub(crate) dense: f32,
 }
 
-/// All that ranking one question looks at.
+/// The inputs of the ranking of one question.
 pub(crate) struct Ranking<'a> {
     pub(crate) index: &'a Index,
     pub(crate) admission: &'a Admission,
@@ -49,7 +49,7 @@ pub(crate) struct Ranking<'a> {
     pub(crate) dense: Option<&'a Cosines>,
     base_max: f32,
     session_max: f32,
-    /// For each session that was asked of, whether somebody speaks in it who is not named.
+    /// For each visited session, whether it has a speaker whom the question does not name.
     apart: RefCell<HashMap<u32, bool>>,
 }
 
@@ -78,7 +78,7 @@ impl<'a> Ranking<'a> {
         };
         for &memory in &scratch.touched {
             let base = scratch.base[memory as usize];
-            // The filter asks the caller: only memories that would be the best so far are worth it.
+            // The filter calls back the host, so only memories that would be the best so far are passed to it.
             if base > ranking.base_max && ranking.passes(memory) {
                 ranking.base_max = base;
             }
@@ -100,7 +100,7 @@ impl<'a> Ranking<'a> {
         })
     }
 
-    /// What takes the place of a memory.
+    /// The accepted successors of a memory.
     pub(crate) fn successors(&self, old: u32) -> impl Iterator<Item = u32> {
         let keys = &self.index.columns.keys;
         self.index.successors(old).filter(move |&new| {
@@ -121,7 +121,7 @@ impl<'a> Ranking<'a> {
         self.question.who.binary_search(&speaker).is_ok()
     }
 
-    /// One if the speaker is named; none if the question names all speakers of the session.
+    /// 1 if the question names the speaker, unless it names all speakers of the session.
     fn speaker(&self, memory: u32) -> f32 {
         let columns = &self.index.columns;
         if self.question.who.is_empty() || !self.is_named(columns.speakers[memory as usize]) {
@@ -186,7 +186,7 @@ impl<'a> Ranking<'a> {
     fn candidate_numbers(&self) -> Vec<u32> {
         let touched = self.scratch.touched.iter().copied();
         let mut numbers = if self.scratch.touched.is_empty() {
-            // No word is found: the days and the names of the question may still find something.
+            // No word was found. The dates and names of the question may still find a memory.
             let asked = !self.question.dates.is_empty() || !self.question.who.is_empty();
             let all = if asked { self.index.columns.len() as u32 } else { 0 };
             let admitted =
@@ -217,7 +217,7 @@ impl<'a> Ranking<'a> {
         numbers
     }
 
-    /// What supersedes a candidate is one too, found by its words or not.
+    /// Adds the successors of the candidates, whether their words match or not.
     fn add_successors(&self, numbers: &mut Vec<u32>) {
         let mut known: HashSet<u32> = numbers.iter().copied().collect();
         let mut at = 0;
@@ -308,7 +308,7 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    /// How much of the question the messages around a place have, near ones more.
+    /// The share of the question in the messages around a place; near messages count more.
     fn context(&self, session: u32, place: usize) -> f32 {
         let mut near = [0.0f32; MASK_TERMS];
         let mut weight = 1.0;

@@ -1,4 +1,4 @@
-//! Which memories a query may see, and the sums over them.
+//! The memories that a query may see, and the sums over them.
 //!
 //! # Layer
 //! Knows scopes and numbers of the index.

@@ -1,7 +1,7 @@
 //! The signals of a score, their names and their weights.
 //!
-//! A score is a plain weighted sum. Two sets of weights: one for memories of conversations, where neighbours,
-//! speakers and sessions say much, one for all others, where they mislead.
+//! A score is a weighted sum. There are two sets of weights: one for memories of conversations, where neighbours,
+//! speakers and sessions matter, and one for all others, where they mislead.
 //!
 //! # Layer
 //! Constants and their names.
@@ -58,6 +58,6 @@ pub(crate) const RECENCY_OTHER: f32 = 0.3;
 /// What the neighbours' cosines add to a memory's.
 pub(crate) const DENSE_PREVIOUS: f32 = 0.2;
 pub(crate) const DENSE_NEXT: f32 = 0.1;
-/// What brings a memory among the candidates besides its base score.
+/// The weights that select candidates, besides the base score.
 pub(crate) const KEY_SPEAKER: f32 = 0.3;
 pub(crate) const KEY_DATE: f32 = 1.0;

@@ -1,4 +1,4 @@
-//! The part of a text that shows why it was found, and what a list of texts costs.
+//! The part of a text that shows why it was found, and the token count of a text.
 //!
 //! # Layer
 //! Knows terms and text.
@@ -13,16 +13,16 @@ use crate::recall::text::terms::{Side, for_each_sign, term_of, word_of};
 pub struct Snippet<'a> {
     /// The part.
     pub text: &'a str,
-    /// Whether something stands before it, and after it.
+    /// Whether text was cut before it, and after it.
     pub cut: (bool, bool),
     /// The matches in it, as ranges of bytes of `text`.
     pub matches: Vec<Range<usize>>,
 }
 
-/// The characters that a token is taken for.
+/// The characters of a token.
 pub const CHARS_A_TOKEN: usize = 4;
 
-/// How many tokens a text is taken for: one for each four characters, rounded up.
+/// The estimated tokens of a text: one for each four characters, rounded up.
 pub fn tokens(text: &str) -> usize {
     text.chars().count().div_ceil(CHARS_A_TOKEN)
 }
@@ -67,8 +67,8 @@ fn matches(text: &str, terms: &[String]) -> Vec<(usize, Range<usize>)> {
     found
 }
 
-/// Whether a word may have one of the terms, by its first letter: stems are made many times more slowly. The two or three
-/// irregular forms with another first letter are not shown.
+/// Whether a word may have one of the terms, by its first letter: this is many times faster than stemming it. A few
+/// irregular forms have another first letter and are not shown.
 fn begins_alike(word: &str, terms: &[String]) -> bool {
     let first = |text: &str| text.bytes().next().map(|byte| byte.to_ascii_lowercase());
     !word.is_ascii() || terms.iter().any(|term| first(term) == first(word))

@@ -1,7 +1,7 @@
-//! One pass over the text of a memory: its terms with their weights, its marks, its days, the names it calls.
+//! Analyses the text of a memory in one pass: terms with their weights, marks, dates, names that are addressed.
 //!
 //! # Layer
-//! The face of `recall::text` towards the index.
+//! The entry point of `recall::text` for the index.
 
 use super::calendar::{Day, Span};
 use super::marks::{Marker, Marks, push_word};
@@ -11,10 +11,10 @@ use super::terms::{Side, facts_of, fenced, fold, for_each_sign, settle};
 
 /// How often a term counts outside of code, in quarters.
 pub(crate) const QUARTERS_PROSE: u32 = 4;
-/// How often it counts in a code fence: a fence is long and says little about what was meant.
+/// How often it counts in a code fence: a fence is long and says little about the topic.
 pub(crate) const QUARTERS_CODE: u32 = 1;
 
-/// What is known of a text besides its terms.
+/// The result of the analysis besides the terms.
 pub(crate) struct Analysis {
     pub(crate) marks: Marks,
     pub(crate) spans: Vec<Span>,
@@ -23,7 +23,7 @@ pub(crate) struct Analysis {
 
 /// Calls `found` with each term of `text`, how much it counts in quarters, and whether it adds to the length.
 ///
-/// Emoji and single characters do not add to the length: they decorate what is said, or repeat the pairs.
+/// Emoji and single characters do not add to the length: emoji decorate, and single characters repeat the pairs.
 pub(crate) fn analyse(text: &str, day: Day, mut found: impl FnMut(&str, u32, bool)) -> Analysis {
     let mut marker = Marker::new(text, day);
     let (mut folded, mut term) = (String::new(), String::new());

@@ -17,14 +17,14 @@ pub(crate) struct Span {
     pub(crate) last: Day,
 }
 
-/// The day of the time `seconds` since 1970; far times stop at the ends of the range.
+/// The day of the time `seconds` since 1970, clamped to the range of days.
 pub(crate) fn day_of(seconds: i64) -> Day {
     // Ten million years both ways: no sum with a day of this range overflows.
     const LIMIT: i64 = 3_650_000_000 / 10;
     seconds.div_euclid(DAY_SECONDS).clamp(-LIMIT, LIMIT) as Day
 }
 
-/// The day of a date; the date need not exist, a 31st of a short month runs over.
+/// The day of a date. The date need not exist: the 31st of a short month is a day of the next one.
 pub(crate) fn day_at(year: i32, month: i32, day: i32) -> Day {
     let day = crate::calendar::day_of((i64::from(year), i64::from(month), i64::from(day)));
     day.clamp(i64::from(i32::MIN / 4), i64::from(i32::MAX / 4)) as Day
@@ -57,46 +57,27 @@ pub(crate) fn year_span(year: i32) -> Span {
     }
 }
 
-/// The names of the months and their short forms.
+/// The number of a month by its name, its first three letters, or "sept".
 pub(crate) fn month_named(word: &str) -> Option<i32> {
-    const NAMES: [&str; 12] = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
+    const NAMES: &str =
+        "january february march april may june july august september october november december";
     if word == "sept" {
         return Some(9);
     }
-    NAMES
-        .iter()
-        .position(|name| word == *name || (word.len() == 3 && name.starts_with(word)))
-        .and_then(|at| i32::try_from(at + 1).ok())
+    let is_meant = |name: &str| word == name || (word.len() == 3 && name.starts_with(word));
+    (1..)
+        .zip(NAMES.split(' '))
+        .find(|(_, name)| is_meant(name))
+        .map(|(month, _)| month)
 }
 
-/// The days of the week, whole names alone.
+/// The number of a weekday by its whole name, Monday = 0.
 pub(crate) fn weekday_named(word: &str) -> Option<i32> {
-    const NAMES: [&str; 7] = [
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-    ];
-    NAMES
-        .iter()
-        .position(|name| word == *name)
-        .and_then(|at| i32::try_from(at).ok())
+    const NAMES: &str = "monday tuesday wednesday thursday friday saturday sunday";
+    (0..)
+        .zip(NAMES.split(' '))
+        .find(|(_, name)| word == *name)
+        .map(|(day, _)| day)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! What a text says about itself besides its terms: six marks, the days it speaks of, and who is addressed.
+//! Features of a text besides its terms: six marks, the dates that it mentions, and the names that it addresses.
 //!
-//! A [`Marker`] is fed the alphanumeric pieces of a text in order, with the class of each, and keeps the three
-//! pieces before: all phrases it knows fit into that. English only; text of other languages leaves most marks
-//! unset, and ranking then goes without them.
+//! A [`Marker`] reads the alphanumeric pieces of a text in order, with the class of each, and keeps the last three:
+//! every known phrase fits into four pieces. English only. Most marks stay unset for other languages, and ranking
+//! works without them.
 //!
 //! # Layer
 //! Knows the calendar; not terms, not the index.
@@ -15,7 +15,7 @@ use super::runs::is_apostrophe;
 
 /// Marks of a memory, as bits.
 pub(crate) type Marks = u8;
-/// It asks.
+/// It is a question.
 pub(crate) const QUESTION: Marks = 1;
 /// It has an expression of time.
 pub(crate) const TIME: Marks = 2;
@@ -23,12 +23,12 @@ pub(crate) const TIME: Marks = 2;
 pub(crate) const NUMBER: Marks = 4;
 /// It speaks in the first person.
 pub(crate) const FIRST_PERSON: Marks = 8;
-/// It speaks to somebody.
+/// It speaks in the second person.
 pub(crate) const SECOND_PERSON: Marks = 16;
 /// It begins with a standing instruction or a preference.
 pub(crate) const DIRECTIVE: Marks = 32;
 
-/// What a word can mark, as bits.
+/// The classes of a word, as bits.
 pub(crate) type Class = u16;
 const FIRST: Class = 1;
 const SECOND: Class = 2;
@@ -42,55 +42,26 @@ const DIRECT: Class = 256;
 const GREETING: Class = 512;
 const EVENT: Class = 1024;
 
-/// The words of each class.
-pub(crate) const CLASSES: &[(Class, &str)] = &[
-    (FIRST, "i im ive my mine me we our us myself"),
-    (SECOND, "you your yours u ur"),
-    (
-        COUNT,
-        "one two three four five six seven eight nine ten eleven twelve dozen hundred thousand once twice \
-         first second third couple several",
-    ),
-    (
-        WHEN,
-        "yesterday today tonight tomorrow ago recently lately january february april june july august \
-         september october november december weekend",
-    ),
-    (
-        WHEN_HEAD,
-        "last next this past coming previous few couple two three four several",
-    ),
-    (
-        WHEN_UNIT,
-        "night nights week weeks weekend weekends month months year years summer summers winter winters \
-         spring springs fall falls autumn autumns days monday mondays tuesday tuesdays wednesday wednesdays \
-         thursday thursdays friday fridays saturday saturdays sunday sundays mon mons tue tues wed weds thur \
-         thurs fri fris sat sats sun suns",
-    ),
-    (WHEN_PREPOSITION, "on since in"),
-    (
-        CALENDAR,
-        "monday tuesday wednesday thursday friday saturday sunday january february march april may june july \
-         august september october november december",
-    ),
-    (DIRECT, "always never prefer on to"),
-    (
-        GREETING,
-        "hi hello hey hii hiii heyy heyyy thanks you morning evening night bye dear congrats congratulations \
-         yes yeah no oh wow sure absolutely great awesome",
-    ),
-    (
-        EVENT,
-        "yesterday tomorrow night week weekend month year ago monday tuesday wednesday thursday friday \
-         saturday sunday",
-    ),
+/// The classes by their names in the list of marks.
+pub(crate) const CLASSES: [(&str, Class); 11] = [
+    ("first", FIRST),
+    ("second", SECOND),
+    ("count", COUNT),
+    ("when", WHEN),
+    ("when_head", WHEN_HEAD),
+    ("when_unit", WHEN_UNIT),
+    ("when_preposition", WHEN_PREPOSITION),
+    ("calendar", CALENDAR),
+    ("direct", DIRECT),
+    ("greeting", GREETING),
+    ("event", EVENT),
 ];
 
-/// Days a text speaks of that are kept.
+/// The most spans of days kept of a text.
 pub(crate) const SPANS_MAX: usize = 2;
-/// Names called in a text that are kept.
+/// The most addressed names kept of a text.
 pub(crate) const CALLS_MAX: usize = 2;
-/// A directive stands among the first characters of a text.
+/// A directive stands within this many characters from the start.
 const DIRECTIVE_WITHIN: usize = 200;
 
 /// A piece of the text: letters and digits between everything else, apostrophes too.
@@ -111,7 +82,7 @@ pub(crate) struct Marker<'a> {
     greeted: bool,
     pub(crate) marks: Marks,
     pub(crate) spans: Vec<Span>,
-    /// Names called in greetings, lower case.
+    /// Names addressed in greetings, lower case.
     pub(crate) calls: Vec<String>,
 }
 
@@ -146,7 +117,7 @@ impl<'a> Marker<'a> {
         words.iter().any(|word| prior.eq_ignore_ascii_case(word))
     }
 
-    /// What stands between the piece before and a piece that starts at `start`.
+    /// The text between the last piece and a piece that starts at `start`.
     fn gap(&self, start: usize) -> &'a str {
         &self.text[self.before[0].end..start]
     }
@@ -161,7 +132,7 @@ impl<'a> Marker<'a> {
         })
     }
 
-    /// Takes in the piece at `start`; `folded` is how it compares, `class` what is known of it.
+    /// Reads the next piece, which starts at `start`: `folded` is its folded form, `class` its classes.
     pub(crate) fn push(&mut self, start: usize, length: usize, folded: &str, class: Class) {
         let end = start + length;
         let called = self.greeted && self.take_call(start, end);
@@ -219,7 +190,7 @@ impl<'a> Marker<'a> {
 
     fn prior_class(&self, back: usize) -> Class {
         let prior = self.prior(back);
-        // The longest word of a class that is asked for here has eight letters.
+        // The longest word of the classes that callers ask for has eight letters.
         if prior.len() > 8 || !prior.is_ascii() {
             return 0;
         }
@@ -234,7 +205,7 @@ impl<'a> Marker<'a> {
         }
     }
 
-    /// Whether a greeting ends with this piece: it stands at the front or after a mark.
+    /// Whether a greeting ends with this piece. A greeting stands at the start or after punctuation.
     fn is_greeting(&self, start: usize, folded: &str) -> bool {
         let first = match folded {
             "you" if self.prior_is(1, &["thank"]) && self.joined(1, start) => self.before[0].start,

@@ -1,4 +1,4 @@
-//! The lexicon by stems: which terms may stand for a term, and how well.
+//! The lexicon by stems: related terms and their weights.
 //!
 //! # Layer
 //! Knows the word lists and the stemmer.
@@ -6,24 +6,24 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
-use super::lexicon::{KINDS, SYNONYMS};
+use super::lists::{KINDS, SYNONYMS, lines, named};
 use super::terms::term_of;
 
-/// How well a kind stands for one of its members.
+/// The weight of a kind for one of its members.
 const KIND_FOR_MEMBER: f32 = 0.5;
 
-/// For each term, the terms that stand for it, in order, with their weights.
+/// For each term its related terms, in order, with their weights.
 pub(crate) type Relations = HashMap<String, BTreeMap<String, f32>>;
 
-static LEXICON: LazyLock<Relations> = LazyLock::new(|| relations(&[SYNONYMS], KINDS));
+static LEXICON: LazyLock<Relations> = LazyLock::new(|| relations(&[SYNONYMS]));
 
 /// The relations of the lexicon.
 pub(crate) fn lexicon() -> &'static Relations {
     &LEXICON
 }
 
-/// Builds relations of lines of synonyms, whose first word stands for each of the others, and of kinds.
-pub(crate) fn relations(synonyms: &[&[&str]], kinds: &[(&str, &str)]) -> Relations {
+/// Builds the relations of these lists of synonyms and of the kinds.
+pub(crate) fn relations(synonyms: &[&str]) -> Relations {
     let mut relations = Relations::new();
     let mut add = |from: &str, to: &str, weight: f32| {
         let (from, to) = (term_of(from), term_of(to));
@@ -32,13 +32,13 @@ pub(crate) fn relations(synonyms: &[&[&str]], kinds: &[(&str, &str)]) -> Relatio
             *best = best.max(weight);
         }
     };
-    for (kind, members) in kinds {
-        for member in members.split_whitespace() {
+    for (kind, members) in named(KINDS) {
+        for member in members {
             add(kind, member, 1.0);
             add(member, kind, KIND_FOR_MEMBER);
         }
     }
-    for line in synonyms.iter().copied().flatten() {
+    for line in synonyms.iter().copied().flat_map(lines) {
         let mut words = line.split_whitespace();
         if let Some(first) = words.next() {
             for word in words {

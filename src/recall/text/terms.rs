@@ -1,11 +1,11 @@
-//! Makes terms of text: what is indexed, and what is asked for.
+//! Turns text into terms, for the index and for queries.
 //!
-//! A word is folded (compatibility forms, case, accents on Latin letters), loses its possessive or its
-//! contraction, is dropped if it says nothing, is brought from an irregular form to its base and is stemmed. A
-//! stretch without spaces becomes single characters and pairs of them; an emoji is a term of its own.
+//! The tokeniser folds a word (compatibility forms, case, accents on Latin letters) and removes its possessive or
+//! contraction. It drops stop words, replaces an irregular form by its base, and stems the rest. A stretch without spaces
+//! becomes single characters and pairs of them; an emoji is a term of its own.
 //!
 //! # Layer
-//! Knows runs, lists and the stemmer; not what is done with a term.
+//! Knows runs, lists and the stemmer; not the index.
 //!
 //! # Invariants
 //! - TRM-1: a term is never empty, and never longer than `TERM_BYTES_MAX` bytes.
@@ -18,31 +18,31 @@ use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use super::lists::{FRAME_WORDS, IRREGULAR, STOP_WORDS};
+use super::lists::{self, named};
 use super::marks::{self, Class};
 use super::runs::{Run, RunKind, Runs, is_apostrophe, is_emoji_mark};
 use super::stem::stem;
 
 /// A longer word (a key, an encoded picture) is cut here; a digest in hexadecimal still fits.
 pub(crate) const TERM_BYTES_MAX: usize = 64;
-/// The longest word that anything is known of, and a little more.
+/// No word of the lists is longer.
 const FACT_BYTES_MAX: usize = 20;
-/// What begins and ends a stretch of code.
+/// The mark that begins and ends a stretch of code.
 const FENCE: &str = "```";
 
-/// What is known of a word before it is looked at.
+/// The entry of a word in the lists.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct WordFacts {
-    /// It is neither indexed nor asked for.
+    /// It is a stop word.
     pub(crate) stop: bool,
     /// The base of this irregular form.
     pub(crate) base: Option<&'static str>,
-    /// What it can mark in a text.
+    /// The classes of its marks.
     pub(crate) class: Class,
 }
 
 impl WordFacts {
-    /// Writes the term of `word`, of which these are the facts, into `out`.
+    /// Writes the term of `word`, whose entry this is, into `out`.
     pub(crate) fn term<'t>(self, word: &str, out: &'t mut String) -> &'t str {
         out.clear();
         out.push_str(self.base.unwrap_or(word));
@@ -51,8 +51,7 @@ impl WordFacts {
     }
 }
 
-/// FNV-1a: fast for short words. Nobody but this file puts words into the table, so that none can be chosen to
-/// collide.
+/// FNV-1a: fast for short words. Only the lists fill the table, so an attacker cannot choose colliding words.
 struct ShortWords(u64);
 
 impl Default for ShortWords {
@@ -77,30 +76,31 @@ type Facts = HashMap<&'static str, WordFacts, BuildHasherDefault<ShortWords>>;
 
 static FACTS: LazyLock<Facts> = LazyLock::new(|| {
     let mut facts = Facts::default();
-    for word in STOP_WORDS.split_whitespace() {
+    for word in lists::words(lists::STOP) {
         facts.entry(word).or_default().stop = true;
     }
-    for (base, forms) in IRREGULAR {
-        for form in forms.split_whitespace() {
+    for (base, forms) in named(lists::IRREGULAR) {
+        for form in forms {
             facts.entry(form).or_default().base = Some(base);
         }
     }
-    for &(class, words) in marks::CLASSES {
-        for word in words.split_whitespace() {
-            facts.entry(word).or_default().class |= class;
+    let classes: HashMap<&str, Class> = HashMap::from(marks::CLASSES);
+    for (name, words) in named(lists::MARKS) {
+        for word in words {
+            facts.entry(word).or_default().class |= classes[name];
         }
     }
     facts
 });
 
 static FRAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let mut frames: Vec<String> = FRAME_WORDS.split_whitespace().map(term_of).collect();
+    let mut frames: Vec<String> = lists::words(lists::FRAME).map(term_of).collect();
     frames.sort_unstable();
     frames.dedup();
     frames
 });
 
-/// What is known of `word`, which is folded.
+/// The entry of a folded word.
 pub(crate) fn facts_of(word: &str) -> WordFacts {
     // No word of the lists is longer.
     if word.len() > FACT_BYTES_MAX {
@@ -109,7 +109,7 @@ pub(crate) fn facts_of(word: &str) -> WordFacts {
     FACTS.get(word).copied().unwrap_or_default()
 }
 
-/// Whether `term` frames a question more than it says what is asked for.
+/// Whether `term` frames a question.
 pub(crate) fn is_frame(term: &str) -> bool {
     FRAMES.binary_search_by(|frame| frame.as_str().cmp(term)).is_ok()
 }
@@ -121,7 +121,7 @@ pub(crate) fn term_of(word: &str) -> String {
     term
 }
 
-/// Writes `raw` folded into `out`: one form for what reads the same.
+/// Writes `raw` folded into `out`: texts that read the same get one form.
 pub(crate) fn fold(raw: &str, out: &mut String) {
     out.clear();
     if raw.is_ascii() {
@@ -144,7 +144,7 @@ pub(crate) fn fold(raw: &str, out: &mut String) {
     }
 }
 
-/// Takes the possessive, the contraction and the apostrophes out of a folded word.
+/// Removes the possessive, the contraction and the apostrophes of a folded word.
 pub(crate) fn settle(word: &mut String) {
     if let Some(at) = word.find('\'') {
         match &word[at + 1..] {
@@ -161,7 +161,7 @@ pub(crate) fn settle(word: &mut String) {
     }
 }
 
-/// Writes the word that `raw`, a run of letters, stands for into `out`.
+/// Writes `raw`, a run of letters, folded and without its possessive into `out`.
 pub(crate) fn word_of(raw: &str, out: &mut String) {
     fold(raw, out);
     settle(out);
@@ -188,9 +188,9 @@ pub(crate) fn words(text: &str) -> Vec<String> {
 /// Which side of the index terms are made for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
-    /// Everything that may be asked for.
+    /// All terms that a query may ask for.
     Memory,
-    /// Pairs alone where there are pairs: single characters of a longer stretch would only blur it.
+    /// Only pairs of a longer stretch: its single characters would find too much.
     Query,
 }
 
