@@ -1,7 +1,7 @@
 //! What an agent does with its memory: thin verbs over [`Memory`](crate::Memory).
 //!
-//! The handle is [`Agent`]. `vocabulary`, `item`, `scope` and `settings` are the words of the layer; `words`, `markdown` and
-//! `strict_json` read texts; `change` is the one way into a commit. Every other module is a verb or a family of verbs.
+//! The handle is [`Agent`]. `vocabulary`, `item`, `scope` and `settings` are the words of the layer; `words` and `markdown`
+//! read texts; `change` is the one way into a commit. Every other module is a verb or a family of verbs.
 //!
 //! # Layer
 //! L7.
@@ -25,7 +25,6 @@ mod scope;
 pub mod search;
 pub mod session;
 mod settings;
-mod strict_json;
 mod superseding;
 #[cfg(test)]
 mod test_memory;

@@ -1,11 +1,11 @@
-//! Ids for what states none: from the path of the document and the titles on the way, as in
+//! Ids for sections that state none, from the path of the document and the titles above, as in
 //! `notes/work.org#projects/treering`.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
 //!
 //! # Invariants
-//! - ING-7: the same file gives the same ids in any store that does not know it.
+//! - ING-7: the same file gets the same ids in every store that does not hold it yet.
 
 use std::borrow::Cow;
 
@@ -13,16 +13,16 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::digest::{Domain, HashAlgorithm, HashSuite, to_hex};
 
-/// Bytes of a derived id before a number that tells equal ones apart.
+/// The most bytes of a derived id, without the number that separates equal ones.
 const BYTES_MAX: usize = 240;
-/// Bytes that stay of an id that is shortened; a digest of the whole follows.
+/// Bytes kept of a shortened id; a digest of the whole follows.
 const BYTES_KEPT: usize = 200;
 /// Bytes of the digest of a shortened id, before they are written as hexadecimal digits.
 const DIGEST_BYTES: usize = 8;
-/// Bytes of a title that go into an id.
+/// The most bytes of a title in an id.
 const TITLE_BYTES_MAX: usize = 64;
 
-/// What stands for a title without a letter or digit.
+/// The slug of a title without a letter or digit.
 const UNTITLED: &str = "untitled";
 
 /// A title as part of an id: letters and digits in lower case, a `-` for each run of others. Control
@@ -56,7 +56,7 @@ pub(super) fn join(base: &str, separator: char, part: &str) -> String {
     if whole.len() <= BYTES_MAX {
         return whole;
     }
-    // One hash whatever the store uses, so that ids do not depend on it (ING-7).
+    // Always the same hash, so that ids do not depend on the store (ING-7).
     let digest = HashSuite::new(HashAlgorithm::Blake3).hash_bytes(Domain::Text, whole.as_bytes());
     format!(
         "{}~{}",

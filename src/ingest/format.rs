@@ -1,4 +1,4 @@
-//! The formats that are read, and how a file's format is told.
+//! The formats of files, and how to detect them.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -31,7 +31,7 @@ impl Format {
             .find(|format| format.name() == name)
     }
 
-    /// The format that the name of a file says, where it says one.
+    /// The format of a file by the extension of its name.
     pub fn from_path(path: &str) -> Option<Self> {
         let (_, extension) = path.rsplit(['/', '\\']).next().unwrap_or(path).rsplit_once('.')?;
         match extension.to_ascii_lowercase().as_str() {
@@ -42,20 +42,19 @@ impl Format {
         }
     }
 
-    /// The format that the name of a file says, else the one that its first telling line looks like, else
-    /// Markdown, which any text is.
+    /// The format by the extension, else by the first line with a mark of a format, else Markdown, which any text is.
     pub fn detect(path: &str, text: &str) -> Self {
         Self::from_path(path).unwrap_or_else(|| {
             text.lines()
-                .take(LINES_LOOKED_AT)
+                .take(DETECTION_LINES_MAX)
                 .find_map(format_of_line)
                 .unwrap_or(Self::Markdown)
         })
     }
 }
 
-/// Lines at the start of a file that are looked at to tell its format.
-const LINES_LOOKED_AT: usize = 200;
+/// Lines at the start of a file that detection reads.
+const DETECTION_LINES_MAX: usize = 200;
 
 fn format_of_line(line: &str) -> Option<Format> {
     let stars = line.len() - line.trim_start_matches('*').len();

@@ -9,9 +9,9 @@ use super::document::{Document, StatedObject};
 use super::format::Format;
 use super::{json, text, transcript};
 use crate::error::{Error, Result};
-use crate::object::{Attributes, CONTENT_BYTES_MAX, Id};
+use crate::object::{CONTENT_BYTES_MAX, Id};
 
-/// Reads the text of a JSON Lines file. Blank lines count for nothing.
+/// Reads the text of a JSON Lines file. Blank lines are skipped.
 pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
     let mut sections = Vec::new();
     let mut objects: Vec<StatedObject> = Vec::new();
@@ -29,10 +29,8 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
         }
     }
     check_ids(&path, &objects)?;
-    let mut attributes = Attributes::new();
-    attributes.insert("format", Format::JsonLines.name());
     let content = listing(&path, &objects)?;
-    let mut document = Document::new(path, Format::JsonLines, attributes);
+    let mut document = Document::new(path, Format::JsonLines);
     document.content = content;
     document.sections = sections;
     document.objects = objects;
@@ -56,8 +54,8 @@ fn check_ids(path: &Id, objects: &[StatedObject]) -> Result<()> {
 
 /// The ids of the objects that the file states, sorted, one a line: the content of its document.
 ///
-/// The objects may have any kind and parent, so nothing else tells later which of them are the file's and go
-/// when their line goes.
+/// The objects may have any kind and parent. This list is the only record of which objects belong to the file, and are
+/// removed with their line.
 fn listing(path: &Id, objects: &[StatedObject]) -> Result<Option<String>> {
     let mut ids: Vec<&str> = objects
         .iter()

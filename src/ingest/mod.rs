@@ -1,18 +1,18 @@
-//! Org, Markdown and JSON Lines into objects.
+//! Turns Org, Markdown and JSON Lines into objects, and back.
 //!
-//! Two steps. [`Document::read`] turns a file into the objects that it stands for: one for the document, one
-//! for each heading, entry of a transcript or stated object. [`plan()`] compares documents with a memory and
-//! says what to write and what to remove, so that the same file again changes nothing and an edit changes
-//! only what was edited. Neither touches a disk; the caller applies the [`Change`].
+//! [`Document::read`] turns a file into objects: one for the document, one for each heading, entry of a transcript or
+//! stated object. [`plan()`] compares documents with a memory and lists the objects to write and to remove. The same
+//! file again changes nothing, and an edit changes only the edited objects. Neither touches a disk; [`ingest()`] commits
+//! the [`Change`].
 //!
 //! # Layer
-//! L6. Stands on objects alone and sees the memory through [`Existing`].
+//! L6. Plans on objects alone, through [`Existing`].
 //!
 //! # Invariants
-//! - ING-1 to ING-10, EXP-1 to EXP-4, each in the file that keeps it.
+//! - ING-1 to ING-10, EXP-1 to EXP-4, each in its file.
 //!
 //! # Format
-//! docs/ingest.md says what becomes of each part of a file.
+//! docs/ingest.md maps each part of a file to its object.
 
 mod derived_id;
 mod document;
@@ -23,19 +23,23 @@ mod jsonl;
 mod markdown;
 mod order;
 mod org;
+mod outline;
+mod path;
 mod plan;
+mod read;
 mod sources;
 mod statement;
 mod text;
 mod transcript;
 mod write;
 
-#[cfg(feature = "agent")]
-pub(crate) use self::document::shown;
-pub use self::document::{DOCUMENT_KIND, Document, ENTRY_KIND, HEADING_KIND, document_path};
-pub use self::export::{LeftOut, Piece, Version, for_each_piece, for_each_version, left_out};
+pub use self::document::{DOCUMENT_KIND, Document, ENTRY_KIND, HEADING_KIND};
+pub use self::export::{Omitted, Piece, Version, for_each_piece, for_each_version, omitted};
 pub use self::format::Format;
+pub use self::path::document_path;
 pub use self::plan::{Change, Existing, IngestOptions, Write, plan};
+#[cfg(feature = "agent")]
+pub(crate) use self::text::shown;
 pub use self::write::{documents, ingest};
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
-//! Order keys: texts whose bytes sort as the siblings stand.
+//! Order keys: texts whose bytes sort in the order of the siblings.
 //!
-//! A key is a number of eight digits of base 36, and digits of a fraction behind it where many were
-//! inserted in one place. First keys are evenly spaced around the middle, so that there is room in front,
-//! between and behind. Keys that a list already has are kept while their order holds.
+//! A key is a number of eight digits of base 36. Many inserts in one place add digits of a fraction behind it. The first
+//! keys of a list are evenly spaced from the middle, with room in front, between and behind. Existing keys are kept
+//! while their order holds.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
 //!
 //! # Invariants
 //! - ING-3: keys rise strictly in the order of the siblings.
-//! - ING-4: the keys that are kept are as many as can be.
+//! - ING-4: as many keys as possible are kept.
 
 /// The digits, in the order of their bytes.
 const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
@@ -30,7 +30,7 @@ const STEP: u64 = BASE.pow(3);
 pub(super) struct Assigned {
     /// A key for each sibling, in order.
     pub(super) keys: Vec<String>,
-    /// Whether there was no room left, so that every key is new.
+    /// Whether every key is new, because there was no room left.
     pub(super) respaced: bool,
 }
 
@@ -89,7 +89,7 @@ pub(super) fn longest_rise<T: Ord>(values: &[Option<T>]) -> Vec<usize> {
     run
 }
 
-/// Whether `key` is one of ours: another one, put there by hand, is replaced when its list is ingested.
+/// Whether `key` has the form of an assigned key. Ingestion replaces others, which were set by hand.
 fn is_valid(key: &str) -> bool {
     (WHOLE..=LONGEST).contains(&key.len())
         && key
@@ -98,7 +98,7 @@ fn is_valid(key: &str) -> bool {
         && (key.len() == WHOLE || !key.ends_with('0'))
 }
 
-/// `count` keys between two others, or `None` if there is no room for them.
+/// `count` keys between two others, or `None` without enough room.
 fn between(low: Option<&str>, high: Option<&str>, count: usize) -> Option<Vec<String>> {
     if count == 0 {
         return Some(Vec::new());
@@ -171,7 +171,7 @@ fn write_digits(digits: &[u8]) -> String {
         .collect()
 }
 
-/// Evenly divides what is between two numbers, with as few digits as will do. No `high` is the end of all
+/// Divides the room between two numbers evenly, with as few digits as possible. No `high` is the end of all
 /// numbers.
 fn divide(mut low: Vec<u8>, high: Option<&[u8]>, count: u64) -> Option<Vec<String>> {
     let shortest = WHOLE.max(low.len()).max(high.map_or(0, <[u8]>::len));
@@ -219,7 +219,7 @@ fn add_part(low: &[u8], difference: &[u8], part: u64, parts: u64) -> Vec<u8> {
     let mut product: Vec<u128> = vec![0; difference.len()];
     for place in (0..difference.len()).rev() {
         let value = u128::from(difference[place]) * part + carry;
-        // The first digit takes all that is left, so that nothing of the product is lost.
+        // The first digit keeps the whole carry, so that nothing of the product is lost.
         (product[place], carry) = if place == 0 {
             (value, 0)
         } else {

@@ -1,5 +1,5 @@
-//! Stages the objects of a change so that what something is derived from is staged before it: the engine stamps an
-//! origin when an object is staged, and a source that is not there yet would count as imported.
+//! Stages the objects of a change, sources first. The engine stamps an origin when an object is staged, and counts a
+//! missing source as imported.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -29,7 +29,7 @@ pub(super) fn stage(draft: &mut Draft, memory: &Memory, change: &Change) -> Resu
     for place in 0..staging.writes.len() {
         staging.begin(place)?;
     }
-    // What is left waits for versions that nobody has, so its origin is that of an import, in whatever order.
+    // The others wait for versions that do not exist. Their origin is that of an import, in any order.
     for place in 0..staging.writes.len() {
         if staging.missing[place] > 0 {
             staging.missing[place] = 0;
@@ -42,17 +42,17 @@ pub(super) fn stage(draft: &mut Draft, memory: &Memory, change: &Change) -> Resu
 struct Staging<'a> {
     draft: &'a mut Draft,
     memory: &'a Memory,
-    /// What is to be staged, and whether it is an earlier version.
+    /// The objects to stage, and whether each is an earlier version.
     writes: Vec<(&'a Write, bool)>,
     staged: HashSet<ObjectDigest>,
-    /// Who waits for a version.
+    /// The writes that wait for a version.
     waiting: HashMap<ObjectDigest, Vec<usize>>,
-    /// How many sources of each are not there yet.
+    /// The number of missing sources of each write.
     missing: Vec<usize>,
 }
 
 impl Staging<'_> {
-    /// Stages the write at `place`, or lets it wait for its sources.
+    /// Stages the write at `place`, or registers it as waiting for its sources.
     fn begin(&mut self, place: usize) -> Result<()> {
         let mut sources = self.writes[place].0.object.derived_from.clone();
         sources.sort_unstable();
@@ -70,7 +70,7 @@ impl Staging<'_> {
         }
     }
 
-    /// Stages the write at `place` and all that waited for nothing else.
+    /// Stages the write at `place`, and every write whose last missing source it is.
     fn put(&mut self, place: usize) -> Result<()> {
         let mut ready = vec![place];
         while let Some(place) = ready.pop() {
@@ -99,6 +99,6 @@ impl Staging<'_> {
             None => self.draft.put(write.object.clone())?,
         };
         let digest = self.draft.digest(&write.object.id)?;
-        digest.ok_or_else(|| Error::internal("what was just staged is not there"))
+        digest.ok_or_else(|| Error::internal("a staged object is missing in its draft"))
     }
 }

@@ -1,10 +1,10 @@
-//! From the bytes of a file to text: UTF-8 only, one kind of line end, no byte order mark.
+//! From the bytes of a file to text, in UTF-8, with one kind of line end and no byte order mark.
 //!
 //! # Layer
 //! L6, inside `ingest`.
 //!
 //! # Invariants
-//! - ING-1: how lines end, a byte order mark and blank lines around a text never reach an object.
+//! - ING-1: line ends, a byte order mark and blank lines around a text never reach an object.
 
 use std::borrow::Cow;
 
@@ -50,8 +50,7 @@ fn not_utf8(path: &str, bytes: &[u8], valid: usize, marked: bool) -> Error {
     .with_hint(hint)
 }
 
-/// Ends lines by `\n`. Every `\r` before a `\n` goes, so that doing it twice changes nothing; a `\r` that
-/// ends no line stays.
+/// Ends lines by `\n`. All `\r` directly before a `\n` are removed, so a second pass changes nothing. Other `\r` stay.
 fn with_plain_line_ends(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -68,8 +67,7 @@ fn with_plain_line_ends(text: &str) -> String {
 
 /// The lines of `text` without the blank ones around it, or `None` if there are no others (ING-1).
 ///
-/// Whether a blank line stands before the next heading is spacing, not meaning: without this, inserting a
-/// heading would change the text of the one before it.
+/// Blank lines before the next heading are spacing. If they were kept, a new heading would change the text above it.
 pub(super) fn body(text: &str) -> Option<String> {
     const BLANK: [char; 3] = [' ', '\t', '\n'];
     let first = text.find(|character| !BLANK.contains(&character))?;
@@ -77,4 +75,20 @@ pub(super) fn body(text: &str) -> Option<String> {
     let last = text.trim_end_matches(BLANK).len();
     let end = text[last..].find('\n').map_or(text.len(), |at| last + at);
     Some(text[start..end].to_owned())
+}
+
+/// The start of a text, escaped, for a message: the text may be long or hold control characters.
+pub(crate) fn shown(text: &str) -> String {
+    const CHARACTERS: usize = 60;
+    let mut start = String::new();
+    for character in text.chars().take(CHARACTERS) {
+        match character {
+            '"' | '\'' | '\\' => start.push(character),
+            other => start.extend(other.escape_debug()),
+        }
+    }
+    if text.chars().nth(CHARACTERS).is_some() {
+        start.push_str("...");
+    }
+    start
 }

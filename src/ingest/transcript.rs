@@ -1,7 +1,7 @@
-//! Reads one line of a transcript: who said what, and when.
+//! Reads one line of a transcript: role, speaker, time and text of a turn.
 //!
 //! A line is `{"role", "content", "speaker"?, "name"?, "time"?, "timestamp"?, ...}`, or has these in a map
-//! `message` with more fields around it. Fields that are not known here stay attributes under their names.
+//! `message` with more fields around it. All other fields become attributes under their names.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -12,19 +12,19 @@ use serde_json::{Map, Value as Json};
 
 use super::document::{Section, SectionKind};
 use super::json;
-use super::statement::Rest;
 use crate::error::{Error, Result};
 use crate::object::{Attributes, Value};
 
-/// Fields that may hold the time of an entry, best first.
+/// Fields for the time of an entry, by preference.
 const TIMES: [&str; 4] = ["time", "timestamp", "created_at", "create_time"];
-/// Fields that may hold the name of who speaks, best first.
+/// Fields for the name of the speaker, by preference.
 const SPEAKERS: [&str; 2] = ["speaker", "name"];
 
 /// Reads the entry at `line`.
 pub(super) fn entry(line: u64, json: &Json) -> Result<Section> {
     let outer = json.as_object().ok_or_else(not_known)?;
-    let mut attributes = Attributes::new();
+    let mut section = Section::new(SectionKind::Entry, line);
+    let attributes = &mut section.attributes;
     let (mut fields, mut around) = match outer.get("message") {
         Some(Json::Object(message)) if !outer.contains_key("role") => {
             let mut around = outer.clone();
@@ -38,12 +38,11 @@ pub(super) fn entry(line: u64, json: &Json) -> Result<Section> {
         Some(_) => return Err(Error::invalid("the field `role` is not text")),
         None => return Err(not_known()),
     };
-    let mut content = None;
     match fields.shift_remove("content") {
         None | Some(Json::Null) => {}
-        Some(Json::String(text)) => content = Some(text),
+        Some(Json::String(text)) => section.content = Some(text),
         Some(Json::Array(parts)) => {
-            content = joined_text(&parts)?;
+            section.content = joined_text(&parts)?;
             if !is_plain(&parts) {
                 attributes.insert(
                     "parts",
@@ -61,23 +60,12 @@ pub(super) fn entry(line: u64, json: &Json) -> Result<Section> {
     if let Some((_, Json::String(speaker))) = speaker {
         attributes.insert("speaker", speaker);
     }
-    let event_time = match take_first(&mut fields, &mut around, &TIMES, |value| !value.is_null()) {
-        Some((name, time)) => Some(json::time_from_json(&time).map_err(in_field(name))?),
-        None => None,
-    };
-    keep_others(&mut attributes, around, "around")?;
-    keep_others(&mut attributes, fields, "message")?;
-    Ok(Section {
-        kind: SectionKind::Entry,
-        stated_kind: None,
-        rest: Rest::default(),
-        parent: None,
-        line,
-        id: None,
-        attributes,
-        content,
-        event_time,
-    })
+    if let Some((name, time)) = take_first(&mut fields, &mut around, &TIMES, |value| !value.is_null()) {
+        section.event_time = Some(json::time_from_json(&time).map_err(in_field(name))?);
+    }
+    keep_others(attributes, around, "around")?;
+    keep_others(attributes, fields, "message")?;
+    Ok(section)
 }
 
 fn not_known() -> Error {
@@ -90,7 +78,7 @@ fn in_field(name: &str) -> impl FnOnce(Error) -> Error {
     move |error| error.context(format!("field `{name}`"))
 }
 
-/// Takes the first of `names` that one of the maps has with a value that `fits`.
+/// Takes the value of the first of `names` that one of the maps holds with a value that `fits`.
 fn take_first(
     fields: &mut Map<String, Json>,
     around: &mut Map<String, Json>,
@@ -124,7 +112,7 @@ fn joined_text(parts: &[Json]) -> Result<Option<String>> {
     Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
 }
 
-/// Whether the parts say no more than their joined text does.
+/// Whether the joined text holds everything that the parts hold.
 fn is_plain(parts: &[Json]) -> bool {
     match parts {
         [Json::String(_)] => true,
@@ -138,7 +126,7 @@ fn is_plain(parts: &[Json]) -> bool {
     }
 }
 
-/// Keeps fields as attributes. Those whose name is taken go into a map of their own.
+/// Keeps fields as attributes. Fields whose names are taken go into the map `group`.
 fn keep_others(attributes: &mut Attributes, fields: Map<String, Json>, group: &str) -> Result<()> {
     let mut others = BTreeMap::new();
     for (name, value) in fields {

@@ -10,7 +10,7 @@ use crate::engine::{Committed, Limits, Memory, Query, View, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Kind, NewObject, Object};
 
-/// A state, as ingestion looks at it.
+/// A state as ingestion reads it.
 struct InView<'a> {
     view: &'a View,
     suite: HashSuite,
@@ -55,11 +55,12 @@ pub fn documents(view: &View) -> Result<Vec<Id>> {
     view.query(&query)?.map(|object| Id::new(object?.id())).collect()
 }
 
-/// Writes what the documents say in one commit, with an automatic snapshot of the state before. The change counts what
-/// this call did: what others did meanwhile is unchanged.
+/// Writes documents in one commit, with an automatic snapshot of the state before. The change counts only the work of
+/// this call: an object that another process wrote the same way meanwhile counts as unchanged.
 ///
 /// # Errors
-/// `Denied` (code `less_trusted`): an untrusted writer rewrites or removes what is more trusted. As [`plan`] and [`Memory::commit`].
+/// `Denied` (code `less_trusted`): an untrusted writer rewrites or removes a more trusted object. As [`plan`] and
+/// [`Memory::commit`].
 ///
 /// # Durability
 /// As [`Memory::commit`].
@@ -93,15 +94,18 @@ pub fn ingest(
     Ok((change, committed))
 }
 
-/// The refusal with the place of the first of its ids that a document states: what only the whole change breaks,
-/// such as a parent that does not exist.
+/// The error with the location of the first of its ids that a document states. The whole change may break a rule that no
+/// object breaks alone, as with a parent that does not exist.
 fn located(documents: &[Document], error: Error) -> Error {
-    let mut places = error
-        .ids()
-        .iter()
-        .filter_map(|id| documents.iter().find_map(|document| document.place_of(id)));
-    match places.next() {
-        Some(place) if error.kind() == ErrorKind::InvalidInput => place.add_to(error),
+    let location = |id: &String| {
+        documents.iter().find_map(|document| {
+            let mut stated = document.stated_ids();
+            let (_, line) = stated.find(|(stated, _)| stated.as_str() == id)?;
+            Some(document.location(line))
+        })
+    };
+    match error.ids().iter().find_map(location) {
+        Some(location) if error.kind() == ErrorKind::InvalidInput => location.add_to(error),
         _ => error,
     }
 }

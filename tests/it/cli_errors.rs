@@ -49,7 +49,7 @@ fn a_refusal_is_short_and_says_what_to_write() {
     let refused = folder.refused(1, &["put", "a", "--kind", "k", "--attr", "k:=nope"]);
     let message = text(&refused["message"]);
     assert!(
-        message.ends_with(r#"expected a value, such as "text", 5, true or null"#),
+        message.ends_with(r#"expected JSON, such as "text", 5, true or null"#),
         "{message}"
     );
     let long = "verb".repeat(1_000);

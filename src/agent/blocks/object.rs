@@ -15,11 +15,10 @@ use super::block::{Block, bare, unquoted};
 use super::id::BlockId;
 use crate::agent::item::{self, Item, stated_attributes};
 use crate::agent::scope::Place;
-use crate::agent::strict_json::parse;
 use crate::agent::vocabulary::attribute;
 use crate::engine::View;
 use crate::error::{Error, ErrorCode, Result};
-use crate::ingest::json::{value_from_json, value_to_json};
+use crate::ingest::json::{parse_within, value_from_json, value_to_json};
 use crate::object::{Id, NewObject, Object, Origin, Scope, Time, Value};
 
 /// The line of an untrusted block. Another store, or this one after the block was forgotten, has no other source for
@@ -165,11 +164,11 @@ fn is_plain(text: &str) -> bool {
         && !text.contains('\n')
         && bare(text) == text
         && unquoted(text) == text
-        && parse(text, DEPTH_MAX).is_err()
+        && parse_within(text, DEPTH_MAX).is_err()
 }
 
 fn value_of(line: &str) -> Value {
-    let json = parse(line, DEPTH_MAX).ok();
+    let json = parse_within(line, DEPTH_MAX).ok();
     json.and_then(|json| value_from_json(&json).ok())
         .unwrap_or_else(|| Value::from(line))
 }

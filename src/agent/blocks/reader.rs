@@ -14,7 +14,7 @@ use super::block::{Block, KEPT, KEYS, WHITESPACE, bare, unquoted};
 use super::id::{BlockId, BlockIdError};
 use crate::Time;
 use crate::agent::item::Citation;
-use crate::agent::strict_json::parse;
+use crate::ingest::json::parse_within;
 
 /// The deepest JSON of a line.
 const DEPTH_MAX: usize = 8;
@@ -320,7 +320,7 @@ impl Reader {
         let Some(value) = pairs.value("tags") else {
             return Vec::new();
         };
-        if let Ok(Json::Array(items)) = parse(value, DEPTH_MAX) {
+        if let Ok(Json::Array(items)) = parse_within(value, DEPTH_MAX) {
             let texts = items.iter().enumerate().filter_map(|(place, item)| {
                 let text = item.as_str();
                 if text.is_none() {
@@ -341,7 +341,7 @@ impl Reader {
         let Some(value) = pairs.value("citations") else {
             return Vec::new();
         };
-        let Ok(Json::Array(items)) = parse(value, DEPTH_MAX) else {
+        let Ok(Json::Array(items)) = parse_within(value, DEPTH_MAX) else {
             self.findings.push(Finding::CitationsWrong);
             return Vec::new();
         };

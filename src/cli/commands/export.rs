@@ -147,7 +147,7 @@ fn export(context: &mut Context, verb: &Export) -> Done {
 
 /// Says what is not in the export because it is not in the store any more.
 fn tell_left_out(context: &mut Context, view: &View) -> Result<()> {
-    let left_out = ingest::left_out(view)?;
+    let left_out = ingest::omitted(view)?;
     if left_out.objects > 0 {
         let told = format!(
             "left out: {}, erased or lost since",

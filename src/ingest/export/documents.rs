@@ -1,4 +1,4 @@
-//! A state as files: documents under their own paths, everything else in a list of objects.
+//! Exports a state as files: documents under their own paths, all other objects in a list.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -16,7 +16,7 @@ use crate::engine::{Memory, View};
 use crate::error::{Error, Result};
 use crate::object::{Id, Object};
 
-/// Bytes in a part of a path at most, so that every file system takes it, with an ending that says that it is unfinished.
+/// The most bytes of a part of a path. Every file system accepts it, with room for the ending of a temporary file.
 const PART_BYTES_MAX: usize = 200;
 
 /// A part of an export.
@@ -29,17 +29,21 @@ pub enum Piece {
         /// The text of the file.
         text: String,
     },
-    /// What comes next in the list of the objects that have no document of their own.
+    /// The next part of the list of objects without a document.
     Objects(String),
 }
 
-/// Hands a state to `write`, piece by piece: ingested into an empty store, all of them together give the same root, but
-/// for the objects that are answered, and for what was erased: it is left out, but where others are below it an object of
-/// the kind `erased` stands in its place; what a handle of a damaged store cannot read is treated likewise. The answered ones are derived from versions that are not in the state, so they
-/// come back with the origin of an import. With `all_in_list` there are no documents.
+/// Passes a state to `write`, piece by piece. All pieces together, ingested into an empty store, give the same root, with
+/// two exceptions:
+///
+/// - The returned objects are derived from versions outside of the state. They come back with the origin of an import.
+/// - Erased objects are omitted, and so are objects that a handle of a damaged store cannot read. If other objects are
+///   below one, an object of the kind `erased` stands in its place.
+///
+/// With `all_in_list` there are no documents.
 ///
 /// # Errors
-/// What `write` answers; `InvalidInput` for an object that cannot be written so that it comes back, and for JSON Lines,
+/// The errors of `write`; `InvalidInput` for an object that cannot be written so that it comes back, and for JSON Lines,
 /// which have [`for_each_version`](super::for_each_version); `Corrupt` or `Io` if an object cannot be read.
 pub fn for_each_piece<E: From<Error>>(
     memory: &Memory,
@@ -67,7 +71,7 @@ pub fn for_each_piece<E: From<Error>>(
     let mut put = |tree: &Tree, shape: Shape| -> Result<(), E> {
         tree.0
             .iter()
-            .try_for_each(|node| lowered.look_at(memory, view, node))?;
+            .try_for_each(|node| lowered.visit(memory, view, node))?;
         let mut syntax = syntax_of(format)?;
         let mut text = render(tree, shape, &mut *syntax, memory.suite())?;
         write(if shape == Shape::Document {
@@ -103,7 +107,7 @@ pub fn for_each_piece<E: From<Error>>(
     if objects == readable {
         Ok(lowered.finish())
     } else {
-        Err(Error::corrupt("some objects are below none that is there").into())
+        Err(Error::corrupt("some objects are below a missing object").into())
     }
 }
 
@@ -122,14 +126,14 @@ fn is_own_file(root: &Object, paths: &BTreeSet<String>) -> bool {
     paths.contains(root.id()) && !next.is_some_and(|next| next.starts_with(&folder))
 }
 
-/// Whether a path stays below the folder that it is put in, and is found there again: hidden files are not.
+/// Whether a path stays below its folder and is no hidden file, which `ingest` would not find.
 fn is_plain_path(path: &str) -> bool {
     path.split('/').all(|part| {
         !part.is_empty() && !part.starts_with('.') && !part.contains('\\') && part.len() <= PART_BYTES_MAX
     })
 }
 
-/// Finds what comes back with a lower origin: the trusted objects whose sources do not all come back as they are.
+/// Finds the trusted objects that come back with a lower origin, because a source of theirs does not come back as it is.
 #[derive(Default)]
 struct Lowered {
     found: Vec<(Id, ObjectDigest)>,
@@ -138,7 +142,7 @@ struct Lowered {
 }
 
 impl Lowered {
-    fn look_at(&mut self, memory: &Memory, view: &View, node: &Node) -> Result<()> {
+    fn visit(&mut self, memory: &Memory, view: &View, node: &Node) -> Result<()> {
         let sources = &node.object.derived_from;
         if sources.is_empty() || !node.origin.is_trusted() {
             return Ok(());
@@ -159,7 +163,7 @@ impl Lowered {
         Ok(())
     }
 
-    /// What is derived from something lowered is lowered too: its source has another digest then.
+    /// The found ids. An object derived from a lowered one is lowered too, because its source gets another digest.
     fn finish(mut self) -> Vec<Id> {
         let mut derived: HashMap<ObjectDigest, Vec<usize>> = HashMap::new();
         for (place, (_, _, sources)) in self.others.iter().enumerate() {

@@ -1,10 +1,10 @@
-//! Every object of a state, one after the other, so that each can be written again when its turn comes.
+//! Exports all objects of a state in an order in which each can be written again.
 //!
-//! Parents come before their children and siblings in their order; what an object is derived from comes before it,
-//! earlier versions too, because its origin is vouched for by theirs. A source whose turn would be later comes ahead
-//! of it: as an object, with the objects above it, where none of these still waits for a source of its own; else for
-//! history only, like an earlier version, and once more when its turn comes. So the order of both holds always,
-//! also for a parent that is derived from its child.
+//! Parents come before their children, and siblings in their order. Sources, also earlier versions, come before the
+//! objects derived from them, because their origins vouch for the origin of the derived object. A source that stands
+//! later in the tree moves ahead, with the objects above it. If one of these waits for a source itself, the source comes
+//! ahead for history only, like an earlier version, and again at its place. So both orders hold, also for a parent that
+//! is derived from its child.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -12,8 +12,8 @@
 //! # Invariants
 //! - EXP-1: every object of the state comes once as an object, after its parent and after every version that it is
 //!   derived from and that history keeps.
-//! - EXP-4: no version comes more than twice, and none is looked at more often than it has parents and sources to name
-//!   or is named as one.
+//! - EXP-4: no version comes more than twice. The visits of a version are bounded by its links as child, parent, source
+//!   and derived object.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -22,26 +22,25 @@ use crate::engine::{Memory, View};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object};
 
-/// A version on its way out.
+/// A version to be exported.
 #[derive(Clone, Debug)]
 pub struct Version {
     /// The version.
     pub object: Object,
-    /// Whether it is for history only: an earlier one, which the state does not hold, or one whose turn comes later.
+    /// Whether it is for history only: an earlier version, or one that comes again at its place.
     pub past: bool,
-    /// Whether the parent that it names is not there, erased, lost or damaged: elsewhere it can be stored without it only.
+    /// Whether its parent is missing: erased, lost or damaged. Another store can hold it only without the parent.
     pub is_orphan: bool,
 }
 
-/// Hands every object of `view` to `write`, and the earlier versions that they are derived from. The order is the same
-/// for the same state. No objects are held, but ids: which children each object of the state has (the view lists them
-/// once for all), those that are still to come, and, if anything is derived, the digest of each object.
+/// Passes every object of `view` to `write`, and the earlier versions that they are derived from. The order is the same
+/// for the same state. Only ids and digests are held in memory, no objects.
 ///
-/// What was erased is left out ([`left_out`]), and so is what a handle of a damaged store cannot read
-/// ([`Memory::unreadable`]). Objects below such a one are written like the others.
+/// Erased objects are omitted ([`omitted`]), and so are objects that a handle of a damaged store cannot read
+/// ([`Memory::unreadable`]). Objects below them are written like the others.
 ///
 /// # Errors
-/// What `write` answers; `Corrupt` or `Io` if an object cannot be read; `Corrupt` if one is below none that is there.
+/// The errors of `write`; `Corrupt` or `Io` if an object cannot be read; `Corrupt` if one is below a missing object.
 pub fn for_each_version<E: From<Error>>(
     memory: &Memory,
     view: &View,
@@ -81,28 +80,28 @@ pub fn for_each_version<E: From<Error>>(
     if out.objects == readable {
         Ok(())
     } else {
-        let unreached = Error::corrupt("some objects are below none that is there");
+        let unreached = Error::corrupt("some objects are below a missing object");
         Err(unreached.with_hint("see treering verify").into())
     }
 }
 
-/// How much an export leaves out because it was erased or lost.
+/// The erased or lost parts of a state that an export omits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct Omitted {
     /// Objects.
     pub objects: u64,
-    /// Contents of objects that are written without.
+    /// Contents of objects that are written without one.
     pub contents: u64,
-    /// Parents that objects name and that are not there: these are written without.
+    /// Missing parents that objects name: the objects are written without a parent.
     pub parents: u64,
 }
 
-/// How much of a state an export leaves out because it was erased or lost. Reads every object.
+/// Counts the erased or lost parts of a state that an export omits. Reads every object.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
-pub fn left_out(view: &View) -> Result<LeftOut, Error> {
-    let mut left_out = LeftOut::default();
+pub fn omitted(view: &View) -> Result<Omitted, Error> {
+    let mut omitted = Omitted::default();
     let mut parents = BTreeSet::new();
     for object in view.objects() {
         let object = object?;
@@ -111,15 +110,15 @@ pub fn left_out(view: &View) -> Result<LeftOut, Error> {
         {
             parents.insert(parent);
         }
-        left_out.objects += u64::from(object.is_placeholder());
-        left_out.contents += u64::from(!object.is_placeholder() && object.erased_by().is_some());
+        omitted.objects += u64::from(object.is_placeholder());
+        omitted.contents += u64::from(!object.is_placeholder() && object.erased_by().is_some());
     }
-    left_out.parents = parents.len() as u64;
-    Ok(left_out)
+    omitted.parents = parents.len() as u64;
+    Ok(omitted)
 }
 
-/// The objects that others stand below, which say their ids, and that are not there to be read: erased or lost (salvage
-/// may leave nothing of them), or, where a damaged store is read, damaged.
+/// The parents that objects name and that cannot be read: erased, lost, or damaged in a damaged store. Salvage may leave
+/// nothing of them but these names.
 pub(super) fn missing_parents(view: &View) -> Result<BTreeSet<Id>, Error> {
     let mut parents = BTreeSet::new();
     for object in view.objects() {
@@ -139,14 +138,14 @@ fn is_missing(view: &View, id: &Id) -> bool {
     }
 }
 
-fn not_there() -> Error {
-    Error::corrupt("an object that the index names is not there").with_hint("see treering verify")
+fn missing() -> Error {
+    Error::corrupt("an object that the index names is missing").with_hint("see treering verify")
 }
 
-/// How far a version has come.
+/// The progress of a version.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Not written when a source below it was wanted, because it waited for a source itself.
+    /// Not moved ahead with a source below it, because it waits for a source itself.
     Waits,
     /// For history only.
     Past,
@@ -158,10 +157,10 @@ struct Out<'a, E> {
     memory: &'a Memory,
     view: &'a View,
     write: &'a mut dyn FnMut(Version) -> Result<(), E>,
-    /// Nothing where nothing is derived: then each object comes when its turn does.
+    /// `None` if no object is derived: then the order of the tree is enough.
     states: Option<HashMap<ObjectDigest, State>>,
     objects: u64,
-    /// Those whose parent is not there.
+    /// The objects whose parent is missing.
     orphans: BTreeSet<String>,
 }
 
@@ -180,15 +179,15 @@ impl<E: From<Error>> Out<'_, E> {
         })
     }
 
-    /// Writes objects in order, each with all that is below it.
+    /// Writes objects in order, each with its subtree.
     fn put_below(&mut self, mut waiting: Vec<Id>) -> Result<(), E> {
         // From the last sibling to the first, so that the first is at the end.
         waiting.sort_unstable_by(|one, two| two.cmp(one));
         while let Some(id) = waiting.pop() {
             let object = match self.view.get(&id) {
-                // Passed over where all objects were counted, by a handle of a damaged store.
+                // A handle of a damaged store skipped it when it counted the objects.
                 Err(error) if error.is_corruption() => continue,
-                found => found?.ok_or_else(not_there)?,
+                found => found?.ok_or_else(missing)?,
             };
             self.put_in_turn(object)?;
             waiting.extend(self.view.children(&id, None)?.into_iter().rev());
@@ -196,7 +195,7 @@ impl<E: From<Error>> Out<'_, E> {
         Ok(())
     }
 
-    /// Writes an object whose parent is written, after its sources, unless it came ahead.
+    /// Writes an object after its sources, unless it came ahead. Its parent is written.
     fn put_in_turn(&mut self, object: Object) -> Result<(), E> {
         if self.state(object.digest()) == Some(State::Written) {
             return Ok(());
@@ -207,8 +206,8 @@ impl<E: From<Error>> Out<'_, E> {
         self.put(object, false)
     }
 
-    /// Writes what an object is derived from, sources before what is derived from them. No version is its own source,
-    /// not by way of others either, since it would have to hold its own digest.
+    /// Writes the sources of an object, each after its own sources. There is no circle: a version would have to contain its
+    /// own digest.
     fn put_sources(&mut self, object: &Object) -> Result<(), E> {
         let mut waiting: Vec<(ObjectDigest, bool)> = Vec::new();
         waiting.extend(object.derived_from().map(|source| (source, false)));
@@ -229,7 +228,7 @@ impl<E: From<Error>> Out<'_, E> {
         Ok(())
     }
 
-    /// Writes a version whose sources are written before its turn.
+    /// Writes a version ahead of its place. Its sources are written.
     fn put_ahead(&mut self, source: Object) -> Result<(), E> {
         let current = self.view.get(&Id::new(source.id())?)?;
         let is_current = current.is_some_and(|current| current.digest() == source.digest());
@@ -240,24 +239,24 @@ impl<E: From<Error>> Out<'_, E> {
             return self.put(source, true);
         };
         for id in above.iter().rev() {
-            let object = self.view.get(id)?.ok_or_else(not_there)?;
+            let object = self.view.get(id)?.ok_or_else(missing)?;
             self.put(object, false)?;
         }
         self.put(source, false)
     }
 
-    /// The objects above one that are not written yet, from the nearest up; nothing if one of them has to wait.
+    /// The unwritten objects above one, from the nearest up; `None` if one of them has to wait.
     fn above(&mut self, object: &Object) -> Result<Option<Vec<Id>>> {
         let (mut ids, mut digests) = (Vec::new(), Vec::new());
         let mut parent = object.parent().map(Id::new).transpose()?;
         while let Some(id) = parent.filter(|id| !is_missing(self.view, id)) {
-            let above = self.view.get(&id)?.ok_or_else(not_there)?;
+            let above = self.view.get(&id)?.ok_or_else(missing)?;
             digests.push(above.digest());
             match self.state(above.digest()) {
                 Some(State::Written) => return Ok(Some(ids)),
                 None if !self.lacks_source(&above)? => {}
                 _ => {
-                    // Noted, so that the way up is gone once and not for each object below.
+                    // Noted, so that the objects below do not walk up again.
                     for digest in digests {
                         self.states.iter_mut().for_each(|states| {
                             states.entry(digest).or_insert(State::Waits);

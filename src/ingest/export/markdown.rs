@@ -1,4 +1,4 @@
-//! Objects as Markdown.
+//! Writes objects as Markdown.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
@@ -32,7 +32,7 @@ impl Syntax for Markdown {
     }
 
     fn changes_context(&self, text: &str, _shape: Shape, at_start: bool) -> bool {
-        // A line further down may close what then is front matter.
+        // A `---` further down would make front matter of the lines between.
         at_start && text.lines().next().is_some_and(|first| first.trim_end() == "---")
     }
 
@@ -82,7 +82,7 @@ impl Syntax for Markdown {
 
 fn put_statement(out: &mut String, statement: Option<&str>) {
     if let Some(statement) = statement {
-        // In JSON the sign stands in texts only. Written so, nothing ends the comment.
+        // In JSON `>` occurs only inside of strings. Escaped, it cannot end the comment.
         out.push_str(&comment(
             &NAME.to_ascii_lowercase(),
             &statement.replace('>', "\\u003e"),

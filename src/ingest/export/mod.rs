@@ -1,4 +1,4 @@
-//! Objects back into files: what ingestion and `put --jsonl` read again as the same.
+//! Objects back into files, which ingestion and `put --jsonl` read as the same objects.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -11,4 +11,4 @@ mod render;
 mod tree;
 
 pub use self::documents::{Piece, for_each_piece};
-pub use self::lines::{LeftOut, Version, for_each_version, left_out};
+pub use self::lines::{Omitted, Version, for_each_version, omitted};

@@ -1,4 +1,4 @@
-//! Objects as Org.
+//! Writes objects as Org.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
@@ -11,7 +11,7 @@ use super::super::statement::{NAME, OBJECTS};
 use super::render::{Shape, Syntax};
 use crate::object::{Attributes, Value};
 
-/// Levels that are written as stars; deeper, the parent is stated.
+/// The deepest level written as stars. Deeper headings state their parent.
 const LEVELS_MAX: usize = 64;
 
 /// Org, with the TODO states of the file.
@@ -42,7 +42,7 @@ impl Syntax for Org {
     }
 
     fn changes_context(&self, text: &str, shape: Shape, _at_start: bool) -> bool {
-        // In a document its own lines count as they did before.
+        // The lines of a document declare the same states as before.
         let usual = org::todo_states("").len();
         shape == Shape::List && org::todo_states(text).len() > usual
     }
@@ -106,21 +106,14 @@ impl Syntax for Org {
     }
 }
 
-/// Adds a space and the text; what would end the line becomes a space.
+/// Adds a space and the text on one line.
 fn put_words(out: &mut String, text: &str) {
     out.push(' ');
-    out.extend(
-        text.chars()
-            .map(|character| if character == '\n' { ' ' } else { character }),
-    );
+    out.push_str(&text.replace('\n', " "));
 }
 
 fn put_line(out: &mut String, start: &str, text: &str) {
-    out.push_str(start);
-    out.extend(
-        text.chars()
-            .map(|character| if character == '\n' { ' ' } else { character }),
-    );
+    out.push_str(&format!("{start}{text}").replace('\n', " "));
     out.push('\n');
 }
 
@@ -143,7 +136,7 @@ fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-/// Adds a drawer of what can stand in one, unless that is nothing.
+/// Adds a drawer of the properties that can stand in one, unless there are none.
 fn put_drawer(out: &mut String, properties: Option<&Value>, id: Option<&str>, statement: Option<&str>) {
     let none = BTreeMap::new();
     let properties = match properties {

@@ -1,14 +1,14 @@
-//! A tree of objects as the text of a file, checked by reading it.
+//! Renders a tree of objects as the text of a file, and checks the text by parsing it.
 //!
-//! Each object is written as the format says things, and read by the parser of the format. What comes out otherwise
-//! than it should is stated beside it. So whatever the format cannot say is still there, and the rest is plain.
+//! Each object is written in the syntax of the format and parsed again. Fields that differ after parsing are stated
+//! beside the object. So the text is as plain as possible, and nothing that the format cannot express is lost.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
 //!
 //! # Invariants
-//! - EXP-2: the text is ingested into an empty memory as exactly the objects that it was made of, or it is refused.
-//! - EXP-3: a part of a list is read as the same whatever stands before and after it in the list.
+//! - EXP-2: the text, ingested into an empty memory, gives exactly the objects of the tree; else the export is refused.
+//! - EXP-3: a part of a list gives the same objects, whatever stands before and after it in the list.
 
 use std::collections::HashSet;
 
@@ -22,22 +22,22 @@ use super::super::plan::{Existing, IngestOptions, Write, plan};
 use super::tree::{Node, Tree};
 use crate::digest::HashSuite;
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::{Attributes, Id, NewObject, Object, Origin, Position, Scope, Value};
+use crate::object::{Attributes, Id, Object, Origin, Position, Scope, Value};
 
-/// How a format writes things.
+/// The syntax of a format.
 pub(super) trait Syntax {
     fn format(&self) -> Format;
     /// The deepest level of a heading.
     fn levels_max(&self) -> usize;
-    /// What a list of objects begins with.
+    /// The head of a list of objects.
     fn list_head(&self) -> String;
-    /// Takes note of what a text changes for headings anywhere in the file.
+    /// Records the declarations of a text that change how headings anywhere in the file are read.
     fn set_context(&mut self, text: &str);
-    /// The same as lines.
+    /// The recorded declarations, as lines.
     fn context(&self) -> String;
     /// Whether a text would change how others are read: the text at the start of a document, or one in a list.
     fn changes_context(&self, text: &str, shape: Shape, at_start: bool) -> bool;
-    /// What stands before the text of a document.
+    /// The head of a document, before its text.
     fn preamble(&self, attributes: &Attributes, statement: Option<&str>) -> String;
     fn heading(
         &self,
@@ -52,7 +52,7 @@ pub(super) trait Syntax {
     fn quote(&self, content: &str) -> String;
 }
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// The root is the document.
@@ -63,57 +63,52 @@ pub(super) enum Shape {
 
 /// The text of a tree, without the head of a list.
 pub(super) fn render(tree: &Tree, shape: Shape, syntax: &mut dyn Syntax, suite: HashSuite) -> Result<String> {
+    let nodes = &tree.0;
+    let levels = levels(nodes, shape, syntax.levels_max());
     let mut rendering = Rendering {
-        nodes: &tree.0,
+        nodes,
         shape,
-        texts: Vec::new(),
-        places: places(&tree.0, shape, syntax.levels_max()),
+        bodies: Vec::new(),
         ids: Vec::new(),
+        levels,
     };
-    rendering.ids = (0..tree.0.len()).map(|node| rendering.needs_id(node)).collect();
-    rendering.texts = tree
-        .0
-        .iter()
-        .enumerate()
-        .map(|(place, node)| form(node, rendering.is_document(place), shape, syntax))
-        .collect();
-    let plain: Vec<&str> = rendering
-        .texts
-        .iter()
-        .filter(|text| !text.quoted)
-        .map(|text| text.written.as_str())
-        .collect();
-    let plain = plain.concat();
-    let preamble = match shape {
-        Shape::Document => syntax.preamble(&tree.0[0].object.attributes, None),
+    rendering.ids = (0..nodes.len()).map(|place| rendering.needs_id(place)).collect();
+    let bodies =
+        (0..nodes.len()).map(|place| body(&nodes[place], rendering.is_document(place), shape, syntax));
+    rendering.bodies = bodies.collect();
+    let mut context = match shape {
+        Shape::Document => syntax.preamble(&nodes[0].object.attributes, None),
         Shape::List => String::new(),
     };
-    syntax.set_context(&format!("{preamble}{plain}"));
+    for body in &rendering.bodies {
+        if let Body::Plain(written) = body {
+            context.push_str(written);
+        }
+    }
+    syntax.set_context(&context);
     loop {
         let text = rendering.write(syntax)?;
-        let put = read_back(&rendering, &text, syntax, suite)?;
+        let read = read_back(&rendering, &text, syntax, suite)?;
         let mut settled = true;
-        for (place, (id, _, _)) in put.iter().enumerate() {
-            if *id != tree.0[place].object.id && !rendering.ids[place] {
+        for (place, write) in read.iter().enumerate() {
+            if write.object.id != nodes[place].object.id && !rendering.ids[place] {
                 rendering.ids[place] = true;
                 settled = false;
             }
         }
         if settled {
-            return check(&tree.0, &put).map(|()| text);
+            return check(nodes, &read).map(|()| text);
         }
     }
 }
 
-type Read = (Id, NewObject, Origin);
-
-/// The objects that the text is read as, in order.
+/// The objects that ingestion makes of the text, in order.
 fn read_back(
     rendering: &Rendering<'_>,
     text: &str,
     syntax: &dyn Syntax,
     suite: HashSuite,
-) -> Result<Vec<Read>> {
+) -> Result<Vec<Write>> {
     let root = &rendering.nodes[0].object;
     let (path, whole, around) = match rendering.shape {
         Shape::Document => (root.id.as_str(), text.to_owned(), 0),
@@ -127,22 +122,13 @@ fn read_back(
     let read = Document::read(path, whole.as_bytes(), Some(syntax.format()))
         .and_then(|document| plan(&[document], &Nothing(suite), &IngestOptions::default()))
         .map_err(|_| refused(&root.id))?;
-    // In a list half of the neighbours stand before the objects; all of them have to be read as what they are.
+    // In a list half of the neighbours stand before the objects. No neighbour may change.
     let mut put = read.put;
     let count = rendering.nodes.len();
     if put.len() != count + around || put[count + around / 2..].iter().any(has_text) {
         return Err(refused(&root.id));
     }
-    let put = put.drain(around / 2..count + around / 2);
-    Ok(put
-        .map(|write| {
-            (
-                write.object.id.clone(),
-                write.object,
-                write.origin.unwrap_or(Origin::DirectUser),
-            )
-        })
-        .collect())
+    Ok(put.drain(around / 2..count + around / 2).collect())
 }
 
 /// Ids that no object of the tree has.
@@ -152,13 +138,12 @@ fn neighbours(nodes: &[Node]) -> Vec<String> {
     free.filter(|id| !taken.contains(id.as_str())).take(4).collect()
 }
 
-/// Objects of a list, each one level below the one before, with a scope and an origin that what is below them has too.
+/// Objects of a list, each one level below the one before, with a scope and an origin that children inherit.
 fn headings(ids: &[String], syntax: &dyn Syntax) -> String {
     let mut text = String::new();
     for (level, id) in (1..).zip(ids) {
-        let title = Attributes::from_iter([("title".to_owned(), Value::from(id.as_str()))]);
-        let said = r#"{"scope":"neighbour","origin":"tool_external"}"#;
-        text.push_str(&syntax.heading(level, &title, Some(id), Some(said)));
+        let statement = r#"{"scope":"neighbour","origin":"tool_external"}"#;
+        text.push_str(&syntax.heading(level, &titled(id), Some(id), Some(statement)));
     }
     text
 }
@@ -168,21 +153,22 @@ fn has_text(write: &Write) -> bool {
 }
 
 /// EXP-2
-fn check(nodes: &[Node], put: &[Read]) -> Result<()> {
-    for (node, (_, object, origin)) in nodes.iter().zip(put) {
-        if node.object != *object || node.origin != *origin {
-            return Err(refused(&node.object.id));
-        }
+fn check(nodes: &[Node], read: &[Write]) -> Result<()> {
+    let differs = |(node, write): &(&Node, &Write)| {
+        node.object != write.object || node.origin != write.origin.unwrap_or(Origin::DirectUser)
+    };
+    match nodes.iter().zip(read).find(differs) {
+        Some((node, _)) => Err(refused(&node.object.id)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn refused(id: &Id) -> Error {
     Error::invalid(format!(
-        "the object {id} cannot be written in this form so that it comes back as the same"
+        "the object {id} cannot be written in this format without loss"
     ))
     .with_code(ErrorCode::NotExportable)
-    .with_hint("export as JSON Lines (--format jsonl), which hold everything")
+    .with_hint("export as JSON Lines (--format jsonl), which hold every object")
 }
 
 /// An empty memory.
@@ -206,125 +192,126 @@ impl Existing for Nothing {
     }
 }
 
-/// A content as it stands in the file.
-struct Text {
-    written: String,
-    quoted: bool,
-    /// It cannot stand in the file at all.
-    stated: bool,
+/// The form of a content in the file.
+enum Body {
+    Plain(String),
+    /// With marks, so that nothing in it is structure.
+    Quoted(String),
+    /// Among the stated fields, because the text of the file cannot hold it.
+    Stated,
 }
 
 /// The plainest form in which a content is read back as it is.
-fn form(node: &Node, is_document: bool, shape: Shape, syntax: &dyn Syntax) -> Text {
+fn body(node: &Node, is_document: bool, shape: Shape, syntax: &dyn Syntax) -> Body {
     let Some(content) = node.object.content.as_deref() else {
-        return Text {
-            written: String::new(),
-            quoted: false,
-            stated: false,
-        };
-    };
-    let named = |title: &str| Attributes::from_iter([("title".to_owned(), Value::from(title))]);
-    let comes_back = |written: &str, statement: Option<&str>| {
-        let head = if is_document {
-            syntax.preamble(&Attributes::new(), statement)
-        } else {
-            syntax.heading(1, &named("x"), None, statement)
-        };
-        let probe = format!("{head}{written}{}", syntax.heading(1, &named("end"), None, None));
-        let Ok(read) = Document::read("probe", probe.as_bytes(), Some(syntax.format())) else {
-            return false;
-        };
-        let (before, last) = if is_document {
-            (0, read.sections.first())
-        } else {
-            (1, read.sections.get(1))
-        };
-        let found = if is_document {
-            &read.content
-        } else {
-            &read.sections[0].content
-        };
-        read.sections.len() == before + 1
-            && last.is_some_and(|last| last.title() == "end" && last.content.is_none())
-            && found.as_deref() == Some(content)
+        return Body::Plain(String::new());
     };
     let plain = syntax.body(content);
-    let stays = !syntax.changes_context(content, shape, is_document);
-    if stays && comes_back(&plain, None) {
-        return Text {
-            written: plain,
-            quoted: false,
-            stated: false,
-        };
+    if !syntax.changes_context(content, shape, is_document)
+        && comes_back(content, &plain, is_document, None, syntax)
+    {
+        return Body::Plain(plain);
     }
     let quoted = syntax.body(&syntax.quote(content));
-    if comes_back(&quoted, Some("{\"quoted\":true}")) {
-        return Text {
-            written: quoted,
-            quoted: true,
-            stated: false,
-        };
+    if comes_back(content, &quoted, is_document, Some("{\"quoted\":true}"), syntax) {
+        return Body::Quoted(quoted);
     }
-    Text {
-        written: String::new(),
-        quoted: false,
-        stated: true,
-    }
+    Body::Stated
 }
 
-/// Where a heading stands.
+/// Whether a written text, with a heading before and after it, is read as the content.
+fn comes_back(
+    content: &str,
+    written: &str,
+    is_document: bool,
+    statement: Option<&str>,
+    syntax: &dyn Syntax,
+) -> bool {
+    let head = if is_document {
+        syntax.preamble(&Attributes::new(), statement)
+    } else {
+        syntax.heading(1, &titled("x"), None, statement)
+    };
+    let Some(mut read) = probe(&format!("{head}{written}{}", end(syntax)), syntax) else {
+        return false;
+    };
+    let last = read.sections.pop();
+    let found = match (is_document, &read.sections[..]) {
+        (true, []) => &read.content,
+        (false, [only]) => &only.content,
+        _ => return false,
+    };
+    last.is_some_and(|last| last.title() == "end" && last.content.is_none())
+        && found.as_deref() == Some(content)
+}
+
+/// A text as the parser of the format reads it.
+fn probe(text: &str, syntax: &dyn Syntax) -> Option<Document> {
+    Document::read("probe", text.as_bytes(), Some(syntax.format())).ok()
+}
+
+/// The heading at the end of a probe.
+fn end(syntax: &dyn Syntax) -> String {
+    syntax.heading(1, &titled("end"), None, None)
+}
+
+fn titled(title: &str) -> Attributes {
+    Attributes::from_iter([("title".to_owned(), Value::from(title))])
+}
+
+/// The level of a heading.
 #[derive(Clone, Copy, Default)]
-struct Place {
-    level: usize,
-    /// Whether the parent is stated, because there is no level for it.
+struct Level {
+    number: usize,
+    /// Whether the parent is stated, because there is no deeper level.
     deep: bool,
     /// The level that the parser makes an attribute of.
-    told: Option<i64>,
+    attribute: Option<i64>,
 }
 
-/// Levels: those that the objects have, where they leave the tree as it is. The root of a part of a list is at the top,
-/// whatever level it has: a deeper one would be read as being below what stands before it (EXP-3).
-fn places(nodes: &[Node], shape: Shape, levels_max: usize) -> Vec<Place> {
-    let mut places = vec![Place::default(); nodes.len()];
+/// The levels of the objects, where these keep the shape of the tree. The root of a part of a list is always at the top: a
+/// deeper one would be parsed as a child of the object before it (EXP-3).
+fn levels(nodes: &[Node], shape: Shape, levels_max: usize) -> Vec<Level> {
+    let mut levels = vec![Level::default(); nodes.len()];
     // The level of the sibling before, which no later one may exceed.
     let mut before = vec![usize::MAX; nodes.len()];
-    for (place, node) in nodes.iter().enumerate() {
-        if place == 0 {
-            places[place].level = usize::from(shape == Shape::List);
-            continue;
-        }
-        let above = node.parent.map_or(Place::default(), |parent| places[parent]);
-        let last = node.parent.map_or(usize::MAX, |parent| before[parent]);
-        if above.deep || above.level >= levels_max {
-            places[place] = Place {
-                level: levels_max,
+    levels[0].number = usize::from(shape == Shape::List);
+    for (place, node) in nodes.iter().enumerate().skip(1) {
+        let (above, last) = match node.parent {
+            Some(parent) => (levels[parent], before[parent]),
+            None => (Level::default(), usize::MAX),
+        };
+        if above.deep || above.number >= levels_max {
+            levels[place] = Level {
+                number: levels_max,
                 deep: true,
-                told: None,
+                attribute: None,
             };
             continue;
         }
+        let next = above.number + 1;
         let wanted = node.object.attributes.get("level").and_then(Value::as_integer);
-        let fits = |level: &usize| (above.level + 1..=levels_max.min(last)).contains(level);
         let as_level = wanted.and_then(|level| usize::try_from(level).ok());
-        let level = as_level.filter(fits).unwrap_or(above.level + 1);
-        let told = (level != above.level + 1).then_some(wanted).flatten();
-        places[place] = Place {
-            level,
+        let number = as_level
+            .filter(|level| (next..=levels_max.min(last)).contains(level))
+            .unwrap_or(next);
+        levels[place] = Level {
+            number,
             deep: false,
-            told,
+            attribute: wanted.filter(|_| number != next),
         };
         if let Some(parent) = node.parent {
-            before[parent] = level;
+            before[parent] = number;
         }
     }
-    places
+    levels
 }
 
 struct Rendering<'a> {
     nodes: &'a [Node],
     shape: Shape,
-    texts: Vec<Text>,
-    places: Vec<Place>,
+    bodies: Vec<Body>,
+    levels: Vec<Level>,
     /// Which ids are stated.
     ids: Vec<bool>,
 }
@@ -339,7 +326,7 @@ impl Rendering<'_> {
         !self.is_document(place)
             && (self.shape == Shape::List
                 || node.object.kind.as_str() != HEADING_KIND
-                || node.children.iter().any(|child| self.places[*child].deep))
+                || node.children.iter().any(|child| self.levels[*child].deep))
     }
 
     fn write(&self, syntax: &dyn Syntax) -> Result<String> {
@@ -351,12 +338,14 @@ impl Rendering<'_> {
             } else {
                 text.push_str(&self.section(place, node, positions[place], syntax)?);
             }
-            text.push_str(&self.texts[place].written);
+            if let Body::Plain(written) | Body::Quoted(written) = &self.bodies[place] {
+                text.push_str(written);
+            }
         }
         Ok(text)
     }
 
-    /// Whose positions are stated: those of siblings that would not get the same ones anew.
+    /// Which positions are stated: those of siblings that would get other ones from ingestion.
     fn stated_positions(&self) -> Vec<bool> {
         let mut stated = vec![false; self.nodes.len()];
         stated[0] = self.nodes[0].object.position.is_some();
@@ -378,10 +367,7 @@ impl Rendering<'_> {
 
     fn document(&self, node: &Node, syntax: &dyn Syntax) -> String {
         let mut attributes = node.object.attributes.clone();
-        let probe = syntax.preamble(&attributes, None);
-        let read = Document::read("probe", probe.as_bytes(), Some(syntax.format()));
-        let read = read
-            .ok()
+        let read = probe(&syntax.preamble(&attributes, None), syntax)
             .filter(|read| read.sections.is_empty() && read.content.is_none());
         let said = if let Some(read) = read {
             read.attributes
@@ -402,28 +388,24 @@ impl Rendering<'_> {
             shown.insert("title", object.id.as_str());
         }
         let mut id = self.ids[place].then_some(object.id.as_str());
-        let Place { level, deep, told } = self.places[place];
-        let probe = |attributes: &Attributes, id: Option<&str>| {
-            let end = Attributes::from_iter([("title".to_owned(), Value::from("end"))]);
-            let end = syntax.heading(1, &end, None, None);
-            let probe = format!(
-                "{}{}{end}",
-                syntax.context(),
-                syntax.heading(1, attributes, id, None)
-            );
-            let read = Document::read("probe", probe.as_bytes(), Some(syntax.format())).ok()?;
-            let whole = read.sections.len() == 2 && read.sections[0].content.is_none();
-            let first = read.sections.into_iter().next().filter(|_| whole)?;
-            Some((first.attributes, first.id))
+        let level = self.levels[place];
+        let read_as = |attributes: &Attributes, id: Option<&str>| {
+            let heading = syntax.heading(1, attributes, id, None);
+            let read = probe(&format!("{}{heading}{}", syntax.context(), end(syntax)), syntax)?;
+            let [first, _] = &read.sections[..] else {
+                return None;
+            };
+            let is_whole = first.content.is_none();
+            is_whole.then(|| (first.attributes.clone(), first.id.clone()))
         };
-        let mut read = probe(&shown, id);
+        let mut read = read_as(&shown, id);
         if read.is_none() {
-            shown = Attributes::from_iter([("title".to_owned(), Value::from("-"))]);
-            read = probe(&shown, id).or_else(|| probe(&shown, None));
+            shown = titled("-");
+            read = read_as(&shown, id).or_else(|| read_as(&shown, None));
         }
         let (mut said, said_id) = read.ok_or_else(|| refused(&object.id))?;
-        if let Some(level) = told {
-            said.insert("level", level);
+        if let Some(attribute) = level.attribute {
+            said.insert("level", attribute);
         }
         let mut fields = Map::new();
         if id.is_some() && said_id.as_ref() != Some(&object.id) {
@@ -433,15 +415,17 @@ impl Rendering<'_> {
         if object.kind.as_str() != HEADING_KIND {
             fields.insert("kind".to_owned(), object.kind.as_str().into());
         }
-        if deep && let Some(parent) = node.parent {
+        if level.deep
+            && let Some(parent) = node.parent
+        {
             fields.insert("parent".to_owned(), self.nodes[parent].object.id.as_str().into());
         }
         put_difference(&mut fields, &said, &object.attributes);
         self.put_rest(&mut fields, place, position);
-        Ok(syntax.heading(level, &shown, id, statement_of(fields).as_deref()))
+        Ok(syntax.heading(level.number, &shown, id, statement_of(fields).as_deref()))
     }
 
-    /// Adds the fields that no format can say.
+    /// Adds the fields that no format can express.
     fn put_rest(&self, fields: &mut Map<String, Json>, place: usize, position: bool) {
         let node = &self.nodes[place];
         let object = &node.object;
@@ -466,16 +450,15 @@ impl Rendering<'_> {
                 put(name, value.take());
             }
         }
-        if self.texts[place].quoted {
-            put("quoted", true.into());
-        }
-        if self.texts[place].stated {
-            put("content", object.content.as_deref().into());
+        match self.bodies[place] {
+            Body::Plain(_) => {}
+            Body::Quoted(_) => put("quoted", true.into()),
+            Body::Stated => put("content", object.content.as_deref().into()),
         }
     }
 }
 
-/// Adds what has to be stated so that attributes which are `said` become those that they should be.
+/// Adds the attributes to state, so that those in the text (`said`) become the `wanted` ones.
 fn put_difference(fields: &mut Map<String, Json>, said: &Attributes, wanted: &Attributes) {
     let mut stated = Map::new();
     for (name, value) in wanted {

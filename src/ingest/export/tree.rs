@@ -1,4 +1,4 @@
-//! An object with all that is below it, in the order of a file.
+//! An object with its subtree, in the order of a file.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -8,17 +8,17 @@ use crate::engine::View;
 use crate::error::Result;
 use crate::object::{Id, Kind, NewObject, Object, Origin};
 
-/// The kind of what stands in the place of an erased or lost object that others are below.
+/// The kind of the object that replaces an erased or lost one with children.
 const ERASED: &str = "erased";
-/// What it says.
-const SAID_OF_ERASED: &str = "This object was erased, or damage took it. What is below it stood below it.";
+/// Its content.
+const ERASED_CONTENT: &str = "This object was erased, or damage took it. What is below it stood below it.";
 
 /// An object of a tree.
 pub(super) struct Node {
     pub(super) object: NewObject,
     pub(super) origin: Origin,
     pub(super) digest: ObjectDigest,
-    /// Place of the parent; nothing for the root.
+    /// Place of the parent; `None` for the root.
     pub(super) parent: Option<usize>,
     /// Places of the children, in order.
     pub(super) children: Vec<usize>,
@@ -33,10 +33,10 @@ impl Tree {
         Self(Vec::new()).with(view, vec![(root.clone(), None)])
     }
 
-    /// Reads what is below an object that is not there any more; in its place comes one that says so.
+    /// Reads the children of a missing object, with their subtrees; a new object replaces their parent.
     pub(super) fn read_below_missing(view: &View, suite: HashSuite, id: &Id) -> Result<Self> {
         let mut stand_in = NewObject::new(id.clone(), Kind::new(ERASED)?);
-        stand_in.content = Some(SAID_OF_ERASED.to_owned());
+        stand_in.content = Some(ERASED_CONTENT.to_owned());
         let encoded = stand_in.encode(Origin::Import, suite)?;
         let top = Node {
             digest: Object::hash(&encoded.bytes, suite),
@@ -52,7 +52,7 @@ impl Tree {
         Self(vec![top]).with(view, waiting)
     }
 
-    /// Adds objects with all below them, the last one first, each with the place of its parent.
+    /// Adds objects with their subtrees, the last one first, each with the place of its parent.
     fn with(self, view: &View, mut waiting: Vec<(Object, Option<usize>)>) -> Result<Self> {
         let mut nodes = self.0;
         while let Some((object, parent)) = waiting.pop() {

@@ -1,16 +1,17 @@
-//! JSON in both directions without loss: text, attribute values and whole objects.
+//! Reads and writes JSON without loss: text, attribute values and whole objects.
 //!
-//! An attribute value has the type that it has in JSON. What JSON cannot say is written as a map whose only
-//! key begins with `$`: `{"$float": "nan"}`, also `"inf"` and `"-inf"`; a map that itself looks so is written
-//! as `{"$map": {...}}`. Integers have 64 bits with a sign, a number with a point or exponent is a float.
+//! An attribute value has its JSON type. A float that JSON cannot express is written as a map whose only key begins with
+//! `$`: `{"$float": "nan"}`, also `"inf"` and `"-inf"`. A map of that form is written as `{"$map": {...}}`. Integers
+//! have 64 bits with a sign; a number with a point or exponent is a float.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
 //!
 //! # Invariants
-//! - ING-5: what is written is read back as the same value, whatever it holds.
-//! - ING-6: what cannot be kept as it is written (a key that stands twice, an integer that is too large) is refused.
+//! - ING-5: every written value is read back as the same value.
+//! - ING-6: JSON that cannot be kept as it is written is refused: a repeated key, an integer that is too large.
 
+mod fields;
 mod object_line;
 mod strict;
 
@@ -18,13 +19,15 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Number, Value as Json};
 
+pub(super) use self::fields::{Fields, Stated};
 pub use self::object_line::{
     ObjectLine, loose_time_from_json, object_from_json, object_to_json, stored_object_to_json,
     time_from_json, time_to_json,
 };
 pub use self::strict::parse;
 #[cfg(feature = "agent")]
-pub(crate) use self::strict::parse_once;
+pub(crate) use self::strict::{JsonError, balanced_end, parse_within};
+use super::text::shown;
 use crate::error::{Error, Result};
 use crate::object::{Attributes, VALUE_DEPTH_MAX, Value};
 
@@ -34,7 +37,7 @@ const MAP: &str = "$map";
 /// Reads a value from JSON.
 ///
 /// # Errors
-/// `InvalidInput`: nested too deep, an integer beyond 64 bits with a sign, a `$float` that is none.
+/// `InvalidInput`: nested too deep, an integer beyond 64 bits with a sign, a `$float` of another name.
 pub fn value_from_json(json: &Json) -> Result<Value> {
     value_at(json, 1)
 }
@@ -85,7 +88,7 @@ fn value_of_number(number: &Number) -> Result<Value> {
     if let Some(integer) = number.as_i64() {
         Ok(Value::Integer(integer))
     } else if number.is_u64() {
-        Err(strict::too_large(&number.to_string()))
+        Err(strict::too_large(number))
     } else {
         let float = number
             .as_f64()
@@ -151,16 +154,20 @@ fn name_of_float(float: f64) -> &'static str {
 /// # Errors
 /// `InvalidInput`, naming the attribute; also when `json` is not an object.
 pub fn attributes_from_json(json: &Json) -> Result<Attributes> {
+    Ok(attribute_list(json)?.into_iter().collect())
+}
+
+/// Reads attributes in the order of a JSON object, those that are null too.
+fn attribute_list(json: &Json) -> Result<Vec<(String, Value)>> {
     let map = json
         .as_object()
         .ok_or_else(|| Error::invalid("attributes are not a JSON object"))?;
-    map.iter()
-        .map(|(name, value)| {
-            let value = value_at(value, 1)
-                .map_err(|error| error.context(format!("attribute `{}`", super::document::shown(name))))?;
-            Ok((name.clone(), value))
-        })
-        .collect()
+    let entry = |(name, value): (&String, &Json)| {
+        let value = value_at(value, 1);
+        let value = value.map_err(|error| error.context(format!("attribute `{}`", shown(name))))?;
+        Ok((name.clone(), value))
+    };
+    map.iter().map(entry).collect()
 }
 
 /// Writes attributes as a JSON object.

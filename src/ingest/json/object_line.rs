@@ -1,27 +1,27 @@
-//! An object as a line of JSON: the form that `put --jsonl` reads and `export` writes.
+//! An object as a line of JSON, as `put --jsonl` reads and `export` writes it.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value as Json};
 
-use super::{attributes_from_json, attributes_to_json};
-use crate::digest::{ObjectDigest, from_hex, to_hex};
+use super::attributes_to_json;
+use super::fields::Fields;
+use crate::digest::to_hex;
 use crate::error::{Error, Result};
-use crate::object::{Id, Kind, NewObject, Object, Origin, Position, Scope, Time};
+use crate::ingest::text::shown;
+use crate::object::{NewObject, Object, Origin, Time};
 
-/// An object that a line of JSON states.
+/// An object stated by a line of JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectLine {
     /// The object.
     pub object: NewObject,
-    /// The origin that it claims. It may only lower the one that the writer has.
+    /// The claimed origin. It can only lower the origin of the writer.
     pub origin: Option<Origin>,
     /// Whether the line names a scope; without one the object has the writer's.
     pub has_scope: bool,
-    /// Whether it is an earlier version, for history only: what others are derived from.
+    /// Whether it is an earlier version, for history only: a source of derived objects.
     pub past: bool,
 }
 
@@ -34,115 +34,39 @@ pub fn object_from_json(json: &Json) -> Result<ObjectLine> {
     let map = json
         .as_object()
         .ok_or_else(|| Error::invalid("not a JSON object"))?;
-    let mut object = NewObject::new(
-        Id::new(required(map, "id")?).map_err(|error| error.context("field `id`"))?,
-        Kind::new(required(map, "kind")?).map_err(|error| error.context("field `kind`"))?,
-    );
-    let mut origin = None;
-    let mut has_scope = false;
-    let mut past = false;
-    for (name, value) in map.iter().filter(|(_, value)| !value.is_null()) {
-        let field = |error: Error| error.context(format!("field `{name}`"));
-        match name.as_str() {
-            "id" | "kind" => {}
-            "scope" => {
-                has_scope = true;
-                object.scope = Scope::new(text(name, value)?).map_err(field)?;
-            }
-            "parent" => object.parent = Some(Id::new(text(name, value)?).map_err(field)?),
-            "position" => object.position = Some(Position::new(text(name, value)?).map_err(field)?),
-            "attributes" => object.attributes = attributes_from_json(value)?,
-            "content" => object.content = Some(text(name, value)?.to_owned()),
-            "origin" => {
-                let stated = text(name, value)?;
-                origin = Some(Origin::from_name(stated).ok_or_else(|| unknown_origin(stated))?);
-            }
-            "derived_from" => object.derived_from = digests(value).map_err(field)?,
-            "event_time" => object.event_time = Some(time_from_json(value).map_err(field)?),
-            "expires" => object.expires = Some(time_from_json(value).map_err(field)?),
-            "reserved" => object.reserved = reserved(value).map_err(field)?,
-            "past" => {
-                past = value
-                    .as_bool()
-                    .ok_or_else(|| Error::invalid("the field `past` is neither true nor false"))?;
-            }
-            _ => return Err(unknown_field(name)),
-        }
+    let missing = |name: &str| {
+        Error::invalid(format!("the field `{name}` is missing"))
+            .with_hint("an object is {\"id\": ..., \"kind\": ...} and what else it holds")
+    };
+    let fields = Fields::read(map)?;
+    if map.get("quoted").is_some_and(|value| !value.is_null()) {
+        return Err(Error::invalid(
+            "the field `quoted` has no meaning in a line of JSON",
+        ));
     }
+    let (id, kind) = (fields.id.clone(), fields.kind.clone());
+    let mut object = NewObject::new(
+        id.ok_or_else(|| missing("id"))?,
+        kind.ok_or_else(|| missing("kind"))?,
+    );
+    fields.apply(&mut object);
+    fields.correct(&mut object.attributes, &mut object.content);
+    object.parent = fields.parent;
+    object.position = fields.position.value();
+    let has_scope = fields.scope.is_some();
+    object.scope = fields.scope.unwrap_or_default();
     Ok(ObjectLine {
         object,
-        origin,
+        origin: fields.origin,
         has_scope,
-        past,
+        past: fields.past,
     })
 }
 
-fn required<'a>(map: &'a Map<String, Json>, name: &str) -> Result<&'a str> {
-    match map.get(name) {
-        None | Some(Json::Null) => Err(Error::invalid(format!("the field `{name}` is missing"))
-            .with_hint("an object is {\"id\": ..., \"kind\": ...} and what else it holds")),
-        Some(value) => text(name, value),
-    }
-}
-
-fn text<'a>(name: &str, value: &'a Json) -> Result<&'a str> {
-    value
-        .as_str()
-        .ok_or_else(|| Error::invalid(format!("the field `{name}` is not text")))
-}
-
-fn unknown_field(name: &str) -> Error {
-    Error::invalid(format!(
-        "the field `{}` is not known",
-        super::super::document::shown(name)
-    ))
-    .with_hint("put values of your own into `attributes`")
-}
-
-fn unknown_origin(stated: &str) -> Error {
-    let names: Vec<&str> = Origin::ALL.iter().map(|origin| origin.name()).collect();
-    Error::invalid(format!(
-        "`{}` is not an origin",
-        super::super::document::shown(stated)
-    ))
-    .with_hint(format!("one of {}", names.join(", ")))
-}
-
-fn digests(value: &Json) -> Result<Vec<ObjectDigest>> {
-    let digest = |item: &Json| item.as_str().and_then(|hex| hex.parse::<ObjectDigest>().ok());
-    let items = value
-        .as_array()
-        .ok_or_else(|| Error::invalid("not a list of digests"))?;
-    items
-        .iter()
-        .map(|item| {
-            digest(item).ok_or_else(|| Error::invalid("a digest is not 64 lower-case hexadecimal digits"))
-        })
-        .collect()
-}
-
-fn reserved(value: &Json) -> Result<BTreeMap<u16, Vec<u8>>> {
-    let wrong = || {
-        Error::invalid("not a map of tags to bytes in hexadecimal digits")
-            .with_hint("as in {\"0x8002\": \"746578742f706c61696e\"}")
-    };
-    let map = value.as_object().ok_or_else(wrong)?;
-    map.iter()
-        .map(|(tag, bytes)| {
-            let tag = tag
-                .strip_prefix("0x")
-                .and_then(|digits| u16::from_str_radix(digits, 16).ok());
-            let bytes = bytes.as_str().and_then(from_hex);
-            tag.zip(bytes).ok_or_else(wrong)
-        })
-        .collect()
-}
-
-/// Reads a time as people and other programs write it: as [`time_from_json`] does, and a text without a zone is in UTC, and
-/// may do without seconds or be a date alone.
+/// Reads a time as [`time_from_json`] does, and also a text without zone (UTC), without seconds, or a date alone.
 ///
 /// # Errors
-/// `InvalidInput`: it is no time.
+/// `InvalidInput`: not a time.
 pub fn loose_time_from_json(json: &Json) -> Result<Time> {
     let whole = |text: &str| {
         let mut forms = ["Z", ":00Z", "T00:00:00Z"].into_iter();
@@ -163,7 +87,7 @@ pub fn time_from_json(json: &Json) -> Result<Time> {
     const SECONDS_MAX: f64 = 1e11;
     const MILLISECONDS_MAX: f64 = 1e14;
     let wrong = || {
-        let shown = super::super::document::shown(&json.to_string());
+        let shown = shown(&json.to_string());
         Error::invalid(format!("{shown} is not a time"))
             .with_hint("write it as in 2026-01-31T08:15:00Z, or as seconds since 1970")
     };
@@ -191,7 +115,7 @@ pub fn time_to_json(time: Time) -> Json {
     Json::from(time.to_string())
 }
 
-/// Writes an object as one line of JSON holds it: what [`object_from_json`] reads back as the same.
+/// Writes an object as one line of JSON, which [`object_from_json`] reads back as the same.
 pub fn object_to_json(object: &NewObject, origin: Origin) -> Json {
     let mut map = Map::new();
     let mut put = |name: &str, value: Json| {
@@ -239,7 +163,7 @@ pub fn object_to_json(object: &NewObject, origin: Origin) -> Json {
     Json::Object(map)
 }
 
-/// Writes a stored version as one line of JSON holds it; a `past` one says so.
+/// Writes a stored version as one line of JSON, with `past` if it is a past one.
 ///
 /// # Errors
 /// If its content was not loaded.

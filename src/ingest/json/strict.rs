@@ -1,59 +1,111 @@
-//! Parses JSON text and refuses what a lenient parser would silently change.
+//! The one reader of JSON text. It refuses input that a lenient parser would silently change.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
+//!
+//! # Invariants
+//! - SJS-1: text that is nested deeper than allowed reaches no parser.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::error::Category;
 use serde_json::{Map, Number, Value as Json};
 
 use crate::error::{Error, Result};
+use crate::ingest::text::shown;
 
 /// Parses one JSON document.
 ///
 /// # Errors
-/// `InvalidInput`: not JSON (with the column), nested more than 127 deep, a key that stands twice in a map,
+/// `InvalidInput`: not JSON (with the column), nested more than 127 deep, the same key twice in a map,
 /// an integer beyond 64 bits with a sign.
 pub fn parse(text: &str) -> Result<Json> {
     check_integers(text)?;
-    parse_once(text).map_err(|refused| {
-        let whole = refused.error.to_string();
+    parse_once(text).map_err(|(error, key_twice)| {
         // The parser counts lines of its own input, which would mislead beside the line of a file.
-        let message = match (&refused.key_twice, whole.split(" at line ").next()) {
-            (Some(key), _) => format!("the key `{}` stands twice", super::super::document::shown(key)),
-            (None, Some("expected ident" | "expected value")) => {
-                "expected a value, such as \"text\", 5, true or null".to_owned()
+        let reason = match (key_twice, error.classify()) {
+            (Some(key), _) => format!("the key `{}` stands twice", shown(&key)),
+            (None, Category::Eof) => "the text ends before the value does".to_owned(),
+            (None, Category::Data) => "a number is out of range".to_owned(),
+            (None, Category::Syntax | Category::Io) => {
+                "expected JSON, such as \"text\", 5, true or null".to_owned()
             }
-            (None, message) => message.unwrap_or(&whole).to_owned(),
         };
-        Error::invalid(format!(
-            "not valid JSON at column {}: {message}",
-            refused.error.column()
-        ))
+        Error::invalid(format!("not valid JSON at column {}: {reason}", error.column()))
     })
 }
 
-/// Why a text is not one JSON value in which no key stands twice.
-pub(crate) struct Refused {
-    /// What the parser says.
-    error: serde_json::Error,
-    /// The key that stands twice, if that is why.
-    pub(crate) key_twice: Option<String>,
+/// Why a text is not accepted as JSON.
+#[cfg(feature = "agent")]
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum JsonError {
+    /// It is not one JSON value.
+    NotJson,
+    /// It is nested too deep.
+    TooDeep {
+        /// The greatest depth allowed.
+        depth_max: usize,
+    },
+    /// One object has this key twice, so two readers could see two different values.
+    KeyTwice(String),
 }
 
-/// Parses one JSON value in which no key stands twice in a map; an integer beyond 64 bits becomes the nearest float.
-pub(crate) fn parse_once(text: &str) -> std::result::Result<Json, Refused> {
+/// Parses one JSON value from outside, of limited depth. An integer beyond 64 bits becomes the nearest float.
+///
+/// # Errors
+/// The reason why the text cannot be kept as it is written.
+#[cfg(feature = "agent")]
+pub(crate) fn parse_within(text: &str, depth_max: usize) -> std::result::Result<Json, JsonError> {
+    // SJS-1.
+    if brackets(text.as_bytes()).any(|(_, depth)| depth > depth_max) {
+        return Err(JsonError::TooDeep { depth_max });
+    }
+    parse_once(text).map_err(|(_, key_twice)| key_twice.map_or(JsonError::NotJson, JsonError::KeyTwice))
+}
+
+/// The length of the brackets that start `text`, up to the one that closes the first.
+#[cfg(feature = "agent")]
+pub(crate) fn balanced_end(text: &[u8]) -> Option<usize> {
+    let mut closed = brackets(text).filter(|(_, depth)| *depth == 0);
+    closed.next().map(|(end, _)| end)
+}
+
+/// The brackets outside of strings: where each one ends, and how many are open then. All kinds count alike.
+#[cfg(feature = "agent")]
+fn brackets(text: &[u8]) -> impl Iterator<Item = (usize, usize)> {
+    let (mut depth, mut in_string, mut is_escaped) = (0_usize, false, false);
+    text.iter().enumerate().filter_map(move |(at, byte)| {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_string => is_escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                depth += 1;
+                return Some((at + 1, depth));
+            }
+            b']' | b'}' if !in_string => {
+                depth = depth.saturating_sub(1);
+                return Some((at + 1, depth));
+            }
+            _ => {}
+        }
+        None
+    })
+}
+
+/// Parses one JSON value whose maps have each key once. An error comes with the key that a map has twice.
+fn parse_once(text: &str) -> std::result::Result<Json, (serde_json::Error, Option<String>)> {
     let mut key_twice = None;
     let mut parser = serde_json::Deserializer::from_str(text);
     let read = Once(&mut key_twice).deserialize(&mut parser);
     read.and_then(|json| parser.end().map(|()| json))
-        .map_err(|error| Refused { error, key_twice })
+        .map_err(|error| (error, key_twice))
 }
 
 /// The refusal of the integer `digits`.
-pub(super) fn too_large(digits: &str) -> Error {
-    let digits = super::super::document::shown(digits);
+pub(super) fn too_large(digits: impl fmt::Display) -> Error {
+    let digits = shown(&digits.to_string());
     Error::invalid(format!(
         "the integer {digits} does not fit into 64 bits with a sign"
     ))
@@ -86,7 +138,7 @@ fn check_integers(text: &str) -> Result<()> {
 /// Fewer digits than this always fit.
 const MANY_DIGITS: usize = 19;
 
-/// The place behind the string that starts at `start`.
+/// The offset after the string that starts at `start`.
 fn end_of_string(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(byte) = bytes.get(at) {
@@ -99,7 +151,7 @@ fn end_of_string(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// Reads a JSON value whose maps have each key once, and keeps the first key that stands twice.
+/// Reads a JSON value whose maps have each key once, and keeps the first key that a map has twice.
 struct Once<'a>(&'a mut Option<String>);
 
 impl<'de> DeserializeSeed<'de> for Once<'_> {
@@ -166,5 +218,42 @@ impl<'de> Visitor<'de> for Once<'_> {
             map.insert(key, value);
         }
         Ok(Json::Object(map))
+    }
+}
+
+#[cfg(all(test, feature = "agent"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sjs_1_depth_is_counted_outside_of_strings() {
+        assert_eq!(parse_within("[[1]]", 1), Err(JsonError::TooDeep { depth_max: 1 }));
+        assert!(parse_within("[\"[[[\\\"[[\"]", 1).is_ok());
+        assert_eq!(parse_within("[\"[[", 1), Err(JsonError::NotJson));
+        assert_eq!(
+            parse_within("{\"a\":{\"b\":1,\"b\":2}}", 9),
+            Err(JsonError::KeyTwice("b".into()))
+        );
+        assert_eq!(parse_within("1 2", 9), Err(JsonError::NotJson));
+    }
+
+    #[test]
+    fn every_kind_of_value_is_read_as_it_is() {
+        let text = "{\"b\":[null,true,-5,18446744073709551615,1.5,\"x\\u0041\"],\"a\":{}}";
+        let read = parse_within(text, 9).unwrap();
+        assert_eq!(read, serde_json::from_str::<Json>(text).unwrap());
+        assert_eq!(
+            read.to_string(),
+            "{\"b\":[null,true,-5,18446744073709551615,1.5,\"xA\"],\"a\":{}}"
+        );
+    }
+
+    #[test]
+    fn brackets_are_matched() {
+        let length = |text: &str| balanced_end(text.as_bytes());
+        assert_eq!(
+            (length("[a]b]"), length("{\"}\"}"), length("[{]"), length("x")),
+            (Some(3), Some(5), None, None)
+        );
     }
 }

@@ -140,11 +140,11 @@ fn an_object_line_names_the_field_that_is_wrong() {
     assert_eq!(message(json!({"kind": "k"})), "the field `id` is missing");
     assert_eq!(
         message(json!({"id": "a", "kind": "k", "parent": 1})),
-        "the field `parent` is not text"
+        "field `parent`: the value is not text"
     );
     assert_eq!(
         message(json!({"id": "a", "kind": "k", "origin": "me"})),
-        "`me` is not an origin"
+        "field `origin`: `me` is not an origin"
     );
     assert_eq!(
         message(json!({"id": "a", "kind": "k", "derived_from": ["00"]})),
@@ -152,7 +152,7 @@ fn an_object_line_names_the_field_that_is_wrong() {
     );
     assert!(
         message(json!({"id": "a", "kind": "k", "attributes": {"n": u64::MAX}}))
-            .starts_with("attribute `n`: the integer")
+            .starts_with("field `attributes`: attribute `n`: the integer")
     );
     assert!(object_from_json(&json!({"id": "a", "kind": "k", "content": null, "parent": null})).is_ok());
 }

@@ -12,7 +12,7 @@ use crate::object::{Id, Value};
 
 /// Splits the front matter, without its marks, off `text`.
 ///
-/// A `---` that a blank line follows, or that no second mark closes, is a line across the page.
+/// A `---` before a blank line or without a closing mark is a thematic break.
 pub(super) fn split(text: &str) -> (Option<&str>, &str) {
     let mut lines = text.split_inclusive('\n');
     let first = lines.next().unwrap_or_default();

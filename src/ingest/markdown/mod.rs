@@ -1,8 +1,7 @@
 //! Reads Markdown files: headings of both styles and front matter.
 //!
-//! The parser says where headings are, so that a `#` in a code block or quotation is none; title and text
-//! are then taken from the file as written. A heading may state its id in a comment of its own on the next
-//! line: `<!-- id: projects/treering -->`.
+//! The parser finds the headings, so a `#` in a code block or quotation is not one. Title and text are taken from the
+//! file as written. A comment on the line below a heading may state its id: `<!-- id: projects/treering -->`.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -12,73 +11,59 @@ mod yaml;
 
 use std::collections::BTreeMap;
 
-use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag};
+use pulldown_cmark::{Event, Options, Parser, Tag};
 
-use super::document::{Document, Outline, Section, shown};
+use super::document::{Document, Section, SectionKind};
 use super::format::Format;
-use super::statement::{NAME, OBJECTS, Statement};
-use super::text;
+use super::json::Fields;
+use super::outline::Outline;
+use super::statement::{self, NAME, OBJECTS};
+use super::text::shown;
 use crate::error::Result;
-use crate::object::{Attributes, Id, Value};
+use crate::object::{Id, Value};
 
 /// Reads the text of a Markdown file.
 pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
-    let mut attributes = Attributes::new();
-    attributes.insert("format", Format::Markdown.name());
+    let mut document = Document::new(path, Format::Markdown);
     let (matter, rest) = front_matter::split(text);
     if let Some(matter) = matter {
-        let values = front_matter::parse(&path, matter)?;
+        let values = front_matter::parse(&document.path, matter)?;
         if !values.is_empty() {
-            attributes.insert("front_matter", Value::Map(values));
+            document.attributes.insert("front_matter", Value::Map(values));
         }
     }
     let found = find_headings(rest);
-    let mut document = Document::new(path, Format::Markdown, attributes);
     let mut line = 1 + text[..text.len() - rest.len()].matches('\n').count() as u64;
     let preamble = &rest[..found.first().map_or(rest.len(), |first| first.start)];
     let (said, after) = first_comment(preamble, NAME);
-    let preamble = if said == Some(OBJECTS) {
-        document.is_list = true;
-        after
-    } else {
-        preamble
-    };
-    let (statement, preamble) = read_statement(&document.path, line, preamble)?;
-    document.state(statement, text::body(preamble), unquote);
-
-    let mut outline = Outline::default();
+    document.is_list = said == Some(OBJECTS);
+    let preamble = if document.is_list { after } else { preamble };
+    let (stated, preamble) = read_statement(&document.path, line, preamble)?;
+    let mut outline = Outline::new(document, stated, preamble, unquote);
     let mut counted = 0;
     for (place, heading) in found.iter().enumerate() {
         line += rest[counted..heading.start].matches('\n').count() as u64;
         counted = heading.start;
         let end = found.get(place + 1).map_or(rest.len(), |next| next.start);
-        let mut section = Section::heading(line);
+        let mut section = Section::new(SectionKind::Heading, line);
         section
             .attributes
             .insert("title", title(&rest[heading.start..heading.end]));
-        let (id, body) = read_id(&document.path, line, &rest[heading.end..end])?;
-        let (statement, body) = read_statement(&document.path, line, body)?;
+        let (id, body) = read_id(&outline.document.path, line, &rest[heading.end..end])?;
+        let (stated, body) = read_statement(&outline.document.path, line, body)?;
         section.id = id;
-        section.content = text::body(body);
-        if statement.quoted {
-            section.content = section.content.map(|text| unquote(&text));
-        }
-        outline
-            .push(heading.level, section, statement)
-            .map_err(|error| error.context(format!("{}:{line}", document.path)))?;
+        outline.push(heading.level, section, body, stated)?;
     }
-    document.sections = outline.finish();
-    document.check()?;
-    Ok(document)
+    outline.finish()
 }
 
-/// The text inside of a block of code.
+/// The text inside a block of code.
 fn unquote(text: &str) -> String {
     let lines: Vec<&str> = text.split('\n').collect();
     lines.get(1..lines.len() - 1).unwrap_or_default().join("\n")
 }
 
-/// Front matter that is read as the map.
+/// Writes front matter, which is read back as the map.
 pub(super) fn write_matter(map: &BTreeMap<String, Value>) -> String {
     yaml::write(map)
 }
@@ -93,14 +78,14 @@ pub(super) fn quote(text: &str) -> String {
     format!("{fence}\n{text}\n{fence}")
 }
 
-/// Where a heading is in the text.
+/// The location of a heading in the text.
 struct Found {
     level: usize,
     start: usize,
     end: usize,
 }
 
-/// The headings that are not inside of a list, a quotation or another block.
+/// The headings outside of lists, quotations and other blocks.
 fn find_headings(text: &str) -> Vec<Found> {
     let mut found = Vec::new();
     let mut depth = 0_usize;
@@ -109,7 +94,7 @@ fn find_headings(text: &str) -> Vec<Found> {
             Event::Start(tag) => {
                 if let (0, Tag::Heading { level, .. }) = (depth, tag) {
                     found.push(Found {
-                        level: level_number(level),
+                        level: level as usize,
                         start: range.start,
                         end: range.end,
                     });
@@ -121,17 +106,6 @@ fn find_headings(text: &str) -> Vec<Found> {
         }
     }
     found
-}
-
-fn level_number(level: HeadingLevel) -> usize {
-    match level {
-        HeadingLevel::H1 => 1,
-        HeadingLevel::H2 => 2,
-        HeadingLevel::H3 => 3,
-        HeadingLevel::H4 => 4,
-        HeadingLevel::H5 => 5,
-        HeadingLevel::H6 => 6,
-    }
 }
 
 const SPACE: [char; 2] = [' ', '\t'];
@@ -155,7 +129,7 @@ fn title(heading: &str) -> String {
             let lines: Vec<&str> = text.lines().map(|line| line.trim_matches(SPACE)).collect();
             let title = lines.join(" ");
             let open = title.trim_end_matches('#').len();
-            // Written with `#` in front, marks at the end would be taken for the closing ones.
+            // An export writes `#` in front, and `#` at the end would be read as closing marks.
             if open < title.len() && (open == 0 || title[..open].ends_with(SPACE)) {
                 format!("{}\\{}", &title[..open], &title[open..])
             } else {
@@ -165,7 +139,7 @@ fn title(heading: &str) -> String {
     }
 }
 
-/// What the comment `<!-- NAME: ... -->` says that the first line of `body` is, and what follows that line.
+/// The text of the comment `<!-- NAME: ... -->` on the first line of `body`, and the rest after that line.
 fn first_comment<'a>(body: &'a str, name: &str) -> (Option<&'a str>, &'a str) {
     let start = body.trim_start_matches([' ', '\t', '\n']);
     let (first, rest) = start.split_once('\n').unwrap_or((start, ""));
@@ -181,7 +155,7 @@ fn first_comment<'a>(body: &'a str, name: &str) -> (Option<&'a str>, &'a str) {
     }
 }
 
-/// The id that the first line of `body` states in a comment, and what follows that line.
+/// The id in a comment on the first line of `body`, and the rest after that line.
 fn read_id<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Option<Id>, &'a str)> {
     let (Some(stated), rest) = first_comment(body, "id") else {
         return Ok((None, body));
@@ -195,13 +169,10 @@ fn read_id<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Option<Id>, &'a s
     Ok((Some(id), rest))
 }
 
-/// What the first line of `body` states in a comment, and what follows that line.
-fn read_statement<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Statement, &'a str)> {
-    match first_comment(body, NAME) {
-        (Some(stated), rest) if Statement::is_one(stated) => match Statement::read(stated) {
-            Ok(statement) => Ok((statement, rest)),
-            Err(error) => Err(error.context(format!("{path}:{line}: what is stated below"))),
-        },
-        _ => Ok((Statement::default(), body)),
-    }
+/// The fields in a comment on the first line of `body`, and the rest after that line.
+fn read_statement<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Fields, &'a str)> {
+    let (stated, rest) = first_comment(body, NAME);
+    let fields = statement::read(stated.unwrap_or_default())
+        .map_err(|error| error.context(format!("{path}:{line}: the comment `{NAME}` below")))?;
+    Ok(fields.map_or_else(|| (Fields::default(), body), |fields| (fields, rest)))
 }

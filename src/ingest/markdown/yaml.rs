@@ -1,8 +1,8 @@
-//! YAML into values, and nothing that is written is lost on the way.
+//! Reads YAML into values without loss, and writes them.
 //!
-//! A plain word is null or a truth value as YAML 1.2 has it. A number is one only where it is written as it would
-//! be written back: `12`, `0.5`, `.inf`. A postal code `012`, a version `1.10`, `0x1F`, `1e3`, `12:30` and an integer
-//! of more than 64 bits stay the text that they are; so do dates and whatever is quoted.
+//! Null and truth values are those of YAML 1.2. A plain word is a number only in the form in which the number is written
+//! back: `12`, `0.5`, `.inf`. A postal code `012`, a version `1.10`, `0x1F`, `1e3`, `12:30`, an integer of more than 64
+//! bits, a date and any quoted word stay text.
 //!
 //! # Layer
 //! L6, inside `ingest`. Pure.
@@ -13,7 +13,7 @@ use granit_parser::{Event, Parser, ScalarStyle, Span, Tag};
 
 use crate::object::{OBJECT_BYTES_MAX, VALUE_DEPTH_MAX, Value};
 
-/// Why a text is refused, and where.
+/// The reason why a text is refused, and its line.
 #[derive(Debug)]
 pub(super) struct YamlError {
     /// Counted from 1.
@@ -48,7 +48,7 @@ fn line_of(span: &Span) -> u64 {
     span.start.line() as u64
 }
 
-/// A list or map whose end has not come.
+/// An open list or map.
 enum Open {
     List(Vec<Value>),
     /// The entries so far and the key whose value comes next.
@@ -60,7 +60,7 @@ struct Builder {
     /// From the outermost inwards, each with the number of its anchor, 0 without one.
     open: Vec<(Open, usize)>,
     anchors: HashMap<usize, Value>,
-    /// Bytes that aliases have added: a few lines of them can stand for more than any memory holds.
+    /// Bytes that aliases have added. A few lines of nested aliases could expand without bound.
     repeated: usize,
     whole: Option<Value>,
 }
@@ -74,7 +74,7 @@ impl Builder {
             }
             Event::Alias(anchor) => {
                 let Some(value) = self.anchors.get(&anchor).cloned() else {
-                    return refused(line, "an alias stands inside of what it names");
+                    return refused(line, "an alias is inside of its own anchor");
                 };
                 self.repeated += weight(&value);
                 if self.repeated > OBJECT_BYTES_MAX {
@@ -125,7 +125,7 @@ impl Builder {
     }
 }
 
-/// A key as text: maps of objects have no other keys.
+/// A key as text, the only kind of key in a map of an object.
 fn key_text(key: Value) -> Option<String> {
     match key {
         Value::Text(text) => Some(text),
@@ -136,7 +136,7 @@ fn key_text(key: Value) -> Option<String> {
     }
 }
 
-/// About the bytes that a value takes up.
+/// The approximate size of a value in bytes.
 fn weight(value: &Value) -> usize {
     1 + match value {
         Value::Text(text) => text.len(),
@@ -147,7 +147,7 @@ fn weight(value: &Value) -> usize {
 }
 
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
-    // `!` alone and `!!str` say that it is text.
+    // The tags `!` and `!!str` mean text.
     let is_text = tag.is_some_and(|tag| tag.is_yaml_core_schema_tag("str") || tag.original() == "!");
     if style == ScalarStyle::Plain && !is_text {
         plain(text)
@@ -156,7 +156,7 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
     }
 }
 
-/// What a word without quotes stands for.
+/// The value of a word without quotes.
 pub(super) fn plain(word: &str) -> Value {
     match word {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
@@ -182,7 +182,7 @@ pub(super) fn plain(word: &str) -> Value {
     }
 }
 
-/// How a finite float is written; zero has no sign.
+/// The text of a finite float; zero has no sign.
 fn float_text(float: f64) -> Option<String> {
     let float = if float == 0.0 { 0.0 } else { float };
     serde_json::Number::from_f64(float).map(|number| number.to_string())
@@ -221,7 +221,7 @@ fn value_form(value: &Value) -> String {
     }
 }
 
-/// A text as a plain word where nothing in it has a meaning, else in quotes.
+/// A text as a plain word if YAML gives no part of it a meaning, else in quotes.
 fn text_form(text: &str) -> String {
     let is_word = |character: char| character.is_alphanumeric() || " _-./".contains(character);
     let is_plain = text.starts_with(char::is_alphanumeric)

@@ -5,24 +5,24 @@
 
 use std::collections::BTreeMap;
 
-use super::super::document::shown;
-use super::super::statement::{NAME, OBJECTS, Statement};
-use super::super::text::at;
+use super::super::json::Fields;
+use super::super::statement::{self, NAME, OBJECTS};
+use super::super::text::{at, shown};
 use crate::error::Result;
 use crate::object::{Id, Value};
 
 /// Bytes in the name of a property at most: it becomes the key of a map.
 const NAME_BYTES_MAX: usize = 256;
 
-/// What a drawer holds.
+/// The content of a drawer.
 #[derive(Debug, Default)]
 pub(super) struct Properties {
     /// The id that `:ID:` states.
     pub(super) id: Option<Id>,
-    /// All others, by name as written. A name that stands twice has a list of its values.
+    /// All others, by name as written. A repeated name has a list of its values.
     pub(super) others: BTreeMap<String, Value>,
-    /// What `:TREERING:` states.
-    pub(super) statement: Statement,
+    /// The fields that `:TREERING:` states.
+    pub(super) stated: Fields,
 }
 
 /// A property as written.
@@ -33,14 +33,12 @@ pub(super) struct Property<'a> {
 }
 
 impl Property<'_> {
-    /// What it states, if it is `:TREERING:` with braces.
-    pub(super) fn statement(&self, path: &Id) -> Result<Option<Statement>> {
-        if !self.name.eq_ignore_ascii_case(NAME) || !Statement::is_one(self.value) {
+    /// The fields that it states, if it is `:TREERING:` with braces.
+    pub(super) fn statement(&self, path: &Id) -> Result<Option<Fields>> {
+        if !self.name.eq_ignore_ascii_case(NAME) {
             return Ok(None);
         }
-        let statement = Statement::read(self.value);
-        statement
-            .map(Some)
+        statement::read(self.value)
             .map_err(|error| error.context(format!("{path}:{}: `:{NAME}:`", self.line)))
     }
 
@@ -50,15 +48,15 @@ impl Property<'_> {
     }
 }
 
-/// Reads the drawer that `body`, starting at `line`, may start with. Returns what follows it.
+/// Reads the optional drawer at the start of `body`, which starts at `line`. Returns the rest.
 pub(super) fn read<'a>(path: &Id, line: u64, body: &'a str) -> Result<(Properties, &'a str)> {
     let Some((properties, rest)) = split(line, body) else {
         return Ok((Properties::default(), body));
     };
     let mut read = Properties::default();
     for property in properties {
-        if let Some(statement) = property.statement(path)? {
-            read.statement = statement;
+        if let Some(stated) = property.statement(path)? {
+            read.stated = stated;
         } else if !property.name.eq_ignore_ascii_case("ID") {
             add(path, &mut read.others, &property)?;
         } else if read.id.is_some() {
@@ -100,8 +98,8 @@ pub(super) fn add(path: &Id, others: &mut BTreeMap<String, Value>, property: &Pr
     Ok(())
 }
 
-/// The properties of the drawer that `body` starts with and what follows it. A drawer that is not closed
-/// or holds any other line is not a property drawer, as in Org.
+/// The properties of the drawer at the start of `body`, and the rest. As in Org, an open drawer or one with another line
+/// is not a property drawer.
 pub(super) fn split(first_line: u64, body: &str) -> Option<(Vec<Property<'_>>, &str)> {
     let mut lines = body.split_inclusive('\n');
     let mut length = 0;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::object::{Attributes, Value};
 
-/// TODO states that are known without a `#+TODO:` line.
+/// TODO states that need no `#+TODO:` line.
 const STATES: [&str; 5] = ["TODO", "NEXT", "WAITING", "DONE", "CANCELLED"];
 
 const PLANNING: [(&str, &str); 3] = [
@@ -18,7 +18,7 @@ const PLANNING: [(&str, &str); 3] = [
 
 const SPACE: [char; 2] = [' ', '\t'];
 
-/// The TODO states of a file: the usual ones and those of its `#+TODO:` lines, wherever they stand.
+/// The TODO states of a file: the usual ones and those of its `#+TODO:` lines anywhere in the file.
 pub(in crate::ingest) fn todo_states(text: &str) -> BTreeSet<&str> {
     let mut states = BTreeSet::from(STATES);
     for line in text.lines() {
@@ -41,7 +41,7 @@ pub(in crate::ingest) fn todo_states(text: &str) -> BTreeSet<&str> {
     states
 }
 
-/// Reads what follows the stars into `todo`, `priority`, `title` and `tags`.
+/// Reads the text after the stars into `todo`, `priority`, `title` and `tags`.
 pub(super) fn read(rest: &str, states: &BTreeSet<&str>, attributes: &mut Attributes) {
     let mut rest = rest.trim_end_matches('\n').trim_matches(SPACE);
     let (word, after) = rest.split_at(rest.find(SPACE).unwrap_or(rest.len()));
@@ -85,7 +85,7 @@ fn is_tag(tag: &str) -> bool {
             .all(|character| character.is_alphanumeric() || "_@#%".contains(character))
 }
 
-/// Reads the planning line that may follow a headline. Returns what follows it and the line of that.
+/// Reads the optional planning line below a headline. Returns the rest and its line.
 pub(super) fn read_planning<'a>(body: &'a str, line: u64, attributes: &mut Attributes) -> (&'a str, u64) {
     let end = body.find('\n').map_or(body.len(), |at| at + 1);
     match planning_of(&body[..end]) {
@@ -99,7 +99,7 @@ pub(super) fn read_planning<'a>(body: &'a str, line: u64, attributes: &mut Attri
     }
 }
 
-/// The stamps of a line that holds nothing else, each kind at most once.
+/// The stamps of a planning line: no other text, each kind at most once.
 fn planning_of(line: &str) -> Option<Vec<(&'static str, &str)>> {
     let mut rest = line.trim_matches([' ', '\t', '\n']);
     let mut planned: Vec<(&'static str, &str)> = Vec::new();

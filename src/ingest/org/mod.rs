@@ -1,7 +1,7 @@
 //! Reads Org files: headlines, planning lines, property drawers and the keywords of the file.
 //!
-//! Org is read line by line, each line once. As in Org itself a headline is a headline wherever its line
-//! stands, inside a block too (there it is quoted by a comma). What is not structure stays text as it is.
+//! The parser reads each line once. As in Org itself, a headline counts anywhere, also inside of a block (where a comma
+//! quotes it). All other lines stay text.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -11,16 +11,16 @@ mod headline;
 mod preamble;
 
 pub(super) use self::headline::todo_states;
-use super::document::{Document, Outline, Section};
+use super::document::{Document, Section, SectionKind};
 use super::format::Format;
-use super::text;
+use super::outline::Outline;
 use crate::error::Result;
-use crate::object::{Attributes, Id, Value};
+use crate::object::{Id, Value};
 
 /// A headline as a line of the file.
 struct Found<'a> {
     level: usize,
-    /// What follows the stars.
+    /// The text after the stars.
     rest: &'a str,
     line: u64,
     start: usize,
@@ -30,46 +30,33 @@ struct Found<'a> {
 /// Reads the text of an Org file.
 pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
     let found = find_headlines(text);
-    let mut attributes = Attributes::new();
-    attributes.insert("format", Format::Org.name());
+    let mut document = Document::new(path, Format::Org);
     let preamble = &text[..found.first().map_or(text.len(), |first| first.start)];
-    let preamble = preamble::read(&path, preamble, &mut attributes)?;
-    let mut document = Document::new(path, Format::Org, attributes);
-    document.is_list = preamble.is_list;
-    document.state(preamble.statement, preamble.content, unquote);
-
+    let (stated, rest) = preamble::read(&mut document, preamble)?;
+    let mut outline = Outline::new(document, stated, rest, unquote);
     let states = todo_states(text);
-    let mut outline = Outline::default();
     for (place, headline) in found.iter().enumerate() {
         let end = found.get(place + 1).map_or(text.len(), |next| next.start);
-        let mut section = Section::heading(headline.line);
+        let mut section = Section::new(SectionKind::Heading, headline.line);
         headline::read(headline.rest, &states, &mut section.attributes);
         let (rest, line) = headline::read_planning(
             &text[headline.end..end],
             headline.line + 1,
             &mut section.attributes,
         );
-        let (properties, rest) = drawer::read(&document.path, line, rest)?;
+        let (properties, rest) = drawer::read(&outline.document.path, line, rest)?;
         section.id = properties.id;
         if !properties.others.is_empty() {
             section
                 .attributes
                 .insert("properties", Value::Map(properties.others));
         }
-        section.content = text::body(rest);
-        if properties.statement.quoted {
-            section.content = section.content.map(|text| unquote(&text));
-        }
-        outline
-            .push(headline.level, section, properties.statement)
-            .map_err(|error| error.context(format!("{}:{}", document.path, headline.line)))?;
+        outline.push(headline.level, section, rest, properties.stated)?;
     }
-    document.sections = outline.finish();
-    document.check()?;
-    Ok(document)
+    outline.finish()
 }
 
-/// Takes the comma away that stands in front of lines which would be structure.
+/// Removes the comma in front of quoted lines.
 fn unquote(text: &str) -> String {
     let lines: Vec<&str> = text
         .split('\n')
@@ -78,8 +65,8 @@ fn unquote(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Puts a comma in front of the lines that [`unquote`] would change or that are structure: the first, those that
-/// begin with a star, a comma or `#+`, and a blank one at the end.
+/// Quotes a text: puts a comma in front of the first line, a blank last line, and lines that begin with a star, a comma
+/// or `#+`.
 pub(super) fn quote(text: &str) -> String {
     let count = text.split('\n').count();
     let quoted = text.split('\n').enumerate().map(|(number, line)| {

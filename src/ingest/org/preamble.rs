@@ -1,68 +1,55 @@
-//! What stands before the first headline of an Org file: a property drawer, keywords such as `#+TITLE:`,
-//! then text.
+//! Reads the part of an Org file before the first headline: a property drawer, keywords such as `#+TITLE:`, then text.
 //!
 //! # Layer
 //! L6, inside `ingest`.
 
 use std::collections::BTreeMap;
 
-use super::super::statement::Statement;
-use super::super::text;
+use super::super::document::Document;
+use super::super::json::Fields;
 use super::{drawer, headline};
 use crate::error::Result;
-use crate::object::{Attributes, Id, Value};
+use crate::object::{Attributes, Value};
 
-/// Keywords that belong to what follows them, so that their place matters: they stay text.
+/// Keywords that belong to the element after them. Their place matters, so they stay text.
 const AFFILIATED: [&str; 15] = [
     "call", "caption", "data", "header", "headers", "include", "label", "name", "plot", "resname", "result",
     "results", "source", "srcname", "tblname",
 ];
 const AFFILIATED_STARTS: [&str; 3] = ["attr_", "begin", "end"];
 
-/// What a preamble holds besides attributes.
-pub(super) struct Preamble {
-    pub(super) content: Option<String>,
-    pub(super) statement: Statement,
-    pub(super) is_list: bool,
-}
-
-/// Reads `preamble` into the attributes of the document; the text left over is its content.
-pub(super) fn read(path: &Id, preamble: &str, attributes: &mut Attributes) -> Result<Preamble> {
-    let mut statement = Statement::default();
-    let mut is_list = false;
+/// Reads `preamble` into the attributes of the document. Returns the fields that it states and the text left over.
+pub(super) fn read<'a>(document: &mut Document, preamble: &'a str) -> Result<(Fields, &'a str)> {
+    let mut stated = Fields::default();
     let mut rest = text_from(preamble);
     let line = 1 + preamble[..preamble.len() - rest.len()].matches('\n').count() as u64;
     if let Some((properties, after)) = drawer::split(line, rest) {
         let mut values = BTreeMap::new();
         for property in &properties {
             // The document is known by its path, so its `:ID:` is a property like any other.
-            match property.statement(path)? {
-                Some(stated) => statement = stated,
-                None if property.says_list() => is_list = true,
-                None => drawer::add(path, &mut values, property)?,
+            match property.statement(&document.path)? {
+                Some(fields) => stated = fields,
+                None if property.says_list() => document.is_list = true,
+                None => drawer::add(&document.path, &mut values, property)?,
             }
         }
         if !values.is_empty() {
-            attributes.insert("properties", Value::Map(values));
+            document.attributes.insert("properties", Value::Map(values));
         }
         rest = after;
     }
     let (keywords, rest) = split_keywords(rest);
-    add_keywords(&keywords, attributes);
-    Ok(Preamble {
-        content: text::body(rest),
-        statement,
-        is_list,
-    })
+    add_keywords(&keywords, &mut document.attributes);
+    Ok((stated, rest))
 }
 
-/// `text` from its first line that is not blank.
+/// `text` from its first non-blank line.
 fn text_from(text: &str) -> &str {
     let first = text.len() - text.trim_start_matches([' ', '\t', '\n']).len();
     &text[text[..first].rfind('\n').map_or(0, |at| at + 1)..]
 }
 
-/// The run of keyword lines, with blank ones between them, that `text` starts with, and what follows it.
+/// The keyword lines at the start of `text`, with blank lines between them, and the rest.
 fn split_keywords(text: &str) -> (Vec<(String, &str)>, &str) {
     let mut keywords = Vec::new();
     let mut length = 0;
@@ -80,7 +67,7 @@ fn split_keywords(text: &str) -> (Vec<(String, &str)>, &str) {
     (keywords, rest)
 }
 
-/// Splits `#+NAME: value`; the name in lower case, as Org does not tell the cases apart.
+/// Splits `#+NAME: value`; the name in lower case, because Org ignores its case.
 fn keyword(line: &str) -> Option<(String, &str)> {
     let (name, value) = line.strip_prefix("#+")?.split_once(':')?;
     let name = name.to_ascii_lowercase();

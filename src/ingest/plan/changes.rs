@@ -1,21 +1,20 @@
-//! From documents with ids to the objects that have to be written and removed.
+//! Compares documents, whose sections have ids, with their known objects: the objects to write and to remove.
 //!
 //! # Layer
 //! L6, inside `ingest`.
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::document::{DOCUMENT_KIND, Document, Place, SectionKind};
-use super::super::json::ObjectLine;
+use super::super::document::{DOCUMENT_KIND, Document, Location, SectionKind};
+use super::super::json::{Fields, Stated};
 use super::super::order;
-use super::super::statement::{self, Rest};
+use super::change::{Change, Existing, IngestOptions, Write};
 use super::known::Known;
 use super::matching::{Matched, children_by_parent};
-use super::{Change, Existing, IngestOptions, Write};
 use crate::error::Result;
 use crate::object::{Id, Kind, NewObject, Object, Origin, Position, Scope};
 
-/// Collects the change.
+/// Returns the change.
 pub(super) fn changes(
     documents: &[Document],
     known: &Known,
@@ -40,34 +39,8 @@ pub(super) fn changes(
     Ok(writer.change)
 }
 
-/// What a file says of an object besides its parts.
-struct Stated<'a> {
-    scope: Option<&'a Scope>,
-    origin: Option<Origin>,
-    /// The other fields; nothing where a line states the whole object.
-    rest: Option<&'a Rest>,
-}
-
-impl<'a> Stated<'a> {
-    fn file(rest: &'a Rest) -> Self {
-        Self {
-            scope: rest.scope.as_ref(),
-            origin: rest.origin,
-            rest: Some(rest),
-        }
-    }
-
-    fn line(line: &'a ObjectLine) -> Self {
-        Self {
-            scope: line.has_scope.then_some(&line.object.scope),
-            origin: line.origin,
-            rest: None,
-        }
-    }
-}
-
-/// The positions of siblings as the file states them: those of all, in their order. The top of a list of objects has
-/// none but these.
+/// The positions of siblings, if the file states all of them and in their order. The top of a list of objects has only
+/// stated positions.
 fn stated_positions(
     document: &Document,
     ids: &[Id],
@@ -77,10 +50,10 @@ fn stated_positions(
     let top_of_list = document.is_list && parent.is_none();
     let stated = children
         .iter()
-        .map(|child| match &document.sections[*child].rest.position {
-            statement::Stated::As(position) => Some(Some(position.clone())),
-            statement::Stated::Absent => Some(None),
-            statement::Stated::Not => top_of_list.then_some(None),
+        .map(|child| match &document.sections[*child].stated.position {
+            Stated::As(position) => Some(Some(position.clone())),
+            Stated::Absent => Some(None),
+            Stated::Not => top_of_list.then_some(None),
         });
     let stated: Vec<Option<Position>> = stated.collect::<Option<_>>()?;
     let order = |(child, key): (&usize, &Option<Position>)| (key.is_none(), key.clone(), ids[*child].clone());
@@ -88,12 +61,16 @@ fn stated_positions(
     (in_order || top_of_list).then_some(stated)
 }
 
+/// Scope and origin as the file states them of an object, or of one above it.
+type Inherited<'a> = (Option<&'a Scope>, Option<Origin>);
+
+/// Collects the change.
 struct Writer<'a> {
     known: &'a Known,
     existing: &'a dyn Existing,
     options: &'a IngestOptions,
     change: Change,
-    /// Ids of everything that the documents say.
+    /// Ids of all objects that the documents state.
     stays: HashSet<Id>,
 }
 
@@ -110,18 +87,18 @@ impl Writer<'_> {
             .place(&document.path)
             .map(|place| &self.known.objects[place].object);
         if let Some(old) = old {
-            // Where a document hangs is not in the file.
+            // A file does not state the parent of its document.
             object.parent = old.parent().map(Id::new).transpose()?;
             object.position = old.position().map(Position::new).transpose()?;
             object.event_time = old.event_time();
         }
-        match &document.rest.position {
-            statement::Stated::Not => {}
-            statement::Stated::Absent => object.position = None,
-            statement::Stated::As(position) => object.position = Some(position.clone()),
+        let stated = &document.stated;
+        if stated.position != Stated::Not {
+            object.position = stated.position.clone().value();
         }
         self.change.roots.push(document.path.clone());
-        self.put(object, old, &Stated::file(&document.rest), document.place(0))
+        let above = (stated.scope.as_ref(), stated.origin);
+        self.put(object, old, above, Some(stated), document.location(0))
     }
 
     fn put_sections(
@@ -144,11 +121,11 @@ impl Writer<'_> {
                 continue;
             }
             let parent = parent.map_or(&document.path, |parent| &ids[parent]);
-            // A key holds only among the siblings that it was made for.
-            let old_key = |child: &usize| match &document.sections[*child].rest.position {
-                statement::Stated::As(stated) => Some(stated.as_str()),
-                statement::Stated::Absent => None,
-                statement::Stated::Not => old_of(*child)?
+            // A key is valid only among the siblings that it was made for.
+            let old_key = |child: &usize| match &document.sections[*child].stated.position {
+                Stated::As(stated) => Some(stated.as_str()),
+                Stated::Absent => None,
+                Stated::Not => old_of(*child)?
                     .position()
                     .filter(|_| old_of(*child).and_then(Object::parent) == Some(parent.as_str())),
             };
@@ -160,15 +137,15 @@ impl Writer<'_> {
                 keys[child] = Some(Position::new(&key)?);
             }
         }
-        // Scope and origin go down to what is below, unless that has its own.
-        let mut around: Vec<Rest> = Vec::with_capacity(document.sections.len());
+        // A section inherits scope and origin from its parent, unless it states its own.
+        let of_document = (document.stated.scope.as_ref(), document.stated.origin);
+        let mut inherited: Vec<Inherited<'_>> = Vec::with_capacity(document.sections.len());
         for (place, section) in document.sections.iter().enumerate() {
-            let above = section.parent.map_or(&document.rest, |parent| &around[parent]);
-            let rest = Rest {
-                scope: section.rest.scope.clone().or_else(|| above.scope.clone()),
-                origin: section.rest.origin.or(above.origin),
-                ..Rest::default()
-            };
+            let (scope, origin) = section.parent.map_or(of_document, |parent| inherited[parent]);
+            let own = (
+                section.stated.scope.as_ref().or(scope),
+                section.stated.origin.or(origin),
+            );
             let mut object = NewObject::new(ids[place].clone(), Kind::new(section.kind_name())?);
             let top = (!document.is_list).then_some(&document.path);
             object.parent = section.parent.map_or(top, |parent| Some(&ids[parent])).cloned();
@@ -178,89 +155,89 @@ impl Writer<'_> {
             object.event_time = section.event_time;
             let old = old_of(place);
             if section.kind == SectionKind::Heading {
-                // A heading says nothing about when it happened, so what somebody set stays.
+                // A heading states no time, so the time of its object stays.
                 object.event_time = old.and_then(Object::event_time);
             }
-            let stated = Stated {
-                scope: rest.scope.as_ref(),
-                origin: rest.origin,
-                rest: Some(&section.rest),
-            };
-            self.put(object, old, &stated, document.place(section.line))?;
-            around.push(rest);
+            self.put(
+                object,
+                old,
+                own,
+                Some(&section.stated),
+                document.location(section.line),
+            )?;
+            inherited.push(own);
         }
         Ok(())
     }
 
     fn put_objects(&mut self, document: &Document) -> Result<()> {
-        for stated in &document.objects {
-            if stated.stated.past {
+        for object in &document.objects {
+            let line = &object.stated;
+            let mut stated = line.object.clone();
+            if line.past {
                 self.change.past.push(Write {
-                    object: stated.stated.object.clone(),
-                    origin: stated.stated.origin,
+                    object: stated,
+                    origin: line.origin,
                 });
                 continue;
             }
-            let mut object = stated.stated.object.clone();
-            object.parent.get_or_insert_with(|| document.path.clone());
-            let old = self.existing.get(&object.id)?;
-            let place = document.place(stated.line);
-            self.put(object, old.as_ref(), &Stated::line(&stated.stated), place)?;
+            stated.parent.get_or_insert_with(|| document.path.clone());
+            let old = self.existing.get(&stated.id)?;
+            let own = (line.has_scope.then_some(&line.object.scope), line.origin);
+            self.put(stated, old.as_ref(), own, None, document.location(object.line))?;
         }
         Ok(())
     }
 
-    /// Adds an object to the change if it is new or says something else than before.
+    /// Adds an object to the change if it is new or differs from its old version.
     ///
-    /// What a file does not say is kept from the old version, unless a line states the whole object.
+    /// Fields that a file does not state are kept from the old version; without `stated` a line states the whole object.
     fn put(
         &mut self,
         mut object: NewObject,
         old: Option<&Object>,
-        stated: &Stated<'_>,
-        place: Place<'_>,
+        (scope, origin): Inherited<'_>,
+        stated: Option<&Fields>,
+        location: Location<'_>,
     ) -> Result<()> {
         let before = old.map(Object::to_new).transpose()?;
         let kept = before.as_ref().map(|before| &before.scope);
-        let scope = stated.scope.or(self.options.scope.as_ref()).or(kept);
+        let scope = scope.or(self.options.scope.as_ref()).or(kept);
         object.scope = scope.cloned().unwrap_or_default();
-        if let Some(rest) = stated.rest {
+        if let Some(stated) = stated {
             if let Some(before) = &before {
                 object.derived_from.clone_from(&before.derived_from);
                 object.expires = before.expires;
                 object.reserved.clone_from(&before.reserved);
             }
-            rest.apply(&mut object);
+            stated.apply(&mut object);
         }
         self.stays.insert(object.id.clone());
         if before.as_ref() == Some(&object) {
             self.change.unchanged += 1;
             return Ok(());
         }
-        // Encoded here so that a broken rule is told with the line that breaks it.
-        let origin = old.map_or(Origin::Document, Object::origin);
+        // Encoded here, so that the error about a broken rule has the line that breaks it.
+        let old_origin = old.map_or(Origin::Document, Object::origin);
         let encoded = self
             .existing
             .check(&object)
-            .and_then(|()| object.encode(origin, self.existing.hash()))
-            .map_err(|error| place.name(&object.id, error))?;
+            .and_then(|()| object.encode(old_origin, self.existing.hash()))
+            .map_err(|error| location.name(&object.id, error))?;
         if old.is_some_and(|old| encoded.same_meaning(old)) {
             self.change.unchanged += 1;
             return Ok(());
         }
-        *(if old.is_some() {
-            &mut self.change.updated
-        } else {
-            &mut self.change.created
-        }) += 1;
-        self.change.put.push(Write {
-            object,
-            origin: stated.origin,
-        });
+        let count = match old {
+            Some(_) => &mut self.change.updated,
+            None => &mut self.change.created,
+        };
+        *count += 1;
+        self.change.put.push(Write { object, origin });
         Ok(())
     }
 
-    /// Removes what the documents owned and no longer say (ING-10).
+    /// Removes the objects that the documents owned and no longer state (ING-10).
     fn remove_others(&mut self) -> Result<()> {
         let mut leaving: HashMap<Id, Option<Id>> = HashMap::new();
         for known in &self.known.objects {
@@ -289,7 +266,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Hangs an object that is not the documents' below the nearest object that stays.
+    /// Moves an object of somebody else below the nearest object that stays.
     fn move_up(&mut self, child: &Object, parent: &Id, leaving: &HashMap<Id, Option<Id>>) -> Result<()> {
         let mut above = Some(parent);
         while let Some(next) = above.and_then(|id| leaving.get(id)) {
@@ -306,7 +283,7 @@ impl Writer<'_> {
     }
 }
 
-/// The ids of a map of ids to parents, children before parents, else in the order of their bytes.
+/// The ids of a map from ids to parents: children before parents, else in the order of their bytes.
 fn children_first(parents: &HashMap<Id, Option<Id>>) -> Vec<Id> {
     let mut children: HashMap<&Id, usize> = HashMap::new();
     for parent in parents

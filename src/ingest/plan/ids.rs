@@ -1,4 +1,4 @@
-//! The id of each section: the one that the file states, the one of the object that it is, or a new one.
+//! The id of each section: the stated one, that of the object it matches, or a new one.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -8,13 +8,13 @@ use std::collections::{HashMap, HashSet};
 use super::super::derived_id::{join, slug};
 use super::super::document::{Document, SectionKind};
 use super::super::text::at;
-use super::Existing;
+use super::change::Existing;
 use super::known::Known;
 use super::matching::Matched;
 use crate::error::{Error, Result};
 use crate::object::Id;
 
-/// Where the documents state an id.
+/// The location of each stated id.
 pub(super) type StatedIds<'a> = HashMap<&'a Id, (&'a Id, u64)>;
 
 /// The ids that the documents state, each in one place only.
@@ -29,16 +29,7 @@ pub(super) fn stated_ids(documents: &[Document]) -> Result<StatedIds<'_>> {
         }
     }
     for document in documents {
-        let sections = document
-            .sections
-            .iter()
-            .filter_map(|section| Some((section.id.as_ref()?, section.line)));
-        let objects = document
-            .objects
-            .iter()
-            .filter(|object| !object.stated.past)
-            .map(|object| (&object.stated.object.id, object.line));
-        for (id, line) in sections.chain(objects) {
+        for (id, line) in document.stated_ids() {
             if let Some(first) = stated.insert(id, (&document.path, line)) {
                 return Err(twice(id, first, (&document.path, line)));
             }
@@ -76,7 +67,7 @@ pub(super) fn assign(
     let mut all = Vec::with_capacity(documents.len());
     for (number, document) in documents.iter().enumerate() {
         let mut ids: Vec<Id> = Vec::with_capacity(document.sections.len());
-        // What the ids of children start with: the own id where it is new, else the path of titles.
+        // The prefix for the ids of children: the own id if it is new, else the path of titles.
         let mut bases: Vec<String> = Vec::with_capacity(document.sections.len());
         let mut entries = 0_u64;
         for (place, section) in document.sections.iter().enumerate() {
@@ -103,7 +94,7 @@ pub(super) fn assign(
     Ok(all)
 }
 
-/// Makes ids that no live object and nothing else in the documents has (ING-9).
+/// Makes ids that are unused in the memory and in the documents (ING-9).
 struct FreshIds<'a> {
     stated: &'a StatedIds<'a>,
     existing: &'a dyn Existing,

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::super::document::{DOCUMENT_KIND, Document, ENTRY_KIND, HEADING_KIND};
 use super::super::format::Format;
-use super::Existing;
+use super::change::Existing;
 use crate::error::{Error, Result};
 use crate::object::{Id, Object, Value};
 
@@ -19,7 +19,7 @@ pub(super) struct KnownObject {
     pub(super) children: Vec<usize>,
 }
 
-/// The objects that the documents own: what is below them, and what moves into them.
+/// The objects that the documents own: those below them, and those that move into them.
 #[derive(Default)]
 pub(super) struct Known {
     pub(super) objects: Vec<KnownObject>,
@@ -62,7 +62,7 @@ impl Known {
         Ok(known)
     }
 
-    /// Where the object of that id is.
+    /// The place of the object with that id.
     pub(super) fn place(&self, id: &Id) -> Option<usize> {
         self.by_id.get(id).copied()
     }
@@ -106,8 +106,8 @@ impl Known {
     }
 }
 
-/// The ids of the objects that the file of a document stated, if that was one of JSON Lines. Anybody may put such an
-/// object; a line of it that is no id owns nothing.
+/// The ids of the objects that a JSON Lines file stated, from its document. Any writer may put such a document, so a line
+/// that is not an id is skipped.
 pub(super) fn listed_ids(document: &Object) -> Vec<Id> {
     let format = document.attribute("format");
     if format.as_ref().and_then(Value::as_text) != Some(Format::JsonLines.name()) {
@@ -117,7 +117,7 @@ pub(super) fn listed_ids(document: &Object) -> Vec<Id> {
     lines.filter_map(|line| Id::new(line).ok()).collect()
 }
 
-/// The refusal to write over an object of another kind.
+/// The error about an id whose object has another kind.
 fn taken(place: &str, object: &Object, wanted: &str) -> Error {
     Error::invalid(format!(
         "{place}: the id `{}` is that of an object of kind `{}`, not of a {wanted}",

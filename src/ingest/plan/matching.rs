@@ -1,7 +1,7 @@
-//! Finds which object of the memory each section of a document is.
+//! Matches the sections of documents with objects of the memory.
 //!
-//! A stated id decides, wherever its object was. Below a pair the rest is told by what it holds: first equal
-//! title and text, then equal title, then what is left between the same neighbours and is much alike.
+//! A stated id decides, wherever its object is. The other children of a matched pair are matched by content: first equal
+//! title and text, then equal title, then similar ones between the same neighbours.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -12,7 +12,7 @@ use super::super::document::{Document, Section, SectionKind, title_of};
 use super::super::order::longest_rise;
 use super::known::Known;
 use crate::digest::{ContentDigest, HashSuite};
-use crate::object::{Attributes, CONTENT_INLINE_MAX, Time, Value, hash_content};
+use crate::object::{Attributes, Object, Time, Value, hash_content};
 
 /// The places in [`Known`] of the sections of each document.
 pub(super) struct Matched(Vec<Vec<Option<usize>>>);
@@ -38,7 +38,7 @@ pub(super) fn match_all(documents: &[Document], known: &Known, suite: HashSuite)
         matched.push(stated);
     }
     for (document, matched) in documents.iter().zip(&mut matched) {
-        // Parents stand before their children (ING-2), so theirs is decided when it is asked for.
+        // Parents stand before their children (ING-2), so their match is known here.
         for (parent, children) in children_by_parent(document) {
             let above = match parent {
                 None => known.place(&document.path),
@@ -54,19 +54,15 @@ pub(super) fn match_all(documents: &[Document], known: &Known, suite: HashSuite)
             if new.is_empty() || old.is_empty() {
                 continue;
             }
+            let of_new = |place: &usize| Marks::of_section(&document.sections[*place], suite);
+            let of_old = |place: &usize| Marks::of_object(&known.objects[*place].object, suite);
             let siblings = Siblings {
-                new: new
-                    .iter()
-                    .map(|place| Marks::of_section(&document.sections[*place], suite))
-                    .collect(),
-                old: old.iter().map(|place| Marks::of_object(known, *place)).collect(),
+                new: new.iter().map(of_new).collect(),
+                old: old.iter().map(of_old).collect(),
             };
-            for (new, old) in new
-                .iter()
-                .zip(siblings.pairs().iter().map(|pair| pair.map(|pair| old[pair])))
-            {
-                matched[*new] = old;
-                if let Some(old) = old {
+            for (new, pair) in new.iter().zip(siblings.pairs()) {
+                matched[*new] = pair.map(|pair| old[pair]);
+                if let Some(old) = matched[*new] {
                     claimed[old] = true;
                 }
             }
@@ -89,11 +85,12 @@ pub(super) fn children_by_parent(document: &Document) -> Vec<(Option<usize>, Vec
     lists
 }
 
-/// What a section or object is recognised by.
+/// The features by which a section or an object is recognised.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Marks {
     label: Label,
-    text: Text,
+    /// The digest of the text.
+    text: Option<ContentDigest>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -104,14 +101,6 @@ enum Label {
         speaker: Option<String>,
         time: Option<Time>,
     },
-}
-
-/// A text, or the digest of one that is too long to be compared again and again.
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Text {
-    None,
-    Short(String),
-    Long(ContentDigest),
 }
 
 impl Label {
@@ -127,7 +116,7 @@ impl Label {
         }
     }
 
-    /// Whether an equal label alone makes two the same.
+    /// Whether an equal label alone is a match.
     fn is_telling(&self) -> bool {
         match self {
             Self::Title(_) => true,
@@ -138,38 +127,30 @@ impl Label {
 
 impl Marks {
     fn of_section(section: &Section, suite: HashSuite) -> Self {
-        let text = match &section.content {
-            None => Text::None,
-            Some(text) if text.len() <= CONTENT_INLINE_MAX => Text::Short(text.clone()),
-            Some(text) => Text::Long(hash_content(suite, text.as_bytes())),
-        };
+        let text = section.content.as_ref();
         Self {
             label: Label::new(section.kind, &section.attributes, section.event_time),
-            text,
+            text: text.map(|text| hash_content(suite, text.as_bytes())),
         }
     }
 
-    fn of_object(known: &Known, place: usize) -> Self {
-        let object = &known.objects[place].object;
+    fn of_object(object: &Object, suite: HashSuite) -> Self {
         let kind = if object.kind() == SectionKind::Entry.name() {
             SectionKind::Entry
         } else {
             SectionKind::Heading
         };
-        let text = match (object.content_digest(), object.content()) {
-            (Some((digest, _)), _) => Text::Long(digest),
-            (None, Some(text)) => Text::Short(text.to_owned()),
-            (None, None) => Text::None,
-        };
+        let stored = object.content_digest().map(|(digest, _)| digest);
+        let text = stored.or_else(|| Some(hash_content(suite, object.content()?.as_bytes())));
         Self {
             label: Label::new(kind, &object.attributes(), object.event_time()),
             text,
         }
     }
 
-    /// Whether one may be an edited form of the other.
+    /// Whether one is probably an edited form of the other.
     fn is_like(&self, other: &Self) -> bool {
-        if self.text != Text::None && self.text == other.text {
+        if self.text.is_some() && self.text == other.text {
             return true;
         }
         match (&self.label, &other.label) {
@@ -178,9 +159,9 @@ impl Marks {
         }
     }
 
-    /// Whether nothing speaks against one being an edited form of the other, where no other can be.
+    /// Whether one may be an edited form of the other if there is no other candidate.
     fn may_be(&self, other: &Self) -> bool {
-        self.is_like(other) || (self.text == Text::None && other.text == Text::None)
+        self.is_like(other) || (self.text.is_none() && other.text.is_none())
     }
 }
 
@@ -199,7 +180,7 @@ struct Siblings {
 }
 
 impl Siblings {
-    /// For each new one the old one that it is.
+    /// The matching old one of each new one.
     fn pairs(&self) -> Vec<Option<usize>> {
         let mut pairs = vec![None; self.new.len()];
         let mut free = vec![true; self.old.len()];
@@ -212,7 +193,7 @@ impl Siblings {
         pairs
     }
 
-    /// Pairs what is equal from the start and from the end: nearly all, where little was edited.
+    /// Pairs equal ones from the start and from the end. After a small edit these are nearly all.
     fn pair_equal_ends(&self, pairs: &mut [Option<usize>], free: &mut [bool]) {
         let (new, old) = (&self.new, &self.old);
         let start = new.iter().zip(old).take_while(|(new, old)| new == old).count();
@@ -225,7 +206,7 @@ impl Siblings {
         }
     }
 
-    /// Pairs those of equal key that are left, in order.
+    /// Pairs the remaining ones with equal keys, in order.
     fn pair_equal<'a, K: std::hash::Hash + Eq + 'a>(
         &'a self,
         pairs: &mut [Option<usize>],
@@ -248,7 +229,7 @@ impl Siblings {
         }
     }
 
-    /// Pairs what is left between the same neighbours.
+    /// Pairs the remaining ones between the same neighbours.
     fn pair_between(&self, pairs: &mut [Option<usize>], free: &[bool]) {
         let kept = longest_rise(pairs);
         let mut new_start = 0;
@@ -267,11 +248,11 @@ impl Siblings {
         }
     }
 
-    /// Pairs what is left in one gap: a single one with a single one unless their texts differ, else each
-    /// with the next one that is much like it.
+    /// Pairs the remaining ones of one gap: a single one with a single one unless their texts differ, else each with
+    /// the next similar one.
     fn pair_gap(&self, new: &[usize], old: &[usize]) -> Vec<(usize, usize)> {
-        /// How many old ones are looked at for a new one, so that a file written anew takes no square time.
-        const LOOKED_AT: usize = 32;
+        /// The most old ones compared with a new one, so that a rewritten file does not take quadratic time.
+        const COMPARED_MAX: usize = 32;
         if let ([new], [old]) = (new, old) {
             return if self.new[*new].may_be(&self.old[*old]) {
                 vec![(*new, *old)]
@@ -284,7 +265,7 @@ impl Siblings {
         for new in new {
             let next = rest
                 .iter()
-                .take(LOOKED_AT)
+                .take(COMPARED_MAX)
                 .position(|old| self.new[*new].is_like(&self.old[*old]));
             if let Some(at) = next {
                 pairs.push((*new, rest[at]));

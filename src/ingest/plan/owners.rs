@@ -1,7 +1,7 @@
-//! Refuses what would take an object away from a document that is not looked at.
+//! Refuses an id that belongs to a document outside this call.
 //!
-//! A heading that states an id moves between documents which are ingested together. One that turns up in a second
-//! file while the first still holds it would change hands with every ingestion, so it is refused.
+//! A heading with a stated id moves between documents that are ingested together. A second file with the id would take
+//! the object from the first at every ingestion, so it is refused.
 //!
 //! # Layer
 //! L6, inside `ingest`.
@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::document::{DOCUMENT_KIND, Document, ENTRY_KIND, HEADING_KIND};
 use super::super::text::at;
-use super::Existing;
+use super::change::Existing;
 use super::known::listed_ids;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object};
@@ -36,7 +36,7 @@ pub(super) fn check(documents: &[Document], existing: &dyn Existing, gone: &[Id]
                 return Err(belongs(document, section.line, id, &owner));
             }
         }
-        for object in document.objects.iter().filter(|object| !object.stated.past) {
+        for object in document.live_objects() {
             let id = &object.stated.object.id;
             let Some(old) = existing.get(id)? else { continue };
             if let Some(owner) = owners.of_stated(id, old)? {
@@ -47,16 +47,16 @@ pub(super) fn check(documents: &[Document], existing: &dyn Existing, gone: &[Id]
     Ok(())
 }
 
-/// Finds the documents that own objects, of those which are not ingested.
+/// Finds the owners of objects among the documents outside this call.
 struct Owners<'a> {
     existing: &'a dyn Existing,
     seen: HashSet<&'a Id>,
-    /// Which object is stated by the lines of which document, read when it is first asked for.
+    /// The document of each object that a JSON Lines file stated, read at first use.
     lists: Option<HashMap<Id, Id>>,
 }
 
 impl Owners<'_> {
-    /// The document that an object is, or is below of.
+    /// The document that an object is, or stands below.
     fn above(&self, object: Object) -> Result<Option<Id>> {
         let mut above = Some(object);
         while let Some(object) = above {

@@ -337,7 +337,7 @@ fn a_statement_that_cannot_be_is_refused_with_its_line() {
         (
             "a.org",
             "* A\n:PROPERTIES:\n:TREERING: {\"what\":1}\n:END:\n",
-            "a.org:3: `:TREERING:`: the field `what` is not known",
+            "a.org:3: `:TREERING:`: field `what`: an object has no such field",
         ),
         (
             "a.org",
@@ -357,7 +357,7 @@ fn a_statement_that_cannot_be_is_refused_with_its_line() {
         (
             "a.md",
             "# A\n<!-- treering: {\"past\":true} -->\n",
-            "a.md:1: what is stated below: the field `past`",
+            "a.md:1: the comment `TREERING` below: the field `past`",
         ),
     ] {
         let error = refused(path, text);

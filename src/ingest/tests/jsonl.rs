@@ -266,15 +266,15 @@ fn a_bad_line_names_file_and_line_and_what_is_wrong() {
     );
     assert_eq!(
         message(r#"{"role":nope}"#),
-        "a.jsonl:3: not valid JSON at column 10: expected a value, such as \"text\", 5, true or null"
+        "a.jsonl:3: not valid JSON at column 10: expected JSON, such as \"text\", 5, true or null"
     );
     assert_eq!(
         message(r#"{"role":"u""#),
-        "a.jsonl:3: not valid JSON at column 11: EOF while parsing an object"
+        "a.jsonl:3: not valid JSON at column 11: the text ends before the value does"
     );
     assert_eq!(
         message(r#"{"id":"a","kind":"k","contents":"x"}"#),
-        "a.jsonl:3: the field `contents` is not known"
+        "a.jsonl:3: field `contents`: an object has no such field"
     );
     assert_eq!(
         message(r#"{"id":"","kind":"k"}"#),
@@ -282,7 +282,7 @@ fn a_bad_line_names_file_and_line_and_what_is_wrong() {
     );
     assert_eq!(
         message(r#"{"id":"a","kind":7}"#),
-        "a.jsonl:3: the field `kind` is not text"
+        "a.jsonl:3: field `kind`: the value is not text"
     );
     assert_eq!(
         message("{\"role\":\"u\",\"content\":\"a\u{0}\"}")

@@ -12,7 +12,6 @@ const LARGER: [(&str, usize); 8] = [
     ("agent", 7),
     ("cli", 45),
     ("engine", 25),
-    ("ingest", 13),
     ("log", 16),
     ("object", 5),
     ("store", 7),

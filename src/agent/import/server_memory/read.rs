@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value as Json};
 
 use super::{Entity, Graph, GraphFinding, LineFinding, Relation};
-use crate::agent::strict_json::{JsonError, balanced_end, parse};
+use crate::ingest::json::{JsonError, balanced_end, parse_within};
 
 /// The longest line, in bytes.
 const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -55,7 +55,7 @@ impl Reader {
             self.say(GraphFinding::TooLong);
             return;
         }
-        match parse(line, DEPTH_MAX) {
+        match parse_within(line, DEPTH_MAX) {
             Ok(json) => self.take(json),
             Err(JsonError::TooDeep { .. }) => self.say(GraphFinding::TooDeep),
             Err(JsonError::KeyTwice(key)) => self.say(GraphFinding::KeyTwice(key)),
@@ -67,7 +67,7 @@ impl Reader {
     fn take_several(&mut self, line: &str) {
         let (mut values, mut rest) = (Vec::new(), line);
         while let Some(length) = balanced_end(rest.as_bytes()).filter(|_| rest.starts_with('{')) {
-            let Ok(json) = parse(&rest[..length], DEPTH_MAX) else {
+            let Ok(json) = parse_within(&rest[..length], DEPTH_MAX) else {
                 break;
             };
             values.push(json);

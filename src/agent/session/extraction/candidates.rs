@@ -3,7 +3,7 @@
 //! # Layer
 //! L7, inside `agent`. Pure.
 
-use crate::agent::strict_json::balanced_end;
+use crate::ingest::json::balanced_end;
 
 /// How many places of a reply are tried.
 const CANDIDATES_MAX: usize = 16;

@@ -24,7 +24,7 @@ pub use self::gates::{Admission, GateReason, Gates, HoldReason, PresentFacts, Se
 pub use self::prompt::{Turn, prompt};
 pub use self::reply::{Fact, FactScope, Reply, SkipReason, SkippedFact, read_reply};
 
-use crate::agent::strict_json::JsonError;
+use crate::ingest::json::JsonError;
 
 /// Limits of extraction. Characters are Unicode scalar values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]

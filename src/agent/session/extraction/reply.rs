@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 
 use super::candidates::candidates;
 use super::{FactSettings, ReplyReason};
-use crate::agent::strict_json::parse;
+use crate::ingest::json::parse_within;
 use crate::ingest::shown;
 
 /// Names under which replies give the text of a fact, best first.
@@ -132,7 +132,7 @@ pub fn read_reply(reply: &str, settings: &FactSettings) -> Result<Reply, ReplyRe
     let mut reason = ReplyReason::NotJson;
     let mut without_facts = None;
     for candidate in candidates(reply) {
-        let json = parse(candidate, settings.depth_max).map_err(ReplyReason::from);
+        let json = parse_within(candidate, settings.depth_max).map_err(ReplyReason::from);
         match json.and_then(|json| reply_of(&json, settings)) {
             Ok(found) if !found.facts.is_empty() || found.summary.is_some() => return Ok(found),
             // Words in brackets before the facts may be a list too.

@@ -1,0 +1,110 @@
+//! Builds a document from its headings and their levels.
+//!
+//! # Layer
+//! L6, inside `ingest`.
+
+use std::collections::HashMap;
+
+use super::document::{Document, Section};
+use super::json::Fields;
+use super::text;
+use crate::error::{Error, Result};
+use crate::object::Id;
+
+/// A document whose headings are added in the order of the file.
+pub(super) struct Outline {
+    pub(super) document: Document,
+    /// Gives a quoted text back as it was.
+    unquote: fn(&str) -> String,
+    /// Level and place of the headings that are still open, outermost first.
+    open: Vec<(usize, usize)>,
+    /// Places of the headings with a stated id.
+    places: HashMap<Id, usize>,
+}
+
+impl Outline {
+    /// Starts with the text before the first heading and the fields that the file states of the document.
+    pub(super) fn new(
+        mut document: Document,
+        stated: Fields,
+        preamble: &str,
+        unquote: fn(&str) -> String,
+    ) -> Self {
+        document.content = text::body(preamble);
+        if stated.quoted {
+            document.content = document.content.map(|text| unquote(&text));
+        }
+        stated.correct(&mut document.attributes, &mut document.content);
+        document.stated = stated;
+        Self {
+            document,
+            unquote,
+            open: Vec::new(),
+            places: HashMap::new(),
+        }
+    }
+
+    /// Adds the next heading of the file, which has `level`, with the text below it and the fields stated of it.
+    ///
+    /// The level is stored only where it does not follow from the depth: a heading is one level below its
+    /// parent unless it says otherwise.
+    ///
+    /// # Errors
+    /// `InvalidInput`: the stated parent does not stand above, or another kind than a heading has no id.
+    pub(super) fn push(&mut self, level: usize, heading: Section, body: &str, stated: Fields) -> Result<()> {
+        let line = heading.line;
+        self.try_push(level, heading, body, stated)
+            .map_err(|error| error.context(format!("{}:{line}", self.document.path)))
+    }
+
+    fn try_push(&mut self, level: usize, mut heading: Section, body: &str, stated: Fields) -> Result<()> {
+        heading.content = text::body(body);
+        if stated.quoted {
+            heading.content = heading.content.map(|text| (self.unquote)(&text));
+        }
+        if stated.id.is_some() {
+            heading.id.clone_from(&stated.id);
+        }
+        heading.stated = stated;
+        let kind = heading.kind_name();
+        if kind != heading.kind.name() && heading.id.is_none() {
+            return Err(Error::invalid(format!("an object of kind `{kind}` needs an id"))
+                .with_hint("state one, as exports do"));
+        }
+        let place = self.document.sections.len();
+        if let Some(id) = &heading.id {
+            self.places.entry(id.clone()).or_insert(place);
+        }
+        if let Some(under) = &heading.stated.parent {
+            let parent = self.places.get(under).filter(|parent| **parent < place);
+            heading.parent = Some(*parent.ok_or_else(|| {
+                Error::invalid(format!("the parent `{under}` does not stand above in this file"))
+            })?);
+        } else {
+            while self.open.last().is_some_and(|(above, _)| *above >= level) {
+                self.open.pop();
+            }
+            let parent = self.open.last();
+            if level != parent.map_or(0, |(above, _)| *above) + 1 {
+                let level = i64::try_from(level).expect("a level is at most the file's length");
+                heading.attributes.insert("level", level);
+            }
+            heading.parent = parent.map(|(_, place)| *place);
+            self.open.push((level, place));
+        }
+        heading
+            .stated
+            .correct(&mut heading.attributes, &mut heading.content);
+        self.document.sections.push(heading);
+        Ok(())
+    }
+
+    /// The whole document.
+    ///
+    /// # Errors
+    /// As [`Document::check`].
+    pub(super) fn finish(self) -> Result<Document> {
+        self.document.check()?;
+        Ok(self.document)
+    }
+}

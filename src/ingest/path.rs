@@ -1,0 +1,75 @@
+//! Paths of files as ids of documents.
+//!
+//! # Layer
+//! L6, inside `ingest`. Pure: the disk is not asked.
+
+use std::borrow::Cow;
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::text::shown;
+use crate::error::{Error, Result};
+use crate::object::Id;
+
+/// The path that a file is known by as a document: relative to the folder `current` if it is below that, else
+/// absolute. Every form of a path gives the same result. Links count as written.
+pub fn document_path(current: &str, path: &str) -> String {
+    let whole = if slashed(path).starts_with('/') {
+        normal_path(path)
+    } else {
+        normal_path(&format!("{current}/{path}"))
+    };
+    let current = normal_path(current);
+    match whole.strip_prefix(current.trim_end_matches('/')) {
+        Some("") => String::new(),
+        Some(below) if below.starts_with('/') => below[1..].to_owned(),
+        _ => whole,
+    }
+}
+
+fn slashed(path: &str) -> Cow<'_, str> {
+    if cfg!(windows) {
+        Cow::Owned(path.replace('\\', "/"))
+    } else {
+        Cow::Borrowed(path)
+    }
+}
+
+/// A path with `/` between the parts, without `./`, and without each `../` that follows a part.
+fn normal_path(path: &str) -> String {
+    let path = slashed(path);
+    let absolute = path.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            ".." if absolute => {}
+            _ => parts.push(part),
+        }
+    }
+    format!("{}{}", if absolute { "/" } else { "" }, parts.join("/"))
+}
+
+/// The id of the document at `path`.
+pub(super) fn document_id(path: &str) -> Result<Id> {
+    let normal: String = normal_path(path).nfc().collect();
+    if matches!(normal.rsplit('/').next(), None | Some("" | "..")) {
+        return Err(Error::invalid(format!(
+            "`{}` does not name a file",
+            path.escape_debug()
+        )));
+    }
+    Id::new(&normal).map_err(|error| {
+        error
+            .context(format!(
+                "the path `{}` cannot be the id of a document",
+                shown(path)
+            ))
+            .with_hint(
+                "ingest it from a folder nearer to it, or rename it: a path is an id of at most 256 bytes",
+            )
+    })
+}

@@ -1,0 +1,28 @@
+//! Reads a file into a document, by its format.
+//!
+//! # Layer
+//! L6, inside `ingest`.
+
+use super::document::Document;
+use super::format::Format;
+use super::path::document_id;
+use super::{jsonl, markdown, org, text};
+use crate::error::Result;
+
+impl Document {
+    /// Reads the bytes of the file that is known as `path`, in `format` or the one that
+    /// [`Format::detect`] finds.
+    ///
+    /// # Errors
+    /// `InvalidInput` with path and line: bytes that are not UTF-8, a path or id that cannot be an id, the
+    /// same id twice in the file, front matter that is not YAML, a line that is not JSON or not of a known form.
+    pub fn read(path: &str, bytes: &[u8], format: Option<Format>) -> Result<Self> {
+        let id = document_id(path)?;
+        let text = text::decode(id.as_str(), bytes)?;
+        match format.unwrap_or_else(|| Format::detect(path, &text)) {
+            Format::Org => org::parse(id, &text),
+            Format::Markdown => markdown::parse(id, &text),
+            Format::JsonLines => jsonl::parse(id, &text),
+        }
+    }
+}
