@@ -101,9 +101,8 @@ def duplicates(options, scorers, folder):
 
 
 def stop_words():
-    with open(f"{HERE}/../../src/recall/text/lists.rs", encoding="utf-8") as source:
-        listed = source.read().split('STOP_WORDS: &str = "')[1].split('";')[0]
-    return set(re.split(r"[\\\s]+", listed))
+    with open(f"{HERE}/../../src/recall/text/words/stop.txt", encoding="utf-8") as listed:
+        return {word for line in listed if not line.startswith("#") for word in line.split()}
 
 
 def fts5(data, questions):

@@ -122,9 +122,8 @@ fn index_of(memories: &[Line]) -> Outcome<Index> {
 
 /// The words that neither side indexes.
 fn stop_words() -> Vec<&'static str> {
-    let source = include_str!("../../../../src/recall/text/lists.rs");
-    let list = source.split("STOP_WORDS: &str = \"").nth(1).and_then(|rest| rest.split("\";").next());
-    list.unwrap_or_default().split(|c: char| c == '\\' || c.is_whitespace()).collect()
+    let list = include_str!("../../../../src/recall/text/words/stop.txt").lines();
+    list.filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace).collect()
 }
 
 fn fts_query(text: &str, stop: &[&str]) -> String {
