@@ -93,13 +93,13 @@ impl Error {
     pub(crate) fn io(doing: impl fmt::Display, source: std::io::Error) -> Self {
         let error = Self::new(ErrorKind::Io, format!("{doing}: {source}"));
         let hint = match source.kind() {
-            Kind::PermissionDenied => "this user may not do that here: see `ls -ld` and `id`",
+            Kind::PermissionDenied => "permission denied for this user: see `ls -ld` and `id`",
             Kind::ReadOnlyFilesystem => "reading works; to write, copy it to a place that is not read-only",
             Kind::StorageFull | Kind::QuotaExceeded => {
-                "what was acknowledged is kept: make room, then do it again"
+                "acknowledged changes are kept: make room, then try again"
             }
             _ if source.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
-                "a process may not open more files here: allow more (`ulimit -n`); `treering gc` merges many small segments into few"
+                "this process has too many open files: raise the limit (`ulimit -n`); `treering gc` merges many small segments into few"
             }
             _ => return error.with_source(source),
         };

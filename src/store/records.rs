@@ -398,7 +398,7 @@ fn placeholder(record: &Record, digest: ObjectDigest) -> Result<Object> {
     match erased.key {
         Some(key) if erased.digest == *digest.as_bytes() => Object::erased(&key, digest, erased.by),
         _ => Err(Error::corrupt(format!(
-            "the record of version {digest} says that another one was erased"
+            "the erasure marker of version {digest} names another digest"
         ))),
     }
 }

@@ -336,7 +336,7 @@ fn check_chain(
         parent = digests.last().copied();
     }
     let rule = match parent {
-        _ if !in_order => "a gap before it does not begin where the line of commits ends",
+        _ if !in_order => "the gap before it does not start at the end of the line of commits",
         None if !commit.parents.is_empty() => "the first commit has a parent",
         Some(parent) if commit.parents.first() != Some(&parent) => "its parent is not the commit before it",
         _ if commit.seq != history.size() => "its number does not follow its parent's",
@@ -367,7 +367,7 @@ fn state_after(
     if root != commit.root {
         let (seq, named) = (commit.seq, commit.root);
         return Err(Error::corrupt(format!(
-            "commit {seq} says root {named} but its changes give {root}"
+            "commit {seq} names root {named}, but its changes give {root}"
         )));
     }
     Ok(state)

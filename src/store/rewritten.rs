@@ -18,7 +18,7 @@ pub(crate) const STATED_BYTES: usize = 80;
 const PART_BYTES: usize = 204 * STATED_BYTES;
 
 /// The error for an unreadable record of a map.
-const CUT_OFF: &str = "a record of a map is cut off";
+const CUT_OFF: &str = "a record of a map is truncated";
 
 /// The marker of an erased record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,7 +176,7 @@ pub(super) fn gap_digests(body: &[u8]) -> Result<(u64, &[[u8; DIGEST_LEN]]), Dec
     let (digests, rest) = reader.bytes(reader.left())?.as_chunks::<DIGEST_LEN>();
     let is_counted = first.checked_add(digests.len() as u64).is_some();
     if digests.is_empty() || !rest.is_empty() || !is_counted {
-        return Err(DecodeError::Invalid("a gap is not a run of digests"));
+        return Err(DecodeError::Invalid("a gap is not a list of digests"));
     }
     Ok((first, digests))
 }

@@ -63,7 +63,7 @@ impl Store {
         {
             let seq = entry.seq();
             return Err(Error::corrupt(format!(
-                "the state of commit {seq} has another root than the commit says"
+                "the state of commit {seq} has another root than the commit"
             )));
         }
         Ok(entry.trie.get_or_init(|| trie).clone())

@@ -112,7 +112,7 @@ impl Blocks {
         }
         let end = offset.saturating_add(length as u64);
         if offset < BLOCK || end > (self.count + 1) * BLOCK {
-            let what = format!("{length} bytes are looked for where it has none");
+            let what = format!("{length} bytes are requested beyond its end");
             return Err(damaged(&self.name, offset, &what));
         }
         // CKB-1: the range was checked, so all of its blocks have a checksum.

@@ -20,7 +20,7 @@ pub(super) const UNFINISHED: &str = "an unfinished checkpoint, left by a crash o
 
 /// The finding for a file of a later epoch than the log: a rewrite publishes the log first.
 pub(crate) const OF_LATER_LOG: &str =
-    "it was made from this log at a later time: an older copy of the log was put back";
+    "it was made from a later state of this log: an older copy of the log was restored";
 
 /// Verifies every checkpoint of a store, and lists leftover files.
 ///
@@ -29,7 +29,7 @@ pub(crate) const OF_LATER_LOG: &str =
 pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     if disk.list(FOLDER).is_err_and(|error| is_of_other_kind(&error)) {
-        let message = "it is no folder, so no checkpoint can be made: remove it";
+        let message = "it is not a folder, so no checkpoint can be made: remove it";
         findings.push(Finding::new(Severity::Derived, FOLDER, 0, message));
     }
     for file in list(disk)? {
@@ -77,7 +77,7 @@ pub(super) fn verify_file(
 ) -> Result<()> {
     let checkpoint = Checkpoint::open(disk, name, true)?;
     if checkpoint.header() != header {
-        return Err(damaged(name, 0, "its header is not the one that was written"));
+        return Err(damaged(name, 0, "its header differs from the written one"));
     }
     let mut findings = Vec::new();
     check_content(&checkpoint, &mut findings, progress)?;
@@ -158,7 +158,7 @@ fn rising<K: Ord>(keys: impl Iterator<Item = Result<K>>) -> Result<()> {
     for key in keys {
         let key = Some(key?);
         if last.is_some() && last >= key {
-            return Err(contradiction("its rows are not in their order"));
+            return Err(contradiction("its rows are out of order"));
         }
         last = key;
     }
@@ -196,7 +196,7 @@ fn check_index(
     if is_right {
         return Ok(());
     }
-    Err(contradiction("its rows are not those of the commits"))
+    Err(contradiction("its rows do not match the commits"))
 }
 
 /// Checks that the references fill their section.
@@ -219,7 +219,10 @@ fn check_states(checkpoint: &Checkpoint) -> Result<()> {
         let state = state?;
         let commit = checkpoint.commit(state.seq)?;
         if commit.map(|commit| commit.root) != Some(state.root) {
-            let what = format!("the state of commit {} is not the one that it names", state.seq);
+            let what = format!(
+                "the state of commit {} has another root than the commit",
+                state.seq
+            );
             return Err(contradiction(&what));
         }
         tops.push(state.top());

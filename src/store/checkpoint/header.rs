@@ -216,12 +216,12 @@ impl Header {
         }
         let mut reader = Reader::new(covered);
         if reader.bytes(MAGIC.len())? != MAGIC || reader.u32()? != VERSION {
-            return Err(DecodeError::Invalid("it does not start as a checkpoint does"));
+            return Err(DecodeError::Invalid("it does not start like a checkpoint"));
         }
         let hash = HashAlgorithm::from_tag(reader.u8()?);
-        let hash = hash.ok_or(DecodeError::Invalid("its hash is not known"))?;
+        let hash = hash.ok_or(DecodeError::Invalid("its hash is unknown"))?;
         if reader.array::<3>()? != [0; 3] {
-            return Err(DecodeError::Invalid("bytes that have to be zero are not"));
+            return Err(DecodeError::Invalid("reserved bytes are not zero"));
         }
         let instance = reader.array()?;
         let epoch = reader.u64()?;
@@ -241,7 +241,7 @@ impl Header {
             table_sum: reader.u32()?,
         };
         if header.file_bytes() != length {
-            return Err(DecodeError::Invalid("it has another length than its header says"));
+            return Err(DecodeError::Invalid("its length differs from its header"));
         }
         Ok(header)
     }
@@ -267,7 +267,7 @@ fn take_sections(reader: &mut Reader<'_>, length: u64) -> Result<[Extent; Sectio
         };
         let fits = extent.offset == next && extent.length <= length.saturating_sub(next);
         if !fits || !rows_fit {
-            return Err(DecodeError::Invalid("a section is not where it has to be"));
+            return Err(DecodeError::Invalid("a section is at a wrong offset"));
         }
         next = extent.end();
         extents[section as usize] = extent;
@@ -290,7 +290,7 @@ mod tests {
         for (epoch, number) in [(0, 1), (0, 2), (1, 1), (1, 2), (2, 1)] {
             for offset in [0, 64, (1 << OFFSET_BITS) - 1] {
                 let place = node_place(log(epoch), number, offset).unwrap();
-                assert_eq!(place >> 63, 0, "the highest bit is left for others");
+                assert_eq!(place >> 63, 0, "the highest bit is reserved");
                 assert!(places.insert(place), "{epoch} {number} {offset}");
             }
             node_place(log(epoch), number, 1 << OFFSET_BITS).unwrap_err();

@@ -57,7 +57,7 @@ pub(crate) struct CheckpointFile {
 fn damaged(name: &str, offset: u64, what: &str) -> Error {
     Error::corrupt(format!("{name} is damaged at byte {offset}: {what}"))
         .with_code(ErrorCode::CheckpointDamaged)
-        .with_hint("it is derived: remove it, and the log is read instead")
+        .with_hint("it is derived: remove it, and Treering reads the log instead")
 }
 
 fn file_name(number: u64) -> String {

@@ -285,7 +285,7 @@ impl NodeSource for Checkpoint {
         let place = self.header.node_offset(stored.place).unwrap_or_default();
         let start = place.saturating_add(NODE_LENGTH_BYTES as u64);
         if place < nodes.offset || start > nodes.end() {
-            let what = format!("a node is looked for at place {}", stored.place);
+            let what = format!("no node is at place {}", stored.place);
             return Err(damaged(self.name(), nodes.offset, &what));
         }
         let length = self.blocks.bytes(place, NODE_LENGTH_BYTES)?;
