@@ -248,8 +248,8 @@ impl Base {
         )
     }
 
-    /// Returns the stored state of the newest commit up to `seq` that has one here, and the batch of the next
-    /// stored state, or else the last covered batch.
+    /// Returns the newest stored state of a commit up to `seq`, and the batch of the next stored state. Without a next
+    /// one, that is the last covered batch.
     pub(super) fn state_upto(&self, seq: u64) -> Result<(Option<StateRow>, u64)> {
         let mut found = None;
         for row in self.states()? {

@@ -128,8 +128,8 @@ impl Store {
         checkpoint::write(disk, contents, self, progress).map(drop)
     }
 
-    /// Returns whether the batches since the checkpoint take much memory. The measure includes the newest state, which
-    /// a writer keeps anyway, and the cost of a checkpoint, which has a row for each commit.
+    /// Returns whether the batches since the checkpoint take much memory, compared with the newest state and with the
+    /// rows of a new checkpoint. A writer keeps that state anyway, and a checkpoint has a row for each commit.
     ///
     /// # Errors
     /// As [`Self::state`].

@@ -1,4 +1,4 @@
-//! The difference of two tries, at the cost of what changed.
+//! The difference of two tries, at a cost proportional to the changes.
 //!
 //! The diff walks both tries in step. It skips a pair of nodes that is one node in memory or has equal cached digests,
 //! because nothing below can differ. After one update among a million entries, it visits only the five or six branches

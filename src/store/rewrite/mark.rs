@@ -70,8 +70,8 @@ impl Store {
         Ok(live)
     }
 
-    /// Marks the records for the commits after batch `cut` and for the references. Returns whether every newly marked
-    /// record is after `cut`.
+    /// Marks the records for `commits` and for the references. `commits` are the newest commit up to batch `cut`, which
+    /// is kept, and all later ones. Returns whether every newly marked record is after `cut`.
     ///
     /// # Errors
     /// As [`Self::mark`].

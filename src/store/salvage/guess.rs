@@ -4,8 +4,8 @@
 //! L4. Part of salvage/.
 //!
 //! # Invariants
-//! - SVN-1: a replacement is a version that the id had on the line of commits, and never one from before a removal or
-//!   erasure of the id.
+//! - SVN-1: a replacement is a version that the id had on the line of commits. A version from before a removal or
+//!   erasure of the id never replaces one.
 //! - SVN-2: a state that salvage composes has no cycle of parents.
 
 use std::collections::{BTreeSet, HashMap, HashSet};

@@ -4,8 +4,8 @@
 //! L4. Part of salvage/.
 //!
 //! # Invariants
-//! - SVO-1: every version that a commit links, and every content that a version names, is written no later than that
-//!   commit, as a record or as a marker of its loss or erasure.
+//! - SVO-1: every version that a commit links, and every content that a version names, precedes that commit or is in
+//!   its batch. A marker replaces a lost or erased one.
 
 use std::collections::HashSet;
 
