@@ -367,7 +367,7 @@ fn read_branch(
             };
             if level + 1 >= LEVELS || !(2..=COUNT_MAX).contains(&node.count) {
                 return Err(DecodeError::Invalid(
-                    "a branch is superfluous or has an impossible number of leaves",
+                    "a branch is too deep, or counts too few or impossibly many leaves",
                 ));
             }
             digests.push(node.digest);
