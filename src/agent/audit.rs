@@ -4,6 +4,9 @@
 //!
 //! # Layer
 //! L7, inside `agent`.
+//!
+//! # Limits
+//! - `audit`, `guard` and `decay` work on the whole store, whatever project the folder is in.
 
 use std::ops::ControlFlow;
 

@@ -5,6 +5,9 @@
 //! # Layer
 //! L7, inside `agent`.
 //!
+//! # Limits
+//! - In a circle of items that supersede each other, ending, pinning or promoting one makes it the newest.
+//!
 //! # Invariants
 //! - SUP-1: nothing takes the place of what is more trusted or in another scope, and nothing that has expired takes any.
 //! - SUP-2: of items that supersede each other in a circle, the one that was written last keeps its place.

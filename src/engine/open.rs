@@ -3,6 +3,10 @@
 //! # Layer
 //! L5.
 //!
+//! # Limits
+//! - In one process a store that is open for writing is one memory. Opening it again with another policy, other
+//!   limits or another durability is refused (`already_open`).
+//!
 //! # Invariants
 //! - MEM-1: within a process, one store opened twice for writing is one memory.
 

@@ -8,6 +8,14 @@
 //! # Layer
 //! L6. Plans on objects alone, through [`Existing`].
 //!
+//! # Limits
+//! - A document and its objects are in memory several times over. An Org file of a million headings (28 MB) took 33
+//!   s and 3.5 GB, again 18 s and 2.1 GB, its export as Org 43 s and 4.2 GB (November 2026, two shared cores).
+//!   Export as JSON Lines holds no objects: 10 s and 60 MB. 20,000 levels of headings took 2 s.
+//! - An imported object without its sources is trusted like an import, whatever origin its line claims.
+//! - An object above 1 MiB, which needs a handle with wider limits, is exported, but `put --jsonl` refuses its
+//!   line.
+//!
 //! # Invariants
 //! - ING-1 to ING-10, EXP-1 to EXP-4, each in its file.
 //!

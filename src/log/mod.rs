@@ -9,6 +9,14 @@
 //! # Layer
 //! L2. Knows bytes and the digests of batches; does not know what a body means.
 //!
+//! # Limits
+//! - A segment has 64 MiB by default, or the size of one group of batches, below 64 GiB. A store has at most
+//!   1,048,576 segments.
+//! - A handle holds all segments open, and raises the soft limit of open files if it has to. Each crash of a writer
+//!   leaves a segment; closing the store merges them if there are more than 64 too many.
+//! - On a nearly full disk the next segment is as small as possible. Writing ends when 64 KiB, or the batch, do not
+//!   fit. Acknowledged commits stay.
+//!
 //! # Invariants
 //! - LOG-1: no byte before the end of the last durable batch is ever written again.
 //! - LOG-2: a seal states as durable only what was synced before its batch was written; what was written since

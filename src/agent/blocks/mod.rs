@@ -7,6 +7,10 @@
 //! # Layer
 //! L7, inside `agent`. Paths are texts with `/`, relative to the folder of blocks; nothing here touches a file.
 //!
+//! # Limits
+//! - `import DIR` reads 256 MiB of files at once. An edited file is a document until a person imports it `--as-me`
+//!   or promotes it.
+//!
 //! # Invariants
 //! - BLF-1: the reader reads a written block back as the same block, without a finding.
 //! - BLF-2: no path of an id, and no path that is read as an id, leaves its folder.

@@ -7,6 +7,11 @@
 //! # Layer
 //! L7, inside `agent`.
 //!
+//! # Limits
+//! - A write into a full scope with expired or superseded items reads every superseded item of the store.
+//!   `release`, `unforget`, `undo` and drafts of the library ignore the quota. `guard` also counts superseded
+//!   items.
+//!
 //! # Invariants
 //! - ROO-1: expired and superseded items take no room. Expired items leave the state when their room is needed. A superseded item
 //!   makes room once.

@@ -3,6 +3,9 @@
 //! # Layer
 //! L7, inside `agent`.
 //!
+//! # Limits
+//! - A clock that was wrong before the ticker started is believed.
+//!
 //! # Invariants
 //! - TIC-1: no pass runs after the handle is gone.
 //! - TIC-2: after a jump of the clock by more than a day, no pass runs until the clock was even for a day.

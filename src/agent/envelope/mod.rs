@@ -38,6 +38,10 @@
 //! # Layer
 //! L7, inside `agent`. All but `assembly` is pure: it imports words of the layer, the class of origin, and nothing that acts.
 //!
+//! # Limits
+//! - An envelope reads every object of its scopes except transcripts; a process without an index reads those too.
+//!   Decay reads every item.
+//!
 //! # Invariants
 //! - ENV-1: a strict reader finds in a rendered text the records that were shown, whatever they hold.
 //! - ENV-2: a rendered text has at most the tokens of its budget.

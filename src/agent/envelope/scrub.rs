@@ -12,6 +12,10 @@
 //! # Layer
 //! Pure.
 //!
+//! # Limits
+//! - The text after an unclosed tag stays: a text that was cut off within an envelope keeps the rest of it, and the
+//!   caller gets a finding.
+//!
 //! # Invariants
 //! - SCR-1: a scrubbed text holds no envelope, even where the pieces around a removed block meet.
 //! - SCR-2: the time is linear in the text: no byte is read more often than a tag has bytes.

@@ -2,6 +2,10 @@
 //!
 //! # Layer
 //! L7, inside `agent`.
+//!
+//! # Limits
+//! - A turn is checked on the state with which it began; commits of others before its own are not checked. Staged
+//!   changes are.
 
 use serde_json::{Value as Json, json};
 

@@ -5,6 +5,9 @@
 //!
 //! # Layer
 //! L7, inside `agent`.
+//!
+//! # Limits
+//! - `note` and `remember` check the owner of a note or session (`not_owner`); `put` and a guarded draft do not.
 
 pub mod rank;
 mod read;

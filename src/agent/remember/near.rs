@@ -2,6 +2,9 @@
 //!
 //! # Layer
 //! L7, inside `agent`.
+//!
+//! # Limits
+//! - A merged item does not record which session each sentence came from; the log does.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

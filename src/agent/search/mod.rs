@@ -2,6 +2,10 @@
 //!
 //! # Layer
 //! L7, inside `agent`.
+//!
+//! # Limits
+//! - Untrusted items count when `recall` computes how rare a word is. If the searched scopes hold untrusted items,
+//!   a question is scored twice, to count the omitted ones.
 
 mod found;
 mod hits;

@@ -2,6 +2,10 @@
 //!
 //! # Layer
 //! L7, inside `agent`.
+//!
+//! # Limits
+//! - Sessions are known by their names alone. A name that one project uses is refused to others, which learns them
+//!   that it is taken, and where.
 
 pub mod attribution;
 mod due;

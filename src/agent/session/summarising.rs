@@ -6,6 +6,10 @@
 //! # Layer
 //! L7, inside `agent`.
 //!
+//! # Limits
+//! - An entry that is appended during the summary of its stretch of time can get an older place. Then it is in no
+//!   summary until another entry joins that stretch.
+//!
 //! # Invariants
 //! - SMW-1: a summary keeps as its watermark the arrival of the newest entry that it has seen, so that what comes late is
 //!   summarised too.

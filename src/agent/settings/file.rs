@@ -3,6 +3,10 @@
 //! # Layer
 //! L7, inside `agent`. Pure.
 //!
+//! # Limits
+//! - A `treering.toml` that is found may enable the extraction of facts and change limits and times. A writer of
+//!   that file could as well put a store there.
+//!
 //! # Invariants
 //! - SET-1: an unknown key is refused by name and line, wherever it stands.
 

@@ -2,6 +2,9 @@
 //!
 //! # Layer
 //! L7, inside `agent`.
+//!
+//! # Limits
+//! - A promotion is part of the state: `redo`, `restore` and `rollback` by any trusted writer bring it back.
 
 use super::person;
 use crate::agent::Agent;

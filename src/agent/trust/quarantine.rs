@@ -5,6 +5,10 @@
 //!
 //! # Layer
 //! L7, inside `agent`.
+//!
+//! # Limits
+//! - The 200 newest rejected changes are kept. A writer with many names can push older ones out before their 7
+//!   days; the reasons of the newer ones name the removed ones.
 
 use super::{PersonSays, person};
 use crate::agent::Agent;

@@ -7,6 +7,10 @@
 //! # Layer
 //! L5. Derived: dropping it all costs time only.
 //!
+//! # Limits
+//! - An index is built in one pass over the state at first use. Without indexes (`Options::indexes(false)`) a query
+//!   scans the state once for every 131,072 matches, or for every eighth of the state if that is more.
+//!
 //! # Invariants
 //! - IND-1: an index under a root holds exactly the keys of that state's objects, but for those that were erased.
 

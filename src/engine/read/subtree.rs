@@ -6,6 +6,10 @@
 //! # Layer
 //! L5. Derived.
 //!
+//! # Limits
+//! - The first subtree digest of a state costs a walk over that subtree. A state with erased versions has no
+//!   subtree digests, because the erased object may have been below.
+//!
 //! # Invariants
 //! - SUB-1: if an object's subtree digest is remembered, so are those of all its descendants.
 //!

@@ -3,6 +3,12 @@
 //! # Layer
 //! L5.
 //!
+//! # Limits
+//! - A writer makes a checkpoint when the commits behind the newest one reach 131,072 versions (a commit counts as
+//!   eight more), twice the objects of the state, and an eighth of all commits.
+//! - Two checkpoints take about 116 bytes for each object, more if snapshots of large states differ much. A state
+//!   outside of checkpoints is built from a part of the log.
+//!
 //! # Invariants
 //! - COV-1: a checkpoint covers only what is durable, and only a handle that may write makes one.
 //! - COV-2: a writer keeps the states of a bounded part of its commits in memory: once there are many, a checkpoint is

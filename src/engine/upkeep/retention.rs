@@ -3,6 +3,10 @@
 //! # Layer
 //! L5. Pure but for reading the line of commits.
 //!
+//! # Limits
+//! - The standard policy keeps most versions of a history that was written evenly: nearly each is in the last state
+//!   of some hour, day or week. It thins bursts of work.
+//!
 //! # Invariants
 //! - RET-1: the newest commit, every commit that a reference names, every commit that a kept one goes back to, and every
 //!   one that erased something stay: these say who did it, and why.

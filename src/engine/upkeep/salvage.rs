@@ -3,6 +3,10 @@
 //! # Layer
 //! L5.
 //!
+//! # Limits
+//! - Salvage reads all segments two or three times, and takes about 1 KB of memory for each version and 2 KB for
+//!   each commit. It does not follow links.
+//!
 //! # Invariants
 //! - SLV-1: the damaged store is only read; the new one has its name only once it verifies.
 //! - SLV-2: nothing is removed but what a salvage wrote and did not finish: a folder with the mark of one, or an empty one.

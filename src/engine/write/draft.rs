@@ -3,6 +3,10 @@
 //! # Layer
 //! L5. A draft touches neither the log nor the lock.
 //!
+//! # Limits
+//! - A version derived from one that was staged and replaced within the same draft keeps the replaced one in
+//!   history.
+//!
 //! # Invariants
 //! - DRA-1: what is staged for an id differs from the base state; staging it back to the base unstages it.
 //! - DRA-2: a version whose origin vouched for a staged one is kept by the commit, also if it was replaced since.

@@ -5,6 +5,10 @@
 //! # Layer
 //! L5.
 //!
+//! # Limits
+//! - A rollback to a state with an erased version restores its placeholder, in the place of the id's present
+//!   version.
+//!
 //! # Invariants
 //! - ROL-1: rolling back twice to one commit gives one root, whatever happened in between.
 //! - ROL-2: undo and redo touch only the ids of the commit they reverse, all that are not yet as they will be, or nothing at all.
