@@ -17,7 +17,7 @@ mod query;
 mod text;
 
 pub use duplicates::{CONFLICT_COVER, Contradiction, MERGE, Near, REPORT, Similarity, Verdict, similarity};
-pub use index::{Full, Index, Key, Memory};
+pub use index::{Document, Full, Index, Key};
 pub use query::{
     Answer, CHARS_A_TOKEN, Embedder, Filter, Hit, LATELY, MEANINGS, Moved, NAMES, Query, Reason, SIGNALS,
     Scratch, Signal, Snippet, TakesPlace, snippet, tokens,

@@ -1,19 +1,18 @@
-//! Blocks out of the memory into files, and edits of people back into it.
+//! The import of edited block files.
 //!
-//! The caller reads and writes the files. A file that nobody edited changes nothing, also if the block was changed in the
-//! memory since. An edited one becomes a new version, with the origin `document`: who may write into a folder is not
-//! known here, unless a person says that the edits are theirs. If the block changed on both sides, or the file does not say
-//! which version it was made of, the file is refused unless the caller insists.
+//! The caller reads and writes the files. An unedited file changes nothing, even if its block changed meanwhile. An edited
+//! file becomes a new version with the origin `document`, because anybody may have written into the folder; a person may
+//! declare the edits their own. A file is refused, unless the caller insists, if its block changed too, or if the file
+//! does not say which version was edited.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - BEX-1: a file changes the block of its id and nothing else, and never what is no block or is out of reach.
-//! - BEX-2: two files that say one id change nothing, but for the one that has the path of the id.
-//! - BEX-3: a block whose file is gone stays, unless the caller prunes; a file that is there and cannot be read keeps its
-//!   block.
-//! - BEX-4: no block is edited or pruned by a writer who is less trusted than it.
+//! - BEX-1: a file changes the block of its id and nothing else, and no object that is no block or out of reach.
+//! - BEX-2: two files with one id change nothing, except the one with the path of the id.
+//! - BEX-3: a block without a file stays, unless the caller prunes; an unreadable file keeps its block.
+//! - BEX-4: no writer edits or prunes a block that is more trusted than the writer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,55 +34,55 @@ use crate::engine::{CommitInfo, Memory, Staged, View, Writer};
 use crate::error::{ErrorCode, ErrorKind, Result};
 use crate::object::{Id, NewObject, Object, Origin, Scope};
 
-/// A file as it was found.
+/// A file in the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundFile {
     /// Its path below the folder, with `/`.
     pub path: String,
-    /// What is in it; `Err` is why it was not read.
+    /// Its content; `Err` is the reason why it was not read.
     pub bytes: std::result::Result<Vec<u8>, String>,
 }
 
-/// How files are taken in.
+/// The options of an import.
 #[derive(Clone, Debug)]
 pub struct TakeBlocks {
-    /// What `project` in a file stands for.
+    /// The meaning of `project` in a file.
     pub place: Place,
     /// The scopes whose blocks the files may change.
     pub reach: Reach,
     /// The scope of a new block whose file names none.
     pub usual_scope: Scope,
-    /// Remove blocks that have no file.
+    /// Whether blocks without a file are removed.
     pub prune: bool,
-    /// Take files also where the memory changed the same block since, or may have.
+    /// Whether files are imported even if their blocks changed too, or may have.
     pub force: bool,
-    /// A person says that the edits are the writer's own: a new block is trusted as the writer is, and an edited one keeps its trust
-    /// as far as the writer has it. Else both are documents.
+    /// Whether a person declares the edits their own. A new block is then trusted as the writer is, and an edited block
+    /// keeps its trust up to that of the writer. Else both become documents.
     pub as_me: bool,
 }
 
-/// What a file came to.
+/// The outcome of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Taken {
-    /// There is a new block.
+    /// A new block.
     Created,
-    /// The block has a new version.
+    /// A new version of the block.
     Updated,
-    /// The file says what the block says.
+    /// The file equals the block.
     Unchanged,
-    /// Nobody edited the file, and the block was changed since it was written.
+    /// The file is unedited, and the block changed.
     Stale,
-    /// Both the file and the block were changed.
+    /// The file and the block both changed.
     Conflict,
-    /// The scan holds the text back for a person.
+    /// The scan put the text into quarantine.
     Quarantined,
-    /// The file was not taken.
+    /// The file was refused.
     Refused,
 }
 
 impl Taken {
-    /// The word for it.
+    /// Its name in answers.
     pub fn name(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -97,33 +96,33 @@ impl Taken {
     }
 }
 
-/// A file, and what it came to.
+/// A file and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TakenFile {
     /// Its path.
     pub path: String,
-    /// The id that it says, or its path stands for.
+    /// The id of the file, or of its path.
     pub id: Option<String>,
-    /// What was done.
+    /// The outcome.
     pub taken: Taken,
-    /// What was not as it should be.
+    /// Remarks about its faults.
     pub said: Vec<String>,
-    /// The file with the time of the version that it became, to be written in its place: without it the next edit would look
-    /// like one of an older version.
+    /// The file with the time of its new version, to overwrite it: otherwise the next edit would look like one of an
+    /// older version.
     #[serde(skip)]
     pub fresh: Option<Vec<u8>>,
 }
 
-/// Files were taken in.
+/// The outcome of an import.
 #[derive(Clone, Debug)]
 pub struct TakenBlocks {
     /// The files, by path.
     pub files: Vec<TakenFile>,
-    /// Blocks without a file, which stay.
+    /// Blocks without a file that stay.
     pub missing: Vec<Id>,
-    /// Blocks without a file, which went.
+    /// Blocks without a file that were removed.
     pub pruned: Vec<Id>,
-    /// Under which name a person finds what is held back.
+    /// The name of the quarantine draft.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
     pub commit: CommitInfo,
@@ -138,14 +137,14 @@ pub(in crate::agent) fn take(
 ) -> Result<TakenBlocks> {
     let done = change(agent, writer, &Rule::IMPORT, |change| {
         let view = change.base().clone();
-        let found = Found::read(files);
+        let found = SortedFiles::read(files);
         let (mut taken, kept) = (found.refused, found.kept);
         for (path, file) in found.read {
             let mut edit = Edit {
                 change,
                 view: &view,
                 take,
-                said: file.findings.iter().map(ToString::to_string).collect(),
+                said: file.faults.iter().map(ToString::to_string).collect(),
             };
             let became = match edit.apply(&file.block) {
                 Ok(became) => became,
@@ -204,7 +203,7 @@ fn prune(
     Ok((missing, pruned))
 }
 
-/// Gives each file that became a version the text with the time of that version.
+/// Sets the time of the new version in each imported file.
 fn refresh(memory: &Memory, files: &[FoundFile], taken: &mut [TakenFile]) -> Result<()> {
     let bytes_of: BTreeMap<&str, &FoundFile> = files.iter().map(|file| (file.path.as_str(), file)).collect();
     let view = memory.view();
@@ -274,7 +273,7 @@ impl Edit<'_, '_> {
         self.stage(object, block, present.as_ref().map(Object::origin))
     }
 
-    /// The fate of a file whose block is there, unless the file is to be taken.
+    /// The outcome of a file that is not to be applied; `None` if it is.
     fn outdated(&mut self, present: &Object, before: &Block, block: &Block) -> Result<Option<Taken>> {
         if say_the_same(before, block) {
             return Ok(Some(Taken::Unchanged));
@@ -350,13 +349,13 @@ impl Edit<'_, '_> {
 
 /// The files that hold a block, the refused ones, and the ids that have a file.
 #[derive(Default)]
-struct Found {
+struct SortedFiles {
     read: Vec<(String, BlockFile)>,
     refused: Vec<TakenFile>,
     kept: BTreeSet<String>,
 }
 
-impl Found {
+impl SortedFiles {
     /// Reads files, and refuses those without a block or with the id of another file (BEX-2).
     fn read(files: &[FoundFile]) -> Self {
         let mut found = Self::default();

@@ -30,7 +30,7 @@ pub use self::edits::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile};
 pub use self::files::{BlockText, BlockTexts};
 pub(super) use self::files::{is_unedited, texts};
 pub use self::paths::{PathReason, id_of_path, path_of};
-pub use self::reader::{BlockFile, BlockReason, Finding, read_block};
+pub use self::reader::{BlockFile, Fault, NoBlock, read_block};
 pub use self::writer::{Unwritable, write_block};
 
 #[cfg(test)]

@@ -25,12 +25,12 @@ pub struct BlockFile {
     /// The block.
     pub block: Block,
     /// Faults of the file, and how the reader treated them.
-    pub findings: Vec<Finding>,
+    pub faults: Vec<Fault>,
 }
 
 /// A fault of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Finding {
+pub enum Fault {
     /// It begins with a byte order mark, which the reader ignores.
     ByteOrderMark,
     /// Its lines have Windows ends, which the reader accepts.
@@ -89,7 +89,7 @@ pub enum Finding {
     },
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ByteOrderMark => f.write_str("the byte order mark is ignored"),
@@ -122,7 +122,7 @@ impl fmt::Display for Finding {
 
 /// Why a file holds no block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BlockReason {
+pub enum NoBlock {
     /// It is not text in UTF-8.
     NotText {
         /// The first byte that is not.
@@ -136,7 +136,7 @@ pub enum BlockReason {
     NoId,
 }
 
-impl fmt::Display for BlockReason {
+impl fmt::Display for NoBlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotText { offset } => write!(f, "the file is not text from byte {offset} on"),
@@ -150,16 +150,16 @@ impl fmt::Display for BlockReason {
 /// Reads a file; `path_id` is the id that its path stands for, if it does.
 ///
 /// # Errors
-/// A [`BlockReason`] if there is no block in it at all. Everything else is a finding.
-pub fn read_block(bytes: &[u8], path_id: Option<&BlockId>) -> Result<BlockFile, BlockReason> {
+/// A [`NoBlock`] if there is no block in it at all. Everything else is a finding.
+pub fn read_block(bytes: &[u8], path_id: Option<&BlockId>) -> Result<BlockFile, NoBlock> {
     let mut reader = Reader::default();
-    let text = std::str::from_utf8(bytes).map_err(|error| BlockReason::NotText {
+    let text = std::str::from_utf8(bytes).map_err(|error| NoBlock::NotText {
         offset: error.valid_up_to(),
     })?;
     let text = reader.plain(text);
     let (front, content) = split(&text)?;
     let keys = reader.pairs(front);
-    let id = reader.id(&keys, path_id).ok_or(BlockReason::NoId)?;
+    let id = reader.id(&keys, path_id).ok_or(NoBlock::NoId)?;
     let content = if keys.value(WHITESPACE) == Some(KEPT) {
         let content = content.strip_prefix('\n').unwrap_or(content);
         content.strip_suffix('\n').unwrap_or(content)
@@ -182,18 +182,18 @@ pub fn read_block(bytes: &[u8], path_id: Option<&BlockId>) -> Result<BlockFile, 
     };
     Ok(BlockFile {
         block,
-        findings: reader.findings,
+        faults: reader.faults,
     })
 }
 
 /// The front matter and what follows it.
-fn split(text: &str) -> Result<(&str, &str), BlockReason> {
+fn split(text: &str) -> Result<(&str, &str), NoBlock> {
     let mut lines = text.split_inclusive('\n');
     let is_fence = |line: &str| line.trim_end() == "---";
     let first = lines
         .next()
         .filter(|line| is_fence(line))
-        .ok_or(BlockReason::NoFrontMatter)?;
+        .ok_or(NoBlock::NoFrontMatter)?;
     let mut end = first.len();
     for line in lines {
         if is_fence(line) {
@@ -201,7 +201,7 @@ fn split(text: &str) -> Result<(&str, &str), BlockReason> {
         }
         end += line.len();
     }
-    Err(BlockReason::OpenFrontMatter)
+    Err(NoBlock::OpenFrontMatter)
 }
 
 /// The pairs of a front matter, each key once, in the order of their first lines.
@@ -225,7 +225,7 @@ impl<'a> Pairs<'a> {
 
 #[derive(Default)]
 struct Reader {
-    findings: Vec<Finding>,
+    faults: Vec<Fault>,
 }
 
 impl Reader {
@@ -233,7 +233,7 @@ impl Reader {
     fn plain<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
         if let Some(rest) = text.strip_prefix('\u{FEFF}') {
-            self.findings.push(Finding::ByteOrderMark);
+            self.faults.push(Fault::ByteOrderMark);
             text = Cow::Owned(rest.to_owned());
         }
         // The first line tells how the file was saved; line ends inside of a content are its own.
@@ -242,7 +242,7 @@ impl Reader {
             .next()
             .is_some_and(|line| line.ends_with("\r\n"))
         {
-            self.findings.push(Finding::WindowsLines);
+            self.faults.push(Fault::WindowsLines);
             text = Cow::Owned(text.replace("\r\n", "\n"));
         }
         text
@@ -259,11 +259,11 @@ impl Reader {
             }
             let pair = line.split_once(':').filter(|_| !line.starts_with('#'));
             let Some((key, value)) = pair.map(|(key, value)| (bare(key), bare(value))) else {
-                self.findings.push(Finding::NotAPair { line: number });
+                self.faults.push(Fault::NotAPair { line: number });
                 continue;
             };
             if key.is_empty() {
-                self.findings.push(Finding::NotAPair { line: number });
+                self.faults.push(Fault::NotAPair { line: number });
                 continue;
             }
             if value.is_empty() {
@@ -274,7 +274,7 @@ impl Reader {
                     let held: &mut (&str, &str) = &mut pairs[*place.get()];
                     held.1 = value;
                     let key = key.to_owned();
-                    self.findings.push(Finding::KeyTwice { key, line: number });
+                    self.faults.push(Fault::KeyTwice { key, line: number });
                 }
                 Entry::Vacant(place) => {
                     place.insert(pairs.len());
@@ -287,20 +287,20 @@ impl Reader {
 
     fn id(&mut self, pairs: &Pairs<'_>, path_id: Option<&BlockId>) -> Option<BlockId> {
         let Some(text) = pairs.value("id").map(unquoted) else {
-            self.findings.push(Finding::IdMissing);
+            self.faults.push(Fault::IdMissing);
             return path_id.cloned();
         };
         match BlockId::new(text) {
             Ok(id) => {
                 if let Some(path_id) = path_id.filter(|path_id| **path_id != id) {
                     let path_id = path_id.clone();
-                    self.findings.push(Finding::IdNotOfPath { path_id });
+                    self.faults.push(Fault::IdNotOfPath { path_id });
                 }
                 Some(id)
             }
             Err(error) => {
                 let text = text.to_owned();
-                self.findings.push(Finding::IdWrong { text, error });
+                self.faults.push(Fault::IdWrong { text, error });
                 path_id.cloned()
             }
         }
@@ -311,7 +311,7 @@ impl Reader {
         let time = text.parse().ok().map(Time::as_micros);
         if time.is_none() {
             let text = text.to_owned();
-            self.findings.push(Finding::TimeWrong { key, text });
+            self.faults.push(Fault::TimeWrong { key, text });
         }
         time
     }
@@ -324,13 +324,13 @@ impl Reader {
             let texts = items.iter().enumerate().filter_map(|(place, item)| {
                 let text = item.as_str();
                 if text.is_none() {
-                    self.findings.push(Finding::TagWrong { place });
+                    self.faults.push(Fault::TagWrong { place });
                 }
                 text.map(str::to_owned)
             });
             return texts.collect();
         }
-        self.findings.push(Finding::TagsAreWords);
+        self.faults.push(Fault::TagsAreWords);
         let inner = value.strip_prefix('[').unwrap_or(value);
         let inner = inner.strip_suffix(']').unwrap_or(inner);
         let words = inner.split(',').map(|word| unquoted(bare(word)));
@@ -342,7 +342,7 @@ impl Reader {
             return Vec::new();
         };
         let Ok(Json::Array(items)) = parse_within(value, DEPTH_MAX) else {
-            self.findings.push(Finding::CitationsWrong);
+            self.faults.push(Fault::CitationsWrong);
             return Vec::new();
         };
         let citations = items.iter().enumerate();
@@ -357,14 +357,14 @@ impl Reader {
             .and_then(Json::as_str)
             .filter(|file| !file.is_empty())
         else {
-            self.findings.push(Finding::CitationWrong { place });
+            self.faults.push(Fault::CitationWrong { place });
             return None;
         };
         let present = |key: &str| item.get(key).filter(|value| !value.is_null());
         let line = present("line").map(|line| line.as_u64().filter(|line| *line > 0));
         let note = present("note").map(|note| note.as_str().map(str::to_owned));
         if line == Some(None) || note == Some(None) {
-            self.findings.push(Finding::CitationFieldWrong { place });
+            self.faults.push(Fault::CitationFieldWrong { place });
         }
         Some(Citation {
             file: file.to_owned(),

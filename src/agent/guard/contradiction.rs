@@ -98,7 +98,7 @@ fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>, report: &mut
     let (mut index, mut by_key) = (recall::Index::new(), HashMap::new());
     for (number, (id, item)) in (0_u128..).zip(pinned) {
         let key = recall::Key(number.to_le_bytes());
-        let told = recall::Memory {
+        let told = recall::Document {
             key,
             scope: item.object().scope(),
             session: None,

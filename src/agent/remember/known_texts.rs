@@ -1,13 +1,13 @@
-//! Which texts a state has already: by what stays of them when spaces and Unicode forms are evened out.
+//! The texts of a state, to find duplicates: without differences of white space and Unicode forms.
 //!
-//! A text is known by 64 bits of a digest, and the object is read to be sure. What is kept follows the head by the
-//! difference of states, so a write costs what it changes and a rollback as much; it is kept on disk between processes.
+//! A text is known by 64 bits of its digest; the object itself decides. The texts follow the head by diff, so a write
+//! costs as much as it changes and a rollback too. A file keeps them between processes.
 //!
 //! # Layer
 //! L7, inside `agent`. Derived: dropping it costs time only.
 //!
 //! # Invariants
-//! - KNT-1: what is found is in the state that was asked about, in this scope and kind, and says the same.
+//! - KNT-1: a found object is in the asked state, scope and kind, and has the same text.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,14 +23,14 @@ use crate::error::{ErrorCode, Result};
 use crate::object::Object;
 use crate::threads::Mutex;
 
-/// The first bytes of the key path of an id, which name it in indexes.
+/// The first bytes of a key path, which name an id in indexes.
 pub(super) type Key = [u8; 16];
 
 /// The items of a scope.
 pub(in crate::agent) struct Room {
-    /// How many neither expired nor gave their place to another.
+    /// The number of items that have neither expired nor been superseded.
     pub(in crate::agent) live: usize,
-    /// Which expired.
+    /// The expired items.
     pub(in crate::agent) expired: BTreeSet<Key>,
 }
 
@@ -53,12 +53,12 @@ struct Texts {
     expiring: BTreeSet<(u64, i64, Key)>,
 }
 
-/// What a text is known by in its scope and kind: the form of its letters and the width of its spaces do not count.
+/// The fingerprint of a text in its scope and kind. Unicode forms and the width of spaces do not count.
 pub(super) fn fingerprint(scope: &str, kind: &str, text: &str) -> u64 {
     let mut bytes = Vec::with_capacity(scope.len() + kind.len() + text.len() + 2);
     for name in [scope, kind] {
         bytes.extend_from_slice(name.as_bytes());
-        // Neither holds a control character.
+        // No scope or kind holds a control character.
         bytes.push(0);
     }
     bytes.extend_from_slice(collapsed(text).as_bytes());
@@ -152,8 +152,8 @@ impl KnownTexts {
         known.derived.keep(&known.view)
     }
 
-    /// What takes room in a scope, of what is trusted or of what is not, and what has expired of it. Where fewer than `enough` are kept, all of them
-    /// count: which expired or gave their place is asked in a full scope only.
+    /// The trusted or untrusted items of a scope, and the expired ones among them. Of fewer than `enough` items all
+    /// count: only a full scope is checked for expired and superseded items.
     ///
     /// # Errors
     /// `Corrupt` or `Io`: an object cannot be read.
@@ -189,8 +189,7 @@ impl KnownTexts {
         Ok(Room { live, expired })
     }
 
-    /// An item of this scope and kind that says the same text, which is known by `print`, has not expired, is not superseded, and
-    /// is taken by `accept`.
+    /// A live item of this scope and kind with the same text, whose fingerprint is `print`, if `accept` takes it.
     ///
     /// # Errors
     /// `Corrupt` or `Io`: it cannot be read.
@@ -210,7 +209,7 @@ impl KnownTexts {
             let Some(object) = unless_erased(self.view.object_at(&key))? else {
                 continue;
             };
-            // KNT-1: the fingerprint only says where to look.
+            // KNT-1: the fingerprint only finds candidates.
             let says = object.content().unwrap_or_default();
             let is_same = object.scope() == scope
                 && object.kind() == kind
@@ -223,7 +222,7 @@ impl KnownTexts {
         Ok(None)
     }
 
-    /// Whether something takes the place of an item.
+    /// Whether another item supersedes an item.
     ///
     /// # Errors
     /// `Corrupt` or `Io`: an object cannot be read.
@@ -245,7 +244,7 @@ impl KnownTexts {
     }
 }
 
-/// What was found, or nothing if its version was erased.
+/// The found object; `None` if its version was erased.
 pub(in crate::agent) fn unless_erased(found: Result<Option<Object>>) -> Result<Option<Object>> {
     match found {
         Err(error) if error.code() == ErrorCode::Erased => Ok(None),
@@ -253,7 +252,7 @@ pub(in crate::agent) fn unless_erased(found: Result<Option<Object>>) -> Result<O
     }
 }
 
-/// The scope of an object that takes room in it, and whether it is trusted, by what that is known by.
+/// The fingerprint of the scope and trust of an object that counts towards a quota.
 fn counted_in(object: &Object) -> Option<u64> {
     let counts = !object.is_placeholder() && takes_room(object.kind(), object.parent().is_some());
     counts.then(|| scope_print(object.scope(), object.origin().is_trusted()))
@@ -279,7 +278,7 @@ fn superseded_by(version: &Version<'_>, object: &Object) -> impl Iterator<Item =
     named.map(move |id| key_at(&suite.key_path(&id)))
 }
 
-/// The name of an id here.
+/// The key of an id.
 pub(super) fn key_of(memory: &Memory, id: &str) -> Key {
     key_at(&memory.suite().key_path(id))
 }

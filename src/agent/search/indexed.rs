@@ -145,7 +145,7 @@ impl Derive for Content {
         let path = |id: &String| key_at(&new.suite().key_path(id));
         let superseded: Vec<Key> = item.supersedes().iter().map(path).collect();
         let session = item.session();
-        let found_by = recall::Memory {
+        let found_by = recall::Document {
             key,
             scope: object.scope(),
             session: session.as_deref(),

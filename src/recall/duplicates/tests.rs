@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::*;
-use crate::recall::index::Memory;
+use crate::recall::index::Document;
 
 #[test]
 fn pairs_get_their_verdicts() {
@@ -90,7 +90,7 @@ fn near_memories_are_found_and_judged() {
     let mut index = Index::new();
     let key = |at: usize| Key([at as u8; Key::BYTES]);
     for (at, text) in texts.iter().enumerate() {
-        let memory = Memory {
+        let memory = Document {
             key: key(at),
             scope: "s",
             session: Some("one"),

@@ -58,7 +58,7 @@ impl fmt::Debug for Key {
 
 /// A memory as the index takes it.
 #[derive(Clone, Copy, Debug)]
-pub struct Memory<'a> {
+pub struct Document<'a> {
     /// Its key.
     pub key: Key,
     /// The scope it is in.
@@ -152,7 +152,7 @@ impl Index {
     ///
     /// # Errors
     /// [`Full`] after some thousand million postings; the index is then as it was.
-    pub fn put(&mut self, memory: &Memory<'_>) -> Result<(), Full> {
+    pub fn put(&mut self, memory: &Document<'_>) -> Result<(), Full> {
         if self.postings.is_full() || self.columns.len() >= (u32::MAX - 1) as usize {
             return Err(Full);
         }
@@ -240,7 +240,7 @@ impl Index {
     ///
     /// # Errors
     /// As [`Self::put`].
-    pub fn put_with_vector(&mut self, memory: &Memory<'_>, vector: &[f32]) -> Result<(), Full> {
+    pub fn put_with_vector(&mut self, memory: &Document<'_>, vector: &[f32]) -> Result<(), Full> {
         self.put(memory)?;
         // The memory just put in has the highest number.
         if let (Some(number), Some(vector)) = (self.columns.find(&memory.key), Quantised::new(vector)) {

@@ -74,7 +74,7 @@ impl Owned {
     }
 
     fn put(&self, index: &mut Index) {
-        let memory = Memory {
+        let memory = Document {
             key: self.key,
             scope: self.scope,
             session: self.session,
@@ -237,7 +237,7 @@ fn removing_much_leaves_few_vacant_numbers() {
 fn pauses_make_sessions() {
     let mut index = Index::new();
     let mut put = |number: u8, hours: i64| {
-        let memory = Memory {
+        let memory = Document {
             key: Key([number; Key::BYTES]),
             scope: "s",
             session: None,
@@ -318,7 +318,7 @@ fn any_text_is_taken_in_and_found() {
     ];
     for (at, text) in texts.iter().enumerate() {
         let times = [i64::MIN, i64::MAX, 0];
-        let memory = Memory {
+        let memory = Document {
             key: Key([at as u8; Key::BYTES]),
             scope: text,
             session: (at % 2 == 0).then_some(*text),

@@ -106,7 +106,7 @@ fn key_of(number: usize) -> Key {
 fn index_of(memories: &[Line]) -> Outcome<Index> {
     let mut index = Index::new();
     for (number, line) in memories.iter().enumerate() {
-        index.put(&treering::recall::Memory {
+        index.put(&treering::recall::Document {
             key: key_of(number),
             scope: &line.scope,
             session: Some(&line.session),

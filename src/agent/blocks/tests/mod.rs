@@ -19,13 +19,13 @@ fn id(text: &str) -> BlockId {
     BlockId::new(text).unwrap()
 }
 
-fn read(text: &str) -> Result<BlockFile, BlockReason> {
+fn read(text: &str) -> Result<BlockFile, NoBlock> {
     read_block(text.as_bytes(), Some(&id("test-block")))
 }
 
 fn good(text: &str) -> Block {
     let file = read(text).unwrap();
-    assert_eq!(file.findings, [], "{text}");
+    assert_eq!(file.faults, [], "{text}");
     file.block
 }
 
@@ -65,7 +65,7 @@ fn a_full_block_is_written_as_the_first_system_writes_it() {
         read_block(text.as_bytes(), Some(&path_id)),
         Ok(BlockFile {
             block,
-            findings: Vec::new()
+            faults: Vec::new()
         })
     );
 }
@@ -103,11 +103,11 @@ fn files_from_other_editors_are_read_and_it_is_said() {
     let expected = good(&plain);
     assert_eq!(expected.content, "Line 1\nLine 2");
     let cases = [
-        (windows.clone(), vec![Finding::WindowsLines]),
-        (format!("\u{FEFF}{plain}"), vec![Finding::ByteOrderMark]),
+        (windows.clone(), vec![Fault::WindowsLines]),
+        (format!("\u{FEFF}{plain}"), vec![Fault::ByteOrderMark]),
         (
             format!("\u{FEFF}{windows}"),
-            vec![Finding::ByteOrderMark, Finding::WindowsLines],
+            vec![Fault::ByteOrderMark, Fault::WindowsLines],
         ),
         (plain.replace("---\n\nLine", "---   \nLine"), vec![]),
         (
@@ -116,19 +116,19 @@ fn files_from_other_editors_are_read_and_it_is_said() {
         ),
         (
             plain.replace("id: test-block", "# a comment: here\nid: test-block"),
-            vec![Finding::NotAPair { line: 2 }],
+            vec![Fault::NotAPair { line: 2 }],
         ),
         (
             plain.replace("scope", "just words\n: x\nscope"),
-            vec![Finding::NotAPair { line: 3 }, Finding::NotAPair { line: 4 }],
+            vec![Fault::NotAPair { line: 3 }, Fault::NotAPair { line: 4 }],
         ),
     ];
-    for (text, findings) in cases {
+    for (text, faults) in cases {
         assert_eq!(
             read(&text),
             Ok(BlockFile {
                 block: expected.clone(),
-                findings
+                faults
             }),
             "{text:?}"
         );
@@ -143,19 +143,19 @@ fn the_last_of_a_double_key_holds_and_is_said() {
     let file = read(text).unwrap();
     assert_eq!(file.block.scope.as_deref(), Some("project"));
     assert_eq!(file.block.other, [("mine".to_owned(), "2".to_owned())]);
-    let twice = |key: &str, line| Finding::KeyTwice {
+    let twice = |key: &str, line| Fault::KeyTwice {
         key: key.to_owned(),
         line,
     };
-    assert_eq!(file.findings, [twice("scope", 5), twice("mine", 6)]);
+    assert_eq!(file.faults, [twice("scope", 5), twice("mine", 6)]);
     let text = format!("---\nid: dup-keys\nid: overwritten-id\n{HEAD}---\n\nContent\n");
     let file = read_block(text.as_bytes(), Some(&id("dup-keys"))).unwrap();
     assert_eq!(file.block.id, id("overwritten-id"));
     assert_eq!(
-        file.findings,
+        file.faults,
         [
             twice("id", 3),
-            Finding::IdNotOfPath {
+            Fault::IdNotOfPath {
                 path_id: id("dup-keys")
             }
         ]
@@ -166,14 +166,14 @@ fn the_last_of_a_double_key_holds_and_is_said() {
 fn wrong_and_missing_ids_fall_back_to_the_path() {
     let missing = read("---\nscope: global\n---\nx").unwrap();
     assert_eq!(
-        (missing.block.id, missing.findings),
-        (id("test-block"), vec![Finding::IdMissing])
+        (missing.block.id, missing.faults),
+        (id("test-block"), vec![Fault::IdMissing])
     );
     let wrong = read("---\nid: ../../etc/passwd\n---\nx").unwrap();
     assert_eq!(wrong.block.id, id("test-block"));
-    assert!(matches!(&wrong.findings[..], [Finding::IdWrong { text, .. }] if text == "../../etc/passwd"));
-    assert_eq!(read_block(b"---\nscope: a\n---\nx", None), Err(BlockReason::NoId));
-    assert_eq!(read_block(b"---\nid: A B\n---\nx", None), Err(BlockReason::NoId));
+    assert!(matches!(&wrong.faults[..], [Fault::IdWrong { text, .. }] if text == "../../etc/passwd"));
+    assert_eq!(read_block(b"---\nscope: a\n---\nx", None), Err(NoBlock::NoId));
+    assert_eq!(read_block(b"---\nid: A B\n---\nx", None), Err(NoBlock::NoId));
     assert_eq!(
         read_block(b"---\nid: fine\n---\nx", None).unwrap().block.id,
         id("fine")
@@ -183,15 +183,15 @@ fn wrong_and_missing_ids_fall_back_to_the_path() {
 #[test]
 fn files_without_a_block_are_refused_with_the_reason() {
     for (bytes, reason) in [
-        (&b""[..], BlockReason::NoFrontMatter),
-        (b"just text", BlockReason::NoFrontMatter),
-        (b"\n---\nid: a\n---\n", BlockReason::NoFrontMatter),
-        (b"----\nid: a\n---\n", BlockReason::NoFrontMatter),
-        (b"---\rid: a\r---\r", BlockReason::NoFrontMatter),
-        (b"---\nid: oops\nno end\n", BlockReason::OpenFrontMatter),
-        (b"---", BlockReason::OpenFrontMatter),
-        (b"\x89PNG\r\n\x1a\n", BlockReason::NotText { offset: 0 }),
-        (b"---\nid: a\n---\n\xff", BlockReason::NotText { offset: 14 }),
+        (&b""[..], NoBlock::NoFrontMatter),
+        (b"just text", NoBlock::NoFrontMatter),
+        (b"\n---\nid: a\n---\n", NoBlock::NoFrontMatter),
+        (b"----\nid: a\n---\n", NoBlock::NoFrontMatter),
+        (b"---\rid: a\r---\r", NoBlock::NoFrontMatter),
+        (b"---\nid: oops\nno end\n", NoBlock::OpenFrontMatter),
+        (b"---", NoBlock::OpenFrontMatter),
+        (b"\x89PNG\r\n\x1a\n", NoBlock::NotText { offset: 0 }),
+        (b"---\nid: a\n---\n\xff", NoBlock::NotText { offset: 14 }),
     ] {
         assert_eq!(read_block(bytes, Some(&id("a"))), Err(reason), "{bytes:?}");
     }
@@ -202,7 +202,7 @@ fn tags_and_citations_lose_only_what_is_wrong() {
     let of = |line: &str| read(&format!("---\nid: test-block\n{line}\n---\n\nx\n")).unwrap();
     let tags = |line: &str| {
         let file = of(line);
-        (file.block.tags, file.findings)
+        (file.block.tags, file.faults)
     };
     let texts = |texts: &[&str]| {
         texts
@@ -218,20 +218,20 @@ fn tags_and_citations_lose_only_what_is_wrong() {
         tags("tags: [\"a\", 5, null, \"b\"]"),
         (
             texts(&["a", "b"]),
-            vec![Finding::TagWrong { place: 1 }, Finding::TagWrong { place: 2 }]
+            vec![Fault::TagWrong { place: 1 }, Fault::TagWrong { place: 2 }]
         )
     );
     assert_eq!(
         tags("tags: [a, 'b c', \"d\"]"),
-        (texts(&["a", "b c", "d"]), vec![Finding::TagsAreWords])
+        (texts(&["a", "b c", "d"]), vec![Fault::TagsAreWords])
     );
     assert_eq!(
         tags("tags: a, b"),
-        (texts(&["a", "b"]), vec![Finding::TagsAreWords])
+        (texts(&["a", "b"]), vec![Fault::TagsAreWords])
     );
     assert_eq!(
         tags("tags: [not valid json"),
-        (texts(&["not valid json"]), vec![Finding::TagsAreWords])
+        (texts(&["not valid json"]), vec![Fault::TagsAreWords])
     );
     assert_eq!(tags("tags:"), (vec![], vec![]));
     let file = of(
@@ -247,18 +247,18 @@ fn tags_and_citations_lose_only_what_is_wrong() {
         [citation("a", None), citation("b", Some(2)), citation("c", None)]
     );
     assert_eq!(
-        file.findings,
+        file.faults,
         [
-            Finding::CitationFieldWrong { place: 0 },
-            Finding::CitationWrong { place: 1 },
-            Finding::CitationWrong { place: 2 },
-            Finding::CitationWrong { place: 3 },
-            Finding::CitationFieldWrong { place: 5 },
+            Fault::CitationFieldWrong { place: 0 },
+            Fault::CitationWrong { place: 1 },
+            Fault::CitationWrong { place: 2 },
+            Fault::CitationWrong { place: 3 },
+            Fault::CitationFieldWrong { place: 5 },
         ]
     );
-    assert_eq!(of("citations: none").findings, [Finding::CitationsWrong]);
+    assert_eq!(of("citations: none").faults, [Fault::CitationsWrong]);
     let deep = format!("citations: {}", "[".repeat(100_000));
-    assert_eq!(of(&deep).findings, [Finding::CitationsWrong]);
+    assert_eq!(of(&deep).faults, [Fault::CitationsWrong]);
 }
 
 #[test]
@@ -269,19 +269,15 @@ fn times_that_cannot_be_read_are_left_out_and_said() {
         (None, None)
     );
     assert_eq!(file.block.updated_micros, micros_of("2026-01-02T00:00:00Z"));
-    let wrong = |key, text: &str| Finding::TimeWrong {
+    let wrong = |key, text: &str| Fault::TimeWrong {
         key,
         text: text.to_owned(),
     };
     assert_eq!(
-        file.findings,
+        file.faults,
         [wrong("created", "2026-01-01"), wrong("expires", "never")]
     );
-    assert!(
-        file.findings
-            .iter()
-            .all(|finding| !finding.to_string().is_empty())
-    );
+    assert!(file.faults.iter().all(|finding| !finding.to_string().is_empty()));
 }
 
 #[test]

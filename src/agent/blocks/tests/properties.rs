@@ -50,7 +50,7 @@ proptest! {
         let text = write_block(&block).unwrap();
         let path_id = block.id.clone();
         let file = read_block(text.as_bytes(), Some(&path_id)).unwrap();
-        prop_assert_eq!(&file.findings, &[]);
+        prop_assert_eq!(&file.faults, &[]);
         prop_assert_eq!(&file.block, &block);
         prop_assert_eq!(write_block(&file.block).unwrap(), text);
     }
@@ -62,7 +62,7 @@ proptest! {
         if let Ok(file) = read_block(text.as_bytes(), Some(&path_id)) {
             // What was read can be written, and then is read without a word.
             let again = write_block(&file.block).unwrap();
-            prop_assert_eq!(read_block(again.as_bytes(), None), Ok(BlockFile { block: file.block, findings: Vec::new() }));
+            prop_assert_eq!(read_block(again.as_bytes(), None), Ok(BlockFile { block: file.block, faults: Vec::new() }));
         }
     }
 

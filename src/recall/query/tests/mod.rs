@@ -4,7 +4,7 @@ mod growth;
 mod rules;
 
 use super::*;
-use crate::recall::index::Memory;
+use crate::recall::index::Document;
 
 /// A line of a store: scope, session, speaker, day, text.
 type Said<'a> = (&'a str, &'a str, &'a str, i64, &'a str);
@@ -30,7 +30,7 @@ fn index_of(said: &[Said<'_>]) -> Index {
 fn put(index: &mut Index, at: usize, said: Said<'_>, supersedes: Option<usize>) {
     let (scope, session, speaker, day, text) = said;
     let old = supersedes.map(key);
-    let memory = Memory {
+    let memory = Document {
         key: key(at),
         scope,
         session: Some(session),

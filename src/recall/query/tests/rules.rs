@@ -121,7 +121,7 @@ fn a_vector_finds_what_no_word_does() {
     .into_iter()
     .enumerate()
     {
-        let memory = Memory {
+        let memory = Document {
             key: key(at),
             scope: "s",
             session: Some(text),
