@@ -1,10 +1,10 @@
-//! What is kept of each memory besides its terms, column by column.
+//! The columns of the documents: everything but their terms.
 //!
 //! # Layer
-//! Knows numbers and keys; not text, not sessions' meaning.
+//! Knows numbers and keys; neither text nor sessions.
 //!
 //! # Invariants
-//! - COL-1: all columns have one length; a number is a place in each of them.
+//! - COL-1: all columns have one length; a number is an index into each.
 //! - COL-2: a live key has one number; the order of [`Columns::chronology`] is total and depends on no number.
 
 use std::cmp::Ordering;
@@ -16,12 +16,12 @@ use super::Key;
 use crate::recall::text::calendar::{Day, Span, day_of};
 use crate::recall::text::marks::Marks;
 
-/// The memory is in the index; without it the number is vacant.
+/// The document is in the index; otherwise its number is vacant.
 pub(crate) const LIVE: Marks = 64;
-/// The memory speaks of days, which are in the side table.
+/// The document mentions days, which are in a side table.
 pub(crate) const HAS_SPANS: Marks = 128;
 
-/// What is known of one memory.
+/// A document with all its columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) key: Key,
@@ -29,7 +29,7 @@ pub(crate) struct Row {
     pub(crate) order: u32,
     pub(crate) session: u32,
     pub(crate) speaker: u32,
-    /// The terms it counts, in quarters.
+    /// Its length in terms, in quarters.
     pub(crate) length: u32,
     pub(crate) flags: Marks,
 }
@@ -44,19 +44,19 @@ pub(crate) struct Columns {
     pub(crate) speakers: Vec<u32>,
     pub(crate) lengths: Vec<u32>,
     pub(crate) flags: Vec<Marks>,
-    /// Days spoken of, by number.
+    /// Mentioned days, by number.
     pub(crate) spans: Vec<(u32, Span)>,
     table: HashTable<u32>,
     hasher: RandomState,
 }
 
 impl Columns {
-    /// Numbers, live and vacant.
+    /// The number of live and vacant numbers.
     pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// The number of a live memory.
+    /// The number of a live document.
     pub(crate) fn find(&self, key: &Key) -> Option<u32> {
         let hash = self.hasher.hash_one(key);
         self.table
@@ -64,7 +64,7 @@ impl Columns {
             .copied()
     }
 
-    /// Appends a memory and returns its number.
+    /// Appends a document and returns its number.
     pub(crate) fn push(&mut self, row: Row, spans: &[Span]) -> u32 {
         debug_assert!(
             self.find(&row.key).is_none(),
@@ -99,7 +99,7 @@ impl Columns {
         number
     }
 
-    /// Makes the number of a live memory vacant.
+    /// Makes the number of a live document vacant.
     pub(crate) fn vacate(&mut self, number: u32) {
         let hash = self.hasher.hash_one(self.keys[number as usize]);
         if let Ok(entry) = self.table.find_entry(hash, |&other| other == number) {
@@ -116,7 +116,7 @@ impl Columns {
         day_of(self.times[number as usize])
     }
 
-    /// One memory with all its columns.
+    /// One document with all its columns.
     pub(crate) fn row(&self, number: u32) -> Row {
         let at = number as usize;
         Row {
@@ -130,7 +130,7 @@ impl Columns {
         }
     }
 
-    /// The days that a memory speaks of.
+    /// The days that a document mentions.
     pub(crate) fn spans_of(&self, number: u32) -> &[(u32, Span)] {
         if self.flags[number as usize] & HAS_SPANS == 0 {
             return &[];
@@ -140,7 +140,7 @@ impl Columns {
         &self.spans[start..end]
     }
 
-    /// Which of two memories came first: time, then the order given, then the key.
+    /// The order of two documents: time, then the given order, then the key.
     pub(crate) fn chronology(&self, one: u32, two: u32) -> Ordering {
         let (one, two) = (one as usize, two as usize);
         self.times[one]

@@ -1,20 +1,20 @@
 //! Which memory took the place of which.
 //!
 //! # Layer
-//! Knows keys alone, so that a link may come before the memory it names.
+//! Knows keys alone, so a link may come before its document.
 
 use std::collections::BTreeSet;
 
 use super::Key;
 
-/// The links between memories: the same pairs, from either end.
+/// The links: the same pairs in both directions.
 #[derive(Clone, Default)]
 pub(crate) struct Links {
     olds: BTreeSet<(Key, Key)>,
     news: BTreeSet<(Key, Key)>,
 }
 
-/// The second halves of the pairs that begin with `first`, in order.
+/// The second keys of the pairs with the first key `first`, in order.
 fn seconds(pairs: &BTreeSet<(Key, Key)>, first: Key) -> impl Iterator<Item = Key> {
     let least = Key([0; Key::BYTES]);
     let most = Key([0xFF; Key::BYTES]);
@@ -24,13 +24,13 @@ fn seconds(pairs: &BTreeSet<(Key, Key)>, first: Key) -> impl Iterator<Item = Key
 }
 
 impl Links {
-    /// Says that `new` supersedes `old`.
+    /// Records that `new` supersedes `old`.
     pub(crate) fn insert(&mut self, new: Key, old: Key) {
         self.olds.insert((new, old));
         self.news.insert((old, new));
     }
 
-    /// Forgets what `new` supersedes.
+    /// Removes the links of `new`.
     pub(crate) fn remove(&mut self, new: &Key) {
         let olds: Vec<Key> = self.olds_of(*new).collect();
         for old in olds {
@@ -39,17 +39,17 @@ impl Links {
         }
     }
 
-    /// What `new` supersedes, in order of the keys.
+    /// The keys that `new` supersedes, in order.
     pub(crate) fn olds_of(&self, new: Key) -> impl Iterator<Item = Key> {
         seconds(&self.olds, new)
     }
 
-    /// What supersedes `old`, in order of the keys.
+    /// The keys that supersede `old`, in order.
     pub(crate) fn news_of(&self, old: Key) -> impl Iterator<Item = Key> {
         seconds(&self.news, old)
     }
 
-    /// Whether there is none.
+    /// Whether there is no link.
     pub(crate) fn is_empty(&self) -> bool {
         self.olds.is_empty()
     }

@@ -1,15 +1,15 @@
-//! The index: what is kept of memories so that a query need not read them.
+//! The index of recall, so that a query need not read the documents.
 //!
-//! It is derived and incremental: a memory is searchable when [`Index::put`] returns, and what an index answers
-//! depends on what is in it, not on how it came there. All scopes share one index; a query of some scopes
-//! counts only what is in those, so that its scores are the same as in an index of those alone. What still
-//! shows is time: a query takes longer if other scopes use its words much.
+//! The index is derived and incremental: a document can be found when [`Index::put`] returns. Answers depend on the
+//! content of the index and not on its history. All scopes share one index. A query of some scopes counts only their
+//! documents, so its scores equal those of an index of these scopes alone. Only time leaks: a query takes longer if
+//! other scopes use its words often.
 //!
 //! # Layer
-//! Above `recall::text`; knows neither queries nor where memories are kept.
+//! Above `recall::text`; knows neither queries nor the store.
 //!
 //! # Invariants
-//! - IDX-1: the index after any calls answers as one that was built of the memories it holds.
+//! - IDX-1: after any calls, the index answers like one that was built of its documents.
 //! - IDX-2: at most a quarter of the numbers, and `VACANT_MIN`, are vacant.
 
 mod columns;
@@ -36,10 +36,10 @@ pub(crate) use postings::{Posting, Postings};
 pub(crate) use sessions::Sessions;
 pub(crate) use vectors::{Quantised, Vectors};
 
-/// Fewer vacant numbers than these are never worth a rewrite.
+/// Fewer vacant numbers are not worth a rewrite.
 const VACANT_MIN: usize = 256;
 
-/// What a memory is found by: 16 bytes of the caller's, such as the first half of the digest of an id.
+/// The key of a document: 16 bytes of the caller, such as the first half of the digest of an id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Key(pub [u8; Self::BYTES]);
 
@@ -56,28 +56,28 @@ impl fmt::Debug for Key {
     }
 }
 
-/// A memory as the index takes it.
+/// A document to index.
 #[derive(Clone, Copy, Debug)]
 pub struct Document<'a> {
     /// Its key.
     pub key: Key,
-    /// The scope it is in.
+    /// Its scope.
     pub scope: &'a str,
-    /// Its session; without one, pauses make sessions.
+    /// Its session; pauses separate sessions without a name.
     pub session: Option<&'a str>,
-    /// Who says it, or whom it is about; empty if nobody is known.
+    /// Its speaker or subject; empty if unknown.
     pub speaker: &'a str,
-    /// When it happened, in seconds since 1970.
+    /// Its time, in seconds since 1970.
     pub time: i64,
-    /// Where it stands among memories of one time.
+    /// Its place among documents of one time.
     pub order: u32,
-    /// What it says.
+    /// Its text.
     pub text: &'a str,
-    /// The memories whose place it takes.
+    /// The documents that it supersedes.
     pub supersedes: &'a [Key],
 }
 
-/// The index has no room left: its numbers or its bytes of postings have run out.
+/// The index is full: it has no more numbers, or no more bytes for postings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Full;
 
@@ -89,7 +89,7 @@ impl fmt::Display for Full {
 
 impl std::error::Error for Full {}
 
-/// What is kept of a memory besides its terms, while an index is built.
+/// A document without its terms.
 struct Entry<'a> {
     scope: &'a str,
     session: Option<&'a str>,
@@ -107,11 +107,11 @@ pub struct Index {
     pub(crate) vectors: Vectors,
     links: Links,
     live: usize,
-    /// Reused by `put`: the numbers of terms and how much they count.
+    /// A buffer of `put`: numbers of terms and their counts.
     terms: Vec<(u32, u32)>,
 }
 
-/// Makes room for `more` elements without doubling: an index is large, and few bytes a memory are the goal.
+/// Reserves room for `more` elements without doubling: an index is large, and should take few bytes a document.
 fn grow<T>(column: &mut Vec<T>, more: usize) {
     if column.capacity() - column.len() < more {
         column.reserve_exact(more.max(column.len() / 8));
@@ -124,22 +124,22 @@ impl Index {
         Self::default()
     }
 
-    /// The number of memories.
+    /// The number of documents.
     pub fn len(&self) -> usize {
         self.live
     }
 
-    /// Whether there is no memory.
+    /// Whether the index is empty.
     pub fn is_empty(&self) -> bool {
         self.live == 0
     }
 
-    /// Whether there is a memory with this key.
+    /// Whether there is a document with this key.
     pub fn contains(&self, key: &Key) -> bool {
         self.columns.find(key).is_some()
     }
 
-    /// Whether there is a memory with this key in one of these scopes.
+    /// Whether there is a document with this key in one of these scopes.
     pub(crate) fn is_in(&self, key: &Key, scopes: &[&str]) -> bool {
         self.columns.find(key).is_some_and(|number| {
             let speaker = self.columns.speakers[number as usize];
@@ -148,10 +148,10 @@ impl Index {
         })
     }
 
-    /// Puts a memory in, in the place of one with its key. Any text is taken.
+    /// Adds a document, or replaces the one with its key. Accepts any text.
     ///
     /// # Errors
-    /// [`Full`] after some thousand million postings; the index is then as it was.
+    /// [`Full`] after some thousand million postings; the index does not change then.
     pub fn put(&mut self, memory: &Document<'_>) -> Result<(), Full> {
         if self.postings.is_full() || self.columns.len() >= (u32::MAX - 1) as usize {
             return Err(Full);
@@ -199,7 +199,7 @@ impl Index {
         }
     }
 
-    /// Gives an entry a number and adds it to all sums; its key is not in the index.
+    /// Gives a new entry a number, and adds it to all sums.
     fn admit(&mut self, entry: &Entry<'_>, analysis: &Analysis) -> u32 {
         let scope = self.people.scope(entry.scope);
         let speaker = self.people.speaker(scope, entry.speaker);
@@ -210,7 +210,7 @@ impl Index {
                 let mut gaps = std::mem::take(&mut self.people.scopes[scope as usize].gaps);
                 let before = gaps.len();
                 let session = self.sessions.settle(scope, &mut gaps, &mut self.columns, time);
-                // Two sessions that this memory joins are one fewer; a new one is counted with its first member.
+                // Two sessions that this document joins become one; a new session counts with its first member.
                 if gaps.len() < before {
                     self.people.scopes[scope as usize].sessions -= 1;
                 }
@@ -235,21 +235,21 @@ impl Index {
         number
     }
 
-    /// Puts a memory in as [`Self::put`] does, with a vector of its text for the dense part of recall. A vector
-    /// without direction, or of other dimensions than the first one, is left out.
+    /// Adds a document as [`Self::put`] does, with a vector of its text. Ignores a vector without direction, or of
+    /// other dimensions than the first one.
     ///
     /// # Errors
     /// As [`Self::put`].
     pub fn put_with_vector(&mut self, memory: &Document<'_>, vector: &[f32]) -> Result<(), Full> {
         self.put(memory)?;
-        // The memory just put in has the highest number.
+        // The new document has the highest number.
         if let (Some(number), Some(vector)) = (self.columns.find(&memory.key), Quantised::new(vector)) {
             self.vectors.push(number, &vector);
         }
         Ok(())
     }
 
-    /// Takes the memory with this key out, and says whether there was one.
+    /// Removes the document with this key. Returns whether there was one.
     pub fn remove(&mut self, key: &Key) -> bool {
         let Some(number) = self.columns.find(key) else {
             return false;
@@ -288,7 +288,7 @@ impl Index {
         fresh
     }
 
-    /// Admits a live memory of this index to `fresh`.
+    /// Adds a live document of this index to `fresh`.
     fn copy_entry(&self, number: u32, fresh: &mut Self) -> u32 {
         let vector_of = number;
         let row = self.columns.row(number);
@@ -322,7 +322,7 @@ impl Index {
         number
     }
 
-    /// The live memories that supersede the one with this number.
+    /// The live documents that supersede the document with this number.
     pub(crate) fn successors(&self, number: u32) -> impl Iterator<Item = u32> {
         let old = self.columns.keys[number as usize];
         let news = (!self.links.is_empty()).then(|| self.links.news_of(old));
@@ -331,7 +331,7 @@ impl Index {
             .filter_map(|new| self.columns.find(&new))
     }
 
-    /// The keys of the memories that supersede the one with this key, in order.
+    /// The keys of the documents that supersede the one with this key, in order.
     pub fn superseded_by(&self, key: &Key) -> impl Iterator<Item = Key> {
         let news = (!self.links.is_empty()).then(|| self.links.news_of(*key));
         news.into_iter().flatten().filter(|new| self.contains(new))

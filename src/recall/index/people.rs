@@ -1,14 +1,14 @@
-//! Scopes, speakers, and the names that speakers are called by.
+//! Scopes, speakers, and the names in their calls.
 //!
-//! A speaker belongs to one scope: two scopes may each have an Anna. Where two speakers share a scope, a name
-//! that one of them keeps calling is the other's, though no memory says so; these calls are counted.
+//! A speaker belongs to one scope: two scopes may each have an Anna. If two speakers share a scope and one keeps
+//! calling a name, the name means the other one. The index counts such calls.
 //!
 //! # Layer
-//! Knows names and counts; not memories.
+//! Knows names and counts, not documents.
 //!
 //! # Invariants
-//! - PEO-1: counts are of live memories; a scope or speaker without any is as if it were not there.
-//! - PEO-2: whom a name means in a scope depends on that scope alone.
+//! - PEO-1: counts are of live documents; a scope or speaker without any has no effect.
+//! - PEO-2: the meaning of a name in a scope depends on that scope alone.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -17,20 +17,20 @@ use hashbrown::HashTable;
 
 use crate::recall::text::terms::{facts_of, words};
 
-/// Calls that make a name, and the share of them that has to come from one speaker, in tenths.
+/// The calls that give a name a meaning, and the share of them from one speaker, in tenths.
 const CALLS_MIN: u32 = 3;
 const CALLS_TENTHS: u32 = 8;
 
-/// One scope, with the sums that ranking needs.
+/// A scope, with the sums for ranking.
 #[derive(Clone, Default)]
 pub(crate) struct Scope {
     pub(crate) name: Box<str>,
     pub(crate) memories: u32,
-    /// The lengths of its memories together, in quarters.
+    /// The total length of its documents, in quarters.
     pub(crate) length: u64,
     /// Sessions with members.
     pub(crate) sessions: u32,
-    /// How many of its speakers are live.
+    /// The number of its live speakers.
     pub(crate) live: u32,
     /// Its speakers, live or not.
     pub(crate) speakers: Vec<u32>,
@@ -38,7 +38,7 @@ pub(crate) struct Scope {
     pub(crate) gaps: Vec<u32>,
 }
 
-/// One speaker of one scope.
+/// A speaker of a scope.
 #[derive(Clone)]
 pub(crate) struct Speaker {
     pub(crate) scope: u32,
@@ -46,7 +46,7 @@ pub(crate) struct Speaker {
     pub(crate) memories: u32,
 }
 
-/// A name that is called, and the speakers that call it with how often.
+/// A called name, with its callers and their counts.
 type Called = (Box<str>, HashMap<u32, u32>);
 
 /// Scopes and speakers by number, and the names.
@@ -60,10 +60,10 @@ pub(crate) struct People {
     hasher: RandomState,
     /// Speakers by each word of their names.
     names: HashMap<Box<str>, Vec<u32>>,
-    /// Names called, by number, with who called them how often.
+    /// Called names by number, with their callers and counts.
     callers: Vec<Called>,
     call_numbers: HashMap<Box<str>, u32>,
-    /// The calls of each memory, by its number.
+    /// The calls of each document, by its number.
     calls: Vec<(u32, u32)>,
 }
 
@@ -118,7 +118,7 @@ impl People {
         number
     }
 
-    /// Counts a memory more of a speaker.
+    /// Adds a document of a speaker to the counts.
     pub(crate) fn add_memory(&mut self, speaker: u32) {
         let speaker = &mut self.speakers[speaker as usize];
         speaker.memories += 1;
@@ -127,7 +127,7 @@ impl People {
         }
     }
 
-    /// Counts a memory less of a speaker.
+    /// Removes a document of a speaker from the counts.
     pub(crate) fn remove_memory(&mut self, speaker: u32) {
         let speaker = &mut self.speakers[speaker as usize];
         speaker.memories -= 1;
@@ -136,7 +136,7 @@ impl People {
         }
     }
 
-    /// Counts the names that a memory of `speaker` calls; memories come with rising numbers.
+    /// Adds the calls of a document of `speaker`; numbers of documents rise.
     pub(crate) fn add_calls(&mut self, memory: u32, speaker: u32, calls: &[String]) {
         for call in calls {
             let number = match self.call_numbers.get(call.as_str()) {
@@ -153,7 +153,7 @@ impl People {
         }
     }
 
-    /// The names that a memory calls.
+    /// The names in the calls of a document.
     pub(crate) fn calls_of(&self, memory: u32) -> impl Iterator<Item = &str> {
         let start = self.calls.partition_point(|&(other, _)| other < memory);
         let calls = self.calls[start..]
@@ -162,7 +162,7 @@ impl People {
         calls.map(|&(_, number)| &*self.callers[number as usize].0)
     }
 
-    /// Takes the calls of a memory of `speaker` out of the counts.
+    /// Removes the calls of a document of `speaker`.
     pub(crate) fn remove_calls(&mut self, memory: u32, speaker: u32) {
         let start = self.calls.partition_point(|&(other, _)| other < memory);
         for &(_, number) in self.calls[start..]
@@ -180,10 +180,10 @@ impl People {
         all.filter(|&number| self.speakers[number as usize].memories > 0)
     }
 
-    /// The speakers whom `word` means in the scopes that `admits` admits, in order of their numbers.
+    /// The speakers that `word` means in the scopes of `admits`, in order of their numbers.
     pub(crate) fn meant(&self, word: &str, admits: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut meant: Vec<u32> = Vec::new();
-        // The scopes in which a speaker bears `word` in the name.
+        // The scopes with a speaker of this name.
         let mut bearing: HashSet<u32> = HashSet::new();
         for &number in self.names.get(word).map_or(&[][..], Vec::as_slice) {
             let speaker = &self.speakers[number as usize];
@@ -212,7 +212,7 @@ impl People {
         meant
     }
 
-    /// Whom the two speakers of `scope` mean by the name numbered `call`, if one of them does.
+    /// The speaker that the called name `call` means in a scope of two speakers, if it has a meaning.
     fn called(&self, scope: u32, call: u32) -> Option<u32> {
         if self.scopes[scope as usize].live != 2 {
             return None;

@@ -1,46 +1,46 @@
 //! Many short byte lists that grow at their ends, in one allocation.
 //!
-//! Most terms occur once or twice, so that a `Vec` for each would weigh more than what is in it. A list of up to
-//! eight bytes lives in its record; a longer one is a chain of blocks, each about a quarter larger than the one
-//! before. Nothing moves when a list grows, and nothing is freed: an index that removes much is rewritten.
+//! Most terms occur once or twice, so a `Vec` for each would take more than its content. A list of up to eight bytes is
+//! in its record; a longer one is a chain of blocks, each about a quarter larger than the one before. A growing list
+//! moves nothing, and nothing is freed: an index with many removals is rewritten.
 //!
 //! # Layer
-//! Knows bytes; not what they mean.
+//! Knows bytes, not their meaning.
 //!
 //! # Invariants
 //! - POO-1: blocks do not overlap, and each belongs to one list.
-//! - POO-2: what is pushed at once stays together: it never lies across two blocks.
+//! - POO-2: no push is split between two blocks.
 
-/// Bytes that live in the record itself.
+/// Bytes in the record itself.
 const INLINE: usize = 8;
-/// The bytes of the first block of a chain, and of the largest blocks.
+/// The sizes of the first block of a chain and of the largest blocks, in bytes.
 const BLOCK_MIN: usize = 14;
 const BLOCK_MAX: usize = 4096;
-/// A block starts with the place of the next one and the bytes in use.
+/// The head of a block: the offset of the next block, and the bytes in use.
 const HEAD: usize = 6;
-/// Says in a record that the list is a chain.
+/// Marks a record as a chain.
 const CHAINED: u8 = u8::MAX;
 
 /// A byte list of a [`Pool`].
 #[derive(Clone, Copy, Default)]
 pub(crate) struct List {
-    /// The bytes, or the places of the first and the last block.
+    /// The bytes, or the offsets of the first and the last block.
     data: [u8; INLINE],
-    /// Bytes that the last block has left.
+    /// Free bytes of the last block.
     room: u16,
-    /// The number of blocks, as far as their size depends on it.
+    /// The number of blocks, until they have their largest size.
     blocks: u8,
     /// Bytes in use of `data`, or [`CHAINED`].
     used: u8,
 }
 
-/// The memory of many lists.
+/// The document of many lists.
 #[derive(Clone, Default)]
 pub(crate) struct Pool {
     bytes: Vec<u8>,
 }
 
-/// The bytes of the block that follows `blocks` others.
+/// The size of the block after `blocks` others.
 fn block_bytes(blocks: u8) -> usize {
     let mut bytes = BLOCK_MIN;
     for _ in 0..blocks {
@@ -72,7 +72,7 @@ impl List {
         }
     }
 
-    /// Appends `bytes`, which are few.
+    /// Appends a few bytes.
     pub(crate) fn push(&mut self, pool: &mut Pool, bytes: &[u8]) {
         if self.used != CHAINED {
             let used = usize::from(self.used);
@@ -95,7 +95,7 @@ impl List {
             pool.bytes[last..last + 4].copy_from_slice(&(next as u32).to_le_bytes());
             self.data[4..].copy_from_slice(&(next as u32).to_le_bytes());
             self.room = size as u16;
-            // Blocks have reached their largest size long before the count ends.
+            // The blocks reach their largest size long before this count saturates.
             self.blocks = self.blocks.saturating_add(1);
         }
         self.append(pool, bytes);
@@ -114,7 +114,7 @@ impl List {
 }
 
 impl Pool {
-    /// The place after a block, and its bytes in use.
+    /// The offset of the next block, and the bytes in use.
     fn head(&self, at: usize) -> (usize, usize) {
         let head: [u8; HEAD] = *self.bytes[at..].first_chunk().unwrap_or(&[0; HEAD]);
         let both = head
@@ -131,7 +131,7 @@ impl Pool {
         start
     }
 
-    /// Whether another list might not fit any more.
+    /// Whether another list may have no room.
     pub(crate) fn is_full(&self) -> bool {
         self.bytes.len() > (u32::MAX / 2) as usize
     }

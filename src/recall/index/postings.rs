@@ -1,11 +1,11 @@
-//! The terms and, for each, the memories that have it.
+//! The terms, and the documents of each.
 //!
-//! A posting is the distance to the number before it and how often the term counts, in quarters; once in prose,
-//! the usual case, takes no room of its own. Numbers only rise, so adding is appending. Removing leaves the
-//! postings where they are: the reader asks which numbers are alive, and `Index` rewrites when too many are not.
+//! A posting is the distance to the number before it and the count of the term, in quarters. The usual count, once in
+//! prose, takes no room. Numbers only rise, so adding is appending. A removal leaves its postings: readers check which
+//! numbers are live, and `Index` rewrites itself when too many are vacant.
 //!
 //! # Layer
-//! Knows terms and numbers of memories; not what a memory is.
+//! Knows terms and numbers of documents, not documents.
 //!
 //! # Invariants
 //! - PST-1: the numbers of a term rise strictly.
@@ -18,7 +18,7 @@ use hashbrown::HashTable;
 use super::pool::{List, Pool};
 use crate::recall::text::analysis::QUARTERS_PROSE;
 
-/// A memory that has a term, and how often the term counts in it, in quarters.
+/// A document of a term, and the count of the term in it, in quarters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Posting {
     pub(crate) memory: u32,
@@ -27,7 +27,7 @@ pub(crate) struct Posting {
 
 #[derive(Clone, Copy)]
 struct Row {
-    /// Where the text of the term ends; it starts where the one before ends.
+    /// The end of the term's text; it starts at the end of the one before.
     text_end: u32,
     last: u32,
     list: List,
@@ -54,7 +54,7 @@ fn put_varint(out: &mut [u8; 10], length: &mut usize, mut value: u64) {
     *length += 1;
 }
 
-/// Takes a number off the front of `bytes`; a broken one ends with them.
+/// Reads a number from the front of `bytes`; a broken one takes all of them.
 #[inline]
 fn take_varint(bytes: &mut &[u8]) -> u64 {
     let (mut value, mut shift) = (0u64, 0u32);
@@ -70,7 +70,7 @@ fn take_varint(bytes: &mut &[u8]) -> u64 {
 }
 
 impl Postings {
-    /// Terms, live or not.
+    /// The number of terms, live or not.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
@@ -159,8 +159,7 @@ impl Postings {
             });
     }
 
-    /// The same postings with memories renumbered by `renumber`, which keeps their order, and without those
-    /// it drops.
+    /// The postings of the documents that `renumber` keeps. It keeps their order.
     pub(crate) fn rewritten(&self, renumber: &[Option<u32>]) -> Self {
         let mut fresh = Self::default();
         for number in 0..self.rows.len() as u32 {
@@ -175,7 +174,7 @@ impl Postings {
         fresh
     }
 
-    /// Whether there is no room for the postings of another memory.
+    /// Whether the postings of another document may have no room.
     pub(crate) fn is_full(&self) -> bool {
         self.pool.is_full() || self.text.len() > (u32::MAX / 2) as usize
     }

@@ -1,16 +1,15 @@
-//! Sessions: which memories stand beside each other, and whether a session is a conversation.
+//! Sessions: the neighbours of each document, and which sessions are conversations.
 //!
-//! A session is named by the caller, or is made of the memories of a scope that have none and follow each
-//! other within `GAP_SECONDS`. Members are kept in the order of time, so a neighbour is the next element.
+//! The caller names a session, or the documents of a scope without one form sessions: each follows the one before
+//! within `GAP_SECONDS`. Members are in the order of time, so a neighbour is the next element.
 //!
 //! # Layer
-//! Knows columns; not terms.
+//! Knows columns, not terms.
 //!
 //! # Invariants
 //! - SES-1: the members of a session are live, of one scope, and in chronological order.
-//! - SES-2: sessions and their members depend on what is in the index, not on how it came there.
-//! - SES-3: two unnamed sessions of a scope are more than `GAP_SECONDS` apart; inside one no two members that
-//!   follow each other are.
+//! - SES-2: sessions and their members depend on the content of the index, not on its history.
+//! - SES-3: two unnamed sessions of a scope are more than `GAP_SECONDS` apart; successive members of one are not.
 //! - SES-4: the counts of a session's speakers are those of its members.
 
 use std::cmp::Ordering;
@@ -23,26 +22,26 @@ use super::columns::Columns;
 /// A pause that ends an unnamed session.
 pub(crate) const GAP_SECONDS: i64 = 6 * 3600;
 
-/// One session.
+/// A session.
 #[derive(Clone, Default)]
 pub(crate) struct Session {
     pub(crate) scope: u32,
-    /// `None` for a session made by pauses.
+    /// `None` for a session between pauses.
     pub(crate) name: Option<Box<str>>,
     pub(crate) members: Vec<u32>,
-    /// The lengths of its members together, in quarters.
+    /// The total length of its members, in quarters.
     pub(crate) length: u64,
-    /// Who speaks in it, in order of their numbers, each with how many of its members.
+    /// Its speakers in order of their numbers, each with the number of its members.
     pub(crate) speakers: Vec<(u32, u32)>,
 }
 
 impl Session {
-    /// It has two speakers or more.
+    /// Whether it has two speakers or more.
     pub(crate) fn is_conversation(&self) -> bool {
         self.speakers.len() > 1
     }
 
-    /// Counts `count` more members of `speaker`.
+    /// Adds `count` members of `speaker`.
     fn add_speaker(&mut self, speaker: u32, count: u32) {
         match self.speakers.binary_search_by_key(&speaker, |&(other, _)| other) {
             Ok(at) => self.speakers[at].1 += count,
@@ -53,7 +52,7 @@ impl Session {
         }
     }
 
-    /// Counts `count` members of `speaker` less.
+    /// Removes `count` members of `speaker`.
     fn remove_speaker(&mut self, speaker: u32, count: u32) {
         if let Ok(at) = self.speakers.binary_search_by_key(&speaker, |&(other, _)| other) {
             self.speakers[at].1 = self.speakers[at].1.saturating_sub(count);
@@ -70,7 +69,7 @@ pub(crate) struct Sessions {
     pub(crate) all: Vec<Session>,
     table: HashTable<u32>,
     hasher: RandomState,
-    /// Unnamed sessions without members, to be used again.
+    /// Unnamed sessions without members, for reuse.
     vacant: Vec<u32>,
 }
 
@@ -119,8 +118,8 @@ impl Sessions {
         self.all.len() as u32 - 1
     }
 
-    /// The unnamed session of `gaps`, the ones of a scope in order of time, that a memory of `time` belongs
-    /// to. Sessions that it joins become one.
+    /// The unnamed session among `gaps`, those of a scope in order of time, for a document of `time`. Joins sessions
+    /// that it connects.
     pub(crate) fn settle(
         &mut self,
         scope: u32,
@@ -171,13 +170,13 @@ impl Sessions {
         (time(members.first()), time(members.last()))
     }
 
-    /// The place of a live memory in its session, or where it belongs.
+    /// The place of a document in its session, or where it belongs.
     pub(crate) fn place(&self, session: u32, number: u32, columns: &Columns) -> usize {
         let members = &self.all[session as usize].members;
         members.partition_point(|&member| columns.chronology(member, number) == Ordering::Less)
     }
 
-    /// Puts a memory among the members of its session; true if it is the first one.
+    /// Adds a document to its session; true if it is the first member.
     pub(crate) fn insert(&mut self, number: u32, columns: &Columns) -> bool {
         let row = columns.row(number);
         let place = self.place(row.session, number, columns);
@@ -189,12 +188,12 @@ impl Sessions {
         session.members.len() == 1
     }
 
-    /// Takes a memory out of its session, and splits an unnamed one that it held together. Returns by how
-    /// many the scope's sessions change.
+    /// Removes a document from its session, and splits an unnamed session that it held together. Returns the change of
+    /// the scope's number of sessions.
     pub(crate) fn remove(&mut self, number: u32, gaps: &mut Vec<u32>, columns: &mut Columns) -> i32 {
         let row = columns.row(number);
         let place = self.place(row.session, number, columns);
-        // Unnamed sessions of a scope start at different times, so that this finds the one.
+        // Unnamed sessions of a scope start at different times, so this finds the right one.
         let gap = gaps.partition_point(|&gap| self.span(gap, columns).0 < row.time);
         let session = &mut self.all[row.session as usize];
         session.members.remove(place);
@@ -221,7 +220,7 @@ impl Sessions {
         i32::from(split)
     }
 
-    /// Makes the members from `place` on an unnamed session of their own.
+    /// Moves the members from `place` on to an unnamed session of their own.
     fn split(&mut self, number: u32, place: usize, gaps: &mut Vec<u32>, columns: &mut Columns) {
         let scope = self.all[number as usize].scope;
         let members = self.all[number as usize].members.split_off(place);

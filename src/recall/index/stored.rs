@@ -1,10 +1,10 @@
-//! The index as it is kept on disk, beside the memories that it was derived from.
+//! The index as it is kept on disk, beside the documents that it was derived from.
 //!
-//! Memories are in chronological order and terms in the order of their bytes, so equal indexes have equal bytes. Reading
+//! Documents are in chronological order and terms in the order of their bytes, so equal indexes have equal bytes. Reading
 //! makes the index through the same calls as [`Index::put`]: every sum, session and number is counted again.
 //!
 //! # Layer
-//! Knows the layout. Bytes are the caller's: any format of serde will do.
+//! Knows the layout. The caller chooses the bytes: any format of serde will do.
 //!
 //! # Invariants
 //! - ENC-1: an index that was kept and read answers as before, and has the same bytes.
@@ -51,7 +51,7 @@ struct StoredMemory<'a> {
 #[derive(Serialize, Deserialize)]
 struct StoredTerm<'a> {
     term: &'a str,
-    /// For each memory the distance to the one before, and how much the term counts in quarters.
+    /// For each document the distance to the one before, and how much the term counts in quarters.
     postings: Vec<(u32, u32)>,
 }
 
@@ -135,7 +135,7 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// The terms of live memories, with their postings by the places of the memories.
+/// The terms of live documents, with their postings by the places of the documents.
 fn terms_of<'a>(index: &'a Index, places: &[Option<u32>]) -> Vec<StoredTerm<'a>> {
     let mut terms = Vec::with_capacity(index.postings.len());
     for number in 0..index.postings.len() as u32 {
@@ -180,7 +180,7 @@ impl<'a> StoredMemory<'a> {
         }
     }
 
-    /// Puts the memory behind those of `index`; `None` if it is not the next one, or a rule is broken.
+    /// Puts the document behind those of `index`; `None` if it is not the next one, or a rule is broken.
     fn admit(&self, index: &mut Index) -> Option<()> {
         let is_valid = self.marks < LIVE
             && self.spans.len() <= SPANS_MAX

@@ -1,10 +1,10 @@
-//! Vectors of memories in one byte a dimension.
+//! Vectors of documents in one byte a dimension.
 //!
-//! A vector is scaled to length one and then so that its largest part fits a byte; the cosine of two is the
-//! sum of products by the two scales. An error of a part is at most 1/254 of the largest.
+//! A vector is scaled to length one, then so that its largest part fits a byte. The cosine of two vectors is the sum of
+//! products times both scales. The error of a part is at most 1/254 of the largest.
 //!
 //! # Layer
-//! Knows numbers of memories; not who makes vectors.
+//! Knows numbers of documents, not embedders.
 //!
 //! # Invariants
 //! - VEC-1: all vectors have the dimensions of the first one; others are refused.
@@ -39,14 +39,14 @@ impl Quantised {
 #[derive(Clone, Default)]
 pub(crate) struct Vectors {
     dimensions: usize,
-    /// Numbers of the memories with a vector, rising.
+    /// Numbers of the documents with a vector, rising.
     numbers: Vec<u32>,
     scales: Vec<f32>,
     parts: Vec<i8>,
 }
 
 impl Vectors {
-    /// Keeps the vector of a memory whose number is above all others'; true if it was taken.
+    /// Adds the vector of a document with a higher number than all others; true if it was added.
     pub(crate) fn push(&mut self, number: u32, vector: &Quantised) -> bool {
         if self.numbers.is_empty() {
             self.dimensions = vector.parts.len();
@@ -63,7 +63,7 @@ impl Vectors {
         true
     }
 
-    /// The vector of a memory.
+    /// The vector of a document.
     pub(crate) fn get(&self, number: u32) -> Option<Quantised> {
         let at = self.numbers.binary_search(&number).ok()?;
         Some(Quantised {
@@ -72,7 +72,7 @@ impl Vectors {
         })
     }
 
-    /// Calls `found` with each memory and its cosine to `query`.
+    /// Calls `found` with each document and its cosine to `query`.
     pub(crate) fn for_each_cosine(&self, query: &Quantised, mut found: impl FnMut(u32, f32)) {
         if query.parts.len() != self.dimensions || self.dimensions == 0 {
             return;
