@@ -1,4 +1,4 @@
-//! Which memory took the place of which.
+//! Links from documents to those that they supersede.
 //!
 //! # Layer
 //! Knows keys alone, so a link may come before its document.
