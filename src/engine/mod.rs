@@ -33,7 +33,6 @@ mod tests;
 pub use memory::Memory;
 pub use options::{Clock, Durability, Options, Progress, ProgressListener, SystemClock};
 #[cfg(feature = "agent")]
-#[expect(unused_imports, reason = "the caches of the agent layer move onto it")]
 pub(crate) use read::derived::{Derive, Derived, Keep, Version};
 pub use read::history::{Change, ChangeKind, ChangesOf, Commits, HistoryEntry};
 pub use read::inspect::{CheckpointInfo, Meaning, Place};
