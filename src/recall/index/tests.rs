@@ -296,7 +296,10 @@ fn changed_bytes_are_refused_or_mean_what_they_say() {
         changed[at] ^= 1 << random.below(8);
         if let Ok(index) = decoded(&changed) {
             let again = decoded(&encoded(&index)).unwrap();
-            assert_eq!(answers(&again, None), answers(&index, None), "ENC-1 at {at}");
+            assert_eq!(encoded(&again), encoded(&index), "ENC-1 at {at}");
+            if at % 16 == 0 {
+                answers(&index, None);
+            }
         }
     }
 }
