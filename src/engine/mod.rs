@@ -19,10 +19,13 @@
 //! # Layer
 //! L5. Nothing below reads the clock; nothing above touches the log.
 
+mod inner;
 mod memory;
 mod open;
+mod opened;
 mod options;
 mod read;
+mod settings;
 mod upkeep;
 mod watch;
 mod write;
@@ -31,16 +34,18 @@ mod write;
 mod tests;
 
 pub use memory::Memory;
-pub use options::{Clock, Durability, Options, Progress, ProgressListener, SystemClock};
+pub use options::Options;
+pub use read::change::{Change, ChangeKind};
 #[cfg(feature = "agent")]
 pub(crate) use read::derived::{Derive, Derived, Keep, Version};
-pub use read::history::{Change, ChangeKind, ChangesOf, Commits, HistoryEntry};
+pub use read::history::{ChangesOf, Commits, HistoryEntry};
 pub use read::inspect::{CheckpointInfo, Meaning, Place};
 pub use read::query::{Matches, Query};
 pub use read::revision::Revision;
 pub use read::stats::{Containment, KindSpace, Space, Stats};
 pub use read::view::{CommitInfo, Objects, View};
 pub use read::wordings::Wording;
+pub use settings::{Clock, Durability, Limits, Progress, ProgressListener, SystemClock};
 pub use upkeep::doctor::{Problem, ProblemSeverity, Remedy};
 pub use upkeep::erase::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
 pub use upkeep::gc::GcReport;
@@ -56,15 +61,12 @@ pub use write::attempt::{Attempted, Check};
 pub use write::authorisation::Authorisation;
 #[cfg(feature = "agent")]
 pub(crate) use write::authorisation::check_trusted;
-pub use write::commit::Committed;
 pub use write::draft::{Draft, Staged};
-pub use write::policy::{Limits, Verdict, WritePolicy};
+pub use write::policy::{Verdict, WritePolicy};
+pub use write::request::Committed;
 pub use write::rollback::Reversing;
 pub use write::snapshot::{ReferenceInfo, SnapshotInfo};
 pub use write::writer::Writer;
 
-/// How far a clock may be off before it is not believed: a day.
-const CLOCK_OFF_MICROS_MAX: i64 = crate::calendar::DAY_MICROS;
-/// What is said of a store whose newest commit is further ahead than that.
-pub(crate) const CLOCK_AHEAD: &str = "the newest commit is more than a day ahead of this machine's clock: until the clock gets there, each commit \
-     is a microsecond later than the one before; expiry goes by the clock";
+#[cfg(any(feature = "agent", feature = "cli"))]
+pub(crate) use settings::CLOCK_AHEAD;

@@ -12,30 +12,32 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, LazyLock, OnceLock, Weak};
+use std::sync::{Arc, LazyLock, Weak};
+use std::time::Duration;
 
-use crate::digest::{HashAlgorithm, HashSuite, HistoryRoot, Root};
+use crate::digest::{HashSuite, HistoryRoot, Root};
 use crate::disk::{Disk, FileDisk, MemDisk};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{BatchBuilder, HeadMark, Log, LogOptions, Mode, RecordKind};
 use crate::object::{Commit, HistoryTree, Op, Origin};
 use crate::store::Store;
-use crate::threads::{ArcSwap, Mutex};
+use crate::threads::{Builder, Mutex, sleep};
 use crate::trie::{NoSource, Shape, Trie};
 
-use super::memory::{Inner, Memory};
-use super::options::{Durability, Options};
-use super::read::index::IndexCache;
-use super::read::subtree::SubtreeCache;
+use super::inner::Inner;
+use super::memory::Memory;
+use super::opened::Opened;
+use super::options::Options;
+use super::read::source::Source;
+use super::settings::{CLOCK_AHEAD, CLOCK_OFF_MICROS_MAX, Durability, Settings};
 use super::upkeep::checkpointing::places_of;
-use super::watch::Watchers;
-use super::write::log_handle::{Writing, sync_every};
+use super::write::log_handle::LogHandle;
 
 /// Stores by device and inode.
-type Opened = HashMap<(u64, u64), Weak<Inner>>;
+type Stores = HashMap<(u64, u64), Weak<Inner>>;
 
 /// The writable stores that this process has open (MEM-1).
-static OPENED: LazyLock<Mutex<Opened>> = LazyLock::new(Mutex::default);
+static OPENED: LazyLock<Mutex<Stores>> = LazyLock::new(Mutex::default);
 
 impl Memory {
     /// Opens the store in the folder `path` with the defaults.
@@ -68,8 +70,11 @@ impl Memory {
     #[cfg(test)]
     pub(crate) fn in_memory_with_suite(suite: HashSuite) -> Result<Self> {
         let options = Options {
-            suite: Some(suite),
-            ..Options::new()
+            settings: Settings {
+                suite: Some(suite),
+                ..Settings::default()
+            },
+            policy: None,
         };
         Self::on_disk(Arc::new(MemDisk::new()), options, true, None)
     }
@@ -77,20 +82,18 @@ impl Memory {
     pub(crate) fn open_with(path: &Path, options: Options) -> Result<Self> {
         let disk = FileDisk::open(path).map_err(|error| no_store(path, error))?;
         let identity = disk.identity();
-        if options.read_only || options.degraded {
+        if options.settings.read_only || options.settings.degraded {
             return Self::on_disk(Arc::new(disk), options, false, Some(path));
         }
         let mut opened = OPENED.lock();
         // A poisoned one, and one that was inherited by a fork, is of no use any more.
         let usable = |inner: &Arc<Inner>| {
-            inner
-                .writing
-                .try_lock()
-                .is_none_or(|writing| writing.log.is_usable())
+            let log = inner.log.try_lock();
+            log.is_none_or(|handle| handle.log.is_usable())
         };
         let known = opened.get(&identity).and_then(Weak::upgrade).filter(usable);
         if let Some(inner) = known {
-            options.check_same(&inner.options)?;
+            options.check_same(inner.settings(), inner.policy.as_ref())?;
             let memory = Self { inner };
             drop(opened);
             memory.refresh()?;
@@ -118,24 +121,25 @@ impl Memory {
     /// As [`Options::open`] and [`Options::create`].
     pub(crate) fn on_disk(
         disk: Arc<dyn Disk>,
-        mut options: Options,
+        options: Options,
         create: bool,
         path: Option<&Path>,
     ) -> Result<Self> {
-        options.read_only |= options.degraded;
+        let Options { mut settings, policy } = options;
+        settings.read_only |= settings.degraded;
         // An index is of all objects or none.
-        options.indexes &= !options.degraded;
+        settings.indexes &= !settings.degraded;
         let log_options = LogOptions {
-            segment_bytes_max: u64::from(options.segment_bytes_max),
-            map: options.map,
-            degraded: options.degraded,
+            segment_bytes_max: u64::from(settings.segment_bytes_max),
+            map: settings.map,
+            degraded: settings.degraded,
             ..LogOptions::default()
         };
         let mut log = if create {
-            let (batch, mark) = first_batch(options.hash, &options)?;
-            Log::create(Arc::clone(&disk), options.hash, batch, mark, log_options)?
+            let (batch, mark) = first_batch(&settings)?;
+            Log::create(Arc::clone(&disk), settings.hash, batch, mark, log_options)?
         } else {
-            let mode = if options.read_only {
+            let mode = if settings.read_only {
                 Mode::ReadOnly
             } else {
                 Mode::ReadWrite
@@ -143,38 +147,31 @@ impl Memory {
             Log::open(Arc::clone(&disk), mode, log_options)?
         };
         log.ask_places(places_of(&disk));
-        let suite = options.suite.unwrap_or_else(|| HashSuite::new(log.format().hash));
-        let inner = Inner {
-            lineage: log.format().lineage,
-            instance: log.format().instance,
-            store: ArcSwap::from_pointee(Store::new(suite, log.reader())),
-            writing: Mutex::new(Writing::new(log)),
-            options,
-            queue: Mutex::default(),
-            indexes: IndexCache::default(),
-            subtrees: SubtreeCache::default(),
-            newer: Mutex::default(),
-            path: path.map(Path::to_path_buf),
-            disk,
-            watchers: Watchers::default(),
-            warnings: Mutex::default(),
-            damage: OnceLock::new(),
-            stamps: Mutex::default(),
-            unreadable: Mutex::default(),
-        };
+        let suite = settings
+            .suite
+            .unwrap_or_else(|| HashSuite::new(log.format().hash));
+        let ids = (log.format().lineage, log.format().instance);
+        let opened = Opened::new(ids, settings, disk, Store::new(suite, log.reader()));
         let memory = Self {
-            inner: Arc::new(inner),
+            inner: Arc::new(Inner {
+                source: Arc::new(Source::new(opened)),
+                log: Mutex::new(LogHandle::new(log)),
+                queue: Mutex::default(),
+                policy,
+                path: path.map(Path::to_path_buf),
+            }),
         };
-        if let Durability::Interval(interval) = memory.inner.options.durability
-            && !memory.inner.options.read_only
+        let inner = &memory.inner;
+        if let Durability::Interval(interval) = inner.settings().durability
+            && !inner.settings().read_only
         {
-            sync_every(&memory.inner, interval)?;
+            sync_every(inner, interval)?;
         }
-        memory.inner.load(&mut memory.inner.writing.lock())?;
-        let head = memory.inner.store().head()?;
-        let wall = memory.inner.options.clock.now();
-        if head.commit.time.as_micros() > wall.as_micros().saturating_add(super::CLOCK_OFF_MICROS_MAX) {
-            memory.inner.warn(super::CLOCK_AHEAD.to_owned());
+        inner.log.lock().load(&inner.source)?;
+        let head = inner.store().head()?;
+        let wall = inner.settings().clock.now();
+        if head.commit.time.as_micros() > wall.as_micros().saturating_add(CLOCK_OFF_MICROS_MAX) {
+            inner.opened().warn(CLOCK_AHEAD.to_owned());
         }
         Ok(memory)
     }
@@ -190,8 +187,8 @@ fn no_store(path: &Path, error: Error) -> Error {
 }
 
 /// The commit seq 0 over the empty state.
-fn first_batch(hash: HashAlgorithm, options: &Options) -> Result<(BatchBuilder, HeadMark)> {
-    let suite = HashSuite::new(hash);
+fn first_batch(settings: &Settings) -> Result<(BatchBuilder, HeadMark)> {
+    let suite = HashSuite::new(settings.hash);
     let root: Root = Trie::new().root(suite, Shape::State, &NoSource)?;
     let history_root: HistoryRoot = HistoryTree::new(suite).root();
     let commit = Commit {
@@ -199,7 +196,7 @@ fn first_batch(hash: HashAlgorithm, options: &Options) -> Result<(BatchBuilder, 
         root,
         seq: 0,
         history_root,
-        time: options.clock.now(),
+        time: settings.clock.now(),
         op: Op::constant(Op::INIT),
         target: None,
         actor: None,
@@ -220,4 +217,26 @@ fn first_batch(hash: HashAlgorithm, options: &Options) -> Result<(BatchBuilder, 
             seq: 0,
         },
     ))
+}
+
+/// Syncs what waits every `interval` (at least a millisecond), until the memory is gone.
+fn sync_every(inner: &Arc<Inner>, interval: Duration) -> Result<()> {
+    let interval = interval.max(Duration::from_millis(1));
+    let inner = Arc::downgrade(inner);
+    let work = move || {
+        loop {
+            sleep(interval);
+            let Some(inner) = inner.upgrade() else { return };
+            let mut log = inner.log.lock();
+            if log.is_unsynced() {
+                // A failed sync poisons the handle, and the next commit says so.
+                drop(log.sync());
+                log.release(inner.settings().exclusive);
+            }
+        }
+    };
+    let started = Builder::new().name("treering-sync".to_owned()).spawn(work);
+    started
+        .map(drop)
+        .map_err(|error| Error::io("cannot start the thread that syncs", error))
 }

@@ -149,7 +149,7 @@ impl KnownTexts {
         };
         // An erased text must not be written: the texts follow the head first.
         let known = slot.insert(Self::of(Some(known), &memory.view())?);
-        known.derived.keep(&known.view)
+        memory.keep(&mut known.derived, &known.view)
     }
 
     /// The trusted or untrusted items of a scope, and the expired ones among them. Of fewer than `enough` items all

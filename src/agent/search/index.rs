@@ -106,7 +106,7 @@ impl RecallIndex {
             return Ok(false);
         };
         let mut newest = Arc::unwrap_or_clone(newest);
-        let kept = newest.keep();
+        let kept = newest.keep(memory);
         self.slots.lock().newest = Some(Arc::new(newest));
         kept
     }

@@ -101,8 +101,8 @@ impl Indexed {
     }
 
     /// Keeps the index on disk if much changed since it was kept. Returns whether it did.
-    pub(super) fn keep(&mut self) -> Result<bool> {
-        self.derived.keep(&self.view)
+    pub(super) fn keep(&mut self, memory: &Memory) -> Result<bool> {
+        memory.keep(&mut self.derived, &self.view)
     }
 }
 

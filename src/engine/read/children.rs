@@ -13,10 +13,11 @@ use crate::digest::{KeyPath, Root};
 use crate::error::Result;
 use crate::object::Id;
 use crate::store::Store;
+use crate::threads::Mutex;
 
-use super::index::{self, Family, Index};
+use super::index::{self, Family, Index, IndexCache};
 use super::state::State;
-use crate::engine::memory::Inner;
+use crate::engine::opened::Opened;
 
 /// So many changes since the checkpoint are looked at for a question; from there on an index is made.
 const CHANGES_MAX: usize = 1 << 16;
@@ -24,7 +25,7 @@ const CHANGES_MAX: usize = 1 << 16;
 /// The children of the objects of one state.
 pub(crate) enum Children<'a> {
     Indexed(Index),
-    Covered(&'a Inner, State, Arc<Newer>),
+    Covered(&'a Opened, &'a IndexCache, State, Arc<Newer>),
 }
 
 /// What differs between the state of the checkpoint and another one.
@@ -38,78 +39,40 @@ pub(crate) struct Newer {
     children: Index,
 }
 
-impl Inner {
+impl<'a> Children<'a> {
     /// The children in a state: for the checkpoint's own state and those near to it without reading all objects.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
-    pub(crate) fn children(&self, state: State) -> Result<Children<'_>> {
-        if let Some(index) = self.index_at_hand(Family::Children, state.root) {
-            return Ok(Children::Indexed(index));
+    pub(crate) fn of_state(
+        opened: &'a Opened,
+        indexes: &'a IndexCache,
+        kept: &Mutex<Option<Arc<Newer>>>,
+        state: State,
+    ) -> Result<Self> {
+        if let Some(index) = indexes.at_hand(Family::Children, state.root) {
+            return Ok(Self::Indexed(index));
         }
-        match self.newer(&state)? {
-            Some(newer) => Ok(Children::Covered(self, state, newer)),
-            None => self.index(Family::Children, state).map(Children::Indexed),
+        match newer(opened, kept, &state)? {
+            Some(newer) => Ok(Self::Covered(opened, indexes, state, newer)),
+            None => indexes.get(Family::Children, opened, state).map(Self::Indexed),
         }
     }
 
-    /// What changed since the checkpoint; `None` if there is none, or too much.
-    fn newer(&self, state: &State) -> Result<Option<Arc<Newer>>> {
-        let mut kept = self.newer.lock();
-        if let Some(known) = kept
-            .as_ref()
-            .filter(|known| known.root == state.root && Arc::ptr_eq(&known.store, &state.store))
-        {
-            return Ok(Some(Arc::clone(known)));
-        }
-        // Asked for a key that nothing has, for whether it can answer at all.
-        let nothing = KeyPath::from_bytes([0; 32]);
-        let covered = match state.store.covered_children(&nothing)? {
-            Some(_) => state.store.covered_head()?,
-            None => None,
-        };
-        let Some(covered) = covered else {
-            return Ok(None);
-        };
-        let mut newer = Newer {
-            root: state.root,
-            store: Arc::clone(&state.store),
-            changed: HashSet::new(),
-            children: Index::new(Family::Children),
-        };
-        for change in covered.diff(&state.trie, &*state.store) {
-            let change = change?;
-            newer.changed.insert(change.key);
-            if newer.changed.len() > CHANGES_MAX {
-                return Ok(None);
-            }
-            if let Some(new) = &change.new
-                && let Some(object) = self.or_passed_over(new.key, state.load(new))?
-            {
-                newer.children.add_object(&object)?;
-            }
-        }
-        let newer = Arc::new(newer);
-        *kept = Some(Arc::clone(&newer));
-        Ok(Some(newer))
-    }
-}
-
-impl Children<'_> {
     /// The children of `id` in their order.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
     pub(crate) fn of(&self, id: &Id) -> Result<Box<dyn Iterator<Item = Id> + Send>> {
         let group = id.as_str().as_bytes();
-        let (inner, state, newer) = match self {
+        let (opened, indexes, state, newer) = match self {
             Self::Indexed(index) => return Ok(Box::new(index.group(group))),
-            Self::Covered(inner, state, newer) => (inner, state, newer),
+            Self::Covered(opened, indexes, state, newer) => (opened, indexes, state, newer),
         };
         let parent = state.store.suite.key_path(id.as_str());
         let Some(covered) = state.store.covered_children(&parent)? else {
             return Ok(Box::new(
-                inner.index(Family::Children, state.clone())?.group(group),
+                indexes.get(Family::Children, opened, state.clone())?.group(group),
             ));
         };
         let mut found = newer.children.keys_of_group(group);
@@ -117,7 +80,7 @@ impl Children<'_> {
             let Some(entry) = state.entry_at(&key)? else {
                 continue;
             };
-            let Some(object) = inner.or_passed_over(key, state.load(&entry))? else {
+            let Some(object) = opened.or_passed_over(key, state.load(&entry))? else {
                 continue;
             };
             if object.parent() == Some(id.as_str()) {
@@ -127,4 +90,45 @@ impl Children<'_> {
         found.sort_unstable();
         Ok(Box::new(found.into_iter().filter_map(|key| index::id_of(&key))))
     }
+}
+
+/// What changed since the checkpoint; `None` if there is none, or too much.
+fn newer(opened: &Opened, kept: &Mutex<Option<Arc<Newer>>>, state: &State) -> Result<Option<Arc<Newer>>> {
+    let mut kept = kept.lock();
+    if let Some(known) = kept
+        .as_ref()
+        .filter(|known| known.root == state.root && Arc::ptr_eq(&known.store, &state.store))
+    {
+        return Ok(Some(Arc::clone(known)));
+    }
+    // Asked for a key that nothing has, for whether it can answer at all.
+    let nothing = KeyPath::from_bytes([0; 32]);
+    let covered = match state.store.covered_children(&nothing)? {
+        Some(_) => state.store.covered_head()?,
+        None => None,
+    };
+    let Some(covered) = covered else {
+        return Ok(None);
+    };
+    let mut newer = Newer {
+        root: state.root,
+        store: Arc::clone(&state.store),
+        changed: HashSet::new(),
+        children: Index::new(Family::Children),
+    };
+    for change in covered.diff(&state.trie, &*state.store) {
+        let change = change?;
+        newer.changed.insert(change.key);
+        if newer.changed.len() > CHANGES_MAX {
+            return Ok(None);
+        }
+        if let Some(new) = &change.new
+            && let Some(object) = opened.or_passed_over(new.key, state.load(new))?
+        {
+            newer.children.add_object(&object)?;
+        }
+    }
+    let newer = Arc::new(newer);
+    *kept = Some(Arc::clone(&newer));
+    Ok(Some(newer))
 }

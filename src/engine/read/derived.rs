@@ -12,8 +12,7 @@
 //!    the other side of a rollback. Both cost what differs. Both consume the value, so that a failure half way cannot leave
 //!    a wrong one behind; a shared value is cloned first (`Arc::unwrap_or_clone`).
 //! 3. Implement [`Keep`] too for a value that is worth a file: [`Derived::load`] reads what a process before this one kept,
-//!    at whatever state that was, for [`Derived::follow`] to bring up to date; [`Derived::keep`] writes it when enough
-//!    changed. Change [`Keep::VERSION`] whenever the serialised form changes; an old file then reads as no file.
+//!    at whatever state that was, for [`Derived::follow`] to bring up to date; `Memory::keep` writes it when enough changed. Change [`Keep::VERSION`] whenever the serialised form changes; an old file then reads as no file.
 //!
 //! A [`Derived`] holds a state and no handle: it does not keep the memory open, and it may live inside the handle. Views
 //! are passed in.
@@ -28,19 +27,15 @@
 //! # Format
 //! docs/format.md, "Derived files".
 
-use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, Root};
-use crate::error::{Error, Result};
+#[cfg(feature = "agent")]
+use crate::digest::HashSuite;
+use crate::digest::{KeyPath, Root};
+use crate::error::Result;
 use crate::object::{Object, Time};
 use crate::trie::Entry;
 
 use super::state::State;
-use super::view::View;
-use crate::engine::memory::Inner;
-
-/// A file is written once this many objects changed since the last time; fewer are read again faster.
-const CHANGES_MIN: u64 = 500;
-/// And once one in this many contributions changed.
-const SHARE: u64 = 8;
+use crate::engine::opened::Opened;
 
 /// A value to which each object of a state contributes.
 pub(crate) trait Derive: Sized {
@@ -60,6 +55,15 @@ pub(crate) trait Derive: Sized {
     fn remove(&mut self, old: &Version<'_>) -> Result<bool>;
 }
 
+/// A handle that reads one state, such as a view.
+pub(crate) trait OfState {
+    /// The opened store.
+    fn opened(&self) -> &Opened;
+
+    /// The state.
+    fn state(&self) -> State;
+}
+
 /// A value that is kept in a derived file between processes.
 #[cfg(feature = "agent")]
 pub(crate) trait Keep: Derive + serde::Serialize + serde::de::DeserializeOwned {
@@ -74,7 +78,7 @@ pub(crate) trait Keep: Derive + serde::Serialize + serde::de::DeserializeOwned {
 
 /// A version of an object in a state, read only when asked for.
 pub(crate) struct Version<'a> {
-    inner: &'a Inner,
+    opened: &'a Opened,
     state: &'a State,
     entry: Entry,
 }
@@ -113,7 +117,7 @@ impl Version<'_> {
     /// # Errors
     /// `Corrupt` or `Io` if its record cannot be read.
     pub(crate) fn object(&self) -> Result<Option<Object>> {
-        self.inner
+        self.opened
             .or_passed_over(self.entry.key, self.state.load(&self.entry))
     }
 }
@@ -147,6 +151,18 @@ impl<T> Derived<T> {
         &self.value
     }
 
+    /// How many objects were added or removed since the value was last kept.
+    #[cfg(feature = "agent")]
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Notes that the value is kept as it is now.
+    #[cfg(feature = "agent")]
+    pub(crate) fn set_kept(&mut self) {
+        self.changes = 0;
+    }
+
     /// The value, for what it remembers besides the contributions of objects.
     pub(crate) fn value_mut(&mut self) -> &mut T {
         &mut self.value
@@ -159,8 +175,8 @@ impl<T: Derive> Derived<T> {
     /// # Errors
     /// Those of [`Derive::add`]; `Io` (code `interrupted`) if the host stops it.
     #[cfg(feature = "agent")]
-    pub(crate) fn build(view: &View, empty: T) -> Result<Self> {
-        Self::build_in(&view.inner, view.state(), empty)
+    pub(crate) fn build(view: &impl OfState, empty: T) -> Result<Self> {
+        Self::build_in(view.opened(), view.state(), empty)
     }
 
     /// Brings the value to another view by what differs; builds it from `empty` where a change cannot be followed.
@@ -168,19 +184,19 @@ impl<T: Derive> Derived<T> {
     /// # Errors
     /// As [`Self::build`], and those of [`Derive::remove`].
     #[cfg(feature = "agent")]
-    pub(crate) fn follow(self, view: &View, empty: impl FnOnce() -> T) -> Result<Self> {
-        self.follow_in(&view.inner, view.state(), empty)
+    pub(crate) fn follow(self, view: &impl OfState, empty: impl FnOnce() -> T) -> Result<Self> {
+        self.follow_in(view.opened(), view.state(), empty)
     }
 
     /// As [`Self::build`], for the engine.
-    pub(crate) fn build_in(inner: &Inner, state: State, empty: T) -> Result<Self> {
+    pub(crate) fn build_in(opened: &Opened, state: State, empty: T) -> Result<Self> {
         let mut value = empty;
         let total = state.trie.len();
         for (done, entry) in (1..).zip(state.trie.iter(&*state.store)) {
-            inner.options.step(T::DOING, done, total)?;
+            opened.settings.step(T::DOING, done, total)?;
             let entry = entry?;
             value.add(&Version {
-                inner,
+                opened,
                 state: &state,
                 entry,
             })?;
@@ -195,29 +211,29 @@ impl<T: Derive> Derived<T> {
     /// As [`Self::follow`], for the engine.
     pub(crate) fn follow_in(
         mut self,
-        inner: &Inner,
+        opened: &Opened,
         state: State,
         empty: impl FnOnce() -> T,
     ) -> Result<Self> {
-        if self.follow_changes(inner, &state)? {
+        if self.follow_changes(opened, &state)? {
             // DRV-1. Also where the roots agree: the log may have been rewritten since.
             self.state = state;
             return Ok(self);
         }
-        Self::build_in(inner, state, empty())
+        Self::build_in(opened, state, empty())
     }
 
     /// Whether every change could be followed.
-    fn follow_changes(&mut self, inner: &Inner, state: &State) -> Result<bool> {
+    fn follow_changes(&mut self, opened: &Opened, state: &State) -> Result<bool> {
         if self.state.root == state.root {
             return Ok(true);
         }
         let total = self.state.trie.len() + state.trie.len();
         let nodes = self.state.nodes_with(state);
         for (done, change) in (1..).zip(self.state.diff(state, &nodes)) {
-            inner.options.step(T::DOING, done, total)?;
+            opened.settings.step(T::DOING, done, total)?;
             let change = change?;
-            let version = |state, entry| Version { inner, state, entry };
+            let version = |state, entry| Version { opened, state, entry };
             if let Some(old) = change.old
                 && !self.value.remove(&version(&self.state, old))?
             {
@@ -229,52 +245,5 @@ impl<T: Derive> Derived<T> {
             self.changes += 1;
         }
         Ok(true)
-    }
-}
-
-#[cfg(feature = "agent")]
-impl<T: Keep> Derived<T> {
-    /// What a process before this one kept, at the state it was kept at; `None` if there is no file of this version and
-    /// store, or its state is not kept any more.
-    pub(crate) fn load(view: &View) -> Option<Self> {
-        let bytes = view.inner.derived_content(T::NAME).ok()??;
-        let (version, rest) = bytes.split_first()?;
-        let (commit, rest) = rest.split_first_chunk::<DIGEST_LEN>()?;
-        if *version != T::VERSION {
-            return None;
-        }
-        let store = view.inner.store();
-        // DRV-2
-        let commit = store.by_digest(CommitDigest::from_bytes(*commit)).ok()??;
-        Some(Self::new(
-            State::of(&store, &commit).ok()?,
-            postcard::from_bytes(rest).ok()?,
-        ))
-    }
-
-    /// Keeps the value of `view` in its file if enough changed since it was last kept; says whether it did.
-    ///
-    /// # Errors
-    /// `InvalidInput` if the value is of another state than the view; `Io` if it cannot be written, with the code
-    /// `read_only` for a handle that only reads.
-    pub(crate) fn keep(&mut self, view: &View) -> Result<bool> {
-        if self.state.root != view.root() {
-            return Err(Error::invalid(
-                "the derived value is of another state than the view",
-            ));
-        }
-        if self.changes < CHANGES_MIN || self.changes.saturating_mul(SHARE) < self.value.len() {
-            return Ok(false);
-        }
-        let mut bytes = vec![T::VERSION];
-        bytes.extend_from_slice(view.entry.digest.as_bytes());
-        let bytes = postcard::to_extend(&self.value, bytes).map_err(|error| {
-            Error::internal(format!("the derived file {} is not serialised: {error}", T::NAME))
-        })?;
-        let kept = view.inner.keep_derived(T::NAME, &bytes, view)?;
-        if kept {
-            self.changes = 0;
-        }
-        Ok(kept)
     }
 }

@@ -28,7 +28,7 @@ use crate::threads::Mutex;
 
 use super::derived::{Derive, Derived, Version};
 use super::state::State;
-use crate::engine::memory::Inner;
+use crate::engine::opened::Opened;
 
 /// Indexes kept a family: the head's, and one for each snapshot of a ring.
 const KEPT: usize = RING + 4;
@@ -219,7 +219,7 @@ pub(crate) struct IndexCache {
 
 impl IndexCache {
     /// The index of this state if it is here. Never waits: while one of its family is made there is none.
-    fn at_hand(&self, family: Family, root: Root) -> Option<Index> {
+    pub(crate) fn at_hand(&self, family: Family, root: Root) -> Option<Index> {
         let kept = self.families[family as usize].try_lock()?;
         let found = kept.iter().find(|kept| kept.root() == root)?;
         Some(found.value().clone())
@@ -235,13 +235,13 @@ impl IndexCache {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
-    fn get(&self, family: Family, inner: &Inner, state: State) -> Result<Index> {
+    pub(crate) fn get(&self, family: Family, opened: &Opened, state: State) -> Result<Index> {
         let mut kept = self.families[family as usize].lock();
         let index = match kept.iter().position(|kept| kept.root() == state.root) {
             Some(at) => kept.remove(at).expect("position found it"),
             None => match kept.front() {
-                Some(nearest) => nearest.clone().follow_in(inner, state, || Index::new(family))?,
-                None => Derived::build_in(inner, state, Index::new(family))?,
+                Some(nearest) => nearest.clone().follow_in(opened, state, || Index::new(family))?,
+                None => Derived::build_in(opened, state, Index::new(family))?,
             },
         };
         let found = index.value().clone();
@@ -258,21 +258,6 @@ impl IndexCache {
     }
 }
 
-impl Inner {
-    /// As [`IndexCache::at_hand`].
-    pub(crate) fn index_at_hand(&self, family: Family, root: Root) -> Option<Index> {
-        self.indexes.at_hand(family, root)
-    }
-
-    /// The index of a state.
-    ///
-    /// # Errors
-    /// As [`IndexCache::get`].
-    pub(crate) fn index(&self, family: Family, state: State) -> Result<Index> {
-        self.indexes.get(family, self, state)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -285,7 +270,7 @@ mod tests {
         assert!(view.indexed_ids("").is_none());
         view.index_ids().unwrap();
         assert_eq!(view.indexed_ids("").map(Iterator::count), Some(0));
-        let making = memory.inner.indexes.families[Family::Ids as usize].lock();
+        let making = memory.inner.source.indexes.families[Family::Ids as usize].lock();
         assert!(view.indexed_ids("").is_none());
         drop(making);
         assert!(view.indexed_ids("").is_some());

@@ -15,9 +15,10 @@ use crate::object::{Id, Object};
 use crate::store::{self, LogId};
 use crate::trie::{Entry, NodeKind};
 
+use super::derived::OfState;
 use super::revision;
 use super::view::{CommitInfo, View};
-use crate::engine::memory::Memory;
+use crate::engine::inner::Inner;
 use crate::engine::upkeep::checkpointing::places_of;
 
 /// Where a record is in the log.
@@ -72,43 +73,10 @@ pub enum Meaning {
 /// Levels of the trie whose nodes are compared.
 const NODE_LEVELS: usize = 3;
 
-impl Memory {
-    /// The files of the store in the folder `path`, also of one that does not open. Nothing is read yet.
-    ///
-    /// # Errors
-    /// `NotFound` if there is no such folder; `Io`.
-    pub fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
-        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
-        let places = places_of(&disk);
-        Ok(Inspection::new(disk).asking(places))
-    }
-
-    /// The checkpoints of the store in the folder `path`, the newest first, also of one that does not open. Opening reads the
-    /// first that can be used.
-    ///
-    /// # Errors
-    /// `NotFound` if there is no such folder; `Io` if it cannot be listed.
-    pub fn checkpoints_in(path: impl AsRef<Path>) -> Result<Vec<CheckpointInfo>> {
-        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
-        // Of a log that does not open nothing is known to compare with.
-        let log = Log::open(Arc::clone(&disk), Mode::ReadOnly, LogOptions::default()).ok();
-        let found = store::checkpoint_standings(&*disk, log.as_ref().map(LogId::of))?;
-        let told = found.into_iter().map(|found| CheckpointInfo {
-            file: found.file.name,
-            bytes: found.bytes,
-            batch: found.covers.map(|(position, _)| position.batch),
-            commits: found.covers.map(|(_, commits)| commits),
-            unusable: found.unusable,
-        });
-        Ok(told.collect())
-    }
-
-    /// Where the bytes of a version are: its record, and that of its content if it is one of its own.
-    ///
-    /// # Errors
-    /// `NotFound` if the version is not kept; `Corrupt` or `Io` if a record cannot be read.
-    pub fn places(&self, object: &Object) -> Result<Vec<Place>> {
-        let store = self.inner.store();
+impl Inner {
+    /// As [`Memory::places`](crate::Memory::places).
+    pub(crate) fn places(&self, object: &Object) -> Result<Vec<Place>> {
+        let store = self.store();
         let records = &store.records;
         let own = records.find_place(object.digest())?;
         let own =
@@ -124,23 +92,8 @@ impl Memory {
             .collect()
     }
 
-    fn place(&self, place: Locator) -> Result<Place> {
-        let record = self.inner.store().records.record(place)?;
-        Ok(Place {
-            kind: record.kind,
-            segment: place.segment(),
-            offset: place.offset(),
-            bytes: record.body.len() as u64,
-            batch: record.batch,
-        })
-    }
-
-    /// Everything that the first digits of a digest may mean, at most `limit` of each sort: kept commits and roots,
-    /// versions of objects in all of history, and key paths and nodes of `view`. Reads every change of history.
-    ///
-    /// # Errors
-    /// `InvalidInput` if the text is not 1 to 64 hexadecimal digits; `Corrupt` or `Io` if something cannot be read.
-    pub fn meanings(&self, digits: &str, view: &View, limit: usize) -> Result<Vec<Meaning>> {
+    /// As [`Memory::meanings`](crate::Memory::meanings).
+    pub(crate) fn meanings(&self, digits: &str, view: &View, limit: usize) -> Result<Vec<Meaning>> {
         let digits = digits.to_ascii_lowercase();
         let range = revision::digest_range(&digits).filter(|_| !digits.is_empty());
         let (low, high) =
@@ -162,8 +115,19 @@ impl Memory {
         Ok(found)
     }
 
+    fn place(&self, place: Locator) -> Result<Place> {
+        let record = self.store().records.record(place)?;
+        Ok(Place {
+            kind: record.kind,
+            segment: place.segment(),
+            offset: place.offset(),
+            bytes: record.body.len() as u64,
+            batch: record.batch,
+        })
+    }
+
     fn commits_and_roots(&self, low: [u8; 32], high: [u8; 32], limit: usize) -> Result<Vec<Meaning>> {
-        let store = self.inner.store();
+        let store = self.store();
         let commits = store.commits_between(CommitDigest::from_bytes(low), CommitDigest::from_bytes(high))?;
         let roots = store.roots_between(Root::from_bytes(low), Root::from_bytes(high))?;
         let mut found = Vec::new();
@@ -180,16 +144,16 @@ impl Memory {
     }
 
     fn versions_between(&self, low: [u8; 32], high: [u8; 32], limit: usize) -> Result<Vec<Meaning>> {
-        let store = self.inner.store();
+        let store = self.store();
         let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
         let total = store.kept() as u64;
         let mut newer = self.view();
         for (done, index) in (1..).zip((0..store.kept()).rev()) {
-            self.inner.options.step("history", done, total)?;
+            self.settings().step("history", done, total)?;
             let Some(entry) = store.commit_at(index)? else {
                 break;
             };
-            let older = View::new(Arc::clone(&self.inner), Arc::clone(&store), entry)?;
+            let older = View::new(Arc::clone(&self.source), Arc::clone(&store), entry)?;
             for change in older
                 .trie
                 .diff(&newer.trie, &older.state().nodes_with(&newer.state()))
@@ -286,4 +250,27 @@ impl View {
         }
         Ok(())
     }
+}
+
+/// As [`Memory::inspection`](crate::Memory::inspection).
+pub(crate) fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
+    let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
+    let places = places_of(&disk);
+    Ok(Inspection::new(disk).asking(places))
+}
+
+/// As [`Memory::checkpoints_in`](crate::Memory::checkpoints_in).
+pub(crate) fn checkpoints_in(path: impl AsRef<Path>) -> Result<Vec<CheckpointInfo>> {
+    let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
+    // Of a log that does not open nothing is known to compare with.
+    let log = Log::open(Arc::clone(&disk), Mode::ReadOnly, LogOptions::default()).ok();
+    let found = store::checkpoint_standings(&*disk, log.as_ref().map(LogId::of))?;
+    let told = found.into_iter().map(|found| CheckpointInfo {
+        file: found.file.name,
+        bytes: found.bytes,
+        batch: found.covers.map(|(position, _)| position.batch),
+        commits: found.covers.map(|(_, commits)| commits),
+        unusable: found.unusable,
+    });
+    Ok(told.collect())
 }

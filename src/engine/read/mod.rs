@@ -3,13 +3,16 @@
 //! # Layer
 //! L5. Writes nothing and takes no lock.
 
+pub(crate) mod change;
 pub(crate) mod children;
 pub(crate) mod derived;
+pub(crate) mod erased;
 pub(crate) mod history;
 pub(crate) mod index;
 pub(crate) mod inspect;
 pub(crate) mod query;
 pub(crate) mod revision;
+pub(crate) mod source;
 pub(crate) mod state;
 pub(crate) mod stats;
 pub(crate) mod subtree;

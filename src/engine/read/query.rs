@@ -79,6 +79,16 @@ impl Query {
     }
 }
 
+impl View {
+    /// The objects that `query` asks for.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub fn query(&self, query: &Query) -> Result<Matches> {
+        Matches::find(self, query)
+    }
+}
+
 enum Candidates {
     /// Ids from an index, not yet loaded or filtered, and how many objects it knows to be erased.
     Indexed(Box<dyn Iterator<Item = Id> + Send>, u64),
@@ -114,7 +124,7 @@ impl Matches {
         let (family, group, start) = query.best_index()?;
         let is_head = view.store.head()?.commit.root == view.root();
         let indexed = family == Family::Children
-            || view.inner.options.indexes && (is_head || view.inner.indexes.holds(family, view.root()));
+            || view.settings().indexes && (is_head || view.source.indexes.holds(family, view.root()));
         let candidates = if indexed {
             let index = view.index(family)?;
             Candidates::Indexed(Box::new(index.from(&group, &start)), index.erased())
@@ -122,8 +132,8 @@ impl Matches {
             Candidates::Scanned(Window::after(view, query, now, None)?)
         };
         let left = query.limit.unwrap_or(usize::MAX);
-        let has_kinds = is_head || view.inner.indexes.holds(Family::Kinds, view.root());
-        let kinds = if indexed && !query.not_kinds.is_empty() && view.inner.options.indexes && has_kinds {
+        let has_kinds = is_head || view.source.indexes.holds(Family::Kinds, view.root());
+        let kinds = if indexed && !query.not_kinds.is_empty() && view.settings().indexes && has_kinds {
             Some(view.index(Family::Kinds)?)
         } else {
             None
@@ -205,7 +215,7 @@ impl Iterator for Matches {
 impl Window {
     /// The matches with the smallest ids behind `after`: as many as a window or the query's limit takes.
     fn after(view: &View, query: &Query, now: crate::object::Time, after: Option<&Id>) -> Result<Self> {
-        let options = &view.inner.options;
+        let options = &view.settings();
         // An eighth of the state at least: nine passes at most, whatever its size.
         let eighth = usize::try_from(view.len() / 8).unwrap_or(usize::MAX);
         let window = options.scan_window.max(eighth);
@@ -216,7 +226,7 @@ impl Window {
         for (done, entry) in (1..).zip(view.trie.iter(&*view.store)) {
             options.step("look through", done, view.len())?;
             let entry = entry?;
-            let Some(object) = view.inner.or_passed_over(entry.key, view.load(&entry))? else {
+            let Some(object) = view.source.opened.or_passed_over(entry.key, view.load(&entry))? else {
                 continue;
             };
             erased += u64::from(object.is_placeholder());

@@ -4,14 +4,12 @@
 //! L5.
 
 use std::collections::{BTreeMap, HashSet};
-use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::log::{Inspection, RecordKind};
 
-use super::revision;
-use crate::engine::memory::Memory;
+use crate::engine::inner::Inner;
 use crate::engine::upkeep::retention::Retention;
 
 /// Counts and sizes of a store.
@@ -90,12 +88,9 @@ pub struct Space {
     pub dead_bytes: u64,
 }
 
-impl Memory {
-    /// Counts everything; reads every object of the head.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if an object cannot be read.
-    pub fn stats(&self) -> Result<Stats> {
+impl Inner {
+    /// As [`Memory::stats`](crate::Memory::stats).
+    pub(crate) fn stats(&self) -> Result<Stats> {
         let view = self.view();
         let (mut live_bytes, mut orphans) = (0, 0);
         let mut contents = HashSet::new();
@@ -113,25 +108,25 @@ impl Memory {
                 live_bytes += length;
             }
             if let Some(parent) = object.parent() {
-                orphans += u64::from(view.entry_at(&self.suite().key_path(parent))?.is_none());
+                orphans += u64::from(view.entry_at(&view.store.suite.key_path(parent))?.is_none());
             }
         }
-        let gaps = self.inner.store().gaps();
-        let writing = self.inner.writing.lock();
+        let gaps = self.store().gaps();
+        let writing = self.log.lock();
         let ((segments, used_bytes), log_bytes) = (writing.log.size(), writing.log.batch_bytes());
         drop(writing);
-        let files = Inspection::new(Arc::clone(&self.inner.disk)).files()?;
+        let files = Inspection::new(Arc::clone(&self.opened().disk)).files()?;
         let bytes_in = |folder: &str| {
             let inside = files.iter().filter(|(name, _)| name.starts_with(folder));
             inside.map(|(_, bytes)| bytes).sum::<u64>()
         };
         Ok(Stats {
             objects: view.len(),
-            history: self.history_len(),
-            commits: self.inner.store().kept() as u64,
+            history: self.store().records.versions(),
+            commits: self.store().kept() as u64,
             thinned: gaps.iter().map(|gap| gap.count).sum(),
             gaps: gaps.len() as u64,
-            erased: self.erased_len(),
+            erased: self.store().records.erased(),
             snapshots: self.snapshots()?.len() as u64,
             segments: segments as u64,
             log_bytes,
@@ -143,14 +138,11 @@ impl Memory {
         })
     }
 
-    /// What takes the space of the log, and how much of it the standard [`Retention`] would free. Reads all of it.
-    ///
-    /// # Errors
-    /// As [`Self::gc`].
-    pub fn space(&self) -> Result<Space> {
+    /// As [`Memory::space`](crate::Memory::space).
+    pub(crate) fn space(&self) -> Result<Space> {
         let mut kinds: BTreeMap<RecordKind, KindSpace> = BTreeMap::new();
         self.refresh()?;
-        let cut = self.inner.cut(&self.inner.writing.lock());
+        let cut = self.cut(&self.log.lock());
         let (mut done, total) = (0, cut.bytes);
         cut.store.read_log(cut.position.batch, &mut |batch| {
             for record in &batch.records {
@@ -163,13 +155,13 @@ impl Memory {
                 kind.bytes += record.body.len() as u64;
                 done += record.body.len() as u64;
             }
-            self.inner.options.step("read", done.min(total), total)
+            self.settings().step("read", done.min(total), total)
         })?;
         let mut kinds: Vec<_> = kinds.into_values().collect();
         kinds.sort_by_key(|kind| std::cmp::Reverse(kind.bytes));
-        let bytes_with = |kept: &[usize]| Ok::<_, Error>(self.inner.preview(&cut, kept)?.bytes);
+        let bytes_with = |kept: &[usize]| Ok::<_, Error>(self.preview(&cut, kept)?.bytes);
         let standard = Retention::default();
-        let now = self.inner.retention_time(&cut.store, None)?;
+        let now = self.retention_time(&cut.store, None)?;
         let present_bytes = bytes_with(&[cut.commits.saturating_sub(1)])?;
         let named = bytes_with(&Retention::nothing().choose(&cut.store, cut.commits, now)?)?;
         let kept = bytes_with(&standard.choose(&cut.store, cut.commits, now)?)?;
@@ -180,51 +172,5 @@ impl Memory {
             policy_bytes: kept.saturating_sub(named),
             dead_bytes: cut.bytes.saturating_sub(kept),
         })
-    }
-
-    /// How many of the commits with these numbers were thinned.
-    pub fn thinned_in(&self, numbers: Range<u64>) -> u64 {
-        let gaps = self.inner.store().gaps();
-        let within = gaps.iter().map(|gap| {
-            let (first, end) = (
-                gap.first.max(numbers.start),
-                (gap.first + gap.count).min(numbers.end),
-            );
-            end.saturating_sub(first)
-        });
-        within.sum()
-    }
-
-    /// How many versions of objects were erased.
-    pub fn erased_len(&self) -> u64 {
-        self.inner.store().records.erased()
-    }
-
-    /// How many versions of objects history keeps.
-    pub fn history_len(&self) -> u64 {
-        self.inner.store().records.versions()
-    }
-
-    /// Whether this history has the commit or root whose digest starts with these 8 to 64 digits.
-    ///
-    /// # Errors
-    /// `InvalidInput` if the text is not that; `Corrupt` or `Io` if a record cannot be read.
-    pub fn contains(&self, prefix: &str) -> Result<Containment> {
-        if !(8..=64).contains(&prefix.len()) || revision::digest_range(prefix).is_none() {
-            return Err(Error::invalid(format!(
-                "`{prefix}` is not 8 to 64 hexadecimal digits"
-            )));
-        }
-        let (store, prefix) = (self.inner.store(), prefix.to_ascii_lowercase());
-        if !revision::by_prefix(&store, &prefix)?.is_empty() {
-            return Ok(Containment::Kept);
-        }
-        for gap in store.gaps() {
-            let digests = store.records.gap(gap.place)?;
-            if digests.iter().any(|digest| digest.to_hex().starts_with(&prefix)) {
-                return Ok(Containment::Thinned);
-            }
-        }
-        Ok(Containment::Absent)
     }
 }

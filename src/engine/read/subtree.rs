@@ -16,17 +16,16 @@
 //! # Format
 //! docs/format.md, "Digests" (subtree contexts).
 
-use crate::digest::{KeyPath, SubtreeDigest};
+use crate::digest::{Domain, HashSuite, KeyPath, SubtreeDigest};
 use crate::error::{Error, Result};
 use crate::object::Id;
 use crate::threads::Mutex;
-use crate::trie::{Entry, NoSource, Trie};
+use crate::trie::{Entry, NoSource, Shape, Trie};
 
 use super::children::Children;
 use super::derived::{Derive, Derived, Version};
-use super::index::Family;
 use super::state::State;
-use super::view::{View, subtree_of};
+use crate::engine::opened::Opened;
 
 /// Subtree digests by the key path of the object on top.
 #[derive(Clone, Default)]
@@ -43,24 +42,31 @@ impl SubtreeCache {
     pub(crate) fn clear(&self) {
         *self.kept.lock() = None;
     }
-}
 
-pub(crate) fn digest(view: &View, id: &Id) -> Result<Option<SubtreeDigest>> {
-    let Some(top) = view.entry_at(&view.key(id))? else {
-        return Ok(None);
-    };
-    // What was erased may have been below: then no digest of this state can be told to be right.
-    if view.store.records.erased() > 0 && view.index(Family::Children)?.erased() > 0 {
-        return Ok(None);
+    /// The subtree digest of the object `id` of `state`, whose entry is `top`.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub(crate) fn digest<'a>(
+        &self,
+        opened: &Opened,
+        state: &State,
+        children: impl FnOnce() -> Result<Children<'a>>,
+        (id, top): (&Id, Entry),
+    ) -> Result<SubtreeDigest> {
+        let mut kept = self.kept.lock();
+        let mut derived = match kept.take() {
+            Some(derived) => derived.follow_in(opened, state.clone(), Known::default)?,
+            None => Derived::new(state.clone(), Known::default()),
+        };
+        let known = &mut derived.value_mut().0;
+        let result = match known.get(&top.key) {
+            Some(digest) => Ok(*digest),
+            None => children().and_then(|children| compute(state, &children, top, id, known)),
+        };
+        *kept = Some(derived);
+        result.map(SubtreeDigest::from_bytes)
     }
-    let mut kept = view.inner.subtrees.kept.lock();
-    let mut known = match kept.take() {
-        Some(known) => known.follow_in(&view.inner, view.state(), Known::default)?,
-        None => Derived::new(view.state(), Known::default()),
-    };
-    let result = compute(view, top, id, &mut known.value_mut().0);
-    *kept = Some(known);
-    result.map(|digest| Some(SubtreeDigest::from_bytes(digest)))
 }
 
 impl Derive for Known {
@@ -127,38 +133,43 @@ impl Open {
 }
 
 fn compute(
-    view: &View,
+    state: &State,
+    children: &Children<'_>,
     top: Entry,
     id: &Id,
     known: &mut imbl::HashMap<KeyPath, [u8; 32]>,
 ) -> Result<[u8; 32]> {
-    if let Some(digest) = known.get(&top.key) {
-        return Ok(*digest);
-    }
-    let children = view.inner.children(view.state())?;
-    let mut open = vec![Open::new(&children, top, id)?];
+    let mut open = vec![Open::new(children, top, id)?];
     loop {
         let innermost = open
             .last_mut()
             .expect("the loop ends when the last one is closed");
         if let Some(child) = innermost.children.next() {
-            let key = view.key(&child);
+            let key = state.store.suite.key_path(child.as_str());
             if let Some(&digest) = known.get(&key) {
                 innermost.add(key, digest)?;
             } else {
-                let entry = view.entry_at(&key)?;
+                let entry = state.entry_at(&key)?;
                 let entry =
                     entry.ok_or_else(|| Error::internal(format!("IND-1: child {child} is not there")))?;
-                open.push(Open::new(&children, entry, &child)?);
+                open.push(Open::new(children, entry, &child)?);
             }
             continue;
         }
         let done = open.pop().expect("it was just there");
-        let digest = *subtree_of(view.store.suite, &done.entry.digest, &done.digests)?.as_bytes();
+        let digest = *subtree_of(state.store.suite, &done.entry.digest, &done.digests)?.as_bytes();
         known.insert(done.entry.key, digest);
         match open.last_mut() {
             Some(parent) => parent.add(done.entry.key, digest)?,
             None => return Ok(digest),
         }
     }
+}
+
+/// The subtree digest of an object over its children's trie.
+pub(crate) fn subtree_of(suite: HashSuite, own: &[u8; 32], children: &Trie) -> Result<SubtreeDigest> {
+    let below = children.root(suite, Shape::Subtree, &NoSource)?;
+    Ok(SubtreeDigest::from_bytes(
+        suite.hash_fixed(Domain::Subtree, &[own, below.as_bytes()]),
+    ))
 }

@@ -8,17 +8,19 @@
 
 use std::sync::Arc;
 
-use crate::digest::{Domain, KeyPath, ObjectDigest, Root, SubtreeDigest};
+use crate::digest::{KeyPath, ObjectDigest, Root, SubtreeDigest};
 use crate::error::{ErrorKind, Result};
 use crate::object::{Commit, Id, Object, Time};
 use crate::store::{CommitEntry, Store};
-use crate::trie::{self, Entry, NoSource, Trie};
+use crate::trie::{self, Entry, Trie};
 
+use super::derived::OfState;
+use super::erased::erased_by;
 use super::index::Family;
-use super::query::{Matches, Query};
+use super::source::Source;
 use super::state::State;
-use crate::engine::memory::Inner;
-use crate::engine::upkeep::erase::erased_by;
+use crate::engine::opened::Opened;
+use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
 
 /// A kept commit and its digest.
 #[derive(Clone, Debug)]
@@ -46,7 +48,7 @@ impl CommitInfo {
 /// One state of memory. Cloning and keeping it costs nothing that grows with the state.
 #[derive(Clone)]
 pub struct View {
-    pub(crate) inner: Arc<Inner>,
+    pub(crate) source: Arc<Source>,
     /// Where its records and nodes are (VIE-1): the log may be rewritten meanwhile.
     pub(crate) store: Arc<Store>,
     pub(crate) entry: Arc<CommitEntry>,
@@ -57,14 +59,27 @@ pub struct View {
 
 impl View {
     /// The state of a commit of `store`.
-    pub(crate) fn new(inner: Arc<Inner>, store: Arc<Store>, entry: Arc<CommitEntry>) -> Result<Self> {
+    pub(crate) fn new(source: Arc<Source>, store: Arc<Store>, entry: Arc<CommitEntry>) -> Result<Self> {
         Ok(Self {
-            inner,
+            source,
             trie: store.state(&entry)?,
             store,
             entry,
             now: None,
         })
+    }
+
+    /// The state at the head of what was read of the log.
+    pub(crate) fn head(source: &Arc<Source>) -> Self {
+        let store = source.opened.store();
+        let view = store
+            .head()
+            .and_then(|head| Self::new(Arc::clone(source), store, head));
+        view.expect("a memory is opened only with a head, whose state is at hand, and heads only follow")
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.source.opened.settings
     }
 
     /// The commit whose state this is.
@@ -94,18 +109,14 @@ impl View {
         if let Some(now) = self.now {
             return now;
         }
-        let head = self.inner.store().head();
+        let head = self.source.opened.store().head();
         let is_head = head.is_ok_and(|head| head.digest == self.entry.digest);
         if !is_head {
             return committed;
         }
-        let wall = self.inner.options.clock.now();
+        let wall = self.settings().clock.now();
         // A head more than a day ahead is a broken clock, not a reason to expire everything.
-        if committed.as_micros()
-            > wall
-                .as_micros()
-                .saturating_add(crate::engine::CLOCK_OFF_MICROS_MAX)
-        {
+        if committed.as_micros() > wall.as_micros().saturating_add(CLOCK_OFF_MICROS_MAX) {
             wall
         } else {
             wall.max(committed)
@@ -181,7 +192,7 @@ impl View {
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
     pub fn children(&self, id: &Id, limit: Option<usize>) -> Result<Vec<Id>> {
-        let children = self.inner.children(self.state())?.of(id)?;
+        let children = self.source.children(self.state())?.of(id)?;
         Ok(children.take(limit.unwrap_or(usize::MAX)).collect())
     }
 
@@ -190,7 +201,7 @@ impl View {
     /// # Errors
     /// As [`Self::children`].
     pub fn child_count(&self, id: &Id) -> Result<u64> {
-        Ok(self.inner.children(self.state())?.of(id)?.count() as u64)
+        Ok(self.source.children(self.state())?.of(id)?.count() as u64)
     }
 
     /// Makes [`Self::indexed_ids`] answer: reads every object, or what changed since a state of which it was done.
@@ -203,34 +214,17 @@ impl View {
 
     /// The ids that start with `prefix`, in order, if [`Self::index_ids`] was done. Reads no object and never waits.
     pub fn indexed_ids(&self, prefix: &str) -> Option<impl Iterator<Item = Id> + use<>> {
-        let index = self.inner.index_at_hand(Family::Ids, self.root())?;
+        let index = self.source.index_at_hand(Family::Ids, self.root())?;
         Some(index.from(&[], prefix.as_bytes()))
     }
 
-    /// This state without the memory that it is of.
-    pub(crate) fn state(&self) -> State {
-        State {
-            root: self.root(),
-            trie: self.trie.clone(),
-            store: Arc::clone(&self.store),
-        }
-    }
-
     pub(crate) fn index(&self, family: Family) -> Result<super::index::Index> {
-        self.inner.index(family, self.state())
-    }
-
-    /// The objects that `query` asks for.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if an object cannot be read.
-    pub fn query(&self, query: &Query) -> Result<Matches> {
-        Matches::find(self, query)
+        self.source.index(family, self.state())
     }
 
     /// Whether queries of this state build and keep indexes ([`Options::indexes`](crate::engine::Options::indexes)).
     pub fn keeps_indexes(&self) -> bool {
-        self.inner.options.indexes
+        self.settings().indexes
     }
 
     /// Every object, in the order of the trie, without an index and without holding more than one. In the place of what
@@ -249,7 +243,19 @@ impl View {
     /// # Errors
     /// As [`Self::get`].
     pub fn subtree_digest(&self, id: &Id) -> Result<Option<SubtreeDigest>> {
-        super::subtree::digest(self, id)
+        let Some(top) = self.entry_at(&self.key(id))? else {
+            return Ok(None);
+        };
+        // An erased version may have been below: then no digest of this state is certain.
+        if self.store.records.erased() > 0 && self.index(Family::Children)?.erased() > 0 {
+            return Ok(None);
+        }
+        let source = &self.source;
+        let children = || source.children(self.state());
+        let digest = source
+            .subtrees
+            .digest(&source.opened, &self.state(), children, (id, top))?;
+        Ok(Some(digest))
     }
 
     /// When the id was first written, and when this version of it was; `None` if there is no such object, and where a handle
@@ -262,7 +268,7 @@ impl View {
             return Ok(None);
         };
         let updated = match self.store.updated(&entry) {
-            Err(error) if self.inner.options.degraded && error.kind() == ErrorKind::Corrupt => {
+            Err(error) if self.settings().degraded && error.kind() == ErrorKind::Corrupt => {
                 return Ok(None);
             }
             updated => updated?.unwrap_or(self.entry.commit.time),
@@ -280,12 +286,34 @@ impl View {
             .node(path, self.store.suite, trie::Shape::State, &*self.store)
     }
 
+    /// When the object was last used, as [`Memory::last_used`](crate::Memory::last_used) answers: now, whatever state this is.
+    ///
+    /// # Errors
+    /// `Io` if the stamps cannot be read.
+    pub fn last_used(&self, id: &Id) -> Result<Option<Time>> {
+        self.source.last_used(id)
+    }
+
     /// Proves that this state has this version of `id`, or that it has no `id`.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read.
     pub fn prove(&self, id: &Id) -> Result<trie::Proof> {
         self.trie.prove(&self.key(id), self.store.suite, &*self.store)
+    }
+}
+
+impl OfState for View {
+    fn opened(&self) -> &Opened {
+        &self.source.opened
+    }
+
+    fn state(&self) -> State {
+        State {
+            root: self.root(),
+            trie: self.trie.clone(),
+            store: Arc::clone(&self.store),
+        }
     }
 }
 
@@ -315,24 +343,12 @@ impl Objects {
         };
         for entry in entries {
             self.done += 1;
-            let (entry, inner) = (entry?, &self.view.inner);
-            inner.options.step("read", self.done, self.view.len())?;
-            if let Some(object) = inner.or_passed_over(entry.key, self.view.load(&entry))? {
+            let (entry, opened) = (entry?, &self.view.source.opened);
+            opened.settings.step("read", self.done, self.view.len())?;
+            if let Some(object) = opened.or_passed_over(entry.key, self.view.load(&entry))? {
                 return Ok(Some(object));
             }
         }
         Ok(None)
     }
-}
-
-/// The subtree digest of an object over its children's trie.
-pub(crate) fn subtree_of(
-    suite: crate::digest::HashSuite,
-    own: &[u8; 32],
-    children: &Trie,
-) -> Result<SubtreeDigest> {
-    let below = children.root(suite, trie::Shape::Subtree, &NoSource)?;
-    Ok(SubtreeDigest::from_bytes(
-        suite.hash_fixed(Domain::Subtree, &[own, below.as_bytes()]),
-    ))
 }

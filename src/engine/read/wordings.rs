@@ -10,8 +10,8 @@ use crate::object::{Commit, Object, Reference};
 use crate::store::Store;
 
 use super::view::CommitInfo;
-use crate::engine::memory::Memory;
-use crate::engine::upkeep::verify::body_bytes;
+use crate::engine::inner::Inner;
+use crate::engine::write::log_handle::body_bytes;
 
 /// A record of the log that says something in words.
 #[derive(Clone, Debug)]
@@ -29,19 +29,15 @@ pub enum Wording {
     Reference(Reference),
 }
 
-impl Memory {
-    /// Shows every record of the log that says something in words, in the order of the log; one may come twice. What was
-    /// erased is not there any more. Reads all of the log.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if the log cannot be read, and what `visit` returns.
-    pub fn wordings(&self, visit: &mut dyn FnMut(Wording) -> Result<()>) -> Result<()> {
+impl Inner {
+    /// As [`Memory::wordings`](crate::Memory::wordings).
+    pub(crate) fn wordings(&self, visit: &mut dyn FnMut(Wording) -> Result<()>) -> Result<()> {
         self.refresh()?;
-        let cut = self.inner.cut(&self.inner.writing.lock());
+        let cut = self.cut(&self.log.lock());
         let (mut done, total) = (0, cut.bytes);
         cut.store.read_log(cut.position.batch, &mut |batch| {
             done += body_bytes(batch);
-            self.inner.options.step("search", done.min(total), total)?;
+            self.settings().step("search", done.min(total), total)?;
             for record in &batch.records {
                 wording(&cut.store, record).map_or(Ok(()), &mut *visit)?;
             }

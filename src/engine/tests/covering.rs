@@ -5,14 +5,15 @@ use std::sync::Arc;
 use super::gc::{HOUR, kept, live, on_disk, options, tight, told};
 use super::{id, note, put};
 use crate::Result;
+use crate::engine::upkeep::checkpointing::checkpoint;
 use crate::engine::{Erasing, Memory, VerifyDepth, Writer};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, Fault, ReadFault, SimDisk};
 
 pub(super) fn cover(memory: &Memory) {
-    let mut writing = memory.inner.writing.lock();
-    memory.inner.begin(&mut writing).unwrap();
-    memory.inner.cover(&mut writing).unwrap();
+    let mut writing = memory.inner.log.lock();
+    writing.begin(&memory.inner.source).unwrap();
+    checkpoint(&memory.inner.source, &mut writing).unwrap();
     writing.release(false);
 }
 
@@ -226,6 +227,7 @@ fn children_are_found_by_the_checkpoint_and_what_changed_since() -> Result<()> {
         assert!(
             !reader
                 .inner
+                .source
                 .indexes
                 .holds(crate::engine::read::index::Family::Children, reader.view().root()),
             "no index was made for it"

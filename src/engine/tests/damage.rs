@@ -265,7 +265,7 @@ fn an_older_log_under_a_newer_live_is_told_by_every_check() {
     }
     let disk: Arc<dyn Disk> = Arc::new(disk);
     for depth in [crate::VerifyDepth::Quick, crate::VerifyDepth::Full] {
-        let report = verify::examine(&disk, &Options::new(), depth, None).unwrap();
+        let report = verify::examine(&disk, &Options::new().settings, depth, None).unwrap();
         assert!(
             !report.ok && report.damage[0].file == "manifest",
             "{depth:?}: {report:?}"
@@ -389,7 +389,8 @@ fn an_older_copy_of_the_log_beside_a_later_checkpoint_is_told() {
     drop(memory);
     let told = |disk: &SimDisk| {
         let disk: Arc<dyn Disk> = Arc::new(disk.clone());
-        let report = verify::examine(&disk, &Options::new(), verify::VerifyDepth::Full, None).unwrap();
+        let report =
+            verify::examine(&disk, &Options::new().settings, verify::VerifyDepth::Full, None).unwrap();
         assert!(report.ok, "{:?}", report.damage);
         let kinds = report
             .derived

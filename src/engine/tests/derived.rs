@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::disk::{Access, Disk, MemDisk};
+use crate::engine::upkeep::derived_files::derived;
 use crate::log::CompactionLock;
 use crate::object::Time;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
@@ -116,7 +117,7 @@ fn a_damaged_or_foreign_file_reads_as_absent_and_verify_tells() -> Result<()> {
     assert!(other.keep_derived("words", b"some words", &other.view())?);
     written("derived/words", &whole);
     assert_eq!(kept(&memory, "words").unwrap(), b"some words");
-    let foreign = other.inner.derived("words")?.unwrap();
+    let foreign = derived(other.inner.opened(), "words")?.unwrap();
     written("derived/words", &foreign);
     assert_eq!(kept(&memory, "words"), None, "of another store");
     Ok(())

@@ -100,10 +100,13 @@ fn a_kept_value_is_read_at_its_state_and_follows() -> Result<()> {
     memory.commit(draft, "put")?;
     let view = memory.view();
     let mut value = Derived::build(&view, Texts::default())?;
-    assert!(value.keep(&view)?);
-    assert!(!value.keep(&view)?, "nothing changed since");
+    assert!(memory.keep(&mut value, &view)?);
+    assert!(!memory.keep(&mut value, &view)?, "nothing changed since");
     put(&memory, "n1", "other");
-    assert!(value.keep(&memory.view()).is_err(), "of another state");
+    assert!(
+        memory.keep(&mut value, &memory.view()).is_err(),
+        "of another state"
+    );
     let loaded = Derived::<Texts>::load(&memory.view()).unwrap();
     assert_eq!((loaded.root(), loaded.value()), (view.root(), value.value()));
     let followed = loaded.follow(&memory.view(), Texts::default)?;

@@ -6,6 +6,7 @@ use super::covering::cover;
 use super::gc::{HOUR, live, on_disk, options, tight, told};
 use super::{content, id, note, put};
 use crate::digest::to_hex;
+use crate::engine::upkeep::checkpointing::checkpoint;
 use crate::engine::{
     Containment, Durability, ErasedKind, Erasing, Memory, Revision, VerifyDepth, View, Writer,
 };
@@ -112,7 +113,7 @@ fn plant(memory: &Memory, number: u64) -> String {
         7 => {
             let mut draft = memory.draft(writer());
             draft.put(note(&name, &secret)).unwrap();
-            memory.reject(&draft, "not so").unwrap();
+            memory.inner.reject(&draft, "not so").unwrap();
             name
         }
         8 => {
@@ -176,7 +177,7 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
     drop(memory);
     let memory = on_disk(&disk, options(HOUR / 60), false)?;
     put(&memory, "keep/after", "recovered");
-    memory.inner.cover(&mut memory.inner.writing.lock())?;
+    checkpoint(&memory.inner.source, &mut memory.inner.log.lock())?;
     let checkpoints = |disk: &SimDisk| -> Vec<Vec<u8>> {
         let files = disk.files().into_iter();
         let found = files.filter(|(name, _)| name.starts_with("checkpoint/"));

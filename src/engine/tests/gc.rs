@@ -32,6 +32,7 @@ pub(super) fn options(step: i64) -> Options {
     Options::new()
         .clock(Arc::new(Ticking { now, step }))
         .segment_bytes_max(64 << 10)
+        .checkpoint_heavy_bytes(16 << 10)
 }
 
 pub(super) fn on_disk(disk: &SimDisk, options: Options, create: bool) -> Result<Memory> {
@@ -291,7 +292,7 @@ fn garbage_is_collected_without_being_asked_once_half_of_the_log_would_go() -> R
         let memory = on_disk(&disk, options_of_reader(), false)?;
         assert_eq!(memory.view().root(), snapshot.root);
         assert!(memory.verify(VerifyDepth::Full)?.ok);
-        let bytes = memory.inner.writing.lock().log.batch_bytes();
+        let bytes = memory.inner.log.lock().log.batch_bytes();
         Ok((memory.commits().count(), bytes))
     };
     let (all, bytes) = history(None)?;
@@ -324,7 +325,7 @@ fn segments_that_recoveries_left_are_merged_without_being_asked() -> Result<()> 
         let memory = on_disk(&disk, options_of_reader(), false)?;
         assert_eq!((memory.view().len(), memory.commits().count()), (70, 71));
         assert!(memory.verify(VerifyDepth::Full)?.ok);
-        Ok(memory.inner.writing.lock().log.size().0)
+        Ok(memory.inner.log.lock().log.size().0)
     };
     assert!(segments(None)? > 64);
     let merged = segments(Some(Retention::automatic()))?;
@@ -373,12 +374,12 @@ fn a_log_that_was_just_collected_is_not_looked_at_again() -> Result<()> {
             &format!("{number} ").repeat(100_000),
         );
     }
-    memory.inner.writing.lock().collect = false;
+    memory.inner.log.lock().collect = false;
     memory.gc(&tight(), None)?;
-    assert!(!memory.inner.writing.lock().collect, "by the one who collected");
+    assert!(!memory.inner.log.lock().collect, "by the one who collected");
     let other = on_disk(&disk, options(HOUR), false)?;
     super::covering::cover(&other);
-    assert!(!other.inner.writing.lock().collect, "by another one");
+    assert!(!other.inner.log.lock().collect, "by another one");
     Ok(())
 }
 

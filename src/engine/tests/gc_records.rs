@@ -74,7 +74,7 @@ fn with_a_base(disk: &SimDisk) -> Result<(Told, Vec<Locator>)> {
     let before = told(&memory.view());
     memory.gc(&only_head(), None)?;
     let (store, mut parts) = (memory.inner.store(), Vec::new());
-    let newest = memory.inner.writing.lock().log.position().batch;
+    let newest = memory.inner.log.lock().log.position().batch;
     store.read_log(newest, &mut |batch| {
         let stating = batch
             .records

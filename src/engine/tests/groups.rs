@@ -10,7 +10,7 @@ use crate::{ErrorKind, Result};
 /// Commits drafts in one group, in their order, and returns the results.
 fn together(memory: &Memory, drafts: Vec<Draft>) -> Vec<Result<Committed>> {
     std::thread::scope(|scope| {
-        let writing = memory.inner.writing.lock();
+        let writing = memory.inner.log.lock();
         let mut waiting = Vec::new();
         for draft in drafts {
             waiting.push(scope.spawn(move || memory.commit(draft, "put")));
@@ -127,7 +127,7 @@ fn opening_again_after_poison_gives_a_working_memory() -> Result<()> {
     let store = folder.path().join("store");
     let memory = Memory::create(&store)?;
     put(&memory, "a", "text");
-    memory.inner.writing.lock().log.poison();
+    memory.inner.log.lock().log.poison();
     assert_eq!(
         memory.put(note("b", ""), Writer::new()).unwrap_err().kind(),
         ErrorKind::Poisoned

@@ -157,7 +157,8 @@ fn a_batch_that_says_something_else_than_it_should_is_named_with_its_place() {
     let place = written[0].records[0].locator;
     let shared: Arc<dyn Disk> = Arc::new(disk.clone());
     let report =
-        crate::engine::upkeep::verify::examine(&shared, &Options::new(), VerifyDepth::Full, None).unwrap();
+        crate::engine::upkeep::verify::examine(&shared, &Options::new().settings, VerifyDepth::Full, None)
+            .unwrap();
     let found = &report.damage[0];
     assert_eq!(
         (found.file.clone(), found.offset),

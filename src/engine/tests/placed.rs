@@ -67,7 +67,7 @@ fn damage_behind_an_old_or_missing_live_is_named_and_mended_by_salvage() -> Resu
     for stale in [true, false] {
         let disk = damaged_in_the_last_batch(stale);
         for depth in [VerifyDepth::Quick, VerifyDepth::Full] {
-            let report = examine(&shared(&disk), &Options::new(), depth, None)?;
+            let report = examine(&shared(&disk), &Options::new().settings, depth, None)?;
             assert!(!report.ok, "stale {stale}: {report:?}");
             let found = &report.damage[0];
             assert!(

@@ -3,10 +3,8 @@
 use super::*;
 
 fn memory(window: usize) -> Memory {
-    let options = Options {
-        scan_window: window,
-        ..Options::new().indexes(false)
-    };
+    let mut options = Options::new().indexes(false);
+    options.settings.scan_window = window;
     let disk = Arc::new(crate::disk::MemDisk::new());
     let memory = Memory::on_disk(disk, options, true, None).unwrap();
     let mut draft = memory.draft(Writer::new());

@@ -21,17 +21,13 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::log::{DurablePlaces, Log, LogOptions, Mode};
 use crate::store::{self, LogId, Reread, Store};
 
-use crate::engine::memory::Inner;
-use crate::engine::options::Progress;
-use crate::engine::write::log_handle::Writing;
+use crate::engine::read::source::Source;
+use crate::engine::write::log_handle::LogHandle;
 
 /// Bytes of records behind the newest checkpoint from which on another one is made after a commit.
 const DUE_BYTES: u64 = 4 << 20;
 /// The same when the handle is closed.
 const DUE_AT_CLOSE_BYTES: u64 = 256 << 10;
-
-/// The same where what is in memory has become much; few in tests, so that all of them meet it.
-const DUE_HEAVY_BYTES: u64 = if cfg!(test) { 16 << 10 } else { DUE_BYTES };
 
 /// Bytes of log from which on garbage is looked for without being asked.
 const COLLECT_FROM_BYTES: u64 = 8 << 20;
@@ -49,150 +45,156 @@ pub(crate) fn open_log(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) ->
     Ok(log)
 }
 
-impl Inner {
-    /// A store that has the newest checkpoint taken in, with `log` placed behind it; an empty one if there is none.
-    pub(crate) fn newest_store(&self, log: &mut Log) -> Result<Store> {
-        let suite = self.store().suite;
-        // Collisions made for a test are in no checkpoint.
-        if !self.options.checkpoints || self.options.suite.is_some() {
-            return Ok(Store::new(suite, log.reader()));
-        }
-        let (found, _) = store::open_newest(&*self.disk, LogId::of(log), self.options.map)?;
-        let Some(checkpoint) = found else {
-            return Ok(Store::new(suite, log.reader()));
-        };
-        let (reread, position) = (self.reread(log), checkpoint.position());
-        let opened = log
-            .start_at(&position)
-            .and_then(|()| Store::with_checkpoint(suite, log.reader(), checkpoint, reread));
-        match opened {
-            // Who recovered the log without knowing of the checkpoint has written again elsewhere what it ends with.
-            Err(error) if error.is_corruption() && log.holds(&position)? => {
-                log.reopen()?;
-                Ok(Store::new(suite, log.reader()))
-            }
-            Err(error) if self.options.degraded && error.code() != ErrorCode::Rewritten => {
-                self.warn(format!("the newest checkpoint and the log do not agree: {error}"));
-                drop(self.damage.set(error.to_string()));
-                log.reopen()?;
-                Ok(Store::new(suite, log.reader()))
-            }
-            other => other,
-        }
+/// A store that has the newest checkpoint taken in, with `log` placed behind it; an empty one if there is none.
+pub(crate) fn newest_store(source: &Source, log: &mut Log) -> Result<Store> {
+    let suite = source.opened.store().suite;
+    // Collisions made for a test are in no checkpoint.
+    if !source.opened.settings.checkpoints || source.opened.settings.suite.is_some() {
+        return Ok(Store::new(suite, log.reader()));
     }
-
-    /// How the log is read instead of a checkpoint.
-    fn reread(&self, log: &Log) -> Reread {
-        let (disk, suite, epoch) = (Arc::clone(&self.disk), self.store().suite, log.epoch());
-        let options = LogOptions {
-            map: self.options.map,
-            ..LogOptions::default()
-        };
-        Box::new(move |upto| {
-            let mut log = open_log(&disk, Mode::ReadOnly, options)?;
-            if log.epoch() != epoch {
-                let message = "a checkpoint is damaged, and the log was rewritten since it was made";
-                return Err(Error::conflict(message)
-                    .with_code(ErrorCode::Rewritten)
-                    .with_hint("open the store again"));
-            }
-            let store = Store::new(suite, log.reader());
-            log.catch_up(&mut |batch| {
-                if batch.number > upto {
-                    return Ok(());
-                }
-                store.apply(&batch, None).map(drop)
-            })?;
-            Ok(store)
-        })
-    }
-
-    /// Makes a checkpoint if enough was committed since the last one. One that cannot be made is not missed: what it spares
-    /// is time.
-    pub(crate) fn cover_if_due(&self, writing: &mut Writing, closing: bool) {
-        if !self.options.checkpoints {
-            return;
+    let (found, _) = store::open_newest(&*source.opened.disk, LogId::of(log), source.opened.settings.map)?;
+    let Some(checkpoint) = found else {
+        return Ok(Store::new(suite, log.reader()));
+    };
+    let (reread, position) = (reread(source, log), checkpoint.position());
+    let opened = log
+        .start_at(&position)
+        .and_then(|()| Store::with_checkpoint(suite, log.reader(), checkpoint, reread));
+    match opened {
+        // Who recovered the log without knowing of the checkpoint has written again elsewhere what it ends with.
+        Err(error) if error.is_corruption() && log.holds(&position)? => {
+            log.reopen()?;
+            Ok(Store::new(suite, log.reader()))
         }
-        let (tail, all) = (writing.tail_bytes, writing.log.batch_bytes());
-        let covered = all.saturating_sub(tail);
-        // COV-2. A handle that is closed lets go of everything.
-        let heavy = !closing && tail >= DUE_HEAVY_BYTES && self.store().is_heavy().unwrap_or_default();
-        let due = if closing {
-            tail >= DUE_AT_CLOSE_BYTES.max(covered / 16)
+        Err(error) if source.opened.settings.degraded && error.code() != ErrorCode::Rewritten => {
+            source
+                .opened
+                .warn(format!("the newest checkpoint and the log do not agree: {error}"));
+            drop(source.opened.damage.set(error.to_string()));
+            log.reopen()?;
+            Ok(Store::new(suite, log.reader()))
+        }
+        other => other,
+    }
+}
+
+/// How the log is read instead of a checkpoint.
+fn reread(source: &Source, log: &Log) -> Reread {
+    let (disk, suite, epoch) = (
+        Arc::clone(&source.opened.disk),
+        source.opened.store().suite,
+        log.epoch(),
+    );
+    let options = LogOptions {
+        map: source.opened.settings.map,
+        ..LogOptions::default()
+    };
+    Box::new(move |upto| {
+        let mut log = open_log(&disk, Mode::ReadOnly, options)?;
+        if log.epoch() != epoch {
+            let message = "a checkpoint is damaged, and the log was rewritten since it was made";
+            return Err(Error::conflict(message)
+                .with_code(ErrorCode::Rewritten)
+                .with_hint("open the store again"));
+        }
+        let store = Store::new(suite, log.reader());
+        log.catch_up(&mut |batch| {
+            if batch.number > upto {
+                return Ok(());
+            }
+            store.apply(&batch, None).map(drop)
+        })?;
+        Ok(store)
+    })
+}
+
+/// Makes a checkpoint if enough was committed since the last one. One that cannot be made is not missed: what it spares
+/// is time.
+pub(crate) fn checkpoint_if_due(source: &Source, writing: &mut LogHandle, closing: bool) {
+    if !source.opened.settings.checkpoints {
+        return;
+    }
+    let (tail, all) = (writing.tail_bytes, writing.log.batch_bytes());
+    let covered = all.saturating_sub(tail);
+    // COV-2. A handle that is closed lets go of everything.
+    let heavy = !closing
+        && tail >= source.opened.settings.checkpoint_heavy_bytes
+        && source.opened.store().is_heavy().unwrap_or_default();
+    let due = if closing {
+        tail >= DUE_AT_CLOSE_BYTES.max(covered / 16)
+    } else {
+        tail >= DUE_BYTES.max(covered)
+    };
+    if !(due || heavy) {
+        return;
+    }
+    let made = checkpoint(source, writing).and_then(|made| {
+        if made && heavy {
+            rest(source, writing)
         } else {
-            tail >= DUE_BYTES.max(covered)
-        };
-        if !(due || heavy) {
-            return;
-        }
-        let made = self
-            .cover(writing)
-            .and_then(|made| if made && heavy { self.rest(writing) } else { Ok(()) });
-        if let Err(error) = made {
-            self.warn(format!("no checkpoint could be made: {error}"));
-            // Not at every commit from now on.
-            writing.tail_bytes = 0;
-        }
-    }
-
-    /// Removes the checkpoints that a rewrite which was cut off left, under the lock, so that the log is the newest one. They
-    /// know digests of what was erased, and nothing that the log needs.
-    pub(crate) fn remove_outdated(&self, writing: &mut Writing) {
-        if writing.is_tidy {
-            return;
-        }
-        match store::remove_outdated_checkpoints(&*self.disk, LogId::of(&writing.log)) {
-            Ok(_) => writing.is_tidy = true,
-            Err(error) => self.warn(format!(
-                "checkpoints from before an erasure may be left, with digests of what is gone: {error}"
-            )),
-        }
-    }
-
-    /// Lets all that was taken in come from the checkpoint that covers it, as if the store had been opened now. Views keep
-    /// what they stand on.
-    fn rest(&self, writing: &Writing) -> Result<()> {
-        let (log, store) = (&writing.log, self.store());
-        let (found, _) = store::open_newest(&*self.disk, LogId::of(log), self.options.map)?;
-        // Another process may have made a newer one, of what this one has not read yet.
-        let Some(checkpoint) = found.filter(|found| found.position() == log.position()) else {
-            return Ok(());
-        };
-        let resting = Store::with_checkpoint(store.suite, log.reader(), checkpoint, self.reread(log))?;
-        self.store.store(Arc::new(resting));
-        // They hold on to the one before.
-        self.indexes.clear();
-        self.subtrees.clear();
-        *self.newer.lock() = None;
-        Ok(())
-    }
-
-    /// Makes a checkpoint, if everything that was taken in is durable; says whether it was.
-    pub(crate) fn cover(&self, writing: &mut Writing) -> Result<bool> {
-        // INVARIANT COV-1.
-        if self.options.read_only || self.options.suite.is_some() || !writing.is_proven() {
-            return Ok(false);
-        }
-        let (mut done, total) = (0, writing.log.batch_bytes());
-        let mut step = |bytes: u64| {
-            done += bytes;
-            if let Some(progress) = &self.options.progress {
-                progress(Progress {
-                    doing: "checkpoint",
-                    done: done.min(total),
-                    total,
-                });
-            }
             Ok(())
-        };
-        let log = LogId::of(&writing.log);
-        let all = writing.log.batch_bytes();
-        // Asked once for each doubling of the log.
-        let before = std::mem::replace(&mut writing.looked_at_bytes, all);
-        writing.collect |= all >= COLLECT_FROM_BYTES && all.ilog2() > before.max(1).ilog2();
-        self.store()
-            .write_checkpoint(&*self.disk, log, writing.log.position(), &mut step)?;
+        }
+    });
+    if let Err(error) = made {
+        source
+            .opened
+            .warn(format!("no checkpoint could be made: {error}"));
+        // Not at every commit from now on.
         writing.tail_bytes = 0;
-        Ok(true)
     }
+}
+
+/// Removes the checkpoints that a rewrite which was cut off left, under the lock, so that the log is the newest one. They
+/// know digests of what was erased, and nothing that the log needs.
+pub(crate) fn remove_outdated(source: &Source, writing: &mut LogHandle) {
+    if writing.is_tidy {
+        return;
+    }
+    match store::remove_outdated_checkpoints(&*source.opened.disk, LogId::of(&writing.log)) {
+        Ok(_) => writing.is_tidy = true,
+        Err(error) => source.opened.warn(format!(
+            "checkpoints from before an erasure may be left, with digests of what is gone: {error}"
+        )),
+    }
+}
+
+/// Lets all that was taken in come from the checkpoint that covers it, as if the store had been opened now. Views keep
+/// what they stand on.
+fn rest(source: &Source, writing: &LogHandle) -> Result<()> {
+    let (log, store) = (&writing.log, source.opened.store());
+    let (found, _) = store::open_newest(&*source.opened.disk, LogId::of(log), source.opened.settings.map)?;
+    // Another process may have made a newer one, of what this one has not read yet.
+    let Some(checkpoint) = found.filter(|found| found.position() == log.position()) else {
+        return Ok(());
+    };
+    let resting = Store::with_checkpoint(store.suite, log.reader(), checkpoint, reread(source, log))?;
+    source.opened.current.store(Arc::new(resting));
+    // They hold on to the one before.
+    source.clear();
+    Ok(())
+}
+
+/// Makes a checkpoint, if everything that was taken in is durable; says whether it was.
+pub(crate) fn checkpoint(source: &Source, writing: &mut LogHandle) -> Result<bool> {
+    // INVARIANT COV-1.
+    if source.opened.settings.read_only || source.opened.settings.suite.is_some() || !writing.is_proven() {
+        return Ok(false);
+    }
+    let (mut done, total) = (0, writing.log.batch_bytes());
+    let mut step = |bytes: u64| {
+        done += bytes;
+        source.opened.settings.tell("checkpoint", done, total);
+        Ok(())
+    };
+    let log = LogId::of(&writing.log);
+    let all = writing.log.batch_bytes();
+    // Asked once for each doubling of the log.
+    let before = std::mem::replace(&mut writing.looked_at_bytes, all);
+    writing.collect |= all >= COLLECT_FROM_BYTES && all.ilog2() > before.max(1).ilog2();
+    source
+        .opened
+        .store()
+        .write_checkpoint(&*source.opened.disk, log, writing.log.position(), &mut step)?;
+    writing.tail_bytes = 0;
+    Ok(true)
 }

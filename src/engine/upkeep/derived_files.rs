@@ -21,17 +21,19 @@ use std::time::Duration;
 
 use crate::bytes::Bytes;
 use crate::codec::{DecodeError, Reader};
+#[cfg(feature = "agent")]
+use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::disk::{self, Access, Disk, is_of_other_kind, read_full};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::CompactionLock;
 use crate::object::Op;
-use crate::store::Store;
-use crate::trie::Trie;
 
-use super::last_access::{USES, USES_NEW};
 use super::verify::{Finding, FindingKind};
-use crate::engine::memory::{Inner, Memory};
-use crate::engine::read::view::View;
+use crate::engine::opened::Opened;
+#[cfg(feature = "agent")]
+use crate::engine::read::derived::{Derived, Keep, OfState};
+#[cfg(feature = "agent")]
+use crate::engine::read::state::State;
 
 /// The folder of derived files.
 pub(crate) const FOLDER: &str = "derived";
@@ -43,157 +45,113 @@ const NAME_BYTES: usize = 32;
 /// Bytes of the header.
 pub(crate) const HEADER_BYTES: usize = 76;
 
-impl Memory {
-    /// The bytes that were last kept under `name`; `None` if there are none, or they are damaged or of another store.
-    ///
-    /// # Errors
-    /// `InvalidInput` if the name has other characters than `a` to `z`, digits and `-`, or not 1 to 32 of them; `Io`.
-    pub fn derived(&self, name: &str) -> Result<Option<Bytes>> {
-        self.inner.derived_content(name)
-    }
-
-    /// Keeps `bytes` under `name`, in place of what was kept there. They must have been made of the state `of`, or of that
-    /// and later ones. Returns whether they were kept: not if something was erased since that state, and not while another
-    /// process rewrites the log. Other processes may commit meanwhile.
-    ///
-    /// # Errors
-    /// As [`Self::derived`]; `Io` with the code `read_only` for a handle that only reads.
-    ///
-    /// # Durability
-    /// When this returns, they are durable. After a crash before, there are the bytes from before, or none.
-    pub fn keep_derived(&self, name: &str, bytes: &[u8], of: &View) -> Result<bool> {
-        self.inner.keep_derived(name, bytes, of)
+#[cfg(feature = "agent")]
+impl<T: Keep> Derived<T> {
+    /// What a process before this one kept, at the state it was kept at; `None` if there is no file of this version and
+    /// store, or its state is not kept any more.
+    pub(crate) fn load(view: &impl OfState) -> Option<Self> {
+        let bytes = derived_content(view.opened(), T::NAME).ok()??;
+        let (version, rest) = bytes.split_first()?;
+        let (commit, rest) = rest.split_first_chunk::<DIGEST_LEN>()?;
+        if *version != T::VERSION {
+            return None;
+        }
+        let store = view.opened().store();
+        // DRV-2
+        let commit = store.by_digest(CommitDigest::from_bytes(*commit)).ok()??;
+        Some(Self::new(
+            State::of(&store, &commit).ok()?,
+            postcard::from_bytes(rest).ok()?,
+        ))
     }
 }
 
-impl Inner {
-    /// As [`Memory::derived`].
-    pub(crate) fn derived_content(&self, name: &str) -> Result<Option<Bytes>> {
-        let bytes = self.derived(name)?;
-        Ok(bytes.and_then(|bytes| bytes.slice(HEADER_BYTES..bytes.len())))
-    }
+/// As [`Memory::derived`].
+pub(crate) fn derived_content(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
+    let bytes = derived(opened, name)?;
+    Ok(bytes.and_then(|bytes| bytes.slice(HEADER_BYTES..bytes.len())))
+}
 
-    /// As [`Memory::keep_derived`].
-    pub(crate) fn keep_derived(&self, name: &str, bytes: &[u8], of: &View) -> Result<bool> {
-        check_name(name)?;
-        self.check_writable()?;
-        // INVARIANT DER-2: whoever erases has this lock until its commit is to be read.
-        let Some(_alone) = self.nobody_rewrites(Duration::ZERO)? else {
-            return Ok(false);
-        };
-        self.follow()?;
-        self.stamps.lock().may_be_behind();
-        if self.was_erased_since(of.entry.seq())? {
-            return Ok(false);
-        }
-        self.write_derived(name, bytes)?;
-        Ok(true)
+/// The lock that keeps rewrites apart, unless somebody else has it for so long.
+pub(crate) fn nobody_rewrites(opened: &Opened, patience: Duration) -> Result<Option<CompactionLock>> {
+    match CompactionLock::take(&*opened.disk, patience) {
+        Err(error) if error.kind() == ErrorKind::Busy => Ok(None),
+        taken => taken.map(Some),
     }
+}
 
-    /// The lock that keeps rewrites apart, unless somebody else has it for so long.
-    pub(crate) fn nobody_rewrites(&self, patience: Duration) -> Result<Option<CompactionLock>> {
-        match CompactionLock::take(&*self.disk, patience) {
-            Err(error) if error.kind() == ErrorKind::Busy => Ok(None),
-            taken => taken.map(Some),
-        }
-    }
-
-    fn was_erased_since(&self, seq: u64) -> Result<bool> {
-        let store = self.store();
-        for index in (0..store.kept()).rev() {
-            match store.commit_at(index)? {
-                Some(entry) if entry.seq() > seq => {
-                    if entry.commit.op.as_str() == Op::ERASE {
-                        return Ok(true);
-                    }
+pub(crate) fn was_erased_since(opened: &Opened, seq: u64) -> Result<bool> {
+    let store = opened.store();
+    for index in (0..store.kept()).rev() {
+        match store.commit_at(index)? {
+            Some(entry) if entry.seq() > seq => {
+                if entry.commit.op.as_str() == Op::ERASE {
+                    return Ok(true);
                 }
-                _ => break,
             }
+            _ => break,
         }
-        Ok(false)
     }
-
-    /// A whole file with its header.
-    pub(crate) fn derived(&self, name: &str) -> Result<Option<Bytes>> {
-        check_name(name)?;
-        let path = format!("{FOLDER}/{name}");
-        let reading = |error| Error::io(format!("cannot read {path}"), error);
-        let file = match self.disk.open(&path, Access::Read) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => {
-                return Ok(None);
-            }
-            Err(error) => return Err(reading(error)),
-        };
-        let length = file.length().map_err(reading)?;
-        // It never changes: another one takes its place.
-        let mapped = if self.options.map {
-            file.map(length).map_err(reading)?
-        } else {
-            None
-        };
-        let bytes = match mapped {
-            Some(mapped) => Bytes::new(mapped),
-            None => {
-                let Ok(length) = usize::try_from(length) else {
-                    return Ok(None);
-                };
-                let mut bytes = vec![0; length];
-                let read = read_full(&*file, 0, &mut bytes).map_err(reading)?;
-                bytes.truncate(read);
-                Bytes::from(bytes)
-            }
-        };
-        // INVARIANT DER-1
-        Ok(examine(&bytes, name, &self.instance).is_ok().then_some(bytes))
-    }
-
-    /// Puts a file in the place of the one with its name. Nobody else does at the same time.
-    pub(crate) fn write_derived(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        let path = format!("{FOLDER}/{name}");
-        let writing = |error| Error::io(format!("cannot write {path}"), error);
-        match self.disk.list(FOLDER) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => self
-                .disk
-                .create_dir(FOLDER)
-                .and_then(|()| self.disk.sync_dir(""))
-                .map_err(writing)?,
-            _ => {}
-        }
-        disk::replace(&*self.disk, &path, &encode(&self.instance, name, bytes)).map_err(|error| {
-            let names = [disk::unfinished_name(&path), path.clone()];
-            let failed = writing(error);
-            names.iter().fold(failed, |failed, name| {
-                disk::with_what_stands_at(&*self.disk, name, failed)
-            })
-        })
-    }
-
-    /// Removes every derived file but the stamps of use, which are written as one, without those of objects that `left` does
-    /// not have.
-    pub(crate) fn forget_derived(&self, left: &Trie, store: &Store) -> Result<()> {
-        let removing = |error| Error::io(format!("cannot remove a file in {FOLDER}"), error);
-        let names = match self.disk.list(FOLDER) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => Vec::new(),
-            other => other.map_err(removing)?,
-        };
-        let stamps = self.stamps.lock().merged(self, left, store)?;
-        for name in names.iter().filter(|name| *name != USES) {
-            let path = format!("{FOLDER}/{name}");
-            let removed = self.disk.remove(&path).map_err(removing);
-            removed.map_err(|failed| disk::with_what_stands_at(&*self.disk, &path, failed))?;
-        }
-        if !names.is_empty() {
-            self.disk.sync_dir(FOLDER).map_err(removing)?;
-        }
-        if names.iter().any(|name| name == USES || name == USES_NEW) {
-            self.write_derived(USES, &stamps)?;
-        }
-        self.stamps.lock().retain(left, store)
-    }
+    Ok(false)
 }
 
-fn check_name(name: &str) -> Result<()> {
+/// A whole file with its header.
+pub(crate) fn derived(opened: &Opened, name: &str) -> Result<Option<Bytes>> {
+    check_name(name)?;
+    let path = format!("{FOLDER}/{name}");
+    let reading = |error| Error::io(format!("cannot read {path}"), error);
+    let file = match opened.disk.open(&path, Access::Read) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(reading(error)),
+    };
+    let length = file.length().map_err(reading)?;
+    // It never changes: another one takes its place.
+    let mapped = if opened.settings.map {
+        file.map(length).map_err(reading)?
+    } else {
+        None
+    };
+    let bytes = match mapped {
+        Some(mapped) => Bytes::new(mapped),
+        None => {
+            let Ok(length) = usize::try_from(length) else {
+                return Ok(None);
+            };
+            let mut bytes = vec![0; length];
+            let read = read_full(&*file, 0, &mut bytes).map_err(reading)?;
+            bytes.truncate(read);
+            Bytes::from(bytes)
+        }
+    };
+    // INVARIANT DER-1
+    Ok(examine(&bytes, name, &opened.instance).is_ok().then_some(bytes))
+}
+
+/// Puts a file in the place of the one with its name. Nobody else does at the same time.
+pub(crate) fn write_derived(opened: &Opened, name: &str, bytes: &[u8]) -> Result<()> {
+    let path = format!("{FOLDER}/{name}");
+    let writing = |error| Error::io(format!("cannot write {path}"), error);
+    match opened.disk.list(FOLDER) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => opened
+            .disk
+            .create_dir(FOLDER)
+            .and_then(|()| opened.disk.sync_dir(""))
+            .map_err(writing)?,
+        _ => {}
+    }
+    disk::replace(&*opened.disk, &path, &encode(&opened.instance, name, bytes)).map_err(|error| {
+        let names = [disk::unfinished_name(&path), path.clone()];
+        let failed = writing(error);
+        names.iter().fold(failed, |failed, name| {
+            disk::with_what_stands_at(&*opened.disk, name, failed)
+        })
+    })
+}
+
+pub(crate) fn check_name(name: &str) -> Result<()> {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if (1..=NAME_BYTES).contains(&name.len()) && name.bytes().all(is_plain) {
         return Ok(());

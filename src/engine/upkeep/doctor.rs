@@ -164,7 +164,7 @@ pub(crate) fn examine_disk(
     options: &Options,
     problems: &mut Vec<Problem>,
 ) -> Result<()> {
-    let report = match examine(disk, options, VerifyDepth::Full, None) {
+    let report = match examine(disk, &options.settings, VerifyDepth::Full, None) {
         Err(error) if error.kind() == ErrorKind::UnsupportedFormat => {
             problems.push(of_error("newer_format", &error, Remedy::Upgrade));
             return Ok(());
@@ -251,7 +251,7 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
             .view()
             .now()
             .as_micros()
-            .saturating_add(crate::engine::CLOCK_OFF_MICROS_MAX)
+            .saturating_add(crate::engine::settings::CLOCK_OFF_MICROS_MAX)
     {
         let what = crate::engine::CLOCK_AHEAD;
         problems.push(plain(ProblemSeverity::Warning, "clock", what, Remedy::Clock));

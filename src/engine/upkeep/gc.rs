@@ -19,10 +19,12 @@ use crate::log::{CompactionLock, Position, Rewritten};
 use crate::object::Time;
 use crate::store::{self, Erasure, Live, Plan, Store};
 
+use super::checkpointing::checkpoint_if_due;
 use super::retention::Retention;
-use crate::engine::CLOCK_OFF_MICROS_MAX;
-use crate::engine::memory::{Inner, Memory};
-use crate::engine::write::log_handle::Writing;
+use crate::engine::inner::Inner;
+use crate::engine::opened::done_anyway;
+use crate::engine::settings::CLOCK_OFF_MICROS_MAX;
+use crate::engine::write::log_handle::LogHandle;
 
 /// Segments of a log beyond those that its bytes need twice over, before they are merged: doubling needs 11, recoveries make the
 /// others.
@@ -56,61 +58,6 @@ pub(crate) struct Cut {
     pub(crate) bytes: u64,
 }
 
-impl Memory {
-    /// Thins history as `retention` says and gives back the space of what nobody needs any more. Others may read and
-    /// write meanwhile. Views that are held stay readable. What was refused more than 7 days ago goes too.
-    ///
-    /// `now` is the moment that ages are judged at: the clock's if `None`, but never more than a day after the newest
-    /// commit, so that a clock that is off cannot thin what is young.
-    ///
-    /// # Errors
-    /// `Busy` if another process collects or the lock is not to be had; `Corrupt` if something that is kept is damaged:
-    /// nothing is changed then; `Io`, `Poisoned`.
-    ///
-    /// # Durability
-    /// After a crash the log is the old one or the new one, whole.
-    pub fn gc(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
-        let inner = &self.inner;
-        inner.check_writable()?;
-        self.refresh()?;
-        self.drop_old_rejected(inner.retention_time(&inner.store(), now)?)?;
-        let choose =
-            |store: &Store, count: usize| retention.choose(store, count, inner.retention_time(store, now)?);
-        inner.rewrite(&choose, false, inner.options.wait)
-    }
-
-    /// As [`Self::gc`], with what somebody else does in between done once the choice is made.
-    #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn gc_beside(
-        &self,
-        retention: &Retention,
-        beside: &dyn Fn() -> Result<()>,
-    ) -> Result<GcReport> {
-        let inner = &self.inner;
-        let done = std::cell::Cell::new(false);
-        let choose = |store: &Store, count: usize| {
-            let kept = retention.choose(store, count, inner.retention_time(store, None)?)?;
-            if !done.replace(true) {
-                beside()?;
-            }
-            Ok(kept)
-        };
-        inner.rewrite(&choose, false, inner.options.wait)
-    }
-
-    /// What [`Self::gc`] would do. Changes nothing.
-    ///
-    /// # Errors
-    /// As [`Self::gc`].
-    pub fn gc_preview(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
-        let inner = &self.inner;
-        self.refresh()?;
-        let cut = inner.cut(&inner.writing.lock());
-        let kept = retention.choose(&cut.store, cut.commits, inner.retention_time(&cut.store, now)?)?;
-        inner.preview(&cut, &kept)
-    }
-}
-
 impl Inner {
     /// What a new log with these commits would hold.
     pub(crate) fn preview(&self, cut: &Cut, kept: &[usize]) -> Result<GcReport> {
@@ -132,18 +79,18 @@ impl Inner {
     /// Collects garbage without being asked, if it is time to and more than half of the log would go; and writes the log anew, with all
     /// that is in it, if it is in far more segments than it needs. A failure is only noted: nothing is lost by it, and the next
     /// one may succeed. If somebody else rewrites the log, it is left to them.
-    pub(crate) fn collect_if_due(self: &Arc<Self>) {
-        let Some(retention) = self.options.automatic_gc else {
+    pub(crate) fn collect_if_due(&self) {
+        let Some(retention) = self.settings().automatic_gc else {
             return;
         };
         let due = self
-            .writing
+            .log
             .try_lock()
             .is_some_and(|mut writing| std::mem::take(&mut writing.collect));
         let collected = if due { self.collect(&retention) } else { Ok(()) };
         match collected.and_then(|()| self.merge_segments()) {
             Err(error) if error.kind() != ErrorKind::Busy => {
-                self.warn(format!(
+                self.opened().warn(format!(
                     "the log could not be written anew without its garbage: {error}"
                 ));
             }
@@ -154,9 +101,9 @@ impl Inner {
     /// Each recovery begins a segment, and every handle holds all of them open. Where there is not twice the room for it, it waits: it
     /// would be tried in vain each time.
     fn merge_segments(&self) -> Result<()> {
-        let needed = |bytes: u64| bytes / u64::from(self.options.segment_bytes_max);
-        let free = self.disk.free_bytes();
-        let is_scattered = self.writing.try_lock().is_some_and(|writing| {
+        let needed = |bytes: u64| bytes / u64::from(self.settings().segment_bytes_max);
+        let free = self.disk().free_bytes();
+        let is_scattered = self.log.try_lock().is_some_and(|writing| {
             let (segments, bytes) = writing.log.size();
             segments as u64 > SEGMENTS_SMALL_MAX + 2 * needed(bytes)
                 && free.is_none_or(|free| free > 2 * bytes)
@@ -169,7 +116,7 @@ impl Inner {
         Ok(())
     }
 
-    fn collect(self: &Arc<Self>, retention: &Retention) -> Result<()> {
+    fn collect(&self, retention: &Retention) -> Result<()> {
         let store = self.store();
         let now = self.proven_time(&store)?;
         // What is young stays, however much of it there is; without anything old there is nothing to look for.
@@ -177,12 +124,9 @@ impl Inner {
         if oldest.is_none_or(|oldest| retention.keeps_young(oldest.commit.time, now)) {
             return Ok(());
         }
-        let memory = Memory {
-            inner: Arc::clone(self),
-        };
-        let preview = memory.gc_preview(retention, Some(now))?;
+        let preview = self.gc_preview(retention, Some(now))?;
         if preview.bytes < preview.bytes_before / 2 {
-            memory.drop_old_rejected(now)?;
+            self.drop_old_rejected(now)?;
             let choose = |store: &Store, count: usize| retention.choose(store, count, now);
             self.rewrite(&choose, false, Duration::ZERO)?;
         }
@@ -215,7 +159,7 @@ impl Inner {
             .time
             .as_micros()
             .saturating_add(CLOCK_OFF_MICROS_MAX);
-        Ok(self.options.clock.now().min(Time::from_micros(newest)))
+        Ok(self.settings().clock.now().min(Time::from_micros(newest)))
     }
 
     /// The moment that nobody is asked about: where the commits of the last day come more than a day behind all others,
@@ -246,7 +190,7 @@ impl Inner {
         Ok(now.min(Time::from_micros(before.saturating_add(CLOCK_OFF_MICROS_MAX))))
     }
 
-    pub(crate) fn cut(&self, writing: &Writing) -> Cut {
+    pub(crate) fn cut(&self, writing: &LogHandle) -> Cut {
         let store = self.store();
         Cut {
             position: writing.log.position(),
@@ -260,7 +204,7 @@ impl Inner {
         let (mut done, total) = (0, store.records.versions());
         store.mark(kept, &mut || {
             done += 1;
-            self.options.step("mark", done.min(total), total)
+            self.settings().step("mark", done.min(total), total)
         })
     }
 
@@ -272,7 +216,7 @@ impl Inner {
         hold: bool,
         wait: Duration,
     ) -> Result<GcReport> {
-        self.check_writable()?;
+        self.opened().check_writable()?;
         if let Some(report) = self.rewrite_once(choose, hold, wait)? {
             return Ok(report);
         }
@@ -288,13 +232,13 @@ impl Inner {
         wait: Duration,
     ) -> Result<Option<GcReport>> {
         // Before the mutex: whoever has it may be waiting for the mutex to end its own.
-        let alone = CompactionLock::take(&*self.disk, wait)?;
-        let mut writing = self.writing.lock();
-        self.begin(&mut writing)?;
+        let alone = CompactionLock::take(self.disk(), wait)?;
+        let mut writing = self.log.lock();
+        writing.begin(&self.source)?;
         let mut rewrite = match writing.begin_rewrite(alone) {
             Ok(rewrite) => rewrite,
             Err(error) => {
-                writing.release(self.options.exclusive);
+                writing.release(self.settings().exclusive);
                 return Err(error);
             }
         };
@@ -302,7 +246,7 @@ impl Inner {
         let mut held = if hold {
             Some(writing)
         } else {
-            writing.release(self.options.exclusive);
+            writing.release(self.settings().exclusive);
             drop(writing);
             None
         };
@@ -318,14 +262,14 @@ impl Inner {
             let (mut done, total) = (0, cut.bytes);
             cut.store.rewrite(&plan, &cut.position, &mut |batch, commit| {
                 done += batch.encoded_bytes();
-                self.options.step("rewrite", done.min(total), total)?;
+                self.settings().step("rewrite", done.min(total), total)?;
                 rewrite.push(batch, commit).map(drop)
             })?;
             let rewritten = rewrite.finish()?;
             report.bytes = done;
             if held.is_none() {
-                let mut writing = self.writing.lock();
-                self.begin(&mut writing)?;
+                let mut writing = self.log.lock();
+                writing.begin(&self.source)?;
                 held = Some(writing);
                 if !self.carries(&cut, &kept, live)? {
                     return Ok(None);
@@ -338,7 +282,7 @@ impl Inner {
             Ok(Some(report))
         })();
         if let Some(writing) = &mut held {
-            writing.release(self.options.exclusive);
+            writing.release(self.settings().exclusive);
         }
         outcome
     }
@@ -347,27 +291,27 @@ impl Inner {
     ///
     /// # Errors
     /// What fails once the new log is there says that the change is done.
-    pub(crate) fn publish(&self, writing: &mut Writing, rewritten: Rewritten) -> Result<()> {
+    pub(crate) fn publish(&self, writing: &mut LogHandle, rewritten: Rewritten) -> Result<()> {
         writing.publish(rewritten)?;
         // They are of the log before, and know digests of what is gone.
-        let removed = store::remove_checkpoints(&*self.disk).map_err(checkpoints_left);
+        let removed = store::remove_checkpoints(self.disk()).map_err(checkpoints_left);
         removed
             .and_then(|_| self.take_up(writing).map_err(done_anyway))
             // Memory may still hold places in the log before: a checkpoint must not be made of them.
             .inspect_err(|_| writing.log.poison())
     }
 
-    fn take_up(&self, writing: &mut Writing) -> Result<()> {
-        writing.release(self.options.exclusive);
-        self.load(writing)?;
+    fn take_up(&self, writing: &mut LogHandle) -> Result<()> {
+        writing.release(self.settings().exclusive);
+        writing.load(&self.source)?;
         // What others appended meanwhile is known to be durable once it was taken in under the lock (COV-1).
-        match self.begin(writing) {
+        match writing.begin(&self.source) {
             // It is done; only the checkpoint has to wait.
             Err(error) if error.kind() == ErrorKind::Busy => Ok(()),
             Err(error) => Err(error),
             Ok(()) => {
-                writing.release(self.options.exclusive);
-                self.cover_if_due(writing, true);
+                writing.release(self.settings().exclusive);
+                checkpoint_if_due(&self.source, writing, true);
                 Ok(())
             }
         }
@@ -414,7 +358,40 @@ fn checkpoints_left(error: Error) -> Error {
     error.behind_change("old files are left: the next write removes them")
 }
 
-/// The error of what follows a log that has taken the place of the old one.
-pub(crate) fn done_anyway(error: Error) -> Error {
-    error.behind_change("open the store again to go on")
+impl Inner {
+    /// As [`Memory::gc`](crate::Memory::gc).
+    pub(crate) fn gc(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
+        self.opened().check_writable()?;
+        self.refresh()?;
+        self.drop_old_rejected(self.retention_time(&self.store(), now)?)?;
+        let choose =
+            |store: &Store, count: usize| retention.choose(store, count, self.retention_time(store, now)?);
+        self.rewrite(&choose, false, self.settings().wait)
+    }
+
+    /// As [`Memory::gc_beside`](crate::Memory::gc_beside).
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn gc_beside(
+        &self,
+        retention: &Retention,
+        beside: &dyn Fn() -> Result<()>,
+    ) -> Result<GcReport> {
+        let done = std::cell::Cell::new(false);
+        let choose = |store: &Store, count: usize| {
+            let kept = retention.choose(store, count, self.retention_time(store, None)?)?;
+            if !done.replace(true) {
+                beside()?;
+            }
+            Ok(kept)
+        };
+        self.rewrite(&choose, false, self.settings().wait)
+    }
+
+    /// As [`Memory::gc_preview`](crate::Memory::gc_preview).
+    pub(crate) fn gc_preview(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
+        self.refresh()?;
+        let cut = self.cut(&self.log.lock());
+        let kept = retention.choose(&cut.store, cut.commits, self.retention_time(&cut.store, now)?)?;
+        self.preview(&cut, &kept)
+    }
 }

@@ -18,15 +18,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use crate::bytes::Bytes;
+use crate::digest::HashSuite;
 use crate::disk::{Access, read_full};
 use crate::error::Result;
 use crate::object::{Id, Time};
 use crate::store::Store;
+use crate::threads::Mutex;
 use crate::trie::Trie;
 
-use super::derived_files::HEADER_BYTES;
-use crate::engine::memory::{Inner, Memory};
-use crate::engine::read::view::View;
+use super::derived_files::{HEADER_BYTES, derived, nobody_rewrites, write_derived};
+use crate::engine::opened::Opened;
 
 /// The names of the derived files: of all stamps, and of the newest ones.
 pub(crate) const USES: &str = "uses";
@@ -54,108 +55,37 @@ pub(crate) struct Stamps {
     is_read: bool,
 }
 
-impl Memory {
-    /// Notes that the objects were used at `time`. No version and no commit comes of it. It is written when the handle is synced
-    /// or closed, by one that may write; a crash before loses it. Of two times the later one counts.
-    pub fn touch<'a>(&self, ids: impl IntoIterator<Item = &'a Id>, time: Time) {
-        let suite = self.suite();
-        let mut stamps = self.inner.stamps.lock();
+impl Stamps {
+    /// Notes that objects were used at `time`.
+    pub(crate) fn touch<'a>(&mut self, suite: HashSuite, ids: impl IntoIterator<Item = &'a Id>, time: Time) {
         for id in ids {
-            let own = stamps.own.entry(key_of(suite.key_path(id.as_str()).as_bytes()));
+            let own = self.own.entry(key_of(suite.key_path(id.as_str()).as_bytes()));
             let own = own.or_insert(i64::MIN);
             *own = (*own).max(time.as_micros());
         }
     }
 
-    /// When the object was last said to be used ([`Self::touch`]), as far as this handle knows: what other processes wrote, it
-    /// knows after [`Self::refresh`]. `None` if nobody said so, or it was forgotten since.
-    ///
-    /// # Errors
-    /// `Io` if the stamps cannot be read.
-    pub fn last_used(&self, id: &Id) -> Result<Option<Time>> {
-        let key = key_of(self.suite().key_path(id.as_str()).as_bytes());
-        let mut stamps = self.inner.stamps.lock();
-        stamps.read(&self.inner)?;
-        Ok(stamps.of(&key).map(Time::from_micros))
-    }
-}
-
-impl View {
-    /// When the object was last said to be used, as [`Memory::last_used`] says: of now, whatever state this is.
-    ///
-    /// # Errors
-    /// As [`Memory::last_used`].
-    pub fn last_used(&self, id: &Id) -> Result<Option<Time>> {
-        let memory = Memory {
-            inner: std::sync::Arc::clone(&self.inner),
-        };
-        memory.last_used(id)
-    }
-}
-
-impl Inner {
-    /// Writes the stamps that are not written yet. What cannot be written now, because for so long somebody rewrites the log,
-    /// may be the next time.
-    pub(crate) fn keep_stamps(&self, patience: Duration) {
-        if self.options.read_only || self.stamps.lock().own.is_empty() {
-            return;
-        }
-        let has_news = self.stamps.lock().has_news(self);
-        let written = has_news.and_then(|has_news| {
-            if has_news {
-                self.write_stamps(patience)
-            } else {
-                Ok(())
-            }
-        });
-        if let Err(error) = written {
-            self.warn(format!("when memories were used could not be written: {error}"));
-        }
+    /// When an object was last used, as far as this handle knows.
+    pub(crate) fn last_used(&mut self, opened: &Opened, id: &Id) -> Result<Option<Time>> {
+        let key = key_of(opened.store().suite.key_path(id.as_str()).as_bytes());
+        self.read(opened)?;
+        Ok(self.of(&key).map(Time::from_micros))
     }
 
-    fn write_stamps(&self, patience: Duration) -> Result<()> {
-        let Some(_alone) = self.nobody_rewrites(patience)? else {
-            return Ok(());
-        };
-        // What this process does not know yet is not gone: others made it meanwhile.
-        if !self.follow()? {
-            return Ok(());
-        }
-        let store = self.store();
-        let state = store.state(&*store.head()?)?;
-        let mut stamps = self.stamps.lock();
-        stamps.is_read = false;
-        stamps.read(self)?;
-        let newest = stamps.rows_of(&[USES_NEW], &state, &store)?;
-        if newest.len() <= NEW_MAX * ROW_BYTES {
-            self.write_derived(USES_NEW, &newest)?;
-        } else {
-            // In this order: what is in both is in none too few.
-            let all = stamps.rows_of(&NAMES, &state, &store)?;
-            self.write_derived(USES, &all)?;
-            self.write_derived(USES_NEW, &[])?;
-        }
-        stamps.own.clear();
-        stamps.is_read = false;
-        Ok(())
-    }
-}
-
-impl Stamps {
     /// Somebody else may have written meanwhile.
     pub(crate) fn may_be_behind(&mut self) {
         self.is_read = false;
     }
 
     /// Takes the files in, as far as they are not known already.
-    fn read(&mut self, inner: &Inner) -> Result<()> {
+    fn read(&mut self, opened: &Opened) -> Result<()> {
         if !self.is_read {
             for (name, file) in NAMES.iter().zip(&mut self.files) {
                 let is_same = file
                     .as_ref()
-                    .is_some_and(|known| is_of_header(inner, name, known));
+                    .is_some_and(|known| is_of_header(opened, name, known));
                 if !is_same {
-                    *file = inner.derived(name)?;
+                    *file = derived(opened, name)?;
                 }
             }
             self.is_read = true;
@@ -164,8 +94,8 @@ impl Stamps {
     }
 
     /// Whether something is not written that should be.
-    fn has_news(&mut self, inner: &Inner) -> Result<bool> {
-        self.read(inner)?;
+    fn has_news(&mut self, opened: &Opened) -> Result<bool> {
+        self.read(opened)?;
         let is_news = |(key, time): (&Key, &i64)| {
             let written = self.written(key);
             written.is_none_or(|written| time.saturating_sub(written) >= NEWS_MICROS)
@@ -187,9 +117,9 @@ impl Stamps {
     }
 
     /// All stamps of objects that `state` has, as they are written.
-    pub(crate) fn merged(&mut self, inner: &Inner, state: &Trie, store: &Store) -> Result<Vec<u8>> {
+    pub(crate) fn merged(&mut self, opened: &Opened, state: &Trie, store: &Store) -> Result<Vec<u8>> {
         self.is_read = false;
-        self.read(inner)?;
+        self.read(opened)?;
         self.rows_of(&NAMES, state, store)
     }
 
@@ -241,9 +171,9 @@ fn rows(file: Option<&Bytes>) -> &[[u8; ROW_BYTES]] {
 }
 
 /// Whether the file on disk begins as the one that is known.
-fn is_of_header(inner: &Inner, name: &str, known: &Bytes) -> bool {
+fn is_of_header(opened: &Opened, name: &str, known: &Bytes) -> bool {
     let mut header = [0; HEADER_BYTES];
-    let file = inner.disk.open(&format!("derived/{name}"), Access::Read);
+    let file = opened.disk.open(&format!("derived/{name}"), Access::Read);
     let read = file.and_then(|file| read_full(&*file, 0, &mut header));
     read.is_ok() && known.starts_with(&header)
 }
@@ -258,4 +188,60 @@ fn time_of(row: &[u8; ROW_BYTES]) -> i64 {
     let mut time = [0; 8];
     time.copy_from_slice(&row[KEY_BYTES..]);
     i64::from_le_bytes(time)
+}
+
+/// Writes the stamps that are not written yet. What cannot be written now, because for so long somebody rewrites the log,
+/// may be the next time.
+pub(crate) fn keep_stamps(
+    opened: &Opened,
+    stamps: &Mutex<Stamps>,
+    follow: impl FnOnce() -> Result<bool>,
+    patience: Duration,
+) {
+    if opened.settings.read_only || stamps.lock().own.is_empty() {
+        return;
+    }
+    let has_news = stamps.lock().has_news(opened);
+    let written = has_news.and_then(|has_news| {
+        if has_news {
+            write_stamps(opened, stamps, follow, patience)
+        } else {
+            Ok(())
+        }
+    });
+    if let Err(error) = written {
+        opened.warn(format!("when memories were used could not be written: {error}"));
+    }
+}
+
+fn write_stamps(
+    opened: &Opened,
+    stamps: &Mutex<Stamps>,
+    follow: impl FnOnce() -> Result<bool>,
+    patience: Duration,
+) -> Result<()> {
+    let Some(_alone) = nobody_rewrites(opened, patience)? else {
+        return Ok(());
+    };
+    // What this process does not know yet is not gone: others made it meanwhile.
+    if !follow()? {
+        return Ok(());
+    }
+    let store = opened.store();
+    let state = store.state(&*store.head()?)?;
+    let mut stamps = stamps.lock();
+    stamps.is_read = false;
+    stamps.read(opened)?;
+    let newest = stamps.rows_of(&[USES_NEW], &state, &store)?;
+    if newest.len() <= NEW_MAX * ROW_BYTES {
+        write_derived(opened, USES_NEW, &newest)?;
+    } else {
+        // In this order: what is in both is in none too few.
+        let all = stamps.rows_of(&NAMES, &state, &store)?;
+        write_derived(opened, USES, &all)?;
+        write_derived(opened, USES_NEW, &[])?;
+    }
+    stamps.own.clear();
+    stamps.is_read = false;
+    Ok(())
 }

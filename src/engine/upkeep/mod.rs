@@ -5,6 +5,7 @@
 
 pub(crate) mod checkpointing;
 pub(crate) mod derived_files;
+pub(crate) mod derived_writer;
 pub(crate) mod doctor;
 pub(crate) mod erase;
 pub(crate) mod gc;

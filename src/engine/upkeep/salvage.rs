@@ -22,8 +22,8 @@ use crate::log::{BatchBuilder, Durability, HeadMark, Log, LogOptions, Severity, 
 use crate::store::{self, Salvaged};
 
 use super::verify::{Finding, VerifyDepth, examine};
-use crate::engine::memory::Memory;
-use crate::engine::options::{Options, Progress};
+use crate::engine::options::Options;
+use crate::engine::settings::Progress;
 
 /// Bytes that are written between two syncs.
 const SYNC_BYTES: u64 = 32 << 20;
@@ -79,54 +79,6 @@ impl SalvageReport {
             && self.lost_contents.is_empty()
             && self.lost_references.is_empty()
             && self.lost_commits + self.lost_records == 0
-    }
-}
-
-impl Memory {
-    /// Reads the damaged store in the folder `from` and writes a new one, in the folder `to`, with everything that still
-    /// verifies. `from` is not changed. Neither its manifest nor its format file is needed.
-    ///
-    /// Commits keep their digests where their state can still be told; what is left of the others is in a last commit,
-    /// `salvage`. An id that a lost commit changed may have an earlier version there.
-    ///
-    /// # Errors
-    /// `InvalidInput` (code `exists`) if there is something at `to`, or beside it something other than what an earlier
-    /// salvage left under the name that the new store has until it is finished; `InvalidInput` if `to` is within `from` or ends with `.salvage`;
-    /// `Busy` if another salvage is writing there; `NotFound` if there is no store at `from`; `Corrupt` if nothing can be
-    /// had from it; `Io`. Nothing is at `to` then, or, if only making its name durable failed, the whole new store.
-    ///
-    /// # Durability
-    /// After a crash the new store is there whole, or not at all.
-    pub fn salvage_store(
-        from: impl AsRef<Path>,
-        to: impl AsRef<Path>,
-        options: &Options,
-    ) -> Result<SalvageReport> {
-        let to = to.as_ref();
-        if to.symlink_metadata().is_ok() {
-            return Err(exists(
-                to,
-                "there is something at",
-                "name a folder that is not there yet",
-            ));
-        }
-        let unfinished = unfinished(to)?;
-        let source = FileDisk::open(from)?;
-        if source.contains(to) {
-            let message = format!("{} is within the store that is to be saved", to.display());
-            return Err(
-                Error::invalid(message).with_hint("name a folder outside of it: nothing is written there")
-            );
-        }
-        let wreck = Wreck::open(Arc::new(source))?;
-        let (disk, mark) = begin(&unfinished)?;
-        let written = write(&wreck, &(Arc::clone(&disk) as Arc<dyn Disk>), options)
-            .and_then(|report| give_name(&disk, &unfinished, to).map(|()| report));
-        if written.is_err() {
-            drop(FileDisk::remove_folder(&unfinished, MARK));
-        }
-        drop(mark);
-        written
     }
 }
 
@@ -197,6 +149,7 @@ fn take_mark_off(disk: &dyn Disk, unfinished: &Path, named: Result<()>) -> Resul
 
 /// Writes the new store and verifies it.
 pub(crate) fn write(wreck: &Wreck, disk: &Arc<dyn Disk>, options: &Options) -> Result<SalvageReport> {
+    let options = &options.settings;
     let total = wreck.bytes();
     let mut step = |doing: &'static str, done: u64| {
         options.check_stop()?;
@@ -291,6 +244,39 @@ impl Target<'_> {
             None => Err(Error::internal("salvage wrote nothing")),
         }
     }
+}
+
+/// As [`Memory::salvage_store`](crate::Memory::salvage_store).
+pub(crate) fn salvage_store(
+    from: impl AsRef<Path>,
+    to: impl AsRef<Path>,
+    options: &Options,
+) -> Result<SalvageReport> {
+    let to = to.as_ref();
+    if to.symlink_metadata().is_ok() {
+        return Err(exists(
+            to,
+            "there is something at",
+            "name a folder that is not there yet",
+        ));
+    }
+    let unfinished = unfinished(to)?;
+    let source = FileDisk::open(from)?;
+    if source.contains(to) {
+        let message = format!("{} is within the store that is to be saved", to.display());
+        return Err(
+            Error::invalid(message).with_hint("name a folder outside of it: nothing is written there")
+        );
+    }
+    let wreck = Wreck::open(Arc::new(source))?;
+    let (disk, mark) = begin(&unfinished)?;
+    let written = write(&wreck, &(Arc::clone(&disk) as Arc<dyn Disk>), options)
+        .and_then(|report| give_name(&disk, &unfinished, to).map(|()| report));
+    if written.is_err() {
+        drop(FileDisk::remove_folder(&unfinished, MARK));
+    }
+    drop(mark);
+    written
 }
 
 #[cfg(test)]

@@ -7,12 +7,11 @@
 //! L5.
 
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::digest::HashSuite;
-use crate::disk::{Access, Disk, FileDisk};
+use crate::disk::{Access, Disk};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{self, Batch, CheckItem, Log, LogOptions, Mode, RecordKind, Severity, segment_name};
 use crate::store::{self, CommitEntry, LogId, Store};
@@ -20,8 +19,8 @@ use crate::threads::beside;
 
 use super::checkpointing::{open_log, places_of};
 use super::named::Named;
-use crate::engine::memory::Memory;
-use crate::engine::options::{Options, Progress};
+use crate::engine::settings::{Progress, Settings};
+use crate::engine::write::log_handle::body_bytes;
 
 /// How much `verify` reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,38 +152,9 @@ pub struct VerifyReport {
     pub damage: Vec<Finding>,
 }
 
-impl Memory {
-    /// Reads the whole store again and checks it, also against what this handle has read before.
-    ///
-    /// # Errors
-    /// `Io` if the store cannot be read at all; damage is in the report.
-    pub fn verify(&self, depth: VerifyDepth) -> Result<VerifyReport> {
-        // What is on disk by now cannot be older than what this handle holds.
-        let head = self.inner.store().head()?;
-        if !self.inner.options.read_only {
-            self.sync()?;
-        }
-        let report = examine(&self.inner.disk, &self.inner.options, depth, Some(&head))?;
-        Ok(report)
-    }
-
-    /// Checks the store in the folder `path`, also one that does not open. Writes nothing.
-    ///
-    /// # Errors
-    /// `NotFound` if there is no store, `UnsupportedFormat`, `Io`.
-    pub fn verify_store(
-        path: impl AsRef<Path>,
-        options: &Options,
-        depth: VerifyDepth,
-    ) -> Result<VerifyReport> {
-        let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
-        examine(&disk, options, depth, None)
-    }
-}
-
 pub(crate) fn examine(
     disk: &Arc<dyn Disk>,
-    options: &Options,
+    options: &Settings,
     depth: VerifyDepth,
     known: Option<&CommitEntry>,
 ) -> Result<VerifyReport> {
@@ -268,7 +238,7 @@ impl VerifyReport {
 }
 
 /// Checks the files, of the log and of its checkpoints; `tell` is told how many bytes of batches are done.
-fn check_files(disk: &Arc<dyn Disk>, options: &Options, tell: &dyn Fn(u64)) -> Result<VerifyReport> {
+fn check_files(disk: &Arc<dyn Disk>, options: &Settings, tell: &dyn Fn(u64)) -> Result<VerifyReport> {
     let mut report = VerifyReport::default();
     let mut done = 0;
     let visit = &mut |item| {
@@ -318,7 +288,7 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Options, tell: &dyn Fn(u64)) -> R
 
 /// Checks every checkpoint and every derived file whole; what is wrong with one costs nothing. A log that does not hold what a whole one was made
 /// of is older, cut or emptied.
-fn check_derived(disk: &Arc<dyn Disk>, options: &Options, report: &mut VerifyReport) -> Result<()> {
+fn check_derived(disk: &Arc<dyn Disk>, options: &Settings, report: &mut VerifyReport) -> Result<()> {
     let open = || open_log(disk, Mode::ReadOnly, LogOptions::default());
     let known = match open() {
         Ok(log) => LogId::of(&log),
@@ -405,11 +375,6 @@ fn placed(message: &str) -> Option<(&str, u64, &str)> {
     let (file, rest) = message.split_once(DAMAGED_AT)?;
     let (offset, what) = rest.split_once(": ")?;
     Some((file, offset.parse().ok()?, what)).filter(|(file, _, _)| !file.contains(' '))
-}
-
-/// The bytes of the records of a batch.
-pub(crate) fn body_bytes(batch: &Batch) -> u64 {
-    batch.records.iter().map(|record| record.body.len() as u64).sum()
 }
 
 /// Names the place of a batch whose meaning is not as it should be.

@@ -11,10 +11,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
-use super::commit::Committed;
 use super::draft::Draft;
-use super::writer::Writer;
-use crate::engine::memory::Memory;
+use super::request::Committed;
+use crate::engine::inner::Inner;
 
 /// A condition that a change must meet; the error says which and why, for a person or a model to act on.
 pub type Check<'a> = dyn Fn(&Draft) -> Result<(), String> + 'a;
@@ -43,42 +42,17 @@ pub struct Attempted<T> {
     pub committed: Committed,
 }
 
-impl Memory {
-    /// Runs `change` on a draft, then the checks, then commits it with an automatic snapshot of the state
-    /// before. If the change fails or panics or a check refuses, nothing of it is committed, and what it had
-    /// staged is kept under `rejected/` with the reason.
-    ///
-    /// # Errors
-    /// The change's own error; `Denied` (code `rejected`) if a check refused it or it panicked; as
-    /// [`Self::commit`].
-    ///
-    /// ```
-    /// use treering::{Draft, Id, Kind, Memory, NewObject, Writer};
-    ///
-    /// let memory = Memory::in_memory()?;
-    /// let no_removals = |draft: &Draft| match draft.counts().removed {
-    ///     0 => Ok(()),
-    ///     count => Err(format!("it removes {count} objects")),
-    /// };
-    /// let id = Id::new("plan")?;
-    /// memory.put(NewObject::new(id.clone(), Kind::new("note")?), Writer::new())?;
-    /// let refused = memory.attempt(Writer::new(), |draft| draft.remove(&id), &[&no_removals]);
-    /// assert!(refused.is_err());
-    /// assert!(memory.view().contains(&id)?);
-    /// # Ok::<(), treering::Error>(())
-    /// ```
-    pub fn attempt<T>(
-        &self,
-        writer: Writer,
-        change: impl FnOnce(&mut Draft) -> Result<T>,
-        checks: &[&Check<'_>],
-    ) -> Result<Attempted<T>> {
-        self.inner.check_writable()?;
-        writer.check()?;
-        let attempted = self.attempt_as("attempt", self.draft(writer), change, checks, &str::to_owned);
-        attempted.map_err(|refusal| refusal.error)
-    }
+fn not_kept(lost: &Error) -> String {
+    format!("nothing was changed; what it staged could not be kept: {lost}")
+}
 
+fn said(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
+}
+
+impl Inner {
     /// As [`Self::attempt`], on a draft, with a commit of this operation; `told` is what may be written of a reason.
     pub(crate) fn attempt_as<T>(
         &self,
@@ -133,31 +107,10 @@ impl Memory {
         }
     }
 
-    /// Keeps what a draft stages under `rejected/`, with the reason, for a person to look at; the state does not change.
-    /// Answers the name, with which [`Self::open_draft`] opens it; none if nothing is staged.
-    ///
-    /// The same change of the same actor and session for the same reason is kept once. A store keeps 200 of them, of which one
-    /// counts once more for each thousand objects; then the oldest gives way of the actor and session that have most, and the
-    /// reason of the new one names it. A change that has more than any of them pushes out nobody, and stands above the 200, alone.
-    ///
-    /// # Errors
-    /// As [`Self::save_draft`].
-    ///
-    /// # Durability
-    /// As a commit.
-    pub fn quarantine(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
-        self.inner.check_writable()?;
+    /// As [`Memory::quarantine`](crate::Memory::quarantine).
+    pub(crate) fn quarantine(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
+        self.opened().check_writable()?;
         draft.writer().check()?;
         self.reject(draft, reason)
     }
-}
-
-fn not_kept(lost: &Error) -> String {
-    format!("nothing was changed; what it staged could not be kept: {lost}")
-}
-
-fn said(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_owned())
 }

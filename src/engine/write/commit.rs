@@ -20,36 +20,19 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{BatchBuilder, HeadMark, RecordKind};
 use crate::object::{Commit, HistoryTree, Id, Op, ReferenceName, Time, hash_text};
 use crate::store::{ChangeCounts, CommitEntry, StagedState, Store};
-use crate::threads::Mutex;
 use crate::trie::{Shape, Trie};
 
-use super::draft::{Draft, StagedChange};
-use super::log_handle::Writing;
+use super::draft::{Draft, StagedChange, changed_meanwhile};
+use super::log_handle::{LogHandle, body_bytes};
 use super::policy::Verdict;
+use super::request::{Answer, Committed, Request};
 use super::staging::{Keep, add_changes};
 use super::tree::{Placement, Tree};
 use super::writer::Writer;
-use crate::engine::memory::{Inner, Memory};
+use crate::engine::inner::Inner;
 use crate::engine::read::state::State;
 use crate::engine::read::view::CommitInfo;
-
-/// What a writing call did.
-#[derive(Clone, Debug)]
-pub struct Committed {
-    /// The new commit, or the head if nothing changed.
-    pub commit: CommitInfo,
-    /// Whether there is a new commit. How much it changed, [`Memory::commit_counts`] tells.
-    pub changed: bool,
-}
-
-/// One caller's draft on its way into a group.
-pub(crate) struct Request {
-    draft: Draft,
-    op: String,
-    answer: Arc<Answer>,
-}
-
-type Answer = Mutex<Option<Result<Committed>>>;
+use crate::engine::upkeep::checkpointing::checkpoint_if_due;
 
 /// The head as the next commit will see it: in memory ahead of the log until the group is durable.
 pub(crate) struct Tip {
@@ -66,7 +49,7 @@ pub(crate) struct Tip {
 }
 
 impl Tip {
-    pub(crate) fn of(store: &Store, entry: &CommitEntry, writing: &Writing) -> Result<Self> {
+    pub(crate) fn of(store: &Store, entry: &CommitEntry, writing: &LogHandle) -> Result<Self> {
         Ok(Self {
             commit: entry.digest,
             root: entry.commit.root,
@@ -113,7 +96,7 @@ impl Inner {
     /// The time of a commit after one at `parent` (CMT-3).
     pub(crate) fn time_after(&self, parent: Time) -> Time {
         let next = Time::from_micros(parent.as_micros().saturating_add(1));
-        self.options.clock.now().max(next)
+        self.settings().clock.now().max(next)
     }
 
     /// Ends a batch with a commit on `tip`, and moves the tip to it.
@@ -164,7 +147,7 @@ impl Inner {
     /// Writes ready batches as one group, then publishes each; returns the head after each, in order.
     pub(crate) fn write_group(
         &self,
-        writing: &mut Writing,
+        writing: &mut LogHandle,
         group: Vec<Ready>,
     ) -> Result<Vec<Arc<CommitEntry>>> {
         let mut states = Vec::with_capacity(group.len());
@@ -174,11 +157,8 @@ impl Inner {
             batches.push((ready.batch, ready.mark));
         }
         // CMT-2: one batch holds all of a draft, and the log keeps a batch whole or not at all.
-        let written = writing.append(batches, self.options.durability)?;
-        writing.tail_bytes += written
-            .iter()
-            .map(crate::engine::upkeep::verify::body_bytes)
-            .sum::<u64>();
+        let written = writing.append(batches, self.settings().durability)?;
+        writing.tail_bytes += written.iter().map(body_bytes).sum::<u64>();
         let mut heads = Vec::with_capacity(written.len());
         for (batch, (state, counts)) in written.iter().zip(states) {
             // CMT-1: append has returned, so the batch is durable (or the handle's durability says so).
@@ -190,7 +170,7 @@ impl Inner {
                 if counts.total() > 0 {
                     entry.counts.get_or_init(|| counts);
                 }
-                self.notify(entry);
+                self.opened().notify(entry);
             }
             heads.push(match entry {
                 Some(entry) => entry,
@@ -202,84 +182,16 @@ impl Inner {
 
     /// Refuses a draft that another memory made: its digests and its lineage are not of this store.
     pub(crate) fn check_own(&self, draft: &Draft) -> Result<()> {
-        if std::ptr::eq(Arc::as_ptr(&draft.base.inner), self) {
+        if Arc::ptr_eq(&draft.base.source, &self.source) {
             return Ok(());
         }
         Err(Error::invalid("the draft was made by another memory").with_code(ErrorCode::ForeignDraft))
     }
 }
 
-impl Memory {
-    /// Commits a draft, unless it changes nothing.
-    ///
-    /// `op` is the verb that the audit log shows, 1 to 32 of `a-z` and `_`.
-    ///
-    /// # Errors
-    /// `Conflict` naming the ids if somebody else changed what the draft changes or expects, `InvalidInput`
-    /// if the tree of parents would break, `Denied` by the policy or (code `less_trusted`) by the draft's
-    /// [`Authorisation`](super::authorisation::Authorisation), `Busy` if the lock is not to be had,
-    /// `Io` and `Poisoned` if it could not be made durable.
-    ///
-    /// # Durability
-    /// When it returns, the commit survives a power loss (see [`Durability`](crate::engine::Durability)).
-    pub fn commit(&self, draft: Draft, op: &str) -> Result<Committed> {
-        let inner = &self.inner;
-        inner.check_writable()?;
-        inner.check_own(&draft)?;
-        draft.writer.check()?;
-        if [Op::INIT, Op::ROLLBACK, Op::UNDO, Op::REDO, Op::ERASE].contains(&op) {
-            return Err(Error::invalid(format!("`{op}` is the name of another operation"))
-                .with_code(ErrorCode::ReservedOp));
-        }
-        let draft = self.review(draft, op)?;
-        draft.check_authorisation()?;
-        let answer = Arc::new(Answer::default());
-        inner.queue.lock().push(Request {
-            draft,
-            op: op.to_owned(),
-            answer: Arc::clone(&answer),
-        });
-        let mut writing = inner.writing.lock();
-        if answer.lock().is_none() {
-            let group = std::mem::take(&mut *inner.queue.lock());
-            inner.commit_group(&mut writing, &group);
-        }
-        drop(writing);
-        let answer = answer.lock().take();
-        answer.unwrap_or_else(|| Err(Error::internal("a commit was left without an answer")))
-    }
-
-    fn review(&self, mut draft: Draft, op: &str) -> Result<Draft> {
-        let Some(policy) = &self.inner.options.policy else {
-            return Ok(draft);
-        };
-        if draft.is_empty() {
-            return Ok(draft);
-        }
-        let denied =
-            |reason: &str| Error::new(ErrorKind::Denied, format!("a policy refused this {op}: {reason}"));
-        match policy.review(&draft) {
-            Verdict::Accept => Ok(draft),
-            Verdict::Replace(objects) => {
-                for object in objects {
-                    draft.put(object)?;
-                }
-                Ok(draft)
-            }
-            Verdict::Refuse(reason) => Err(denied(&reason)),
-            Verdict::Quarantine(reason) => {
-                let name = self.reject(&draft, &reason)?.unwrap_or_default();
-                Err(denied(&reason)
-                    .with_code(ErrorCode::Quarantined)
-                    .with_hint(format!("it is kept as {name}")))
-            }
-        }
-    }
-}
-
 impl Inner {
     /// The store, its head, and the head as the next commit sees it.
-    fn tip(&self, writing: &Writing) -> Result<(Arc<Store>, Arc<CommitEntry>, Tip)> {
+    fn tip(&self, writing: &LogHandle) -> Result<(Arc<Store>, Arc<CommitEntry>, Tip)> {
         let store = self.store();
         let head = store.head()?;
         let tip = Tip::of(&store, &head, writing)?;
@@ -287,12 +199,12 @@ impl Inner {
     }
 
     /// Answers every request of a group.
-    fn commit_group(&self, writing: &mut Writing, group: &[Request]) {
-        let outcome = self.begin(writing).and_then(|()| self.tip(writing));
+    fn commit_group(&self, writing: &mut LogHandle, group: &[Request]) {
+        let outcome = writing.begin(&self.source).and_then(|()| self.tip(writing));
         let (store, head, mut tip) = match outcome {
             Ok(found) => found,
             Err(error) => {
-                writing.release(self.options.exclusive);
+                writing.release(self.settings().exclusive);
                 return answer_all(group, &error);
             }
         };
@@ -317,7 +229,7 @@ impl Inner {
         } else {
             self.write_group(writing, ready)
         };
-        writing.release(self.options.exclusive);
+        writing.release(self.settings().exclusive);
         for (request, after, outcome) in outcomes {
             // CMT-1: what was judged on the commits before it in the group holds only if they do.
             let entry = match &written {
@@ -334,7 +246,7 @@ impl Inner {
             });
             *request.answer.lock() = Some(answer);
         }
-        self.cover_if_due(writing, false);
+        checkpoint_if_due(&self.source, writing, false);
     }
 
     /// Checks one draft against the tip and makes its batch; `None` if nothing is left to change.
@@ -475,27 +387,68 @@ fn merge<'a>(store: &Store, tip: &Tip, draft: &'a Draft) -> Result<BTreeMap<KeyP
     Err(changed_meanwhile(conflicts))
 }
 
-pub(crate) fn changed_meanwhile(ids: Vec<String>) -> Error {
-    let shown: Vec<_> = ids.iter().take(10).map(|id| format!("'{id}'")).collect();
-    let more = ids.len().saturating_sub(shown.len());
-    let tail = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    Error::conflict(format!(
-        "somebody else changed {}{tail} meanwhile",
-        shown.join(", ")
-    ))
-    .with_ids(ids)
-    .with_hint("read them again and repeat the change")
-}
-
 fn answer_all(requests: &[Request], error: &Error) {
     for request in requests {
         let mut answer = request.answer.lock();
         if answer.is_none() {
             *answer = Some(Err(error.again()));
+        }
+    }
+}
+
+impl Inner {
+    /// As [`Memory::commit`](crate::Memory::commit).
+    pub(crate) fn commit(&self, draft: Draft, op: &str) -> Result<Committed> {
+        self.opened().check_writable()?;
+        self.check_own(&draft)?;
+        draft.writer.check()?;
+        if [Op::INIT, Op::ROLLBACK, Op::UNDO, Op::REDO, Op::ERASE].contains(&op) {
+            return Err(Error::invalid(format!("`{op}` is the name of another operation"))
+                .with_code(ErrorCode::ReservedOp));
+        }
+        let draft = self.review(draft, op)?;
+        draft.check_authorisation()?;
+        let answer = Arc::new(Answer::default());
+        self.queue.lock().push(Request {
+            draft,
+            op: op.to_owned(),
+            answer: Arc::clone(&answer),
+        });
+        let mut writing = self.log.lock();
+        if answer.lock().is_none() {
+            let group = std::mem::take(&mut *self.queue.lock());
+            self.commit_group(&mut writing, &group);
+        }
+        drop(writing);
+        let answer = answer.lock().take();
+        answer.unwrap_or_else(|| Err(Error::internal("a commit was left without an answer")))
+    }
+
+    /// The draft as the policy leaves it.
+    fn review(&self, mut draft: Draft, op: &str) -> Result<Draft> {
+        let Some(policy) = &self.policy else {
+            return Ok(draft);
+        };
+        if draft.is_empty() {
+            return Ok(draft);
+        }
+        let denied =
+            |reason: &str| Error::new(ErrorKind::Denied, format!("a policy refused this {op}: {reason}"));
+        match policy.review(&draft) {
+            Verdict::Accept => Ok(draft),
+            Verdict::Replace(objects) => {
+                for object in objects {
+                    draft.put(object)?;
+                }
+                Ok(draft)
+            }
+            Verdict::Refuse(reason) => Err(denied(&reason)),
+            Verdict::Quarantine(reason) => {
+                let name = self.reject(&draft, &reason)?.unwrap_or_default();
+                Err(denied(&reason)
+                    .with_code(ErrorCode::Quarantined)
+                    .with_hint(format!("it is kept as {name}")))
+            }
         }
     }
 }

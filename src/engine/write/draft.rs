@@ -25,14 +25,10 @@ use crate::object::{Encoded, Id, NewObject, Object, Origin};
 use crate::store::ChangeCounts;
 
 use super::authorisation::Authorisation;
-#[cfg(feature = "agent")]
-use super::commit::changed_meanwhile;
 use super::writer::Writer;
-#[cfg(feature = "agent")]
-use crate::engine::memory::Memory;
-use crate::engine::read::history::Change;
+use crate::engine::read::change::Change;
+use crate::engine::read::erased::erased_by;
 use crate::engine::read::view::View;
-use crate::engine::upkeep::erase::erased_by;
 
 /// What staging an object did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,8 +157,7 @@ impl Draft {
     /// `Conflict`, naming the ids that somebody else changed since; `Corrupt` or `Io`.
     #[cfg(feature = "agent")]
     pub(crate) fn rebase(&mut self) -> Result<()> {
-        let inner = std::sync::Arc::clone(&self.base.inner);
-        let head = Memory { inner }.view();
+        let head = View::head(&self.base.source);
         let (mut done, mut overtaken) = (Vec::new(), Vec::new());
         for (key, change) in &self.staged {
             let now = head
@@ -305,9 +300,9 @@ impl Draft {
         if !origin.is_trusted() || present.is_none_or(Origin::is_trusted) {
             return self.put_with(object, origin);
         }
-        let (inner, key) = (&self.base.inner, self.base.key(&object.id));
-        inner.options.limits.check(&object)?;
-        let encoded = object.encode(origin, inner.store().suite)?;
+        let (opened, key) = (&self.base.source.opened, self.base.key(&object.id));
+        opened.settings.limits.check(&object)?;
+        let encoded = object.encode(origin, opened.store().suite)?;
         let old = self.base_version(&object.id, &key)?;
         if old.as_ref().is_some_and(|old| old.digest() == encoded.digest) {
             // DRA-1: back to the base.
@@ -361,10 +356,10 @@ impl Draft {
     }
 
     fn put_with(&mut self, object: NewObject, origin: Origin) -> Result<Staged> {
-        self.base.inner.options.limits.check(&object)?;
+        self.base.settings().limits.check(&object)?;
         let key = self.base.key(&object.id);
         let old = self.base_version(&object.id, &key)?;
-        let suite = self.base.inner.store().suite;
+        let suite = self.base.source.opened.store().suite;
         let staged = self.staged.get(&key);
         let current = match staged {
             Some(change) => change.new.as_ref().map(|staged| staged.object.clone()),
@@ -404,14 +399,22 @@ impl Draft {
     /// # Errors
     /// As [`Self::put`].
     pub fn put_past(&mut self, object: &NewObject, origin: Origin) -> Result<ObjectDigest> {
-        self.base.inner.options.limits.check(object)?;
+        self.base.settings().limits.check(object)?;
         let origin = self.origin(object, Origin::least(self.writer.trust, origin))?;
-        let encoded = object.encode(origin, self.base.inner.store().suite)?;
+        let encoded = object.encode(origin, self.base.source.opened.store().suite)?;
         let digest = encoded.digest;
         if self.origins.contains_key(&digest) {
             // Staged for the state as well: it stays in history if the id is staged anew.
             self.sources.insert(digest);
-        } else if self.base.inner.store().records.find_place(digest)?.is_none() {
+        } else if self
+            .base
+            .source
+            .opened
+            .store()
+            .records
+            .find_place(digest)?
+            .is_none()
+        {
             let past = StagedObject::new(encoded);
             self.note_sources(&past.object);
             self.origins.insert(digest, origin);
@@ -454,7 +457,7 @@ impl Draft {
         self.note_sources(&new.object);
         self.unstage(&key);
         if let Some(parent) = new.object.parent() {
-            let parent = self.base.inner.store().suite.key_path(parent);
+            let parent = self.base.source.opened.store().suite.key_path(parent);
             self.children.entry(parent).or_default().insert(key);
         }
         let digest = new.object.digest();
@@ -519,7 +522,8 @@ impl Draft {
                 Some(staged) => Some(*staged),
                 None => self
                     .base
-                    .inner
+                    .source
+                    .opened
                     .store()
                     .records
                     .find_object(*digest)?
@@ -539,7 +543,7 @@ impl Draft {
         let Some(staged) = change.new else { return };
         let digest = staged.object.digest();
         let parent = staged.object.parent();
-        let parent = parent.map(|parent| self.base.inner.store().suite.key_path(parent));
+        let parent = parent.map(|parent| self.base.source.opened.store().suite.key_path(parent));
         if let Some(siblings) = parent.and_then(|parent| self.children.get_mut(&parent)) {
             siblings.remove(key);
         }
@@ -613,4 +617,21 @@ impl Draft {
 
 fn parent_of(object: Option<&Object>) -> Option<Id> {
     object.and_then(|object| Id::new(object.parent()?).ok())
+}
+
+/// The conflict of a change whose objects somebody else changed.
+pub(crate) fn changed_meanwhile(ids: Vec<String>) -> Error {
+    let shown: Vec<_> = ids.iter().take(10).map(|id| format!("'{id}'")).collect();
+    let more = ids.len().saturating_sub(shown.len());
+    let tail = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    Error::conflict(format!(
+        "somebody else changed {}{tail} meanwhile",
+        shown.join(", ")
+    ))
+    .with_ids(ids)
+    .with_hint("read them again and repeat the change")
 }

@@ -26,7 +26,8 @@ use super::commit::Tip;
 use super::draft::Draft;
 use super::staging::{Keep, add_changes};
 use super::writer::Writer;
-use crate::engine::memory::{Inner, Memory};
+use crate::engine::inner::Inner;
+use crate::engine::opened::Opened;
 use crate::engine::read::view::View;
 
 /// How long a refused change is kept for a person to look at: 7 days.
@@ -46,218 +47,6 @@ struct Place {
     gone: Vec<ReferenceName>,
 }
 
-impl Memory {
-    /// Saves a draft under `drafts/` and a name, for a later process to go on with. The state does not change.
-    ///
-    /// # Errors
-    /// `InvalidInput` if the draft is empty or the name not valid; as [`Self::commit`].
-    ///
-    /// # Durability
-    /// As a commit.
-    pub fn save_draft(&self, draft: &Draft, name: &str) -> Result<()> {
-        if draft.is_empty() {
-            return Err(Error::invalid("an empty draft cannot be saved"));
-        }
-        let name = ReferenceName::of(ReferenceClass::Drafts, name)?;
-        let place = |store: &Store, _: &[StagedChange], _| {
-            if store.references().get(&name).is_some() {
-                return Err(
-                    Error::invalid(format!("there is a draft named {} already", name.rest()))
-                        .with_code(ErrorCode::NameTaken)
-                        .with_hint("choose another name"),
-                );
-            }
-            Ok(Place {
-                name,
-                writer: draft.writer().clone(),
-                gone: Vec::new(),
-            })
-        };
-        self.keep(draft, place).map(drop)
-    }
-
-    /// Keeps what a draft stages under `rejected/`, with the reason; the state does not change. Answers the name; none if
-    /// nothing is staged.
-    pub(crate) fn reject(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
-        if draft.is_empty() {
-            return Ok(None);
-        }
-        let kept = self.keep(draft, |store, changes, number| {
-            rejected(&self.inner, store, changes, number, reason, draft.writer())
-        })?;
-        Ok(Some(kept.as_str().to_owned()))
-    }
-
-    /// Opens a saved draft (`drafts/NAME`) or a refused one (`rejected/N`), on the state that it was made on. Versions that
-    /// were erased since are not in it: [`Draft::left_out`] has them.
-    ///
-    /// # Errors
-    /// `NotFound` if there is no such draft or its base is not kept any more.
-    pub fn open_draft(&self, name: &str, writer: Writer) -> Result<Draft> {
-        let full = ReferenceName::new(name)?;
-        let store = self.inner.store();
-        let reference = store.references().get(&full).map(|entry| entry.reference.clone());
-        let reference = reference.filter(|reference| reference.root.is_some());
-        let reference = reference.ok_or_else(|| no_draft(name))?;
-        let base = match reference.commit {
-            Some(commit) => store.by_digest(commit)?,
-            None => None,
-        };
-        let base =
-            base.ok_or_else(|| Error::not_found(format!("the state that {name} is based on is not kept")))?;
-        let mut draft = Draft::new(View::new(Arc::clone(&self.inner), store, base)?, writer);
-        for change in reference.changes {
-            self.stage_kept(&mut draft, &change)?;
-        }
-        Ok(draft)
-    }
-
-    /// Deletes a saved draft (`drafts/NAME`) or a refused one (`rejected/N`). History keeps its versions.
-    ///
-    /// # Errors
-    /// `NotFound` if there is no such draft; `Denied` (code `less_trusted`) if an untrusted writer deletes a refused one; as
-    /// [`Self::commit`].
-    ///
-    /// # Durability
-    /// As a commit.
-    pub fn delete_draft(&self, name: &str, writer: &Writer) -> Result<()> {
-        self.inner.check_writable()?;
-        writer.check()?;
-        let full = ReferenceName::new(name)?;
-        if full.class() == ReferenceClass::Rejected {
-            // INVARIANT STN-2.
-            check_trusted(writer.trust, "drop what is held back for a person")?;
-        }
-        self.inner.write(|writing| {
-            let store = self.inner.store();
-            let is_draft = store
-                .references()
-                .get(&full)
-                .is_some_and(|entry| entry.reference.root.is_some());
-            if !is_draft {
-                return Err(no_draft(name));
-            }
-            self.inner.drop_reference(writing, full, writer)
-        })
-    }
-
-    /// Deletes what was refused longer ago than [`REJECTED_MICROS`] before `now`; history keeps its versions until they
-    /// are collected.
-    pub(crate) fn drop_old_rejected(&self, now: Time) -> Result<()> {
-        let inner = &self.inner;
-        let is_old = |reference: &Reference| {
-            reference.name.class() == ReferenceClass::Rejected
-                && now.as_micros().saturating_sub(reference.time.as_micros()) > REJECTED_MICROS
-        };
-        let old = || -> Vec<ReferenceName> {
-            let store = inner.store();
-            let references = store.references();
-            let all = references.iter().map(|entry| &entry.reference);
-            all.filter(|reference| is_old(reference))
-                .map(|reference| reference.name.clone())
-                .collect()
-        };
-        // Nearly always there is none, and then nothing is written.
-        if old().is_empty() {
-            return Ok(());
-        }
-        inner.write(|writing| {
-            for name in old() {
-                inner.drop_reference(writing, name, &Writer::new())?;
-            }
-            Ok(())
-        })
-    }
-
-    fn stage_kept(&self, draft: &mut Draft, change: &StagedChange) -> Result<()> {
-        let records = &self.inner.store().records;
-        match change.digest {
-            Some(digest) => {
-                if let Some((_, object)) = records.find_object(digest)? {
-                    return draft.stage_version(change.key, object);
-                }
-                if records.erasure(digest.as_bytes())?.is_none() {
-                    return Err(Error::corrupt(format!("version {digest} is missing")));
-                }
-                draft.left_out.push(digest);
-                Ok(())
-            }
-            None => match draft.base().entry_at(&change.key)? {
-                Some(entry) => {
-                    let object = draft.base().load(&entry)?;
-                    if object.is_placeholder() {
-                        // Its id is not known any more, so neither is what was to be removed.
-                        draft.left_out.push(object.digest());
-                        return Ok(());
-                    }
-                    draft.remove(&Id::new(object.id())?).map(drop)
-                }
-                None => Ok(()),
-            },
-        }
-    }
-
-    /// Writes a draft's versions and a reference to them; `place` is given what it changes, and the number of the batch.
-    fn keep(
-        &self,
-        draft: &Draft,
-        place: impl FnOnce(&Store, &[StagedChange], u64) -> Result<Place>,
-    ) -> Result<ReferenceName> {
-        let inner = &self.inner;
-        inner.check_writable()?;
-        inner.check_own(draft)?;
-        inner.write(|writing| {
-            let store = inner.store();
-            let head = store.head()?;
-            let tip = Tip::of(&store, &head, writing)?;
-            let mut batch = BatchBuilder::new();
-            let (root, changes) = self.stage_unlinked(&mut batch, draft)?;
-            let base = draft.base().commit().digest;
-            let place = place(&store, &changes, tip.next_batch)?;
-            let name = place.name.clone();
-            let mut reference = inner.reference(
-                &mut batch,
-                place.name,
-                Some(base),
-                head.commit.time,
-                &place.writer,
-            )?;
-            reference.root = Some(root);
-            reference.changes = changes;
-            batch.add(RecordKind::Reference, 0, &reference.encode()?);
-            for gone in place.gone {
-                let gone = inner.reference(&mut batch, gone, None, head.commit.time, &Writer::new())?;
-                batch.add(RecordKind::Reference, 0, &gone.encode()?);
-            }
-            inner.write_references(writing, batch, &head)?;
-            Ok(name)
-        })
-    }
-
-    /// Adds the new versions of a draft as unlinked records; returns the state they would make.
-    fn stage_unlinked(&self, batch: &mut BatchBuilder, draft: &Draft) -> Result<(Root, Vec<StagedChange>)> {
-        let base = draft.base();
-        let mut trie = base.trie.clone();
-        add_changes(
-            &self.inner.store(),
-            &*base.store,
-            batch,
-            &mut trie,
-            &draft.past,
-            draft.staged.iter(),
-            Keep::Unlinked,
-        )?;
-        let changes = draft.staged.iter().map(|(key, change)| StagedChange {
-            key: *key,
-            digest: change.new_digest(),
-        });
-        Ok((
-            trie.root(base.store.suite, Shape::State, &*base.store)?,
-            changes.collect(),
-        ))
-    }
-}
-
 /// How much of the room for refused changes one takes.
 fn weight(changes: &[StagedChange]) -> usize {
     1 + changes.len() / REJECTED_OBJECTS
@@ -265,7 +54,7 @@ fn weight(changes: &[StagedChange]) -> usize {
 
 /// Where a refused change is kept.
 fn rejected(
-    inner: &Inner,
+    opened: &Opened,
     store: &Store,
     changes: &[StagedChange],
     number: u64,
@@ -285,7 +74,7 @@ fn rejected(
         if (&one.actor, &one.session) != own || one.changes != changes {
             return None;
         }
-        let told = inner.reason(one.reason).unwrap_or_default();
+        let told = opened.reason(one.reason).unwrap_or_default();
         let rest = told.strip_prefix(reason)?;
         let is_same = rest.is_empty() || rest.starts_with(GAVE_WAY);
         is_same.then(|| (one.name.clone(), told))
@@ -334,4 +123,198 @@ fn rejected(
 
 fn no_draft(name: &str) -> Error {
     Error::not_found(format!("there is no draft {name}")).with_hint("`log --refs` lists references")
+}
+
+impl Inner {
+    /// As [`Memory::save_draft`](crate::Memory::save_draft).
+    pub(crate) fn save_draft(&self, draft: &Draft, name: &str) -> Result<()> {
+        if draft.is_empty() {
+            return Err(Error::invalid("an empty draft cannot be saved"));
+        }
+        let name = ReferenceName::of(ReferenceClass::Drafts, name)?;
+        let place = |store: &Store, _: &[StagedChange], _| {
+            if store.references().get(&name).is_some() {
+                return Err(
+                    Error::invalid(format!("there is a draft named {} already", name.rest()))
+                        .with_code(ErrorCode::NameTaken)
+                        .with_hint("choose another name"),
+                );
+            }
+            Ok(Place {
+                name,
+                writer: draft.writer().clone(),
+                gone: Vec::new(),
+            })
+        };
+        self.keep_draft(draft, place).map(drop)
+    }
+
+    /// Keeps what a draft stages under `rejected/`, with the reason; the state does not change. Answers the name; none if
+    /// nothing is staged.
+    pub(crate) fn reject(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
+        if draft.is_empty() {
+            return Ok(None);
+        }
+        let kept = self.keep_draft(draft, |store, changes, number| {
+            rejected(self.opened(), store, changes, number, reason, draft.writer())
+        })?;
+        Ok(Some(kept.as_str().to_owned()))
+    }
+
+    /// As [`Memory::open_draft`](crate::Memory::open_draft).
+    pub(crate) fn open_draft(&self, name: &str, writer: Writer) -> Result<Draft> {
+        let full = ReferenceName::new(name)?;
+        let store = self.store();
+        let reference = store.references().get(&full).map(|entry| entry.reference.clone());
+        let reference = reference.filter(|reference| reference.root.is_some());
+        let reference = reference.ok_or_else(|| no_draft(name))?;
+        let base = match reference.commit {
+            Some(commit) => store.by_digest(commit)?,
+            None => None,
+        };
+        let base =
+            base.ok_or_else(|| Error::not_found(format!("the state that {name} is based on is not kept")))?;
+        let mut draft = Draft::new(View::new(Arc::clone(&self.source), store, base)?, writer);
+        for change in reference.changes {
+            self.stage_kept(&mut draft, &change)?;
+        }
+        Ok(draft)
+    }
+
+    /// As [`Memory::delete_draft`](crate::Memory::delete_draft).
+    pub(crate) fn delete_draft(&self, name: &str, writer: &Writer) -> Result<()> {
+        self.opened().check_writable()?;
+        writer.check()?;
+        let full = ReferenceName::new(name)?;
+        if full.class() == ReferenceClass::Rejected {
+            // INVARIANT STN-2.
+            check_trusted(writer.trust, "drop what is held back for a person")?;
+        }
+        self.write(|writing| {
+            let store = self.store();
+            let is_draft = store
+                .references()
+                .get(&full)
+                .is_some_and(|entry| entry.reference.root.is_some());
+            if !is_draft {
+                return Err(no_draft(name));
+            }
+            self.drop_reference(writing, full, writer)
+        })
+    }
+
+    /// Deletes what was refused longer ago than [`REJECTED_MICROS`] before `now`; history keeps its versions until they
+    /// are collected.
+    pub(crate) fn drop_old_rejected(&self, now: Time) -> Result<()> {
+        let is_old = |reference: &Reference| {
+            reference.name.class() == ReferenceClass::Rejected
+                && now.as_micros().saturating_sub(reference.time.as_micros()) > REJECTED_MICROS
+        };
+        let old = || -> Vec<ReferenceName> {
+            let store = self.store();
+            let references = store.references();
+            let all = references.iter().map(|entry| &entry.reference);
+            all.filter(|reference| is_old(reference))
+                .map(|reference| reference.name.clone())
+                .collect()
+        };
+        // Nearly always there is none, and then nothing is written.
+        if old().is_empty() {
+            return Ok(());
+        }
+        self.write(|writing| {
+            for name in old() {
+                self.drop_reference(writing, name, &Writer::new())?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Stages a change of a kept draft anew.
+    fn stage_kept(&self, draft: &mut Draft, change: &StagedChange) -> Result<()> {
+        let records = &self.store().records;
+        match change.digest {
+            Some(digest) => {
+                if let Some((_, object)) = records.find_object(digest)? {
+                    return draft.stage_version(change.key, object);
+                }
+                if records.erasure(digest.as_bytes())?.is_none() {
+                    return Err(Error::corrupt(format!("version {digest} is missing")));
+                }
+                draft.left_out.push(digest);
+                Ok(())
+            }
+            None => match draft.base().entry_at(&change.key)? {
+                Some(entry) => {
+                    let object = draft.base().load(&entry)?;
+                    if object.is_placeholder() {
+                        // Its id is not known any more, so neither is what was to be removed.
+                        draft.left_out.push(object.digest());
+                        return Ok(());
+                    }
+                    draft.remove(&Id::new(object.id())?).map(drop)
+                }
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// Writes a draft's versions and a reference to them; `place` is given what it changes, and the number of the batch.
+    fn keep_draft(
+        &self,
+        draft: &Draft,
+        place: impl FnOnce(&Store, &[StagedChange], u64) -> Result<Place>,
+    ) -> Result<ReferenceName> {
+        self.opened().check_writable()?;
+        self.check_own(draft)?;
+        self.write(|writing| {
+            let store = self.store();
+            let head = store.head()?;
+            let tip = Tip::of(&store, &head, writing)?;
+            let mut batch = BatchBuilder::new();
+            let (root, changes) = self.stage_unlinked(&mut batch, draft)?;
+            let base = draft.base().commit().digest;
+            let place = place(&store, &changes, tip.next_batch)?;
+            let name = place.name.clone();
+            let mut reference = self.reference(
+                &mut batch,
+                place.name,
+                Some(base),
+                head.commit.time,
+                &place.writer,
+            )?;
+            reference.root = Some(root);
+            reference.changes = changes;
+            batch.add(RecordKind::Reference, 0, &reference.encode()?);
+            for gone in place.gone {
+                let gone = self.reference(&mut batch, gone, None, head.commit.time, &Writer::new())?;
+                batch.add(RecordKind::Reference, 0, &gone.encode()?);
+            }
+            self.write_references(writing, batch, &head)?;
+            Ok(name)
+        })
+    }
+
+    /// Adds the new versions of a draft as unlinked records; returns the state they would make.
+    fn stage_unlinked(&self, batch: &mut BatchBuilder, draft: &Draft) -> Result<(Root, Vec<StagedChange>)> {
+        let base = draft.base();
+        let mut trie = base.trie.clone();
+        add_changes(
+            &self.store(),
+            &*base.store,
+            batch,
+            &mut trie,
+            &draft.past,
+            draft.staged.iter(),
+            Keep::Unlinked,
+        )?;
+        let changes = draft.staged.iter().map(|(key, change)| StagedChange {
+            key: *key,
+            digest: change.new_digest(),
+        });
+        Ok((
+            trie.root(base.store.suite, Shape::State, &*base.store)?,
+            changes.collect(),
+        ))
+    }
 }

@@ -10,23 +10,22 @@
 //!   what had been read before, it is read anew, at the next try if the first one fails.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{self, Batch, BatchBuilder, CompactionLock, HeadMark, Log, Rewrite, Rewritten, WriteLock};
-use crate::store::{CommitEntry, Store};
-use crate::threads::{Builder, sleep};
+use crate::store::Store;
 
-use crate::engine::memory::Inner;
-use crate::engine::options::{Durability, Progress};
-use crate::engine::watch::HeadMoved;
+use crate::engine::read::source::Source;
+use crate::engine::settings::Durability;
+use crate::engine::upkeep::checkpointing::{newest_store, remove_outdated};
 
 /// How often a log is read anew because it was rewritten while it was read.
 const LOADS: u32 = 8;
 
 /// What only the writer touches, under its mutex.
 #[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
-pub(crate) struct Writing {
+pub(crate) struct LogHandle {
     pub(crate) log: Log,
     lock: Option<WriteLock>,
     /// Since when something is written but not synced.
@@ -47,7 +46,7 @@ pub(crate) struct Writing {
     has_written: bool,
 }
 
-impl Writing {
+impl LogHandle {
     pub(crate) fn new(log: Log) -> Self {
         Self {
             log,
@@ -71,6 +70,11 @@ impl Writing {
     /// Whether everything that was taken in is durable.
     pub(crate) fn is_proven(&self) -> bool {
         self.proven && self.unsynced.is_none() && self.log.is_usable()
+    }
+
+    /// Whether something is written and not synced.
+    pub(crate) fn is_unsynced(&self) -> bool {
+        self.unsynced.is_some()
     }
 
     pub(crate) fn has_lock(&self) -> bool {
@@ -148,112 +152,72 @@ impl Writing {
     }
 }
 
-fn without_lock() -> Error {
-    Error::internal("a write without the lock")
-}
-
-impl Inner {
-    pub(crate) fn check_writable(&self) -> Result<()> {
-        if self.options.read_only {
-            return Err(
-                Error::new(ErrorKind::Io, "this handle was opened for reading only")
-                    .with_code(ErrorCode::ReadOnly),
-            );
-        }
-        Ok(())
-    }
-
+impl LogHandle {
     /// Takes the lock if it is not held, and catches up with other processes.
-    pub(crate) fn begin(&self, writing: &mut Writing) -> Result<()> {
-        self.check_writable()?;
-        if writing.lock.is_none() {
-            writing.lock = Some(writing.log.lock(self.options.wait)?);
+    pub(crate) fn begin(&mut self, source: &Source) -> Result<()> {
+        source.opened.check_writable()?;
+        if self.lock.is_none() {
+            self.lock = Some(self.log.lock(source.opened.settings.wait)?);
         }
-        let mut prepared = if writing.is_behind {
-            self.load(writing).and_then(|()| self.prepare(writing))
+        let mut prepared = if self.is_behind {
+            self.load(source).and_then(|()| self.prepare(source))
         } else {
-            self.prepare(writing)
+            self.prepare(source)
         };
         // WRI-3: what was read from a place that recovery has left is read again from where it is now.
         let is_elsewhere = match &prepared {
-            Ok(()) => writing.log.has_moved(),
+            Ok(()) => self.log.has_moved(),
             Err(error) => error.code() == ErrorCode::Rewritten,
         };
         if is_elsewhere {
-            prepared = self.load(writing).and_then(|()| self.prepare(writing));
+            prepared = self.load(source).and_then(|()| self.prepare(source));
         }
-        let prepared = prepared.and_then(|()| self.check_agreement(writing));
+        let prepared = prepared.and_then(|()| self.check_agreement(source));
         match &prepared {
-            Ok(()) => self.remove_outdated(writing),
-            Err(_) => writing.release(self.options.exclusive),
+            Ok(()) => remove_outdated(source, self),
+            Err(_) => self.release(source.opened.settings.exclusive),
         }
         prepared
     }
 
     /// Catches up under the lock.
-    fn prepare(&self, writing: &mut Writing) -> Result<()> {
-        let Writing { log, lock, .. } = writing;
+    fn prepare(&mut self, source: &Source) -> Result<()> {
+        let Self { log, lock, .. } = self;
         let lock = lock.as_ref().ok_or_else(without_lock)?;
-        let store = self.store();
+        let store = source.opened.store();
         let mut bytes = 0;
         let prepared = log.prepare(lock, &mut |batch| {
-            bytes += crate::engine::upkeep::verify::body_bytes(&batch);
-            self.take_in(&store, &batch)
+            bytes += body_bytes(&batch);
+            take_in(source, &store, &batch)
         });
-        writing.tail_bytes += bytes;
-        writing.proven = prepared.is_ok();
+        self.tail_bytes += bytes;
+        self.proven = prepared.is_ok();
         prepared
     }
 
     /// Whether memory holds what the log does: if taking in a batch failed, nothing may be built on either.
-    fn check_agreement(&self, writing: &mut Writing) -> Result<()> {
-        if self.store().head()?.digest == writing.log.newest_commit() {
+    fn check_agreement(&mut self, source: &Source) -> Result<()> {
+        if source.opened.store().head()?.digest == self.log.newest_commit() {
             return Ok(());
         }
-        writing.log.poison();
+        self.log.poison();
         Err(Error::new(ErrorKind::Poisoned, "memory and log no longer agree")
             .with_hint("open the store again"))
     }
 
-    /// Takes the lock, catches up, does `work` and lets the lock go, whatever comes of it.
-    pub(crate) fn write<T>(&self, work: impl FnOnce(&mut Writing) -> Result<T>) -> Result<T> {
-        let mut writing = self.writing.lock();
-        self.begin(&mut writing)?;
-        let outcome = work(&mut writing);
-        writing.release(self.options.exclusive);
-        self.cover_if_due(&mut writing, false);
-        outcome
-    }
-
-    fn take_in(&self, store: &Store, batch: &Batch) -> Result<()> {
-        if let Some(entry) = store.apply(batch, None)? {
-            self.notify(&entry);
-        }
-        Ok(())
-    }
-
-    pub(crate) fn notify(&self, entry: &CommitEntry) {
-        self.watchers.send(|| HeadMoved {
-            commit: entry.digest,
-            root: entry.commit.root,
-            seq: entry.seq(),
-            op: entry.commit.op.as_str().to_owned(),
-        });
-    }
-
     /// Reads what other processes committed, without lock and without writing.
-    pub(crate) fn catch_up(&self, writing: &mut Writing) -> Result<()> {
-        if writing.is_behind {
-            return self.load(writing);
+    pub(crate) fn catch_up(&mut self, source: &Source) -> Result<()> {
+        if self.is_behind {
+            return self.load(source);
         }
-        let store = self.store();
-        match self.read_on(&mut writing.log, &mut |batch| self.take_in(&store, batch)) {
-            Err(error) if error.code() == ErrorCode::Rewritten => self.load(writing),
+        let store = source.opened.store();
+        match read_on(source, &mut self.log, &mut |batch| take_in(source, &store, batch)) {
+            Err(error) if error.code() == ErrorCode::Rewritten => self.load(source),
             Err(error) => Err(error),
             Ok(bytes) => {
-                writing.tail_bytes += bytes;
+                self.tail_bytes += bytes;
                 // A reader's end of the log may yet be lost; a lock that is held means that it is this handle's own.
-                writing.proven &= bytes == 0;
+                self.proven &= bytes == 0;
                 Ok(())
             }
         }
@@ -261,38 +225,38 @@ impl Inner {
 
     /// Reads the log from its start into a store of its own, which takes the place of the one before: when it is opened,
     /// and when it was rewritten.
-    pub(crate) fn load(&self, writing: &mut Writing) -> Result<()> {
-        let before = self.store().head().ok();
-        writing.is_behind = true;
-        writing.is_tidy = false;
-        let log = &mut writing.log;
-        (writing.tail_bytes, writing.proven) = (0, false);
+    pub(crate) fn load(&mut self, source: &Source) -> Result<()> {
+        let before = source.opened.store().head().ok();
+        self.is_behind = true;
+        self.is_tidy = false;
+        let log = &mut self.log;
+        (self.tail_bytes, self.proven) = (0, false);
         let mut result = Err(Error::internal("the log was not read"));
         // Somebody may rewrite it again while it is read.
         for _ in 0..LOADS {
             log.reopen()?;
             let mut is_covered = false;
-            let read = self.newest_store(log).and_then(|store| {
+            let read = newest_store(source, log).and_then(|store| {
                 is_covered = store.head().is_ok();
-                let bytes = self.read_on(log, &mut |batch| store.apply(batch, None).map(drop))?;
+                let bytes = read_on(source, log, &mut |batch| store.apply(batch, None).map(drop))?;
                 Ok((store, bytes))
             });
             match read {
                 Err(error) if error.code() == ErrorCode::Rewritten => result = Err(error),
                 Err(error) => return Err(error),
                 Ok((store, bytes)) => {
-                    writing.tail_bytes = bytes;
+                    self.tail_bytes = bytes;
                     // The one who made the checkpoint asked.
                     let behind = if is_covered { bytes } else { 0 };
-                    writing.looked_at_bytes = log.batch_bytes().saturating_sub(behind);
-                    writing.is_behind = false;
-                    self.indexes.clear();
-                    self.subtrees.clear();
-                    *self.newer.lock() = None;
-                    let head = store.head().map_err(|error| self.because_of_damage(error))?;
-                    self.store.store(Arc::new(store));
+                    self.looked_at_bytes = log.batch_bytes().saturating_sub(behind);
+                    self.is_behind = false;
+                    source.clear();
+                    let head = store
+                        .head()
+                        .map_err(|error| source.opened.because_of_damage(error))?;
+                    source.opened.current.store(Arc::new(store));
                     if before.is_some_and(|before| before.digest != head.digest) {
-                        self.notify(&head);
+                        source.opened.notify(&head);
                     }
                     return Ok(());
                 }
@@ -300,93 +264,57 @@ impl Inner {
         }
         result
     }
-
-    /// Hands the batches that are new to `visit`, and notes what is wrong with the end of the log; returns the bytes of
-    /// their records.
-    fn read_on(&self, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<u64> {
-        let (mut done, total) = (0, log.size().1);
-        let tell = |done: u64| {
-            if let Some(progress) = &self.options.progress {
-                progress(Progress {
-                    doing: "open",
-                    done: done.min(total),
-                    total,
-                });
-            }
-        };
-        let mut is_refused = false;
-        let read = log.catch_up(&mut |batch| {
-            done += crate::engine::upkeep::verify::body_bytes(&batch);
-            tell(done);
-            visit(&batch).inspect_err(|_| is_refused = true)
-        });
-        let tail = match read {
-            // What a batch builds on is damaged, such as a version that it brings back: what is before it is served.
-            Err(error) if is_refused && self.options.degraded && error.is_corruption() => {
-                self.stop_at(&error);
-                return Ok(done);
-            }
-            other => other?,
-        };
-        tell(total);
-        match &tail.damage {
-            Some(damage) => self.stop_at(damage),
-            // By a checkpoint, all was known that the log says, and not all of it can be read.
-            None => {
-                for damage in log.passed_over() {
-                    self.warn(format!("some objects cannot be read: {damage}"));
-                }
-            }
-        }
-        if tail.torn_bytes > 0 {
-            self.warn(log::unproven_tail(tail.torn_bytes));
-        }
-        Ok(done)
-    }
-
-    /// Notes the damage at which reading stopped.
-    fn stop_at(&self, damage: &Error) {
-        if self.damage.set(damage.to_string()).is_ok() {
-            self.warn(format!("reading stopped at damage: {damage}"));
-        }
-    }
-
-    /// Why there is no commit at all: whoever reads past damage is told of the damage.
-    fn because_of_damage(&self, error: Error) -> Error {
-        let Some(damage) = self.damage.get() else {
-            return error;
-        };
-        Error::corrupt(format!("no commit before the damage is whole: {damage}"))
-            .with_hint("`treering salvage` saves what is behind it")
-    }
-
-    /// Notes something that the owner should know, once.
-    pub(crate) fn warn(&self, text: String) {
-        let mut warnings = self.warnings.lock();
-        if !warnings.contains(&text) {
-            warnings.push(text);
-        }
-    }
 }
 
-/// Syncs what waits every `interval` (at least a millisecond), until the memory is gone.
-pub(crate) fn sync_every(inner: &Arc<Inner>, interval: Duration) -> Result<()> {
-    let interval = interval.max(Duration::from_millis(1));
-    let inner = Arc::downgrade(inner);
-    let work = move || {
-        loop {
-            sleep(interval);
-            let Some(inner) = inner.upgrade() else { return };
-            let mut writing = inner.writing.lock();
-            if writing.unsynced.is_some() {
-                // A failed sync poisons the handle, and the next commit says so.
-                drop(writing.sync());
-                writing.release(inner.options.exclusive);
+fn without_lock() -> Error {
+    Error::internal("a write without the lock")
+}
+
+/// Bytes of the records of a batch.
+pub(crate) fn body_bytes(batch: &Batch) -> u64 {
+    batch.records.iter().map(|record| record.body.len() as u64).sum()
+}
+
+fn take_in(source: &Source, store: &Store, batch: &Batch) -> Result<()> {
+    if let Some(entry) = store.apply(batch, None)? {
+        source.opened.notify(&entry);
+    }
+    Ok(())
+}
+
+/// Hands the batches that are new to `visit`, and notes what is wrong with the end of the log; returns the bytes of
+/// their records.
+fn read_on(source: &Source, log: &mut Log, visit: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<u64> {
+    let (mut done, total) = (0, log.size().1);
+    let tell = |done: u64| source.opened.settings.tell("open", done, total);
+    let mut is_refused = false;
+    let read = log.catch_up(&mut |batch| {
+        done += body_bytes(&batch);
+        tell(done);
+        visit(&batch).inspect_err(|_| is_refused = true)
+    });
+    let tail = match read {
+        // What a batch builds on is damaged, such as a version that it brings back: what is before it is served.
+        Err(error) if is_refused && source.opened.settings.degraded && error.is_corruption() => {
+            source.opened.stop_at(&error);
+            return Ok(done);
+        }
+        other => other?,
+    };
+    tell(total);
+    match &tail.damage {
+        Some(damage) => source.opened.stop_at(damage),
+        // By a checkpoint, all was known that the log says, and not all of it can be read.
+        None => {
+            for damage in log.passed_over() {
+                source
+                    .opened
+                    .warn(format!("some objects cannot be read: {damage}"));
             }
         }
-    };
-    let started = Builder::new().name("treering-sync".to_owned()).spawn(work);
-    started
-        .map(drop)
-        .map_err(|error| Error::io("cannot start the thread that syncs", error))
+    }
+    if tail.torn_bytes > 0 {
+        source.opened.warn(log::unproven_tail(tail.torn_bytes));
+    }
+    Ok(done)
 }

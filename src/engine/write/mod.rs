@@ -10,6 +10,7 @@ pub(crate) mod draft;
 pub(crate) mod kept_draft;
 pub(crate) mod log_handle;
 pub(crate) mod policy;
+pub(crate) mod request;
 pub(crate) mod restore;
 pub(crate) mod rollback;
 pub(crate) mod snapshot;

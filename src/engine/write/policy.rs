@@ -3,54 +3,9 @@
 //! # Layer
 //! L5.
 
-use crate::error::{Error, ErrorCode, Result};
 use crate::object::NewObject;
 
 use super::draft::Draft;
-
-/// Limits that this handle enforces on what it writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Limits {
-    /// The longest content of an object, in bytes. Default: 1 MiB.
-    pub content_bytes_max: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            content_bytes_max: 1 << 20,
-        }
-    }
-}
-
-impl Limits {
-    /// Limits with another longest content, in bytes.
-    #[must_use]
-    pub fn with_content_bytes_max(mut self, bytes: usize) -> Self {
-        self.content_bytes_max = bytes;
-        self
-    }
-
-    /// Whether an object keeps them.
-    ///
-    /// # Errors
-    /// `InvalidInput` (code `over_limit`): it does not.
-    pub(crate) fn check(self, object: &NewObject) -> Result<()> {
-        let length = object.content.as_ref().map_or(0, String::len);
-        if length > self.content_bytes_max {
-            let limit = self.content_bytes_max;
-            return Err(Error::invalid(format!(
-                "the content of {} has {length} bytes, {limit} are allowed",
-                object.id
-            ))
-            .with_code(ErrorCode::OverLimit)
-            .with_ids(vec![object.id.to_string()])
-            .with_hint("split it into several objects"));
-        }
-        Ok(())
-    }
-}
 
 /// What a [`WritePolicy`] says of a draft.
 #[derive(Clone, Debug)]

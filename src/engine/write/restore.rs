@@ -12,8 +12,8 @@ use crate::object::{Id, Object};
 
 use super::authorisation::check_return;
 use super::draft::Draft;
+use crate::engine::read::erased::erased_by;
 use crate::engine::read::view::View;
-use crate::engine::upkeep::erase::erased_by;
 
 impl Draft {
     /// Stages `id` as the state `from` has it: that very version with its own origin, or its removal. Returns whether that
@@ -42,7 +42,7 @@ impl Draft {
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn restore(&mut self, id: &Id, from: &View) -> Result<bool> {
-        if !Arc::ptr_eq(&self.base().inner, &from.inner) {
+        if !Arc::ptr_eq(&self.base().source, &from.source) {
             return Err(Error::invalid("the state to restore from is of another memory")
                 .with_code(ErrorCode::ForeignView));
         }
@@ -68,7 +68,7 @@ impl Draft {
     /// `NotFound` if there is no such version of `id`, with the code `erased` or `lost` if there once was one of that digest;
     /// else as [`Self::restore`].
     pub fn restore_version(&mut self, id: &Id, version: ObjectDigest) -> Result<bool> {
-        let store = self.base().inner.store();
+        let store = self.base().source.opened.store();
         let found = store.records.find_object(version)?.map(|(_, object)| object);
         let Some(object) = found.filter(|object| object.id() == id.as_str()) else {
             let what = format!("version {version} of '{id}'");

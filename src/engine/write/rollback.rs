@@ -24,17 +24,19 @@ use crate::store::{ChangeCounts, CommitEntry, Gap, Store};
 use crate::trie::{Change as TrieChange, Entry, Shape, Trie};
 
 use super::authorisation::check_return;
-use super::commit::{Committed, Note, Ready, Tip, changed_meanwhile};
-use super::log_handle::Writing;
+use super::commit::{Note, Ready, Tip};
+use super::draft::changed_meanwhile;
+use super::log_handle::LogHandle;
+use super::request::Committed;
 use super::staging::add_links;
 use super::tree::{Placement, Tree};
 use super::writer::Writer;
-use crate::engine::memory::{Inner, Memory};
-use crate::engine::read::history::Change;
+use crate::engine::inner::Inner;
+use crate::engine::read::change::Change;
+use crate::engine::read::erased::erased_by;
 use crate::engine::read::revision::{self, Revision};
 use crate::engine::read::state::State;
 use crate::engine::read::view::{CommitInfo, View};
-use crate::engine::upkeep::erase::erased_by;
 
 /// What helps where a lane cannot go back any further.
 const OTHERWISE: &str = "`restore REV ID` brings back single objects, `rollback REV` a whole state";
@@ -63,116 +65,6 @@ struct Plan {
 struct Reversal {
     now: Option<Entry>,
     then: Option<Entry>,
-}
-
-impl Memory {
-    /// Brings back the whole state of the commit that `revision` names, as a new commit. Costs one sync.
-    ///
-    /// # Errors
-    /// `NotFound` if there is no such commit; `Conflict` listing them if other lanes committed since, or if commits since
-    /// were thinned so that nobody knows, unless `all`; `Conflict` if the head moved while this was called; `Denied` (code
-    /// `less_trusted`) if the writer is not trusted and something that goes or comes is more trusted; as [`Self::commit`].
-    ///
-    /// # Durability
-    /// As a commit.
-    pub fn rollback(&self, revision: &Revision, all: bool, writer: &Writer) -> Result<Committed> {
-        let inner = &self.inner;
-        inner.check_writable()?;
-        writer.check()?;
-        let expected = self.view().commit().digest;
-        let target = revision::resolve(&inner.store(), revision, writer.lane())?;
-        inner.write(|writing| inner.rollback_to(writing, &target, expected, all, writer))
-    }
-
-    /// What [`Self::rollback`] would do: the commit it would bring back and how much would change.
-    ///
-    /// # Errors
-    /// As [`Self::rollback`].
-    pub fn rollback_preview(
-        &self,
-        revision: &Revision,
-        all: bool,
-        writer: &Writer,
-    ) -> Result<(CommitInfo, ChangeCounts)> {
-        let store = self.inner.store();
-        let target = revision::resolve(&store, revision, writer.lane())?;
-        self.inner.check_lanes(&target, all, writer)?;
-        let counts = store.count(&*store.head()?, &target)?;
-        Ok((CommitInfo::of(&target), counts))
-    }
-
-    /// Reverses the newest commit of the writer's lane that is not undone. An id that is already as it was before that
-    /// commit stays so.
-    ///
-    /// # Errors
-    /// `NotFound` if there is none, or (code `erased`) if nothing but an erased version is in the way; `Conflict` listing
-    /// the ids if somebody has changed one of them since; `Denied` (code `less_trusted`) as [`Self::rollback`]; as
-    /// [`Self::commit`].
-    ///
-    /// # Durability
-    /// As a commit.
-    pub fn undo(&self, writer: &Writer) -> Result<Committed> {
-        self.reverse(Op::UNDO, writer)
-    }
-
-    /// Does again what the lane's newest undo reversed, if the lane has not committed since.
-    ///
-    /// # Errors
-    /// As [`Self::undo`].
-    ///
-    /// # Durability
-    /// As a commit.
-    pub fn redo(&self, writer: &Writer) -> Result<Committed> {
-        self.reverse(Op::REDO, writer)
-    }
-
-    /// What [`Self::undo`] would do.
-    ///
-    /// # Errors
-    /// As [`Self::undo`].
-    pub fn undo_preview(&self, writer: &Writer) -> Result<Reversing> {
-        self.reverse_preview(Op::UNDO, writer)
-    }
-
-    /// What [`Self::redo`] would do.
-    ///
-    /// # Errors
-    /// As [`Self::redo`].
-    pub fn redo_preview(&self, writer: &Writer) -> Result<Reversing> {
-        self.reverse_preview(Op::REDO, writer)
-    }
-
-    fn reverse_preview(&self, op: &'static str, writer: &Writer) -> Result<Reversing> {
-        let inner = &self.inner;
-        let store = inner.store();
-        let plan = inner.plan_reversal(&store, &State::of(&store, &*store.head()?)?, op, writer)?;
-        let mut changes = Vec::new();
-        for reversal in plan.reversals.values() {
-            let digest = |entry: &Entry| ObjectDigest::from_bytes(entry.digest);
-            if let Some(entry) = reversal.now.as_ref().or(reversal.then.as_ref()) {
-                let object = plan.to.load(entry)?;
-                changes.push(Change {
-                    id: Id::new(object.id())?,
-                    erased: object.is_placeholder(),
-                    old: reversal.now.as_ref().map(digest),
-                    new: reversal.then.as_ref().map(digest),
-                });
-            }
-        }
-        changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));
-        Ok(Reversing {
-            target: CommitInfo::of(&plan.target),
-            state: View::new(Arc::clone(inner), store, plan.to_commit)?,
-            changes,
-        })
-    }
-
-    fn reverse(&self, op: &'static str, writer: &Writer) -> Result<Committed> {
-        let inner = &self.inner;
-        inner.check_writable()?;
-        writer.check()?;
-        inner.write(|writing| inner.reverse(writing, op, writer))
-    }
 }
 
 impl Inner {
@@ -211,7 +103,7 @@ impl Inner {
 
     fn rollback_to(
         &self,
-        writing: &mut Writing,
+        writing: &mut LogHandle,
         target: &CommitEntry,
         expected: crate::digest::CommitDigest,
         all: bool,
@@ -247,7 +139,7 @@ impl Inner {
     /// Commits a state that is a kept one (nothing in `batch`) or comes from the batch's links and unlinks.
     fn commit_state(
         &self,
-        writing: &mut Writing,
+        writing: &mut LogHandle,
         head: &CommitEntry,
         trie: Trie,
         mut batch: BatchBuilder,
@@ -322,7 +214,7 @@ impl Inner {
         })
     }
 
-    fn reverse(&self, writing: &mut Writing, op: &'static str, writer: &Writer) -> Result<Committed> {
+    fn reverse(&self, writing: &mut LogHandle, op: &'static str, writer: &Writer) -> Result<Committed> {
         let store = self.store();
         let head = store.head()?;
         let state = State::of(&store, &head)?;
@@ -489,4 +381,61 @@ fn reversed(head: &State, reversals: &BTreeMap<KeyPath, Reversal>) -> Result<(Tr
         add_links(&mut batch, &links, &unlinks);
     }
     Ok((trie, batch))
+}
+
+impl Inner {
+    /// As [`Memory::rollback`](crate::Memory::rollback).
+    pub(crate) fn rollback(&self, revision: &Revision, all: bool, writer: &Writer) -> Result<Committed> {
+        self.opened().check_writable()?;
+        writer.check()?;
+        let expected = self.view().commit().digest;
+        let target = revision::resolve(&self.store(), revision, writer.lane())?;
+        self.write(|writing| self.rollback_to(writing, &target, expected, all, writer))
+    }
+
+    /// As [`Memory::rollback_preview`](crate::Memory::rollback_preview).
+    pub(crate) fn rollback_preview(
+        &self,
+        revision: &Revision,
+        all: bool,
+        writer: &Writer,
+    ) -> Result<(CommitInfo, ChangeCounts)> {
+        let store = self.store();
+        let target = revision::resolve(&store, revision, writer.lane())?;
+        self.check_lanes(&target, all, writer)?;
+        let counts = store.count(&*store.head()?, &target)?;
+        Ok((CommitInfo::of(&target), counts))
+    }
+
+    /// What an undo or redo would do.
+    pub(crate) fn reverse_preview(&self, op: &'static str, writer: &Writer) -> Result<Reversing> {
+        let store = self.store();
+        let plan = self.plan_reversal(&store, &State::of(&store, &*store.head()?)?, op, writer)?;
+        let mut changes = Vec::new();
+        for reversal in plan.reversals.values() {
+            let digest = |entry: &Entry| ObjectDigest::from_bytes(entry.digest);
+            if let Some(entry) = reversal.now.as_ref().or(reversal.then.as_ref()) {
+                let object = plan.to.load(entry)?;
+                changes.push(Change {
+                    id: Id::new(object.id())?,
+                    erased: object.is_placeholder(),
+                    old: reversal.now.as_ref().map(digest),
+                    new: reversal.then.as_ref().map(digest),
+                });
+            }
+        }
+        changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+        Ok(Reversing {
+            target: CommitInfo::of(&plan.target),
+            state: View::new(Arc::clone(&self.source), store, plan.to_commit)?,
+            changes,
+        })
+    }
+
+    /// Undoes or redoes.
+    pub(crate) fn undo_or_redo(&self, op: &'static str, writer: &Writer) -> Result<Committed> {
+        self.opened().check_writable()?;
+        writer.check()?;
+        self.write(|writing| self.reverse(writing, op, writer))
+    }
 }

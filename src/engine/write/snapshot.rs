@@ -5,7 +5,7 @@
 //! # Layer
 //! L5.
 
-use crate::digest::{CommitDigest, Root, TextDigest};
+use crate::digest::{CommitDigest, Root};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, HeadMark, RecordKind};
 use crate::object::{Reference, ReferenceClass, ReferenceName, Time, check_snapshot_name};
@@ -13,10 +13,10 @@ use crate::store::{ChangeCounts, CommitEntry, Store};
 
 use super::authorisation::check_trusted;
 use super::commit::{Ready, Tip};
-use super::log_handle::Writing;
+use super::log_handle::LogHandle;
 use super::writer::Writer;
-use crate::engine::memory::{Inner, Memory};
-use crate::engine::upkeep::gc::done_anyway;
+use crate::engine::inner::Inner;
+use crate::engine::opened::done_anyway;
 
 /// A snapshot.
 #[derive(Clone, Debug)]
@@ -62,11 +62,6 @@ pub struct ReferenceInfo {
 }
 
 impl Inner {
-    pub(crate) fn reason(&self, digest: Option<TextDigest>) -> Option<String> {
-        let text = self.store().records.find_text(digest?).ok().flatten()?;
-        Some(String::from_utf8_lossy(&text).into_owned())
-    }
-
     /// `None` if what it names is no commit of this history.
     fn snapshot_info(&self, store: &Store, reference: &Reference) -> Result<Option<SnapshotInfo>> {
         let target = reference.commit.map(|commit| store.by_digest(commit));
@@ -89,7 +84,7 @@ impl Inner {
             time: reference.time,
             actor: reference.actor.clone(),
             session: reference.session.clone(),
-            reason: self.reason(reference.reason),
+            reason: self.opened().reason(reference.reason),
         }))
     }
 
@@ -112,7 +107,7 @@ impl Inner {
     /// Writes a batch that has no commit: the head stays.
     pub(crate) fn write_references(
         &self,
-        writing: &mut Writing,
+        writing: &mut LogHandle,
         batch: BatchBuilder,
         head: &CommitEntry,
     ) -> Result<()> {
@@ -132,7 +127,7 @@ impl Inner {
 
     fn take_snapshot(
         &self,
-        writing: &mut Writing,
+        writing: &mut LogHandle,
         name: Option<&str>,
         writer: &Writer,
     ) -> Result<SnapshotInfo> {
@@ -169,7 +164,7 @@ impl Inner {
     /// Writes that a reference is gone.
     pub(crate) fn drop_reference(
         &self,
-        writing: &mut Writing,
+        writing: &mut LogHandle,
         name: ReferenceName,
         writer: &Writer,
     ) -> Result<()> {
@@ -180,7 +175,7 @@ impl Inner {
         self.write_references(writing, batch, &head)
     }
 
-    fn drop_snapshot(&self, writing: &mut Writing, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
+    fn drop_snapshot(&self, writing: &mut LogHandle, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
         let none = || {
             Error::not_found(format!("there is no snapshot named '{name}'"))
                 .with_hint("`snapshots` lists them")
@@ -204,64 +199,48 @@ fn newest_references(store: &Store) -> Vec<Reference> {
     entries.into_iter().map(|entry| entry.reference.clone()).collect()
 }
 
-impl Memory {
-    /// Takes a snapshot of the head: named, or in the writer's ring. Costs the same at any size.
-    ///
-    /// # Errors
-    /// `InvalidInput` if the name is not valid or taken; as [`Self::commit`].
-    ///
-    /// # Durability
-    /// As a commit.
-    pub fn snapshot(&self, name: Option<&str>, writer: &Writer) -> Result<SnapshotInfo> {
-        let inner = &self.inner;
-        inner.check_writable()?;
+impl Inner {
+    /// As [`Memory::snapshot`](crate::Memory::snapshot).
+    pub(crate) fn snapshot(&self, name: Option<&str>, writer: &Writer) -> Result<SnapshotInfo> {
+        self.opened().check_writable()?;
         writer.check()?;
         name.map_or(Ok(()), check_snapshot_name)?;
-        inner.write(|writing| inner.take_snapshot(writing, name, writer))
+        self.write(|writing| self.take_snapshot(writing, name, writer))
     }
 
-    /// Deletes the name of a snapshot; commits and states stay.
-    ///
-    /// # Errors
-    /// `NotFound` if there is none; `Denied` (code `less_trusted`) if the writer is of an untrusted class; as
-    /// [`Self::commit`].
-    pub fn delete_snapshot(&self, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
-        let inner = &self.inner;
-        inner.check_writable()?;
+    /// As [`Memory::delete_snapshot`](crate::Memory::delete_snapshot).
+    pub(crate) fn delete_snapshot(&self, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
+        self.opened().check_writable()?;
         writer.check()?;
         // INVARIANT STN-2.
         check_trusted(writer.trust, "delete the name of a snapshot")?;
-        inner.write(|writing| inner.drop_snapshot(writing, name, writer))
+        self.write(|writing| self.drop_snapshot(writing, name, writer))
     }
 
-    /// All snapshots, newest first: named ones and those of every lane's ring. A memory that is opened as degraded leaves out
-    /// those whose commit is damaged.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if what one of them names cannot be read.
-    pub fn snapshots(&self) -> Result<Vec<SnapshotInfo>> {
-        let store = self.inner.store();
+    /// As [`Memory::snapshots`](crate::Memory::snapshots).
+    pub(crate) fn snapshots(&self) -> Result<Vec<SnapshotInfo>> {
+        let store = self.store();
         let references = newest_references(&store).into_iter();
         let snapshots = references.filter(|reference| reference.name.class() == ReferenceClass::Snapshots);
-        let infos = snapshots.map(|reference| self.inner.snapshot_info(&store, &reference));
+        let infos = snapshots.map(|reference| self.snapshot_info(&store, &reference));
         let passes = |info: &Result<_>| {
             let error = info.as_ref().err();
-            !(self.inner.options.degraded && error.is_some_and(Error::is_corruption))
+            !(self.settings().degraded && error.is_some_and(Error::is_corruption))
         };
         infos.filter(passes).filter_map(Result::transpose).collect()
     }
 
-    /// All references of every class, newest first.
-    pub fn references(&self) -> Vec<ReferenceInfo> {
+    /// As [`Memory::references`](crate::Memory::references).
+    pub(crate) fn references(&self) -> Vec<ReferenceInfo> {
         let info = |reference: Reference| ReferenceInfo {
             name: reference.name.as_str().to_owned(),
             commit: reference.commit,
             time: reference.time,
             actor: reference.actor,
             session: reference.session,
-            reason: self.inner.reason(reference.reason),
+            reason: self.opened().reason(reference.reason),
         };
-        let store = self.inner.store();
+        let store = self.store();
         newest_references(&store).into_iter().map(info).collect()
     }
 }

@@ -13,19 +13,20 @@
 mod survey;
 mod targets;
 
-use crate::digest::{CommitDigest, DIGEST_LEN, ObjectDigest};
-use crate::error::{Error, ErrorCode, Result};
+use crate::digest::{CommitDigest, DIGEST_LEN};
+use crate::error::{Error, Result};
 use crate::log::{BatchBuilder, CompactionLock, HeadMark, RecordKind, not_rewritten};
 use crate::object::{Id, Op};
-use crate::store::{self, Erasure, Live, Plan, Store, erased_error};
+use crate::store::{self, Erasure, Live, Plan};
 use crate::trie::{Shape, Trie};
 
-use crate::engine::memory::{Inner, Memory};
+use crate::engine::inner::Inner;
+use crate::engine::opened::done_anyway;
 use crate::engine::read::view::CommitInfo;
-use crate::engine::upkeep::gc::{Cut, done_anyway};
+use crate::engine::upkeep::gc::Cut;
 use crate::engine::write::authorisation::check_trusted;
 use crate::engine::write::commit::{Note, Tip};
-use crate::engine::write::log_handle::Writing;
+use crate::engine::write::log_handle::LogHandle;
 use crate::engine::write::writer::Writer;
 use survey::Gone;
 
@@ -107,91 +108,11 @@ impl ErasedReport {
     }
 }
 
-impl Memory {
-    /// Erases: what `erasing` names is gone from every file of the store when this returns, and past states have
-    /// placeholders in its place. An id that is in the state leaves it. The commit, and its digest in each placeholder,
-    /// say who did it, when and why.
-    ///
-    /// What views of this process and other processes hold open of the old files stays readable for them until they let
-    /// go.
-    ///
-    /// # Errors
-    /// `NotFound` if there is nothing of that name, or it was erased before. `InvalidInput`, naming the ids concerned: an
-    /// id has children; a version is current and its id was not given; others share a content, or name the id as the
-    /// parent of an earlier version, without `everywhere`; a prefix fits several digests. `Denied` (code `less_trusted`): the
-    /// writer is of an untrusted class. Else as [`Self::commit`].
-    ///
-    /// # Durability
-    /// After a crash all of it is done, or nothing.
-    pub fn erase(&self, erasing: &Erasing, writer: &Writer) -> Result<ErasedReport> {
-        let inner = &self.inner;
-        inner.check_writable()?;
-        writer.check()?;
-        // INVARIANT STN-2.
-        check_trusted(writer.trust, "erase")?;
-        let alone = CompactionLock::take(&*inner.disk, inner.options.wait)?;
-        let mut writing = inner.writing.lock();
-        inner.begin(&mut writing)?;
-        let outcome = inner
-            .survey(&inner.cut(&writing), erasing)
-            .and_then(|gone| inner.erase(&mut writing, gone, writer, alone));
-        writing.release(inner.options.exclusive);
-        outcome
-    }
-
-    /// Refuses a version that was erased and not written again.
-    ///
-    /// # Errors
-    /// `NotFound` with the code `erased`, which says who erased it; `Corrupt` or `Io` if a record cannot be read.
-    pub fn check_kept(&self, version: ObjectDigest) -> Result<()> {
-        let store = self.inner.store();
-        if store.records.find_place(version)?.is_some() {
-            return Ok(());
-        }
-        match store.records.erasure(version.as_bytes())? {
-            Some(by) => Err(erased_by(&store, &format!("version {version}"), Some(by))),
-            None => Ok(()),
-        }
-    }
-
-    /// The digests of what a commit erased. Reads the whole log.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if it cannot be read.
-    pub fn erased_in(&self, commit: CommitDigest) -> Result<Vec<[u8; DIGEST_LEN]>> {
-        self.refresh()?;
-        let cut = self.inner.cut(&self.inner.writing.lock());
-        let mut digests = Vec::new();
-        cut.store.read_log(cut.position.batch, &mut |batch| {
-            let marks = batch
-                .records
-                .iter()
-                .filter(|record| record.kind == RecordKind::Erased);
-            let marks = marks.filter_map(|record| store::Erased::decode(&record.body).ok());
-            digests.extend(marks.filter(|mark| mark.by == commit).map(|mark| mark.digest));
-            Ok(())
-        })?;
-        digests.sort_unstable();
-        digests.dedup();
-        Ok(digests)
-    }
-
-    /// What [`Self::erase`] would erase. Changes nothing.
-    ///
-    /// # Errors
-    /// As [`Self::erase`].
-    pub fn erase_preview(&self, erasing: &Erasing) -> Result<ErasedReport> {
-        self.refresh()?;
-        let cut = self.inner.cut(&self.inner.writing.lock());
-        Ok(self.inner.survey(&cut, erasing)?.into_report(None))
-    }
-}
-
 impl Inner {
     /// Writes the log anew without what is gone, with the commit that says so.
     fn erase(
         &self,
-        writing: &mut Writing,
+        writing: &mut LogHandle,
         gone: Gone,
         writer: &Writer,
         alone: CompactionLock,
@@ -248,7 +169,7 @@ impl Inner {
         let (mut done, total) = (0, cut.bytes);
         cut.store.rewrite(&plan, &cut.position, &mut |batch, commit| {
             done += batch.encoded_bytes();
-            self.options.step("rewrite", done.min(total), total)?;
+            self.settings().step("rewrite", done.min(total), total)?;
             rewrite.push(batch, commit).map(drop)
         })
     }
@@ -282,31 +203,6 @@ impl Gone {
     }
 }
 
-/// The error for asking after what was erased: it tells who did it, when and why, as far as history still does.
-pub(crate) fn erased_by(store: &Store, what: &str, by: Option<CommitDigest>) -> Error {
-    let Some(by) = by.filter(|by| *by != CommitDigest::NOBODY) else {
-        return Error::not_found(format!("{what} was lost, and could not be salvaged"))
-            .with_code(ErrorCode::Lost)
-            .with_hint("nobody erased it: a backup or an export from before the damage may have it");
-    };
-    let Ok(Some(commit)) = store.by_digest(by) else {
-        return erased_error(what).with_hint(format!("by commit {by}, which was thinned since"));
-    };
-    let commit = &commit.commit;
-    let reason = commit
-        .reason
-        .and_then(|digest| store.records.find_text(digest).ok().flatten());
-    let reason = reason.map_or_else(String::new, |text| {
-        format!(": {}", String::from_utf8_lossy(&text))
-    });
-    let lane = store::lane_of(commit.session.as_deref(), commit.actor.as_deref());
-    let who = match commit.actor.as_deref() {
-        Some(actor) if actor != lane => format!("{actor} in {lane}"),
-        _ => lane.to_owned(),
-    };
-    erased_error(what).with_hint(format!("by {who} at {}, seq:{}{reason}", commit.time, commit.seq))
-}
-
 impl From<RecordKind> for ErasedKind {
     fn from(kind: RecordKind) -> Self {
         match kind {
@@ -314,5 +210,49 @@ impl From<RecordKind> for ErasedKind {
             RecordKind::Text => Self::Text,
             _ => Self::Version,
         }
+    }
+}
+
+impl Inner {
+    /// As [`Memory::erase`](crate::Memory::erase).
+    pub(crate) fn erase_all(&self, erasing: &Erasing, writer: &Writer) -> Result<ErasedReport> {
+        self.opened().check_writable()?;
+        writer.check()?;
+        // INVARIANT STN-2.
+        check_trusted(writer.trust, "erase")?;
+        let alone = CompactionLock::take(self.disk(), self.settings().wait)?;
+        let mut writing = self.log.lock();
+        writing.begin(&self.source)?;
+        let outcome = self
+            .survey(&self.cut(&writing), erasing)
+            .and_then(|gone| self.erase(&mut writing, gone, writer, alone));
+        writing.release(self.settings().exclusive);
+        outcome
+    }
+
+    /// As [`Memory::erased_in`](crate::Memory::erased_in).
+    pub(crate) fn erased_in(&self, commit: CommitDigest) -> Result<Vec<[u8; DIGEST_LEN]>> {
+        self.refresh()?;
+        let cut = self.cut(&self.log.lock());
+        let mut digests = Vec::new();
+        cut.store.read_log(cut.position.batch, &mut |batch| {
+            let marks = batch
+                .records
+                .iter()
+                .filter(|record| record.kind == RecordKind::Erased);
+            let marks = marks.filter_map(|record| store::Erased::decode(&record.body).ok());
+            digests.extend(marks.filter(|mark| mark.by == commit).map(|mark| mark.digest));
+            Ok(())
+        })?;
+        digests.sort_unstable();
+        digests.dedup();
+        Ok(digests)
+    }
+
+    /// As [`Memory::erase_preview`](crate::Memory::erase_preview).
+    pub(crate) fn erase_preview(&self, erasing: &Erasing) -> Result<ErasedReport> {
+        self.refresh()?;
+        let cut = self.cut(&self.log.lock());
+        Ok(self.survey(&cut, erasing)?.into_report(None))
     }
 }

@@ -13,7 +13,8 @@ use crate::store::{Erased, Store};
 
 use super::targets::{Target, Targets};
 use super::{ErasedRecord, Erasing};
-use crate::engine::memory::Inner;
+use crate::engine::inner::Inner;
+use crate::engine::read::erased::erased_by;
 use crate::engine::read::state::State;
 use crate::engine::upkeep::gc::Cut;
 use crate::engine::write::tree::{Placement, Tree};
@@ -122,8 +123,8 @@ impl Survey<'_> {
     fn read(&self, visit: &mut dyn FnMut(&Record) -> Result<()>) -> Result<()> {
         let (mut done, total) = (0, self.cut.bytes);
         self.store().read_log(self.cut.position.batch, &mut |batch| {
-            done += crate::engine::upkeep::verify::body_bytes(batch);
-            self.inner.options.step("search", done.min(total), total)?;
+            done += crate::engine::write::log_handle::body_bytes(batch);
+            self.inner.settings().step("search", done.min(total), total)?;
             batch.records.iter().try_for_each(&mut *visit)
         })
     }
@@ -196,7 +197,7 @@ impl Survey<'_> {
                     .with_hint("give the digest in full"));
             }
             (false, 0) if target.erased_by.is_some() => {
-                return Err(super::erased_by(self.store(), text, target.erased_by));
+                return Err(erased_by(self.store(), text, target.erased_by));
             }
             (false, 0) => {
                 return Err(Error::not_found(format!(

@@ -1,0 +1,97 @@
+//! What all handles of one opened store share: the source that views read from, and the one writer.
+//!
+//! # Layer
+//! L5.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::disk::Disk;
+use crate::error::Result;
+use crate::store::Store;
+use crate::threads::Mutex;
+
+use super::opened::Opened;
+use super::read::children::Children;
+use super::read::source::Source;
+use super::read::state::State;
+use super::read::view::View;
+use super::settings::Settings;
+use super::upkeep::checkpointing::checkpoint_if_due;
+use super::upkeep::last_access::keep_stamps;
+use super::write::log_handle::LogHandle;
+use super::write::policy::WritePolicy;
+use super::write::request::Request;
+
+/// What all handles of one opened store share.
+pub(crate) struct Inner {
+    pub(crate) source: Arc<Source>,
+    pub(crate) log: Mutex<LogHandle>,
+    pub(crate) queue: Mutex<Vec<Request>>,
+    pub(crate) policy: Option<Arc<dyn WritePolicy>>,
+    pub(crate) path: Option<PathBuf>,
+}
+
+impl Inner {
+    pub(crate) fn opened(&self) -> &Opened {
+        &self.source.opened
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.source.opened.settings
+    }
+
+    pub(crate) fn disk(&self) -> &dyn Disk {
+        &*self.source.opened.disk
+    }
+
+    /// What was read of the log.
+    pub(crate) fn store(&self) -> Arc<Store> {
+        self.source.opened.store()
+    }
+
+    /// The state at the head, as far as this process knows it.
+    pub(crate) fn view(&self) -> View {
+        View::head(&self.source)
+    }
+
+    /// As [`Source::children`].
+    pub(crate) fn children(&self, state: State) -> Result<Children<'_>> {
+        self.source.children(state)
+    }
+
+    /// Reads what other processes have committed, and says whether it could.
+    pub(crate) fn follow(&self) -> Result<bool> {
+        // Whoever holds the writer's mutex is catching up or waits for the lock; a reader waits for neither.
+        match self.log.try_lock() {
+            Some(mut log) if !log.has_lock() => log.catch_up(&self.source).map(|()| true),
+            // A holder of the lock has read all there is.
+            Some(_) => Ok(true),
+            None => Ok(false),
+        }
+    }
+
+    /// As [`Memory::refresh`](crate::Memory::refresh).
+    pub(crate) fn refresh(&self) -> Result<View> {
+        self.follow()?;
+        self.source.stamps.lock().may_be_behind();
+        Ok(self.view())
+    }
+
+    /// Writes when objects were used, unless another process rewrites the log for longer than `patience`.
+    pub(crate) fn keep_stamps(&self, patience: Duration) {
+        let source = &self.source;
+        keep_stamps(&source.opened, &source.stamps, || self.follow(), patience);
+    }
+
+    /// Takes the lock, catches up, does `work` and releases the lock, whatever comes of it.
+    pub(crate) fn write<T>(&self, work: impl FnOnce(&mut LogHandle) -> Result<T>) -> Result<T> {
+        let mut log = self.log.lock();
+        log.begin(&self.source)?;
+        let outcome = work(&mut log);
+        log.release(self.settings().exclusive);
+        checkpoint_if_due(&self.source, &mut log, false);
+        outcome
+    }
+}

@@ -1,0 +1,381 @@
+//! What a memory answers: states, commits, differences, figures.
+//!
+//! # Layer
+//! L5.
+
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+
+use super::Memory;
+use crate::bytes::Bytes;
+use crate::digest::{CommitDigest, DIGEST_LEN, ObjectDigest, TextDigest};
+use crate::engine::opened::done_anyway;
+use crate::engine::read::change::Change;
+use crate::engine::read::derived::OfState;
+use crate::engine::read::erased::erased_by;
+use crate::engine::read::history::{ChangesOf, Commits, HistoryEntry};
+use crate::engine::read::inspect::{Meaning, Place};
+use crate::engine::read::revision::{self, Revision};
+use crate::engine::read::stats::{Containment, Space, Stats};
+use crate::engine::read::view::{CommitInfo, View};
+use crate::engine::read::wordings::Wording;
+use crate::engine::upkeep::derived_files::derived_content;
+use crate::engine::write::request::Committed;
+use crate::engine::write::snapshot::{ReferenceInfo, SnapshotInfo};
+use crate::error::{Error, Result};
+use crate::object::{Id, Object, Time};
+use crate::store::ChangeCounts;
+use crate::trie::{self, Entry};
+
+impl Memory {
+    /// The state that `revision` names for somebody in `lane`.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such commit, `InvalidInput` if a prefix may mean several.
+    pub fn view_at(&self, revision: &Revision, lane: &str) -> Result<View> {
+        let store = self.inner.store();
+        let entry = revision::resolve(&store, revision, lane)?;
+        View::new(Arc::clone(&self.inner.source), store, entry)
+    }
+
+    /// The commit that `revision` names for somebody in `lane`.
+    ///
+    /// # Errors
+    /// As [`Self::view_at`].
+    pub fn resolve(&self, revision: &Revision, lane: &str) -> Result<CommitInfo> {
+        Ok(self.view_at(revision, lane)?.commit())
+    }
+
+    /// The version with this digest, current or not: history keeps every version.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if its record cannot be read.
+    pub fn version(&self, digest: ObjectDigest) -> Result<Option<Object>> {
+        Ok(self
+            .inner
+            .store()
+            .records
+            .find_object(digest)?
+            .map(|(_, object)| object))
+    }
+
+    /// A reason or source text.
+    ///
+    /// # Errors
+    /// `NotFound` if it is not kept: with the code `erased` or `lost` if it once was.
+    pub fn text(&self, digest: &TextDigest) -> Result<String> {
+        let store = self.inner.store();
+        if let Some(text) = store.records.find_text(*digest)? {
+            return Ok(String::from_utf8_lossy(&text).into_owned());
+        }
+        match store.records.erasure(digest.as_bytes())? {
+            Some(by) => Err(erased_by(&store, &format!("the text {digest}"), Some(by))),
+            None => Err(Error::not_found(format!("the text {digest} is not kept"))),
+        }
+    }
+
+    /// Proves that a state has this version of `id`, or that it has no `id`; see [`trie::verify_proof`].
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a node cannot be read.
+    pub fn prove(&self, id: &Id, view: &View) -> Result<trie::Proof> {
+        view.prove(id)
+    }
+
+    /// Refuses a version that was erased and not written again.
+    ///
+    /// # Errors
+    /// `NotFound` with the code `erased`, which says who erased it; `Corrupt` or `Io` if a record cannot be read.
+    pub fn check_kept(&self, version: ObjectDigest) -> Result<()> {
+        let store = self.inner.store();
+        if store.records.find_place(version)?.is_some() {
+            return Ok(());
+        }
+        match store.records.erasure(version.as_bytes())? {
+            Some(by) => Err(erased_by(&store, &format!("version {version}"), Some(by))),
+            None => Ok(()),
+        }
+    }
+
+    /// The kept commits, newest first, from the head of this moment on.
+    pub fn commits(&self) -> Commits {
+        let store = self.inner.store();
+        Commits::new(store)
+    }
+
+    /// The state of a commit.
+    ///
+    /// # Errors
+    /// `NotFound` if it is not kept; `Corrupt` or `Io` if it cannot be read.
+    pub fn view_of(&self, commit: &CommitInfo) -> Result<View> {
+        let store = self.inner.store();
+        let Some(entry) = store.by_digest(commit.digest)? else {
+            return Err(Error::not_found(format!("commit {} is not kept", commit.digest)));
+        };
+        View::new(Arc::clone(&self.inner.source), store, entry)
+    }
+
+    /// The state of the commit kept before this one: its parent, unless that was thinned.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if it cannot be read.
+    pub fn view_before(&self, commit: &CommitInfo) -> Result<Option<View>> {
+        let store = self.inner.store();
+        let Some(entry) = store.by_digest(commit.digest)? else {
+            return Ok(None);
+        };
+        let before = store.before(&entry)?;
+        let view = before.map(|before| View::new(Arc::clone(&self.inner.source), store, before));
+        view.transpose()
+    }
+
+    /// Every change of `id` between kept commits, newest first. Empty if no kept commit ever had it.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a state cannot be read.
+    pub fn history(&self, id: &Id) -> Result<Vec<HistoryEntry>> {
+        self.changes_of(id).collect()
+    }
+
+    /// As [`Self::history`], a change at a time: who wants the newest ones reads the commits back to them only.
+    pub fn changes_of(&self, id: &Id) -> ChangesOf {
+        let store = self.inner.store();
+        let key = store.suite.key_path(id.as_str());
+        ChangesOf::new(Arc::clone(&self.inner.source), store, key)
+    }
+
+    /// What differs from `older` to `newer`, sorted by id. Costs what differs, not what there is. An id of which both
+    /// versions were erased is `erased:` and its key path.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object or node cannot be read.
+    pub fn diff(&self, older: &View, newer: &View) -> Result<Vec<Change>> {
+        let mut changes = Vec::new();
+        self.each_change(older, newer, &mut |change| {
+            changes.push(change);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        changes.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+        Ok(changes)
+    }
+
+    /// Hands what differs from `older` to `newer` to `visit`, in no order that means anything, until it breaks off.
+    ///
+    /// # Errors
+    /// As [`Self::diff`]; what `visit` returns.
+    pub fn each_change(
+        &self,
+        older: &View,
+        newer: &View,
+        visit: &mut dyn FnMut(Change) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let (older, newer) = (older.state(), newer.state());
+        let (most, nodes) = (older.trie.len() + newer.trie.len(), older.nodes_with(&newer));
+        for (done, change) in (1..).zip(older.diff(&newer, &nodes)) {
+            self.inner.settings().step("diff", done, most)?;
+            let change = change?;
+            let mut object = match (&change.new, &change.old) {
+                (Some(entry), _) => newer.load(entry)?,
+                (None, Some(entry)) => older.load(entry)?,
+                (None, None) => return Err(Error::internal("a difference with neither side")),
+            };
+            // Nobody knows the id of a version that was erased; another version of it may tell.
+            if let Some(entry) = change.old.as_ref().filter(|_| object.is_placeholder()) {
+                object = older.load(entry)?;
+            }
+            let (id, erased) = (Id::new(object.id())?, object.is_placeholder());
+            let digest = |entry: Option<Entry>| entry.map(|e| ObjectDigest::from_bytes(e.digest));
+            let visited = visit(Change {
+                id,
+                old: digest(change.old),
+                new: digest(change.new),
+                erased,
+            })?;
+            if visited.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// How much differs from `older` to `newer`.
+    ///
+    /// # Errors
+    /// As [`Self::diff`].
+    pub fn counts(&self, older: &View, newer: &View) -> Result<ChangeCounts> {
+        let (older, newer) = (older.state(), newer.state());
+        let mut counts = ChangeCounts::default();
+        for change in older.diff(&newer, &older.nodes_with(&newer)) {
+            let change = change?;
+            counts.add(change.old.is_some(), change.new.is_some());
+        }
+        Ok(counts)
+    }
+
+    /// How much a commit changed against the commit kept before it: its parent, unless that was thinned. Counted when
+    /// first asked for.
+    ///
+    /// # Errors
+    /// `NotFound` if the commit is not kept, and as [`Self::diff`].
+    pub fn commit_counts(&self, commit: &CommitInfo) -> Result<ChangeCounts> {
+        let store = self.inner.store();
+        let entry = store.by_digest(commit.digest)?;
+        let entry = entry.ok_or_else(|| Error::not_found(format!("commit {} is not kept", commit.digest)))?;
+        if let Some(counts) = entry.counts.get() {
+            return Ok(*counts);
+        }
+        let counts = match store.before(&entry)? {
+            Some(before) => store.count(&before, &entry)?,
+            None => ChangeCounts {
+                added: store.state(&entry)?.len(),
+                ..ChangeCounts::default()
+            },
+        };
+        Ok(*entry.counts.get_or_init(|| counts))
+    }
+
+    /// How much of what a draft was to change its commit left out, because others did the same meanwhile.
+    ///
+    /// # Errors
+    /// As [`Self::commit_counts`]; the commit is done all the same, and the error says so.
+    pub fn done_by_others(&self, drafted: ChangeCounts, committed: &Committed) -> Result<ChangeCounts> {
+        let own = if committed.changed {
+            let counts = self.commit_counts(&committed.commit);
+            counts.map_err(done_anyway)?
+        } else {
+            ChangeCounts::default()
+        };
+        Ok(ChangeCounts {
+            added: drafted.added.saturating_sub(own.added),
+            changed: drafted.changed.saturating_sub(own.changed),
+            removed: drafted.removed.saturating_sub(own.removed),
+        })
+    }
+
+    /// All snapshots, newest first: named ones and those of every lane's ring. A memory that is opened as degraded leaves out
+    /// those whose commit is damaged.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if what one of them names cannot be read.
+    pub fn snapshots(&self) -> Result<Vec<SnapshotInfo>> {
+        self.inner.snapshots()
+    }
+
+    /// All references of every class, newest first.
+    pub fn references(&self) -> Vec<ReferenceInfo> {
+        self.inner.references()
+    }
+
+    /// Counts everything; reads every object of the head.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub fn stats(&self) -> Result<Stats> {
+        self.inner.stats()
+    }
+
+    /// What takes the space of the log, and how much of it the standard [`Retention`] would free. Reads all of it.
+    ///
+    /// # Errors
+    /// As [`Self::gc`].
+    pub fn space(&self) -> Result<Space> {
+        self.inner.space()
+    }
+
+    /// How many of the commits with these numbers were thinned.
+    pub fn thinned_in(&self, numbers: Range<u64>) -> u64 {
+        let gaps = self.inner.store().gaps();
+        let within = gaps.iter().map(|gap| {
+            let (first, end) = (
+                gap.first.max(numbers.start),
+                (gap.first + gap.count).min(numbers.end),
+            );
+            end.saturating_sub(first)
+        });
+        within.sum()
+    }
+
+    /// How many versions of objects were erased.
+    pub fn erased_len(&self) -> u64 {
+        self.inner.store().records.erased()
+    }
+
+    /// How many versions of objects history keeps.
+    pub fn history_len(&self) -> u64 {
+        self.inner.store().records.versions()
+    }
+
+    /// Whether this history has the commit or root whose digest starts with these 8 to 64 digits.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the text is not that; `Corrupt` or `Io` if a record cannot be read.
+    pub fn contains(&self, prefix: &str) -> Result<Containment> {
+        if !(8..=64).contains(&prefix.len()) || revision::digest_range(prefix).is_none() {
+            return Err(Error::invalid(format!(
+                "`{prefix}` is not 8 to 64 hexadecimal digits"
+            )));
+        }
+        let (store, prefix) = (self.inner.store(), prefix.to_ascii_lowercase());
+        if !revision::by_prefix(&store, &prefix)?.is_empty() {
+            return Ok(Containment::Kept);
+        }
+        for gap in store.gaps() {
+            let digests = store.records.gap(gap.place)?;
+            if digests.iter().any(|digest| digest.to_hex().starts_with(&prefix)) {
+                return Ok(Containment::Thinned);
+            }
+        }
+        Ok(Containment::Absent)
+    }
+
+    /// The digests of what a commit erased. Reads the whole log.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if it cannot be read.
+    pub fn erased_in(&self, commit: CommitDigest) -> Result<Vec<[u8; DIGEST_LEN]>> {
+        self.inner.erased_in(commit)
+    }
+
+    /// When the object was last said to be used ([`Self::touch`]), as far as this handle knows: what other processes wrote, it
+    /// knows after [`Self::refresh`]. `None` if nobody said so, or it was forgotten since.
+    ///
+    /// # Errors
+    /// `Io` if the stamps cannot be read.
+    pub fn last_used(&self, id: &Id) -> Result<Option<Time>> {
+        self.inner.source.last_used(id)
+    }
+
+    /// The bytes that were last kept under `name`; `None` if there are none, or they are damaged or of another store.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the name has other characters than `a` to `z`, digits and `-`, or not 1 to 32 of them; `Io`.
+    pub fn derived(&self, name: &str) -> Result<Option<Bytes>> {
+        derived_content(self.inner.opened(), name)
+    }
+
+    /// Where the bytes of a version are: its record, and that of its content if it is one of its own.
+    ///
+    /// # Errors
+    /// `NotFound` if the version is not kept; `Corrupt` or `Io` if a record cannot be read.
+    pub fn places(&self, object: &Object) -> Result<Vec<Place>> {
+        self.inner.places(object)
+    }
+
+    /// Everything that the first digits of a digest may mean, at most `limit` of each sort: kept commits and roots,
+    /// versions of objects in all of history, and key paths and nodes of `view`. Reads every change of history.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the text is not 1 to 64 hexadecimal digits; `Corrupt` or `Io` if something cannot be read.
+    pub fn meanings(&self, digits: &str, view: &View, limit: usize) -> Result<Vec<Meaning>> {
+        self.inner.meanings(digits, view, limit)
+    }
+
+    /// Shows every record of the log that says something in words, in the order of the log; one may come twice. What was
+    /// erased is not there any more. Reads all of the log.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the log cannot be read, and what `visit` returns.
+    pub fn wordings(&self, visit: &mut dyn FnMut(Wording) -> Result<()>) -> Result<()> {
+        self.inner.wordings(visit)
+    }
+}

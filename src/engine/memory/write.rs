@@ -1,0 +1,282 @@
+//! What changes a memory: commits, references, and the ways back.
+//!
+//! # Layer
+//! L5.
+
+use super::Memory;
+#[cfg(feature = "agent")]
+use crate::engine::read::derived::{Derived, Keep};
+use crate::engine::read::revision::Revision;
+use crate::engine::read::view::{CommitInfo, View};
+use crate::engine::write::attempt::{Attempted, Check, Refusal};
+use crate::engine::write::authorisation::Authorisation;
+use crate::engine::write::draft::Draft;
+use crate::engine::write::request::Committed;
+use crate::engine::write::rollback::Reversing;
+use crate::engine::write::snapshot::SnapshotInfo;
+use crate::engine::write::writer::Writer;
+use crate::error::{Error, Result};
+use crate::object::{Id, NewObject, Op, Time};
+use crate::store::ChangeCounts;
+
+impl Memory {
+    /// Starts changes to the state at the head.
+    pub fn draft(&self, writer: Writer) -> Draft {
+        Draft::new(self.view(), writer)
+    }
+
+    /// Commits one object.
+    ///
+    /// # Errors
+    /// As [`Draft::put`] and [`Self::commit`].
+    pub fn put(&self, object: NewObject, writer: Writer) -> Result<Committed> {
+        let mut draft = self.draft(writer);
+        draft.put(object)?;
+        draft.authorise(Authorisation::Removals);
+        self.commit(draft, "put")
+    }
+
+    /// Commits the removal of one object, or of all below it too.
+    ///
+    /// # Errors
+    /// `NotFound` if there is none; as [`Self::commit`].
+    pub fn remove(&self, id: &Id, recursive: bool, writer: Writer) -> Result<Committed> {
+        let mut draft = self.draft(writer);
+        let found = if recursive {
+            draft.remove_recursive(id)? > 0
+        } else {
+            draft.remove(id)?
+        };
+        if !found {
+            return Err(Error::not_found(format!("there is no object '{id}'"))
+                .with_hint("`list` shows what there is"));
+        }
+        self.commit(draft, "remove")
+    }
+
+    /// Commits a draft, unless it changes nothing.
+    ///
+    /// `op` is the verb that the audit log shows, 1 to 32 of `a-z` and `_`.
+    ///
+    /// # Errors
+    /// `Conflict` naming the ids if somebody else changed what the draft changes or expects, `InvalidInput`
+    /// if the tree of parents would break, `Denied` by the policy or (code `less_trusted`) by the draft's
+    /// [`Authorisation`](super::authorisation::Authorisation), `Busy` if the lock is not to be had,
+    /// `Io` and `Poisoned` if it could not be made durable.
+    ///
+    /// # Durability
+    /// When it returns, the commit survives a power loss (see [`Durability`](crate::engine::Durability)).
+    pub fn commit(&self, draft: Draft, op: &str) -> Result<Committed> {
+        self.inner.commit(draft, op)
+    }
+
+    /// Runs `change` on a draft, then the checks, then commits it with an automatic snapshot of the state
+    /// before. If the change fails or panics or a check refuses, nothing of it is committed, and what it had
+    /// staged is kept under `rejected/` with the reason.
+    ///
+    /// # Errors
+    /// The change's own error; `Denied` (code `rejected`) if a check refused it or it panicked; as
+    /// [`Self::commit`].
+    ///
+    /// ```
+    /// use treering::{Draft, Id, Kind, Memory, NewObject, Writer};
+    ///
+    /// let memory = Memory::in_memory()?;
+    /// let no_removals = |draft: &Draft| match draft.counts().removed {
+    ///     0 => Ok(()),
+    ///     count => Err(format!("it removes {count} objects")),
+    /// };
+    /// let id = Id::new("plan")?;
+    /// memory.put(NewObject::new(id.clone(), Kind::new("note")?), Writer::new())?;
+    /// let refused = memory.attempt(Writer::new(), |draft| draft.remove(&id), &[&no_removals]);
+    /// assert!(refused.is_err());
+    /// assert!(memory.view().contains(&id)?);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn attempt<T>(
+        &self,
+        writer: Writer,
+        change: impl FnOnce(&mut Draft) -> Result<T>,
+        checks: &[&Check<'_>],
+    ) -> Result<Attempted<T>> {
+        self.inner.opened().check_writable()?;
+        writer.check()?;
+        let attempted = self.attempt_as("attempt", self.draft(writer), change, checks, &str::to_owned);
+        attempted.map_err(|refusal| refusal.error)
+    }
+
+    /// As [`Self::attempt`], on a draft, with a commit of this operation; `told` is what may be written of a reason.
+    pub(crate) fn attempt_as<T>(
+        &self,
+        op: &str,
+        draft: Draft,
+        change: impl FnOnce(&mut Draft) -> Result<T>,
+        checks: &[&Check<'_>],
+        told: &dyn Fn(&str) -> String,
+    ) -> Result<Attempted<T>, Refusal> {
+        self.inner.attempt_as(op, draft, change, checks, told)
+    }
+
+    /// Keeps what a draft stages under `rejected/`, with the reason, for a person to look at; the state does not change.
+    /// Answers the name, with which [`Self::open_draft`] opens it; none if nothing is staged.
+    ///
+    /// The same change of the same actor and session for the same reason is kept once. A store keeps 200 of them, of which one
+    /// counts once more for each thousand objects; then the oldest gives way of the actor and session that have most, and the
+    /// reason of the new one names it. A change that has more than any of them pushes out nobody, and stands above the 200, alone.
+    ///
+    /// # Errors
+    /// As [`Self::save_draft`].
+    ///
+    /// # Durability
+    /// As a commit.
+    pub fn quarantine(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
+        self.inner.quarantine(draft, reason)
+    }
+
+    /// Saves a draft under `drafts/` and a name, for a later process to go on with. The state does not change.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the draft is empty or the name not valid; as [`Self::commit`].
+    ///
+    /// # Durability
+    /// As a commit.
+    pub fn save_draft(&self, draft: &Draft, name: &str) -> Result<()> {
+        self.inner.save_draft(draft, name)
+    }
+
+    /// Opens a saved draft (`drafts/NAME`) or a refused one (`rejected/N`), on the state that it was made on. Versions that
+    /// were erased since are not in it: [`Draft::left_out`] has them.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such draft or its base is not kept any more.
+    pub fn open_draft(&self, name: &str, writer: Writer) -> Result<Draft> {
+        self.inner.open_draft(name, writer)
+    }
+
+    /// Deletes a saved draft (`drafts/NAME`) or a refused one (`rejected/N`). History keeps its versions.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such draft; `Denied` (code `less_trusted`) if an untrusted writer deletes a refused one; as
+    /// [`Self::commit`].
+    ///
+    /// # Durability
+    /// As a commit.
+    pub fn delete_draft(&self, name: &str, writer: &Writer) -> Result<()> {
+        self.inner.delete_draft(name, writer)
+    }
+
+    /// Brings back the whole state of the commit that `revision` names, as a new commit. Costs one sync.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such commit; `Conflict` listing them if other lanes committed since, or if commits since
+    /// were thinned so that nobody knows, unless `all`; `Conflict` if the head moved while this was called; `Denied` (code
+    /// `less_trusted`) if the writer is not trusted and something that goes or comes is more trusted; as [`Self::commit`].
+    ///
+    /// # Durability
+    /// As a commit.
+    pub fn rollback(&self, revision: &Revision, all: bool, writer: &Writer) -> Result<Committed> {
+        self.inner.rollback(revision, all, writer)
+    }
+
+    /// What [`Self::rollback`] would do: the commit it would bring back and how much would change.
+    ///
+    /// # Errors
+    /// As [`Self::rollback`].
+    pub fn rollback_preview(
+        &self,
+        revision: &Revision,
+        all: bool,
+        writer: &Writer,
+    ) -> Result<(CommitInfo, ChangeCounts)> {
+        self.inner.rollback_preview(revision, all, writer)
+    }
+
+    /// Reverses the newest commit of the writer's lane that is not undone. An id that is already as it was before that
+    /// commit stays so.
+    ///
+    /// # Errors
+    /// `NotFound` if there is none, or (code `erased`) if nothing but an erased version is in the way; `Conflict` listing
+    /// the ids if somebody has changed one of them since; `Denied` (code `less_trusted`) as [`Self::rollback`]; as
+    /// [`Self::commit`].
+    ///
+    /// # Durability
+    /// As a commit.
+    pub fn undo(&self, writer: &Writer) -> Result<Committed> {
+        self.inner.undo_or_redo(Op::UNDO, writer)
+    }
+
+    /// Does again what the lane's newest undo reversed, if the lane has not committed since.
+    ///
+    /// # Errors
+    /// As [`Self::undo`].
+    ///
+    /// # Durability
+    /// As a commit.
+    pub fn redo(&self, writer: &Writer) -> Result<Committed> {
+        self.inner.undo_or_redo(Op::REDO, writer)
+    }
+
+    /// What [`Self::undo`] would do.
+    ///
+    /// # Errors
+    /// As [`Self::undo`].
+    pub fn undo_preview(&self, writer: &Writer) -> Result<Reversing> {
+        self.inner.reverse_preview(Op::UNDO, writer)
+    }
+
+    /// What [`Self::redo`] would do.
+    ///
+    /// # Errors
+    /// As [`Self::redo`].
+    pub fn redo_preview(&self, writer: &Writer) -> Result<Reversing> {
+        self.inner.reverse_preview(Op::REDO, writer)
+    }
+
+    /// Takes a snapshot of the head: named, or in the writer's ring. Costs the same at any size.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the name is not valid or taken; as [`Self::commit`].
+    ///
+    /// # Durability
+    /// As a commit.
+    pub fn snapshot(&self, name: Option<&str>, writer: &Writer) -> Result<SnapshotInfo> {
+        self.inner.snapshot(name, writer)
+    }
+
+    /// Deletes the name of a snapshot; commits and states stay.
+    ///
+    /// # Errors
+    /// `NotFound` if there is none; `Denied` (code `less_trusted`) if the writer is of an untrusted class; as
+    /// [`Self::commit`].
+    pub fn delete_snapshot(&self, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
+        self.inner.delete_snapshot(name, writer)
+    }
+
+    /// Notes that the objects were used at `time`. No version and no commit comes of it. It is written when the handle is synced
+    /// or closed, by one that may write; a crash before loses it. Of two times the later one counts.
+    pub fn touch<'a>(&self, ids: impl IntoIterator<Item = &'a Id>, time: Time) {
+        self.inner.source.stamps.lock().touch(self.suite(), ids, time);
+    }
+
+    /// Keeps `bytes` under `name`, in place of what was kept there. They must have been made of the state `of`, or of that
+    /// and later ones. Returns whether they were kept: not if something was erased since that state, and not while another
+    /// process rewrites the log. Other processes may commit meanwhile.
+    ///
+    /// # Errors
+    /// As [`Self::derived`]; `Io` with the code `read_only` for a handle that only reads.
+    ///
+    /// # Durability
+    /// When this returns, they are durable. After a crash before, there are the bytes from before, or none.
+    pub fn keep_derived(&self, name: &str, bytes: &[u8], of: &View) -> Result<bool> {
+        self.inner.keep_derived(name, bytes, of)
+    }
+
+    /// Keeps a derived value of `view` in its file if enough changed since it was last kept; says whether it did.
+    ///
+    /// # Errors
+    /// As [`Self::keep_derived`]; `InvalidInput` if the value is of another state than the view.
+    #[cfg(feature = "agent")]
+    pub(crate) fn keep<T: Keep>(&self, value: &mut Derived<T>, view: &View) -> Result<bool> {
+        self.inner.keep(value, view)
+    }
+}

@@ -1,0 +1,136 @@
+//! An opened store as reading needs it: what was read of the log, the settings, and what was noticed.
+//!
+//! # Layer
+//! L5. Takes no lock of the writer.
+
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
+
+use crate::digest::{KeyPath, TextDigest};
+use crate::disk::Disk;
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::object::Object;
+use crate::store::{CommitEntry, Store};
+use crate::threads::{ArcSwap, Mutex};
+
+use super::settings::Settings;
+use super::watch::{HeadMoved, Watchers};
+
+/// What all views and writers of an opened store share.
+pub(crate) struct Opened {
+    /// Random bytes that the store and its copies have in common.
+    pub(crate) lineage: [u8; 16],
+    /// Random bytes of this store alone.
+    pub(crate) instance: [u8; 16],
+    pub(crate) settings: Settings,
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) watchers: Watchers,
+    /// What was read of the log; a rewrite of the log puts another one here.
+    pub(crate) current: ArcSwap<Store>,
+    /// Where reading stopped, if the handle reads a damaged store.
+    pub(crate) damage: OnceLock<String>,
+    warnings: Mutex<Vec<String>>,
+    /// Objects that a handle of a damaged store could not read and passed over.
+    unreadable: Mutex<HashSet<KeyPath>>,
+}
+
+impl Opened {
+    pub(crate) fn new(
+        (lineage, instance): ([u8; 16], [u8; 16]),
+        settings: Settings,
+        disk: Arc<dyn Disk>,
+        store: Store,
+    ) -> Self {
+        Self {
+            lineage,
+            instance,
+            settings,
+            disk,
+            watchers: Watchers::default(),
+            current: ArcSwap::from_pointee(store),
+            damage: OnceLock::new(),
+            warnings: Mutex::default(),
+            unreadable: Mutex::default(),
+        }
+    }
+
+    /// What was read of the log.
+    pub(crate) fn store(&self) -> Arc<Store> {
+        self.current.load_full()
+    }
+
+    /// Passes over the object at `key` if it is damaged and the handle reads a damaged store; elsewhere that is an error.
+    pub(crate) fn or_passed_over(&self, key: KeyPath, loaded: Result<Object>) -> Result<Option<Object>> {
+        match loaded {
+            Err(error) if self.settings.degraded && error.kind() == ErrorKind::Corrupt => {
+                self.unreadable.lock().insert(key);
+                Ok(None)
+            }
+            other => other.map(Some),
+        }
+    }
+
+    /// How many objects were passed over.
+    pub(crate) fn unreadable(&self) -> usize {
+        self.unreadable.lock().len()
+    }
+
+    /// Refuses to write by a handle that only reads.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if self.settings.read_only {
+            let message = "this handle was opened for reading only";
+            return Err(Error::new(ErrorKind::Io, message).with_code(ErrorCode::ReadOnly));
+        }
+        Ok(())
+    }
+
+    /// Notes something that the owner should know, once.
+    pub(crate) fn warn(&self, text: String) {
+        let mut warnings = self.warnings.lock();
+        if !warnings.contains(&text) {
+            warnings.push(text);
+        }
+    }
+
+    /// What the owner should know.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.warnings.lock().clone()
+    }
+
+    /// Tells the watchers that the head is another commit now.
+    pub(crate) fn notify(&self, entry: &CommitEntry) {
+        self.watchers.send(|| HeadMoved {
+            commit: entry.digest,
+            root: entry.commit.root,
+            seq: entry.seq(),
+            op: entry.commit.op.as_str().to_owned(),
+        });
+    }
+
+    /// Notes the damage at which reading stopped.
+    pub(crate) fn stop_at(&self, damage: &Error) {
+        if self.damage.set(damage.to_string()).is_ok() {
+            self.warn(format!("reading stopped at damage: {damage}"));
+        }
+    }
+
+    /// Why there is no commit at all: the damage, if reading stopped at some.
+    pub(crate) fn because_of_damage(&self, error: Error) -> Error {
+        let Some(damage) = self.damage.get() else {
+            return error;
+        };
+        Error::corrupt(format!("no commit before the damage is whole: {damage}"))
+            .with_hint("`treering salvage` saves what is behind it")
+    }
+
+    /// A reason, if it is still kept.
+    pub(crate) fn reason(&self, digest: Option<TextDigest>) -> Option<String> {
+        let text = self.store().records.find_text(digest?).ok().flatten()?;
+        Some(String::from_utf8_lossy(&text).into_owned())
+    }
+}
+
+/// The error of a step that follows a change which is done.
+pub(crate) fn done_anyway(error: Error) -> Error {
+    error.behind_change("open the store again to go on")
+}

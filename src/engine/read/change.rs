@@ -1,0 +1,57 @@
+//! What changed of an id between two states.
+//!
+//! # Layer
+//! L5.
+
+use crate::digest::ObjectDigest;
+use crate::object::Id;
+
+/// How an id differs between two states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum ChangeKind {
+    /// Only the newer state has it.
+    Added,
+    /// The newer state has another version.
+    Changed,
+    /// Only the older state has it.
+    Removed,
+}
+
+impl ChangeKind {
+    /// The word in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Changed => "changed",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+/// One id that differs between two states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The id.
+    pub id: Id,
+    /// Its version in the older state.
+    pub old: Option<ObjectDigest>,
+    /// Its version in the newer state.
+    pub new: Option<ObjectDigest>,
+    /// Whether only digests are left of its versions, because they were erased or lost: `id` is then `erased:` and the key
+    /// path, because nothing says it.
+    pub erased: bool,
+}
+
+impl Change {
+    /// How it differs.
+    pub fn kind(&self) -> ChangeKind {
+        match (self.old, self.new) {
+            (None, _) => ChangeKind::Added,
+            (Some(_), Some(_)) => ChangeKind::Changed,
+            (Some(_), None) => ChangeKind::Removed,
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The error for content that was erased or lost.
+//!
+//! # Layer
+//! L5.
+
+use crate::digest::CommitDigest;
+use crate::error::{Error, ErrorCode};
+use crate::store::{self, Store, erased_error};
+
+/// The error for asking after what was erased: it tells who did it, when and why, as far as history still does.
+pub(crate) fn erased_by(store: &Store, what: &str, by: Option<CommitDigest>) -> Error {
+    let Some(by) = by.filter(|by| *by != CommitDigest::NOBODY) else {
+        return Error::not_found(format!("{what} was lost, and could not be salvaged"))
+            .with_code(ErrorCode::Lost)
+            .with_hint("nobody erased it: a backup or an export from before the damage may have it");
+    };
+    let Ok(Some(commit)) = store.by_digest(by) else {
+        return erased_error(what).with_hint(format!("by commit {by}, which was thinned since"));
+    };
+    let commit = &commit.commit;
+    let reason = commit
+        .reason
+        .and_then(|digest| store.records.find_text(digest).ok().flatten());
+    let reason = reason.map_or_else(String::new, |text| {
+        format!(": {}", String::from_utf8_lossy(&text))
+    });
+    let lane = store::lane_of(commit.session.as_deref(), commit.actor.as_deref());
+    let who = match commit.actor.as_deref() {
+        Some(actor) if actor != lane => format!("{actor} in {lane}"),
+        _ => lane.to_owned(),
+    };
+    erased_error(what).with_hint(format!("by {who} at {}, seq:{}{reason}", commit.time, commit.seq))
+}

@@ -1,0 +1,77 @@
+//! What views read from: the opened store, and the indexes of the states that were asked about.
+//!
+//! # Layer
+//! L5. The caches are derived: dropping them costs time only.
+
+use std::sync::Arc;
+
+use crate::digest::Root;
+use crate::error::Result;
+use crate::object::{Id, Time};
+use crate::threads::Mutex;
+
+use super::children::{Children, Newer};
+use super::index::{Family, Index, IndexCache};
+use super::state::State;
+use super::subtree::SubtreeCache;
+use crate::engine::opened::Opened;
+use crate::engine::upkeep::last_access::Stamps;
+
+/// The opened store with its caches.
+pub(crate) struct Source {
+    pub(crate) opened: Opened,
+    pub(crate) indexes: IndexCache,
+    pub(crate) subtrees: SubtreeCache,
+    /// What changed since the checkpoint, for the state that was asked about last.
+    pub(crate) newer: Mutex<Option<Arc<Newer>>>,
+    /// When objects were used.
+    pub(crate) stamps: Mutex<Stamps>,
+}
+
+impl Source {
+    pub(crate) fn new(opened: Opened) -> Self {
+        Self {
+            opened,
+            indexes: IndexCache::default(),
+            subtrees: SubtreeCache::default(),
+            newer: Mutex::default(),
+            stamps: Mutex::default(),
+        }
+    }
+
+    /// Drops all caches: they hold on to a log that was rewritten, and to versions that were erased from it.
+    pub(crate) fn clear(&self) {
+        self.indexes.clear();
+        self.subtrees.clear();
+        *self.newer.lock() = None;
+    }
+
+    /// When an object was last used, as far as this handle knows.
+    ///
+    /// # Errors
+    /// `Io` if the stamps cannot be read.
+    pub(crate) fn last_used(&self, id: &Id) -> Result<Option<Time>> {
+        self.stamps.lock().last_used(&self.opened, id)
+    }
+
+    /// As [`IndexCache::at_hand`].
+    pub(crate) fn index_at_hand(&self, family: Family, root: Root) -> Option<Index> {
+        self.indexes.at_hand(family, root)
+    }
+
+    /// The index of a state.
+    ///
+    /// # Errors
+    /// As [`IndexCache::get`].
+    pub(crate) fn index(&self, family: Family, state: State) -> Result<Index> {
+        self.indexes.get(family, &self.opened, state)
+    }
+
+    /// The children in a state: for the checkpoint's own state and those near to it without reading all objects.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub(crate) fn children(&self, state: State) -> Result<Children<'_>> {
+        Children::of_state(&self.opened, &self.indexes, &self.newer, state)
+    }
+}

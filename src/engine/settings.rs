@@ -1,0 +1,197 @@
+//! The settings of an open store: what every part of the engine reads.
+//!
+//! # Layer
+//! L5.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::digest::{HashAlgorithm, HashSuite};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::object::{NewObject, Time};
+
+use super::upkeep::retention::Retention;
+
+/// How far a clock may be off before it is not believed: a day.
+pub(crate) const CLOCK_OFF_MICROS_MAX: i64 = crate::calendar::DAY_MICROS;
+/// The warning about a store whose newest commit is further ahead than that.
+pub(crate) const CLOCK_AHEAD: &str = "the newest commit is more than a day ahead of this machine's clock: until the clock gets there, each commit \
+     is a microsecond later than the one before; expiry goes by the clock";
+
+/// Where the engine takes the time from.
+pub trait Clock: Send + Sync {
+    /// The wall clock now.
+    fn now(&self) -> Time;
+}
+
+/// The operating system's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Time {
+        let since = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default();
+        Time::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+    }
+}
+
+/// When a commit is acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Durability {
+    /// When it is durable: it survives a power loss. The default.
+    #[default]
+    Sync,
+    /// When it is written; a sync follows within this time, at `sync` and at `close`. A loss of power may take the
+    /// commits since the last sync, all or a newest part of them; nothing else. Until it is synced, the
+    /// handle keeps the store's lock and other processes do not see it.
+    Interval(Duration),
+}
+
+/// How far long work is.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Progress {
+    /// What is being done.
+    pub doing: &'static str,
+    /// Bytes done.
+    pub done: u64,
+    /// Bytes in all, as far as known.
+    pub total: u64,
+}
+
+/// Told about the progress of long work.
+pub type ProgressListener = Arc<dyn Fn(Progress) + Send + Sync>;
+
+/// Limits that this handle enforces on what it writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The longest content of an object, in bytes. Default: 1 MiB.
+    pub content_bytes_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            content_bytes_max: 1 << 20,
+        }
+    }
+}
+
+impl Limits {
+    /// Limits with another longest content, in bytes.
+    #[must_use]
+    pub fn with_content_bytes_max(mut self, bytes: usize) -> Self {
+        self.content_bytes_max = bytes;
+        self
+    }
+
+    /// Whether an object keeps them.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `over_limit`): it does not.
+    pub(crate) fn check(self, object: &NewObject) -> Result<()> {
+        let length = object.content.as_ref().map_or(0, String::len);
+        if length > self.content_bytes_max {
+            let limit = self.content_bytes_max;
+            return Err(Error::invalid(format!(
+                "the content of {} has {length} bytes, {limit} are allowed",
+                object.id
+            ))
+            .with_code(ErrorCode::OverLimit)
+            .with_ids(vec![object.id.to_string()])
+            .with_hint("split it into several objects"));
+        }
+        Ok(())
+    }
+}
+
+/// How a store is opened, without the policy of its writers.
+#[derive(Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent switches; callers see one method for each"
+)]
+pub(crate) struct Settings {
+    pub(crate) hash: HashAlgorithm,
+    pub(crate) read_only: bool,
+    pub(crate) degraded: bool,
+    pub(crate) wait: Duration,
+    pub(crate) exclusive: bool,
+    pub(crate) map: bool,
+    pub(crate) durability: Durability,
+    pub(crate) limits: Limits,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) indexes: bool,
+    pub(crate) progress: Option<ProgressListener>,
+    pub(crate) stop: Option<Arc<AtomicBool>>,
+    pub(crate) segment_bytes_max: u32,
+    pub(crate) checkpoints: bool,
+    /// Bytes of records behind the newest checkpoint from which on a handle whose states take much memory makes one.
+    pub(crate) checkpoint_heavy_bytes: u64,
+    pub(crate) automatic_gc: Option<Retention>,
+    /// Matches that a query without an index holds at once.
+    pub(crate) scan_window: usize,
+    /// Another suite than the store's hash gives, for tests of collisions.
+    pub(crate) suite: Option<HashSuite>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            hash: HashAlgorithm::Blake3,
+            read_only: false,
+            degraded: false,
+            wait: Duration::from_secs(30),
+            exclusive: false,
+            map: true,
+            durability: Durability::Sync,
+            limits: Limits::default(),
+            clock: Arc::new(SystemClock),
+            indexes: true,
+            progress: None,
+            stop: None,
+            segment_bytes_max: 64 << 20,
+            checkpoints: true,
+            checkpoint_heavy_bytes: 4 << 20,
+            automatic_gc: Some(Retention::automatic()),
+            scan_window: 1 << 17,
+            suite: None,
+        }
+    }
+}
+
+impl Settings {
+    /// Tells the listener how far work is.
+    pub(crate) fn tell(&self, doing: &'static str, done: u64, total: u64) {
+        if let Some(progress) = &self.progress {
+            let done = done.min(total);
+            progress(Progress { doing, done, total });
+        }
+    }
+
+    /// Tells how far work over `total` things has come, now and then, and ends it if that is wanted.
+    pub(crate) fn step(&self, doing: &'static str, done: u64, total: u64) -> Result<()> {
+        const EVERY: u64 = 1024;
+        if done.is_multiple_of(EVERY) || done == total {
+            self.check_stop()?;
+            if let Some(progress) = &self.progress {
+                progress(Progress { doing, done, total });
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn check_stop(&self) -> Result<()> {
+        match &self.stop {
+            Some(stop) if stop.load(Ordering::Relaxed) => {
+                Err(Error::new(ErrorKind::Io, "stopped").with_code(ErrorCode::Interrupted))
+            }
+            _ => Ok(()),
+        }
+    }
+}

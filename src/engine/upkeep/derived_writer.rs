@@ -1,0 +1,97 @@
+//! Keeping derived files, and removing them at an erasure.
+//!
+//! # Layer
+//! L5.
+
+use std::io;
+use std::time::Duration;
+
+use crate::disk::{self, is_of_other_kind};
+use crate::error::{Error, Result};
+use crate::store::Store;
+use crate::trie::Trie;
+
+use super::derived_files::{FOLDER, check_name, nobody_rewrites, was_erased_since, write_derived};
+use super::last_access::{USES, USES_NEW};
+use crate::engine::inner::Inner;
+#[cfg(feature = "agent")]
+use crate::engine::read::derived::{Derived, Keep};
+use crate::engine::read::view::View;
+
+/// A file is written once this many objects changed since the last time; fewer are read again faster.
+#[cfg(feature = "agent")]
+const CHANGES_MIN: u64 = 500;
+/// And once one in this many contributions changed.
+#[cfg(feature = "agent")]
+const SHARE: u64 = 8;
+
+impl Inner {
+    /// As [`Memory::keep_derived`].
+    pub(crate) fn keep_derived(&self, name: &str, bytes: &[u8], of: &View) -> Result<bool> {
+        check_name(name)?;
+        self.opened().check_writable()?;
+        // INVARIANT DER-2: whoever erases has this lock until its commit is to be read.
+        let Some(_alone) = nobody_rewrites(self.opened(), Duration::ZERO)? else {
+            return Ok(false);
+        };
+        self.follow()?;
+        self.source.stamps.lock().may_be_behind();
+        if was_erased_since(self.opened(), of.entry.seq())? {
+            return Ok(false);
+        }
+        write_derived(self.opened(), name, bytes)?;
+        Ok(true)
+    }
+
+    /// Removes every derived file but the stamps of use, which are written as one, without those of objects that `left` does
+    /// not have.
+    pub(crate) fn forget_derived(&self, left: &Trie, store: &Store) -> Result<()> {
+        let removing = |error| Error::io(format!("cannot remove a file in {FOLDER}"), error);
+        let names = match self.disk().list(FOLDER) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => Vec::new(),
+            other => other.map_err(removing)?,
+        };
+        let stamps = self.source.stamps.lock().merged(self.opened(), left, store)?;
+        for name in names.iter().filter(|name| *name != USES) {
+            let path = format!("{FOLDER}/{name}");
+            let removed = self.disk().remove(&path).map_err(removing);
+            removed.map_err(|failed| disk::with_what_stands_at(self.disk(), &path, failed))?;
+        }
+        if !names.is_empty() {
+            self.disk().sync_dir(FOLDER).map_err(removing)?;
+        }
+        if names.iter().any(|name| name == USES || name == USES_NEW) {
+            write_derived(self.opened(), USES, &stamps)?;
+        }
+        self.source.stamps.lock().retain(left, store)
+    }
+}
+
+#[cfg(feature = "agent")]
+impl Inner {
+    /// Keeps the value of `view` in its file if enough changed since it was last kept; says whether it did.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the value is of another state than the view; `Io` if it cannot be written, with the code
+    /// `read_only` for a handle that only reads.
+    pub(crate) fn keep<T: Keep>(&self, value: &mut Derived<T>, view: &View) -> Result<bool> {
+        if value.root() != view.root() {
+            return Err(Error::invalid(
+                "the derived value is of another state than the view",
+            ));
+        }
+        if value.changes() < CHANGES_MIN || value.changes().saturating_mul(SHARE) < value.value().len() {
+            return Ok(false);
+        }
+        let mut bytes = vec![T::VERSION];
+        bytes.extend_from_slice(view.entry.digest.as_bytes());
+        let bytes = postcard::to_extend(value.value(), bytes).map_err(|error| {
+            Error::internal(format!("the derived file {} is not serialised: {error}", T::NAME))
+        })?;
+        let kept = self.keep_derived(T::NAME, &bytes, view)?;
+        if kept {
+            value.set_kept();
+        }
+        Ok(kept)
+    }
+}

@@ -1,0 +1,30 @@
+//! A draft on its way into a group of commits, and the answer to its caller.
+//!
+//! # Layer
+//! L5.
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::threads::Mutex;
+
+use super::draft::Draft;
+use crate::engine::read::view::CommitInfo;
+
+/// What a writing call did.
+#[derive(Clone, Debug)]
+pub struct Committed {
+    /// The new commit, or the head if nothing changed.
+    pub commit: CommitInfo,
+    /// Whether there is a new commit. How much it changed, [`Memory::commit_counts`](crate::Memory::commit_counts) tells.
+    pub changed: bool,
+}
+
+/// One caller's draft on its way into a group.
+pub(crate) struct Request {
+    pub(crate) draft: Draft,
+    pub(crate) op: String,
+    pub(crate) answer: Arc<Answer>,
+}
+
+pub(crate) type Answer = Mutex<Option<Result<Committed>>>;
