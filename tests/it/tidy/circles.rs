@@ -11,7 +11,7 @@ const CIRCLE_FILES_MAX: usize = 4;
 const LARGER: [(&str, usize); 7] = [
     ("agent", 7),
     ("cli", 45),
-    ("engine", 25),
+    ("engine", 7),
     ("log", 16),
     ("object", 5),
     ("store", 7),
