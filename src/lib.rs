@@ -1,4 +1,56 @@
 //! Treering: the memory of a long-running AI agent.
+//!
+//! A store holds **objects**: an id, a kind, a scope, attributes and a text. The objects of one moment are a **state**, named
+//! by a Merkle root. Every change is a **commit** in a hash chain, so any past state can be read, compared and brought back.
+//!
+//! ```
+//! use treering::{Id, Kind, Memory, NewObject, Query, Writer};
+//!
+//! # let folder = std::env::temp_dir().join(format!("treering-front-page-{}", std::process::id()));
+//! # drop(std::fs::remove_dir_all(&folder));
+//! let memory = Memory::create(&folder)?;
+//!
+//! // Write. A commit is durable when it returns.
+//! let id = Id::new("facts/editor")?;
+//! let mut fact = NewObject::new(id.clone(), Kind::new("fact")?);
+//! fact.content = Some("The user edits with Helix.".to_owned());
+//! memory.put(fact, Writer::new().actor("vera"))?;
+//!
+//! // Several changes at once, as one commit or none.
+//! let mut draft = memory.draft(Writer::new().reason("tidying up"));
+//! draft.put(NewObject::new(Id::new("plans/today")?, Kind::new("plan")?))?;
+//! draft.remove(&id)?;
+//! memory.commit(draft, "tidy")?;
+//!
+//! // Read. A view is one state and never changes.
+//! let view = memory.view();
+//! assert!(view.get(&id)?.is_none());
+//! let plans = Query {
+//!     kind: Some(Kind::new("plan")?),
+//!     ..Query::default()
+//! };
+//! assert_eq!(view.query(&plans)?.count(), 1);
+//!
+//! // Go back. It is a new commit, so it can be undone too.
+//! memory.undo(&Writer::new())?;
+//! assert!(memory.view().contains(&id)?);
+//! memory.close()?;
+//! # std::fs::remove_dir_all(&folder).unwrap();
+//! # Ok::<(), treering::Error>(())
+//! ```
+//!
+//! | to | use |
+//! |---|---|
+//! | open or create a store | [`Memory::open`], [`Memory::create`], [`Options`] |
+//! | read a state | [`Memory::view`], [`Memory::view_at`], [`View`], [`Query`] |
+//! | change it | [`Memory::put`], [`Draft`], [`Memory::commit`], [`Memory::attempt`] |
+//! | say who writes, and what they may touch | [`Writer`], [`Authorisation`] |
+//! | go back | [`Memory::undo`], [`Memory::rollback`], [`Draft::restore`], [`Memory::snapshot`] |
+//! | look back | [`Memory::commits`], [`Memory::history`], [`Memory::diff`] |
+//! | prove what a state has | [`View::prove`], [`verify_proof`] |
+//! | keep a store in order | [`Memory::gc`], [`Memory::erase`], [`Memory::verify`] |
+//!
+//! Every error is an [`Error`]: its [`ErrorKind`] says what to do, its [`ErrorCode`] names the case.
 
 #[cfg(feature = "agent")]
 pub mod agent;

@@ -1,4 +1,4 @@
-//! What all handles of one opened store share: the source that views read from, and the one writer.
+//! The shared core of all handles of one open store: the source that views read from, and the one writer.
 //!
 //! # Layer
 //! L5.
@@ -24,7 +24,7 @@ use super::write::log_handle::LogHandle;
 use super::write::policy::WritePolicy;
 use super::write::request::Request;
 
-/// What all handles of one opened store share.
+/// The shared core of all handles of one open store.
 pub(crate) struct Inner {
     pub(crate) source: Arc<Source>,
     pub(crate) log: Mutex<LogHandle>,
@@ -46,7 +46,7 @@ impl Inner {
         &*self.source.opened.disk
     }
 
-    /// What was read of the log.
+    /// The log as far as it was read.
     pub(crate) fn store(&self) -> Arc<Store> {
         self.source.opened.store()
     }

@@ -61,7 +61,7 @@ impl Memory {
     /// # Errors
     /// `Io` if the operating system has no random bytes to give.
     pub fn in_memory() -> Result<Self> {
-        // Nobody can open it again.
+        // No other handle can open it.
         let options = Options::new().checkpoints(false);
         Self::on_disk(Arc::new(MemDisk::new()), options, true, None)
     }

@@ -16,7 +16,7 @@ use crate::threads::{ArcSwap, Mutex};
 use super::settings::Settings;
 use super::watch::{HeadMoved, Watchers};
 
-/// What all views and writers of an opened store share.
+/// The state that all views and writers of an opened store share.
 pub(crate) struct Opened {
     /// Random bytes that the store and its copies have in common.
     pub(crate) lineage: [u8; 16],
@@ -25,7 +25,7 @@ pub(crate) struct Opened {
     pub(crate) settings: Settings,
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) watchers: Watchers,
-    /// What was read of the log; a rewrite of the log puts another one here.
+    /// The log as far as it was read. A rewrite of the log replaces it.
     pub(crate) current: ArcSwap<Store>,
     /// Where reading stopped, if the handle reads a damaged store.
     pub(crate) damage: OnceLock<String>,
@@ -54,7 +54,7 @@ impl Opened {
         }
     }
 
-    /// What was read of the log.
+    /// The log as far as it was read.
     pub(crate) fn store(&self) -> Arc<Store> {
         self.current.load_full()
     }
@@ -92,7 +92,7 @@ impl Opened {
         }
     }
 
-    /// What the owner should know.
+    /// Warnings for the owner.
     pub(crate) fn warnings(&self) -> Vec<String> {
         self.warnings.lock().clone()
     }

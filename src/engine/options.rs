@@ -23,6 +23,15 @@ pub struct Options {
     pub(crate) policy: Option<Arc<dyn WritePolicy>>,
 }
 
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("read_only", &self.settings.read_only)
+            .field("durability", &self.settings.durability)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Options {
     /// The defaults: read and write, every commit durable, wait 30 seconds for the lock.
     pub fn new() -> Self {
@@ -106,7 +115,7 @@ impl Options {
         self
     }
 
-    /// Whom to tell about long work.
+    /// The listener for the progress of long work.
     #[must_use]
     pub fn progress(mut self, progress: ProgressListener) -> Self {
         self.settings.progress = Some(progress);
@@ -128,7 +137,7 @@ impl Options {
         self
     }
 
-    /// What is kept when garbage is collected without being asked: by [`Memory::close`], once for each doubling of the log, if
+    /// The retention of automatic garbage collection: by [`Memory::close`], once for each doubling of the log, if
     /// more than half of it would go. A process that stays may close a clone of its handle when it has nothing else to do.
     /// Default: [`Retention::automatic`]; `None` never collects.
     #[must_use]

@@ -31,10 +31,7 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Time {
-        let since = std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap_or_default();
-        Time::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+        std::time::SystemTime::now().into()
     }
 }
 
@@ -55,7 +52,7 @@ pub enum Durability {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Progress {
-    /// What is being done.
+    /// The name of the work.
     pub doing: &'static str,
     /// Bytes done.
     pub done: u64,

@@ -20,11 +20,11 @@ pub struct HeadMoved {
     pub root: Root,
     /// Its number.
     pub seq: u64,
-    /// What made it: `put`, `rollback` and so on.
+    /// Its operation: `put`, `rollback` and so on.
     pub op: String,
 }
 
-/// Who wants to know.
+/// The channels of the watchers.
 #[derive(Default)]
 pub(crate) struct Watchers {
     senders: Mutex<Vec<Sender<HeadMoved>>>,

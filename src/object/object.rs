@@ -99,7 +99,7 @@ impl Object {
     }
 
     /// Wraps bytes that were checked before, with their known digest.
-    pub fn from_verified(bytes: Bytes, digest: ObjectDigest) -> Self {
+    pub(crate) fn from_verified(bytes: Bytes, digest: ObjectDigest) -> Self {
         Self {
             bytes,
             digest,

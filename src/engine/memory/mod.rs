@@ -85,7 +85,7 @@ impl Memory {
         self.inner.settings().limits
     }
 
-    /// What computes the digests of the store.
+    /// The functions that compute the digests of the store.
     pub fn suite(&self) -> HashSuite {
         self.inner.store().suite
     }
@@ -110,7 +110,7 @@ impl Memory {
         self.inner.path.as_deref()
     }
 
-    /// What the owner should know: a torn tail, a clock that is off.
+    /// Warnings for the owner, such as a torn tail or a clock that is off.
     pub fn warnings(&self) -> Vec<String> {
         self.inner.opened().warnings()
     }
@@ -128,7 +128,7 @@ impl Memory {
     }
 
     /// A channel that tells when the head moves, by this process or, at [`Self::refresh`] and at commits, by
-    /// another. Moves that nobody takes out of the full channel are dropped: look at [`Self::view`].
+    /// another. A full channel drops moves; [`Self::view`] has the head.
     pub fn watch(&self) -> Receiver<HeadMoved> {
         self.inner.opened().watchers.add()
     }
@@ -154,7 +154,7 @@ impl Memory {
         self.sync()?;
         if !self.inner.settings().read_only {
             let mut writing = self.inner.log.lock();
-            // Who only looked leaves the log as it is.
+            // A handle that only read leaves the log as it is.
             let has_written = writing.has_written();
             if has_written {
                 checkpoint_if_due(&self.inner.source, &mut writing, true);
@@ -170,9 +170,9 @@ impl Memory {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // A host that cares calls `close`; nobody is left to take this error.
+        // Drop cannot return this error; a host that needs it calls `close`.
         drop(self.log.get_mut().sync());
-        // Nobody else can hold it any more.
+        // No other owner is left.
         if let Some(mut writing) = self.log.try_lock().filter(|writing| writing.has_written()) {
             checkpoint_if_due(&self.source, &mut writing, true);
         }

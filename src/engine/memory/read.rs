@@ -1,4 +1,4 @@
-//! What a memory answers: states, commits, differences, figures.
+//! Reading a memory: states, commits, differences, figures.
 //!
 //! # Layer
 //! L5.
@@ -144,7 +144,7 @@ impl Memory {
         ChangesOf::new(Arc::clone(&self.inner.source), store, key)
     }
 
-    /// What differs from `older` to `newer`, sorted by id. Costs what differs, not what there is. An id of which both
+    /// The differences from `older` to `newer`, sorted by id. The cost grows with the differences only. An id of which both
     /// versions were erased is `erased:` and its key path.
     ///
     /// # Errors
@@ -179,7 +179,7 @@ impl Memory {
                 (None, Some(entry)) => older.load(entry)?,
                 (None, None) => return Err(Error::internal("a difference with neither side")),
             };
-            // Nobody knows the id of a version that was erased; another version of it may tell.
+            // An erased version has no id; the other version of the id may have it.
             if let Some(entry) = change.old.as_ref().filter(|_| object.is_placeholder()) {
                 object = older.load(entry)?;
             }
@@ -274,7 +274,7 @@ impl Memory {
         self.inner.stats()
     }
 
-    /// What takes the space of the log, and how much of it the standard [`Retention`] would free. Reads all of it.
+    /// How the space of the log divides up, and how much of it the standard [`Retention`] would free. Reads all of it.
     ///
     /// # Errors
     /// As [`Self::gc`].
@@ -337,7 +337,7 @@ impl Memory {
     }
 
     /// When the object was last said to be used ([`Self::touch`]), as far as this handle knows: what other processes wrote, it
-    /// knows after [`Self::refresh`]. `None` if nobody said so, or it was forgotten since.
+    /// knows after [`Self::refresh`]. `None` if no use was noted, or the note was dropped since.
     ///
     /// # Errors
     /// `Io` if the stamps cannot be read.

@@ -1,4 +1,4 @@
-//! What keeps a store in order: garbage collection, erasure and verification.
+//! Upkeep of a store: garbage collection, erasure, verification, inspection and salvage.
 //!
 //! # Layer
 //! L5.
@@ -21,7 +21,7 @@ use crate::error::Result;
 use crate::object::Time;
 
 impl Memory {
-    /// Thins history as `retention` says and gives back the space of what nobody needs any more. Others may read and
+    /// Thins history as `retention` says and frees the space of records that no kept commit needs. Others may read and
     /// write meanwhile. Views that are held stay readable. What was refused more than 7 days ago goes too.
     ///
     /// `now` is the moment that ages are judged at: the clock's if `None`, but never more than a day after the newest
@@ -47,7 +47,7 @@ impl Memory {
         self.inner.gc_beside(retention, beside)
     }
 
-    /// What [`Self::gc`] would do. Changes nothing.
+    /// The preview of [`Self::gc`]. Changes nothing.
     ///
     /// # Errors
     /// As [`Self::gc`].
@@ -74,7 +74,7 @@ impl Memory {
         self.inner.erase_all(erasing, writer)
     }
 
-    /// What [`Self::erase`] would erase. Changes nothing.
+    /// The preview of [`Self::erase`]. Changes nothing.
     ///
     /// # Errors
     /// As [`Self::erase`].
@@ -87,7 +87,7 @@ impl Memory {
     /// # Errors
     /// `Io` if the store cannot be read at all; damage is in the report.
     pub fn verify(&self, depth: VerifyDepth) -> Result<VerifyReport> {
-        // What is on disk by now cannot be older than what this handle holds.
+        // The files cannot be older than the head that this handle has read.
         let head = self.inner.store().head()?;
         if !self.inner.settings().read_only {
             self.sync()?;

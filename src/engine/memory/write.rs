@@ -1,4 +1,4 @@
-//! What changes a memory: commits, references, and the ways back.
+//! Changing a memory: commits, references, rollback, undo and redo.
 //!
 //! # Layer
 //! L5.
@@ -105,7 +105,7 @@ impl Memory {
         attempted.map_err(|refusal| refusal.error)
     }
 
-    /// As [`Self::attempt`], on a draft, with a commit of this operation; `told` is what may be written of a reason.
+    /// As [`Self::attempt`], on a draft, with a commit of this operation; `told` redacts a reason before it is written.
     pub(crate) fn attempt_as<T>(
         &self,
         op: &str,
@@ -178,7 +178,7 @@ impl Memory {
         self.inner.rollback(revision, all, writer)
     }
 
-    /// What [`Self::rollback`] would do: the commit it would bring back and how much would change.
+    /// The preview of [`Self::rollback`]: the commit it would bring back and how much would change.
     ///
     /// # Errors
     /// As [`Self::rollback`].
@@ -216,7 +216,7 @@ impl Memory {
         self.inner.undo_or_redo(Op::REDO, writer)
     }
 
-    /// What [`Self::undo`] would do.
+    /// The preview of [`Self::undo`].
     ///
     /// # Errors
     /// As [`Self::undo`].
@@ -224,7 +224,7 @@ impl Memory {
         self.inner.reverse_preview(Op::UNDO, writer)
     }
 
-    /// What [`Self::redo`] would do.
+    /// The preview of [`Self::redo`].
     ///
     /// # Errors
     /// As [`Self::redo`].

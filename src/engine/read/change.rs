@@ -1,4 +1,4 @@
-//! What changed of an id between two states.
+//! One id that differs between two states.
 //!
 //! # Layer
 //! L5.

@@ -1,4 +1,4 @@
-//! Who is below whom in a state: by the index of children, or by what the checkpoint says and what changed since. Where the
+//! The children of objects in a state: from the index of children, or from the checkpoint and the changes since. Where the
 //! checkpoint turns out to be damaged, the index is made after all.
 //!
 //! A process that asks once, as the program does for each command, is not to read every object for it.
@@ -28,7 +28,7 @@ pub(crate) enum Children<'a> {
     Covered(&'a Opened, &'a IndexCache, State, Arc<Newer>),
 }
 
-/// What differs between the state of the checkpoint and another one.
+/// The difference between the state of the checkpoint and another one.
 pub(crate) struct Newer {
     root: Root,
     /// Whose checkpoint it is about.
@@ -92,7 +92,7 @@ impl<'a> Children<'a> {
     }
 }
 
-/// What changed since the checkpoint; `None` if there is none, or too much.
+/// The changes since the checkpoint; `None` without a checkpoint, or after too many changes.
 fn newer(opened: &Opened, kept: &Mutex<Option<Arc<Newer>>>, state: &State) -> Result<Option<Arc<Newer>>> {
     let mut kept = kept.lock();
     if let Some(known) = kept

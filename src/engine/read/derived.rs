@@ -39,7 +39,7 @@ use crate::engine::opened::Opened;
 
 /// A value to which each object of a state contributes.
 pub(crate) trait Derive: Sized {
-    /// What progress listeners are told while the value is made.
+    /// The name of the work for progress listeners.
     const DOING: &'static str = "index";
 
     /// Adds what a version contributes.

@@ -78,7 +78,7 @@ pub struct ChangesOf {
     later: Option<Standing>,
 }
 
-/// What a commit has for an id.
+/// The version of an id in a commit.
 struct Standing {
     commit: Arc<CommitEntry>,
     entry: Option<Entry>,
@@ -129,7 +129,7 @@ impl ChangesOf {
         Ok(None)
     }
 
-    /// What the commit before has.
+    /// The version in the commit before.
     fn earlier(&mut self) -> Result<Option<Standing>> {
         let Some(index) = self.left.checked_sub(1) else {
             return Ok(None);

@@ -33,7 +33,7 @@ use crate::engine::opened::Opened;
 /// Indexes kept a family: the head's, and one for each snapshot of a ring.
 const KEPT: usize = RING + 4;
 
-/// What an index groups objects by.
+/// The property by which an index groups objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     /// By parent, in sibling order.

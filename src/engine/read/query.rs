@@ -10,7 +10,7 @@ use crate::trie::Entry;
 use super::index::{Family, Index, attribute_group};
 use super::view::View;
 
-/// What to look for; every condition that is given must hold.
+/// The conditions of a search. Every condition that is given must hold.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
     /// Only this kind.
@@ -103,7 +103,7 @@ struct Window {
     last: Option<Id>,
     /// Whether there are matches behind the window.
     has_more: bool,
-    /// Objects that were erased: nobody knows whether they would match.
+    /// Erased objects, which may or may not have matched.
     erased: u64,
 }
 

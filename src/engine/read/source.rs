@@ -1,4 +1,4 @@
-//! What views read from: the opened store, and the indexes of the states that were asked about.
+//! The source that views read from: the opened store, and indexes of recent states.
 //!
 //! # Layer
 //! L5. The caches are derived: dropping them costs time only.
@@ -22,7 +22,7 @@ pub(crate) struct Source {
     pub(crate) opened: Opened,
     pub(crate) indexes: IndexCache,
     pub(crate) subtrees: SubtreeCache,
-    /// What changed since the checkpoint, for the state that was asked about last.
+    /// The changes since the checkpoint, for the state of the last question.
     pub(crate) newer: Mutex<Option<Arc<Newer>>>,
     /// When objects were used.
     pub(crate) stamps: Mutex<Stamps>,

@@ -38,12 +38,12 @@ impl State {
         self.store.records.object_at(entry.place, digest)
     }
 
-    /// What lets the two states be compared, though the log may have been rewritten between them.
+    /// The nodes of both states, which may be of a log before and after a rewrite.
     pub(crate) fn nodes_with<'a>(&'a self, other: &'a Self) -> BothStores<'a> {
         BothStores(&self.store, &other.store)
     }
 
-    /// What changed from this state to `newer`.
+    /// The changes from this state to `newer`.
     pub(crate) fn diff<'a>(&self, newer: &Self, nodes: &'a BothStores<'a>) -> Diff<'a> {
         self.trie.diff(&newer.trie, nodes)
     }

@@ -71,7 +71,7 @@ pub struct KindSpace {
     pub bytes: u64,
 }
 
-/// What takes the space of a log.
+/// How the space of a log divides up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Space {

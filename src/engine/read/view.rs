@@ -27,7 +27,7 @@ use crate::engine::settings::{CLOCK_OFF_MICROS_MAX, Settings};
 pub struct CommitInfo {
     /// The digest that names it.
     pub digest: crate::digest::CommitDigest,
-    /// What it says.
+    /// The commit.
     pub commit: Commit,
 }
 
@@ -55,6 +55,15 @@ pub struct View {
     /// Never changed (VIE-1).
     pub(crate) trie: Trie,
     now: Option<Time>,
+}
+
+impl std::fmt::Debug for View {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("View")
+            .field("seq", &self.entry.seq())
+            .field("root", &self.root())
+            .finish_non_exhaustive()
+    }
 }
 
 impl View {
@@ -163,7 +172,7 @@ impl View {
     }
 
     /// The object whose id has a digest ([`HashSuite::key_path`](crate::HashSuite::key_path)) that starts with these bytes:
-    /// for who names objects in little room.
+    /// for callers that store short names of objects.
     ///
     /// # Errors
     /// As [`Self::get`].

@@ -61,7 +61,7 @@ pub(crate) fn newest_store(source: &Source, log: &mut Log) -> Result<Store> {
         .start_at(&position)
         .and_then(|()| Store::with_checkpoint(suite, log.reader(), checkpoint, reread));
     match opened {
-        // Who recovered the log without knowing of the checkpoint has written again elsewhere what it ends with.
+        // A recovery that did not know the checkpoint has written the end of the log again elsewhere.
         Err(error) if error.is_corruption() && log.holds(&position)? => {
             log.reopen()?;
             Ok(Store::new(suite, log.reader()))

@@ -47,7 +47,7 @@ pub(crate) const HEADER_BYTES: usize = 76;
 
 #[cfg(feature = "agent")]
 impl<T: Keep> Derived<T> {
-    /// What a process before this one kept, at the state it was kept at; `None` if there is no file of this version and
+    /// The value that an earlier process kept, at the state of that time; `None` if there is no file of this version and
     /// store, or its state is not kept any more.
     pub(crate) fn load(view: &impl OfState) -> Option<Self> {
         let bytes = derived_content(view.opened(), T::NAME).ok()??;

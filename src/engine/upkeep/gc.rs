@@ -1,4 +1,4 @@
-//! Garbage collection: thinning history by a policy, and writing the log anew without what nobody needs.
+//! Garbage collection: thins history by a policy and rewrites the log without records that no kept commit needs.
 //!
 //! The new log is written beside the old one while readers and writers go on; only its beginning and its publication
 //! take the lock. What was committed meanwhile may need what the new log left out; then it is written once more, this
@@ -30,7 +30,7 @@ use crate::engine::write::log_handle::LogHandle;
 /// others.
 const SEGMENTS_SMALL_MAX: u64 = 64;
 
-/// What garbage collection did, or would do.
+/// The result of a garbage collection, or of its preview.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
@@ -59,7 +59,7 @@ pub(crate) struct Cut {
 }
 
 impl Inner {
-    /// What a new log with these commits would hold.
+    /// The report of a new log with these commits.
     pub(crate) fn preview(&self, cut: &Cut, kept: &[usize]) -> Result<GcReport> {
         let live = self.mark(&cut.store, kept)?;
         let mut report = cut.report(kept, &live);
@@ -119,7 +119,7 @@ impl Inner {
     fn collect(&self, retention: &Retention) -> Result<()> {
         let store = self.store();
         let now = self.proven_time(&store)?;
-        // What is young stays, however much of it there is; without anything old there is nothing to look for.
+        // Young commits stay, however many there are. Without an old one there is no garbage.
         let oldest = store.commit_at(0)?;
         if oldest.is_none_or(|oldest| retention.keeps_young(oldest.commit.time, now)) {
             return Ok(());
@@ -209,7 +209,7 @@ impl Inner {
     }
 
     /// Writes the log anew with the commits that `choose` keeps, waiting at most `wait` for another rewrite to end. With
-    /// `hold`, nobody commits meanwhile.
+    /// `hold`, no commit happens meanwhile.
     pub(crate) fn rewrite(
         &self,
         choose: &dyn Fn(&Store, usize) -> Result<Vec<usize>>,
@@ -290,7 +290,7 @@ impl Inner {
     /// Puts a new log in the place of the old one, and reads and covers it, which others need not wait for.
     ///
     /// # Errors
-    /// What fails once the new log is there says that the change is done.
+    /// An error after the new log is in place says that the change is done.
     pub(crate) fn publish(&self, writing: &mut LogHandle, rewritten: Rewritten) -> Result<()> {
         writing.publish(rewritten)?;
         // They are of the log before, and know digests of what is gone.
@@ -304,7 +304,7 @@ impl Inner {
     fn take_up(&self, writing: &mut LogHandle) -> Result<()> {
         writing.release(self.settings().exclusive);
         writing.load(&self.source)?;
-        // What others appended meanwhile is known to be durable once it was taken in under the lock (COV-1).
+        // Batches that others appended meanwhile are known to be durable once they are read under the lock (COV-1).
         match writing.begin(&self.source) {
             // It is done; only the checkpoint has to wait.
             Err(error) if error.kind() == ErrorKind::Busy => Ok(()),

@@ -72,7 +72,7 @@ impl Stamps {
         Ok(self.of(&key).map(Time::from_micros))
     }
 
-    /// Somebody else may have written meanwhile.
+    /// Another process may have written since.
     pub(crate) fn may_be_behind(&mut self) {
         self.is_read = false;
     }
@@ -223,7 +223,7 @@ fn write_stamps(
     let Some(_alone) = nobody_rewrites(opened, patience)? else {
         return Ok(());
     };
-    // What this process does not know yet is not gone: others made it meanwhile.
+    // Objects of commits that this process has not read yet must keep their stamps.
     if !follow()? {
         return Ok(());
     }

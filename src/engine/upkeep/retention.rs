@@ -77,7 +77,7 @@ impl Default for Retention {
 }
 
 impl Retention {
-    /// What is collected without being asked: as the default, but nothing that is younger than [`Self::all`].
+    /// The retention of automatic collection: as the default, but nothing that is younger than [`Self::all`].
     pub fn automatic() -> Self {
         Self {
             newest: u64::MAX,

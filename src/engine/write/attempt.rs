@@ -33,10 +33,10 @@ impl From<Error> for Refusal {
     }
 }
 
-/// What an accepted attempt gave.
+/// The result of an accepted attempt.
 #[derive(Debug)]
 pub struct Attempted<T> {
-    /// What the change returned.
+    /// The value that the change returned.
     pub value: T,
     /// The commit.
     pub committed: Committed,
@@ -53,7 +53,7 @@ fn said(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 impl Inner {
-    /// As [`Self::attempt`], on a draft, with a commit of this operation; `told` is what may be written of a reason.
+    /// As [`Self::attempt`], on a draft, with a commit of this operation; `told` redacts a reason before it is written.
     pub(crate) fn attempt_as<T>(
         &self,
         op: &str,

@@ -63,7 +63,7 @@ impl Tip {
     }
 }
 
-/// What a commit says of itself besides its state.
+/// The fields of a commit besides its state.
 pub(crate) struct Note<'a> {
     pub(crate) op: &'a str,
     pub(crate) target: Option<CommitDigest>,
@@ -355,7 +355,7 @@ impl Inner {
     }
 }
 
-/// What is left of a draft's changes on the tip.
+/// The changes of a draft that the tip does not have yet.
 fn merge<'a>(store: &Store, tip: &Tip, draft: &'a Draft) -> Result<BTreeMap<KeyPath, &'a StagedChange>> {
     let mut changes = BTreeMap::new();
     let mut conflicts = Vec::new();

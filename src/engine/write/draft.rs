@@ -30,7 +30,7 @@ use crate::engine::read::change::Change;
 use crate::engine::read::erased::erased_by;
 use crate::engine::read::view::View;
 
-/// What staging an object did.
+/// The effect of staging an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Staged {
@@ -107,6 +107,15 @@ pub struct Draft {
     pub(crate) only_on_base: bool,
 }
 
+impl std::fmt::Debug for Draft {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Draft")
+            .field("base", &self.base)
+            .field("changes", &self.staged.len())
+            .finish_non_exhaustive()
+    }
+}
+
 impl Draft {
     pub(crate) fn new(base: View, writer: Writer) -> Self {
         Self {
@@ -125,7 +134,7 @@ impl Draft {
         }
     }
 
-    /// Who writes.
+    /// The writer.
     pub fn writer(&self) -> &Writer {
         &self.writer
     }
@@ -529,7 +538,7 @@ impl Draft {
                     .find_object(*digest)?
                     .map(|(_, object)| object.origin()),
             };
-            // What is not kept here vouches for nothing.
+            // A version that is not kept here counts as imported.
             let source = source.unwrap_or(Origin::Import);
             origin = Origin::least(origin, source);
         }
@@ -594,7 +603,7 @@ impl Draft {
         Ok(removed)
     }
 
-    /// What is staged, sorted by id.
+    /// The staged changes, sorted by id.
     pub fn changes(&self) -> Vec<Change> {
         let changes = self.staged.values();
         let mut changes: Vec<_> = changes

@@ -1,4 +1,4 @@
-//! What holds the log and the lock: taking it, catching up with other processes, appending, letting go.
+//! The log of an open store, and its lock: locks, catches up with other processes, appends and releases.
 //!
 //! # Layer
 //! L5.
@@ -23,7 +23,7 @@ use crate::engine::upkeep::checkpointing::{newest_store, remove_outdated};
 /// How often a log is read anew because it was rewritten while it was read.
 const LOADS: u32 = 8;
 
-/// What only the writer touches, under its mutex.
+/// The writer's state, under its mutex.
 #[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub(crate) struct LogHandle {
     pub(crate) log: Log,
@@ -36,7 +36,7 @@ pub(crate) struct LogHandle {
     proven: bool,
     /// Whether it is time to look for garbage.
     pub(crate) collect: bool,
-    /// Bytes of the log when that was last asked; what it was opened with, where nobody knows.
+    /// Bytes of the log when garbage was last looked for; until then, its size when it was opened.
     pub(crate) looked_at_bytes: u64,
     /// Whether the log was opened anew and not read to its end: then what was read before is of another log (WRI-3).
     is_behind: bool,
@@ -62,7 +62,7 @@ impl LogHandle {
         }
     }
 
-    /// Whether this handle wrote anything: who only looked tidies nothing up.
+    /// Whether this handle wrote anything. A handle that only read does no upkeep when it closes.
     pub(crate) fn has_written(&self) -> bool {
         self.has_written
     }
@@ -232,7 +232,7 @@ impl LogHandle {
         let log = &mut self.log;
         (self.tail_bytes, self.proven) = (0, false);
         let mut result = Err(Error::internal("the log was not read"));
-        // Somebody may rewrite it again while it is read.
+        // Another process may rewrite the log again during the read.
         for _ in 0..LOADS {
             log.reopen()?;
             let mut is_covered = false;

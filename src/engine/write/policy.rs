@@ -1,4 +1,4 @@
-//! What a host may say about a commit before it is made, and the limits that always hold.
+//! The policy by which a host reviews drafts before they are committed.
 //!
 //! # Layer
 //! L5.
@@ -7,7 +7,7 @@ use crate::object::NewObject;
 
 use super::draft::Draft;
 
-/// What a [`WritePolicy`] says of a draft.
+/// The answer of a [`WritePolicy`] to a draft.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Verdict {

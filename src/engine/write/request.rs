@@ -11,7 +11,7 @@ use crate::threads::Mutex;
 use super::draft::Draft;
 use crate::engine::read::view::CommitInfo;
 
-/// What a writing call did.
+/// The result of a call that writes.
 #[derive(Clone, Debug)]
 pub struct Committed {
     /// The new commit, or the head if nothing changed.

@@ -87,7 +87,7 @@ impl Draft {
     }
 
     fn check_return_of(&self, id: &Id, then: Option<&Object>) -> Result<()> {
-        // Whoever is trusted may, and no version is read for that.
+        // A trusted writer needs no permission, so no version is read.
         if self.writer().trust.is_trusted() {
             return Ok(());
         }

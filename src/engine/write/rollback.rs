@@ -38,17 +38,17 @@ use crate::engine::read::revision::{self, Revision};
 use crate::engine::read::state::State;
 use crate::engine::read::view::{CommitInfo, View};
 
-/// What helps where a lane cannot go back any further.
+/// The hint where a lane cannot undo any further.
 const OTHERWISE: &str = "`restore REV ID` brings back single objects, `rollback REV` a whole state";
 
-/// What an undo or redo would do.
+/// The preview of an undo or redo.
 #[derive(Clone)]
 pub struct Reversing {
     /// The commit that it would reverse, or do again.
     pub target: CommitInfo,
     /// A state in which the changed ids are as they would be; other ids may differ.
     pub state: View,
-    /// What would change, sorted by id.
+    /// The changes, sorted by id.
     pub changes: Vec<Change>,
 }
 
@@ -78,7 +78,7 @@ impl Inner {
                 *lanes.entry(commit.lane().to_owned()).or_default() += 1;
             }
         }
-        // Nobody knows whose commits were thinned.
+        // A thinned commit no longer tells its lane.
         let thinned = |gap: &Gap| (gap.first + gap.count).saturating_sub(gap.first.max(target.seq() + 1));
         let thinned: u64 = store.gaps().iter().map(thinned).sum();
         if all || (lanes.is_empty() && thinned == 0) {
@@ -169,7 +169,7 @@ impl Inner {
         })
     }
 
-    /// What an undo or redo on `head` sets to what.
+    /// Plans the changes of an undo or redo on `head`.
     fn plan_reversal(
         &self,
         store: &Arc<Store>,
@@ -191,7 +191,7 @@ impl Inner {
         for change in from.diff(&to, &from.nodes_with(&to)) {
             let TrieChange { key, old, new } = change?;
             let now = head.entry_at(&key)?;
-            // Somebody did it already: who erased what was put, above all.
+            // The id is in the target version already, for example because it was erased.
             if digest(now) == digest(new) {
                 continue;
             }
@@ -251,7 +251,7 @@ impl Inner {
         };
         let children = || self.children(head.clone());
         tree.check(children).map_err(|error| {
-            // What could not be read says nothing about later changes.
+            // A read error is no conflict with later changes.
             if error.kind() != ErrorKind::InvalidInput {
                 return error;
             }
@@ -263,7 +263,7 @@ impl Inner {
 
 /// Whether the writer may set an id from one version to another.
 fn check_change(state: &State, writer: &Writer, now: Option<Entry>, then: Option<Entry>) -> Result<()> {
-    // Whoever is trusted may, and no version is read for that.
+    // A trusted writer needs no permission, so no version is read.
     if writer.trust.is_trusted() {
         return Ok(());
     }
@@ -272,12 +272,12 @@ fn check_change(state: &State, writer: &Writer, now: Option<Entry>, then: Option
     check_return(writer.trust, now.as_ref(), then.as_ref())
 }
 
-/// What stands against a reversal.
+/// The obstacles to a reversal.
 #[derive(Default)]
 struct Obstacles {
     /// Ids that somebody has changed since.
     changed: Vec<String>,
-    /// A version that nobody can bring back.
+    /// An erased version, which cannot come back.
     erased: Option<Object>,
 }
 
@@ -407,7 +407,7 @@ impl Inner {
         Ok((CommitInfo::of(&target), counts))
     }
 
-    /// What an undo or redo would do.
+    /// The preview of an undo or redo.
     pub(crate) fn reverse_preview(&self, op: &'static str, writer: &Writer) -> Result<Reversing> {
         let store = self.store();
         let plan = self.plan_reversal(&store, &State::of(&store, &*store.head()?)?, op, writer)?;

@@ -35,7 +35,7 @@ pub struct SnapshotInfo {
     pub seq: u64,
     /// When it was taken.
     pub time: Time,
-    /// Who took it.
+    /// The actor who took it.
     pub actor: Option<String>,
     /// In which session.
     pub session: Option<String>,
@@ -53,7 +53,7 @@ pub struct ReferenceInfo {
     pub commit: Option<CommitDigest>,
     /// When it was made.
     pub time: Time,
-    /// Who made it.
+    /// The actor who made it.
     pub actor: Option<String>,
     /// In which session.
     pub session: Option<String>,
@@ -153,7 +153,7 @@ impl Inner {
             }
         };
         self.write_references(writing, batch, &head)?;
-        // Still under the writer's mutex: nobody of this process can have dropped it from the ring.
+        // The writer's mutex is still held: no thread of this process can have dropped it from the ring.
         let store = self.store();
         let taken = store.references().get(&name).map(|entry| entry.reference.clone());
         let info = taken.map(|reference| self.snapshot_info(&store, &reference));

@@ -1,4 +1,4 @@
-//! The tree of parents: every parent exists, nobody is their own ancestor, nobody leaves children behind.
+//! The tree of parents: every parent exists, no object is its own ancestor, and no removal leaves children behind.
 //!
 //! Checked on the state that a commit would make, after other writers' commits are in it.
 //!

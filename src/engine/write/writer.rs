@@ -1,4 +1,4 @@
-//! Who writes: named in every commit, and the ceiling of what its objects are trusted.
+//! The writer of a commit. Its class limits the trust of the objects that it writes.
 //!
 //! # Layer
 //! L5.
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::object::Origin;
 use crate::store::lane_of;
 
-/// Who writes, in which session, from which source, how much they are trusted, and why.
+/// The writer of a change: actor, session, source, class of trust and reason.
 #[derive(Clone, Debug)]
 pub struct Writer {
     /// The person, agent or program.

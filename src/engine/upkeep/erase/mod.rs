@@ -30,7 +30,7 @@ use crate::engine::write::log_handle::LogHandle;
 use crate::engine::write::writer::Writer;
 use survey::Gone;
 
-/// What is to be erased.
+/// The targets of an erasure.
 #[derive(Clone, Debug, Default)]
 pub struct Erasing {
     /// Ids, of which every version goes, and digests (or 8 and more of their first digits) of single versions, contents,
@@ -43,7 +43,7 @@ pub struct Erasing {
     pub derived: bool,
 }
 
-/// What sort of record was erased.
+/// The kind of an erased record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
@@ -71,7 +71,7 @@ impl ErasedKind {
 /// A record that was erased, or would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErasedRecord {
-    /// What it was.
+    /// Its kind.
     pub kind: ErasedKind,
     /// Its digest, which stays.
     pub digest: [u8; DIGEST_LEN],
@@ -81,7 +81,7 @@ pub struct ErasedRecord {
     pub bytes: u64,
 }
 
-/// What an erasure did, or would do.
+/// The result of an erasure, or of its preview.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ErasedReport {
@@ -182,7 +182,7 @@ impl Inner {
 }
 
 impl Gone {
-    /// The same, for who writes the log anew.
+    /// The same, for the rewrite of the log.
     fn erasure(&self, by: CommitDigest) -> Erasure {
         Erasure {
             digests: self.records().map(|record| (record.digest, by)).collect(),

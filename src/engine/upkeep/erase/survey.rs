@@ -1,4 +1,4 @@
-//! What an erasure takes with it, found by reading every record of the log, and what stands against it.
+//! The records that an erasure removes, found by reading every record of the log, and the reasons to refuse it.
 //!
 //! # Layer
 //! L5.
@@ -91,7 +91,7 @@ struct Survey<'a> {
 }
 
 impl Inner {
-    /// What goes.
+    /// The records to erase.
     ///
     /// # Errors
     /// What stands against it; see [`crate::engine::memory::Memory::erase`].

@@ -1,4 +1,4 @@
-//! What an erasure was asked for, found in a record without going through all of it.
+//! The targets of an erasure, and a fast lookup of the targets that a record meets.
 //!
 //! # Layer
 //! L5.
