@@ -114,6 +114,7 @@ const LINES: &[&str] = &[
     "snapshots",
     "log",
     "log --refs",
+    "lanes",
     "history a",
     "recall x --explain --full",
     "recall --queries queries.jsonl",

@@ -413,3 +413,36 @@ fn at_takes_every_form_of_a_revision() {
         "invalid_input"
     );
 }
+
+#[test]
+fn lanes_tell_who_commits_and_where_each_is() {
+    let folder = Folder::with_store();
+    folder.put("a", "x");
+    for (id, lane) in [("b", "morning"), ("c", "night"), ("d", "morning")] {
+        folder.json(&["put", id, "--kind", "k", "--session", lane]);
+    }
+    let lanes = folder.stream(&["lanes"]);
+    let told: Vec<_> = lanes
+        .iter()
+        .map(|lane| {
+            (
+                text(&lane["lane"]),
+                lane["seq"].as_u64().unwrap(),
+                lane["commits"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    let wanted = [("morning", 4, 2), ("night", 3, 1), ("default", 1, 2)];
+    assert_eq!(
+        told,
+        wanted.map(|(lane, seq, commits)| (lane.to_owned(), seq, commits))
+    );
+    let head = folder.json(&["head"]);
+    assert_eq!(
+        (&lanes[0]["head"], &lanes[0]["last"]),
+        (&head["commit"], &head["time"])
+    );
+    assert_eq!(folder.stream(&["lanes", "--limit", "1"]).len(), 1);
+    let earlier = folder.stream(&["lanes", "--at", "seq:2"]);
+    assert_eq!((earlier.len(), &earlier[0]["commits"]), (2, &1.into()));
+}

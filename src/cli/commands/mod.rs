@@ -57,6 +57,7 @@ mod history;
 mod ingest;
 mod init;
 mod input;
+mod lanes;
 mod list;
 mod log;
 mod man;
@@ -115,6 +116,7 @@ pub(super) const GROUPS: Groups = &[
             entry::<rollback::Rollback>(),
             entry::<restore::Restore>(),
             entry::<log::Log>(),
+            entry::<lanes::Lanes>(),
             entry::<undo::Undo>(),
             entry::<redo::Redo>(),
             entry::<diff::Diff>(),

@@ -1,0 +1,88 @@
+//! `lanes`: who commits to the store, a lane for each session or actor.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::prelude::*;
+use crate::digest::CommitDigest;
+use crate::object::Time;
+
+/// List the lanes, most recent first
+///
+/// A lane is a session, else an actor, else `default`. It has an undo and a ring of snapshots of its own.
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Examples:\n  treering lanes\n  treering lanes --at snap:0 --json"
+)]
+pub(crate) struct Lanes {
+    /// At most N
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+/// A lane, and its newest commit.
+#[derive(Serialize, JsonSchema)]
+struct Lane {
+    lane: String,
+    head: CommitDigest,
+    seq: u64,
+    /// Its commits that are kept.
+    commits: u64,
+    /// The time of its newest commit.
+    last: Time,
+}
+
+impl Verb for Lanes {
+    const NAME: &'static str = "lanes";
+    const ANSWERS: &'static [Form] = &[form::<Lane>("a line each")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let memory = context.open_to_read()?;
+        let newest = context.view(&memory)?.commit().commit.seq;
+        let mut places = HashMap::new();
+        let mut lanes: Vec<Lane> = Vec::new();
+        for info in memory.commits() {
+            let info = info?;
+            if info.commit.seq > newest {
+                continue;
+            }
+            match places.entry(info.lane().to_owned()) {
+                Entry::Occupied(place) => lanes[*place.get()].commits += 1,
+                Entry::Vacant(place) => {
+                    lanes.push(Lane {
+                        lane: place.key().clone(),
+                        head: info.digest,
+                        seq: info.commit.seq,
+                        commits: 1,
+                        last: info.commit.time,
+                    });
+                    place.insert(lanes.len() - 1);
+                }
+            }
+        }
+        lanes.truncate(self.limit.unwrap_or(usize::MAX));
+        context.rows(lanes.into_iter().map(Ok))?;
+        Ok(DONE)
+    }
+}
+
+impl Row for Lane {
+    const COLUMNS: &'static [&'static str] = &["lane", "commits", "seq", "head", "last"];
+
+    fn cells(&self, context: &Context) -> Vec<Cell> {
+        vec![
+            coloured(Meaning::Name, &self.lane),
+            number(self.commits),
+            number(self.seq),
+            plain(context.short(self.head.as_bytes())),
+            context.when(self.last),
+        ]
+    }
+}
