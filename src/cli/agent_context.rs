@@ -64,13 +64,13 @@ impl Context {
         Ok(Agent::new(memory, settings))
     }
 
-    /// The verbs over an empty memory that nothing is stored in, if `TREERING_DISABLE` says so.
+    /// The verbs over an empty memory in RAM, if `TREERING_DISABLE` is set.
     fn switched_off(&mut self) -> Result<Option<Agent>> {
         if !is_switched_off() {
             return Ok(None);
         }
-        let told = "TREERING_DISABLE is set: the memory answers as if it were empty, and stores nothing";
-        self.output.note("disabled", told);
+        let text = "TREERING_DISABLE is set: the memory answers as if it were empty, and stores nothing";
+        self.output.note("disabled", text);
         let settings = Settings {
             is_disabled: true,
             ..Settings::default()
@@ -78,8 +78,8 @@ impl Context {
         Ok(Some(Agent::new(Memory::in_memory()?, settings)))
     }
 
-    /// What the verbs of an agent are allowed: as the file says that was named, else the one beside the store. A file that was found
-    /// may come from anybody who made the folder: it makes the scan stricter, and not milder.
+    /// Reads the settings of the agent: the named file, else the one beside the store. Anybody may have put the latter there, so it
+    /// makes the scan stricter but never milder.
     pub(crate) fn settings(&self) -> Result<Settings> {
         Ok(self.settings_and_ignored()?.0)
     }
@@ -87,14 +87,14 @@ impl Context {
     fn settings_told(&mut self) -> Result<Settings> {
         let (settings, ignored) = self.settings_and_ignored()?;
         if let Some((category, severity)) = ignored.first() {
-            let told = format!(
+            let text = format!(
                 "{SETTINGS_FILE} was found, not named, and so makes the scan no milder: {} of its verdicts are ignored, such as \
                  scan.{}.{}; --settings FILE takes them",
                 ignored.len(),
                 category.name(),
                 severity.name()
             );
-            self.output.note("settings_ignored", told);
+            self.output.note("settings_ignored", text);
         }
         Ok(settings)
     }

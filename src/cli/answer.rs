@@ -73,7 +73,10 @@ impl Context {
 
     /// A moment in a column.
     pub(crate) fn when(&self, at: Time) -> Cell {
-        coloured(Meaning::Quiet, time::told(at, self.now(), self.output.style()))
+        coloured(
+            Meaning::Quiet,
+            time::in_column(at, self.now(), self.output.style()),
+        )
     }
 
     /// Writes the rows one by one, as they come. People read it where there is none.

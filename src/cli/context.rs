@@ -142,11 +142,11 @@ impl Context {
             .reading_options()
             .open(&path)
             .map_err(|error| explain(error, &path))?;
-        self.tell_warnings(&memory);
+        self.print_warnings(&memory);
         if memory.damage().is_some() {
             let seq = memory.view().commit().commit.seq;
-            let told = format!("seq {seq} is the newest state that can be read");
-            self.output.warn("degraded", &told);
+            let text = format!("seq {seq} is the newest state that can be read");
+            self.output.warn("degraded", &text);
         }
         Ok(self.opened(memory))
     }
@@ -162,7 +162,7 @@ impl Context {
             .engine_options()
             .open(&path)
             .map_err(|error| explain(error, &path))?;
-        self.tell_warnings(&memory);
+        self.print_warnings(&memory);
         Ok(self.opened(memory))
     }
 
@@ -189,7 +189,7 @@ impl Context {
                 format!("created a new store in {}", shown(&path)),
             );
         }
-        self.tell_warnings(&memory);
+        self.print_warnings(&memory);
         Ok(self.opened(memory))
     }
 
@@ -292,25 +292,25 @@ impl Context {
     }
 
     /// Tells what the owner should know of the memory that is kept open.
-    pub(crate) fn tell_kept_warnings(&mut self) {
+    pub(crate) fn print_kept_warnings(&mut self) {
         if let Some(memory) = self.kept.clone() {
-            self.tell_warnings(&memory);
+            self.print_warnings(&memory);
         }
     }
 
     /// Says how much of a damaged store was passed over.
-    pub(crate) fn tell_unreadable(&mut self, memory: &Memory) {
+    pub(crate) fn note_unreadable(&mut self, memory: &Memory) {
         let count = memory.unreadable() as u64;
         if count > 0 {
-            let told = format!(
+            let text = format!(
                 "left out: {}, whose records are damaged; `treering salvage` saves what there is of earlier versions",
                 counted(count, "object")
             );
-            self.output.warn("degraded", &told);
+            self.output.warn("degraded", &text);
         }
     }
 
-    fn tell_warnings(&mut self, memory: &Memory) {
+    fn print_warnings(&mut self, memory: &Memory) {
         for warning in memory.warnings() {
             self.output.warn("warning", &warning);
         }

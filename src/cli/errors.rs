@@ -1,4 +1,4 @@
-//! What a verb can end in, and the exit code of each.
+//! The outcomes of a verb, and the exit code of each.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -23,18 +23,18 @@ pub(crate) const DAMAGED: u8 = 5;
 /// Exit code: a bug.
 pub(crate) const BUG: u8 = 70;
 
-/// Why a verb did not come to its end.
+/// Why a verb failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The engine, or the program itself, refused or failed.
     Error(Error),
     /// The command line cannot be understood.
     Usage { message: String, hint: Option<String> },
-    /// Nobody reads the output any more. That is success.
+    /// The reader closed the pipe. That is success.
     ClosedPipe,
 }
 
-/// What a verb ends in: an exit code, or why not.
+/// The outcome of a verb: an exit code or a failure.
 pub(crate) type Done = Result<u8, Failure>;
 
 impl From<Error> for Failure {
@@ -43,7 +43,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// What the operating system said, if the error is its own.
+/// The kind of an error of the operating system.
 pub(crate) fn system_kind(error: &Error) -> Option<io::ErrorKind> {
     let source = std::error::Error::source(error)?;
     source.downcast_ref::<io::Error>().map(io::Error::kind)
@@ -90,7 +90,7 @@ impl Failure {
         }
     }
 
-    /// The same failure, told with the place of the command that failed.
+    /// The same failure, with the place of the command that failed.
     pub(crate) fn at(self, place: &str) -> Self {
         match self {
             Self::Error(error) => Self::Error(error.context(place)),

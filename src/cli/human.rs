@@ -62,7 +62,7 @@ pub(crate) struct Cell {
     right: bool,
     /// Left out, with its column, where a line is too narrow for all.
     minor: bool,
-    /// A picture, which says nothing that the other columns do not.
+    /// A diagram, which says nothing that the other columns do not.
     drawing: bool,
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn plain(text: impl AsRef<str>) -> Cell {
     }
 }
 
-/// A picture of what the other columns say, for people only.
+/// A diagram of what the other columns say, for people only.
 pub(crate) fn drawing(text: impl AsRef<str>) -> Cell {
     Cell {
         drawing: true,

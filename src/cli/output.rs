@@ -1,8 +1,7 @@
 //! Everything that leaves the program: answers on standard output, notes and errors on standard error.
 //!
-//! With `--json` standard output carries documents only. Notes for people ("made a store at ...") then wait
-//! until the end: they follow a success as a line of their own, and are part of the document of a failure, so
-//! that standard error is never a mixture.
+//! With `--json` standard output carries documents only. Notes then wait until the end of the run. Each follows a
+//! success as a line of its own; a failure has them in its document. Standard error never mixes the two.
 //!
 //! # Layer
 //! L10, part of cli. The only file of the crate that writes to standard output or standard error.
@@ -77,11 +76,11 @@ pub(crate) enum Mode {
     Markdown,
 }
 
-/// Somebody waits for an answer, and sees how far the work for it has come.
+/// The progress bar of an answer that a person waits for.
 #[derive(Clone)]
 struct Wait {
     bar: ProgressBar,
-    /// Since when; `None` while nobody waits: a line is typed, or the answer is there.
+    /// When the wait began; `None` while a line is typed, or the answer is there.
     since: Arc<Mutex<Option<Instant>>>,
 }
 
@@ -140,14 +139,14 @@ impl io::Write for Screen {
 /// The output of one run.
 pub(crate) struct Output {
     mode: Mode,
-    /// Whether tables begin with a line that names their columns: in the shell, where nobody has `--help` at hand.
+    /// Whether tables begin with a line that names their columns, as in the shell.
     headings: bool,
     coloured: bool,
     width: Option<usize>,
     out: BufWriter<Box<dyn io::Write>>,
     /// Lines that wait for the fence of Markdown around them, which depends on what they hold.
     fenced: String,
-    /// Set when the user wants no more of it.
+    /// Set when the user interrupts the answer.
     stop: Option<Arc<AtomicBool>>,
     wait: Wait,
     /// Whether answers go to a pager, which has the screen.
@@ -213,7 +212,7 @@ impl Output {
         self.stop = Some(stop);
     }
 
-    /// Fails with code `interrupted` if the user wants no more.
+    /// Fails with code `interrupted` if the user interrupted the answer.
     pub(crate) fn check_stop(&self) -> Result<(), Failure> {
         match &self.stop {
             Some(stop) if stop.load(Ordering::Relaxed) => Err(interrupted().into()),
@@ -234,12 +233,12 @@ impl Output {
         self.paged = pager.is_some();
         let out = pager.unwrap_or_else(|| Box::new(self.screen()));
         let old = std::mem::replace(&mut self.out, BufWriter::with_capacity(1 << 16, out));
-        // What a reader that went away did not take must not be offered again when this is dropped.
+        // A reader closed the pipe: dropping the buffer must not write to it again.
         drop(old.into_parts());
         flushed
     }
 
-    /// Whether somebody waits for what is being done, and wants to see how far it has come.
+    /// Starts or ends the wait that the progress bar shows.
     pub(crate) fn set_awaited(&mut self, awaited: bool) {
         if awaited {
             self.wait.begin();
@@ -248,7 +247,7 @@ impl Output {
         }
     }
 
-    /// Ends one command of a shell: closes what is open, hands over what is buffered, and says what was noted.
+    /// Ends one command of a shell: flushes the output and prints the notes.
     pub(crate) fn end_command(&mut self) -> Result<(), Failure> {
         let flushed = self.flush();
         for (code, message) in std::mem::take(&mut self.notes) {
@@ -257,9 +256,9 @@ impl Output {
         flushed
     }
 
-    /// Says on standard error why a command of a shell failed.
-    pub(crate) fn tell_failure(&mut self, failure: &Failure) {
-        // A closed pipe is met again, and told, at the end.
+    /// Prints on standard error why a command of a shell failed.
+    pub(crate) fn print_failure(&mut self, failure: &Failure) {
+        // A closed pipe is met again, and text, at the end.
         drop(self.flush());
         let notes = std::mem::take(&mut self.notes);
         report(failure, self.is_json(), &notes);
@@ -278,7 +277,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes what waits in a fence that nothing in it ends.
+    /// Writes the buffered lines in a fence that no line of them ends.
     fn close_fence(&mut self) -> Result<(), Failure> {
         let lines = std::mem::take(&mut self.fenced);
         if lines.is_empty() {
@@ -299,7 +298,7 @@ impl Output {
         writeln!(self.out, "{row}").map_err(Failure::from_output)
     }
 
-    /// How wide a line may be; `None` when nobody looks at a terminal and nothing need be cut.
+    /// The width of a line; `None` without a terminal, where nothing is cut.
     pub(crate) fn width(&self) -> Option<usize> {
         self.width
     }
@@ -379,27 +378,27 @@ impl Output {
         self.out.flush().map_err(Failure::from_output)
     }
 
-    /// Tells people something beside the answer, on standard error.
+    /// Prints a note beside the answer, on standard error.
     pub(crate) fn note(&mut self, code: &'static str, message: impl Into<String>) {
         let message = message.into();
         if self.mode == Mode::Agent && matches!(code, "undo" | "next") {
-            // A model knows its verbs; telling them after each answer costs more than the answer.
+            // A model knows its verbs; naming them after each answer costs more tokens than the answer.
             return;
         }
         if self.is_json() {
             self.notes.push((code, message));
         } else if self.paged {
             let text = paint(self.coloured, Meaning::Quiet, printable(&message));
-            // A pager that was left is met again, and told, at the end.
+            // A pager that was left is met again, and text, at the end.
             drop(writeln!(self.out, "{text}"));
         } else {
-            // What was said before stands before it. A closed pipe is met again, and told, at the end.
+            // What was said before stands before it. A closed pipe is met again, and text, at the end.
             drop(self.out.flush());
             to_stderr(&paint(coloured_errors(), Meaning::Quiet, printable(&message)));
         }
     }
 
-    /// As [`Self::note`], for what the owner should look at: people see the code in front of it.
+    /// As [`Self::note`], for warnings: people see the code in front of the message.
     pub(crate) fn warn(&mut self, code: &'static str, message: &str) {
         if self.is_json() {
             self.note(code, message);
@@ -408,7 +407,7 @@ impl Output {
         }
     }
 
-    /// Says that an answer is empty: to people only, an empty stream says it to programs.
+    /// Prints for people that an answer is empty; programs see an empty stream.
     pub(crate) fn nothing_found(&mut self) {
         if !self.is_json() {
             self.note("nothing_found", "nothing found");
@@ -440,12 +439,12 @@ impl Output {
         bar
     }
 
-    /// Ends the run: writes out what is buffered, then says what went wrong, if anything did.
+    /// Ends the run: flushes the output, then reports the failure, if there is one.
     pub(crate) fn finish(mut self, done: Result<u8, Failure>) -> ExitCode {
         let flushed = self.flush();
         let done = done.and_then(|code| flushed.map(|()| code));
         let json = self.is_json();
-        // Whatever is left in the buffer after a failed flush has no reader: dropping it must not try again.
+        // After a failed flush the buffer has no reader: dropping it must not write again.
         drop(self.out.into_parts());
         match done {
             Ok(code) => {
@@ -467,7 +466,7 @@ pub(crate) fn interrupted() -> Error {
     Error::new(ErrorKind::Io, "stopped").with_code(ErrorCode::Interrupted)
 }
 
-/// Says on standard error what went wrong.
+/// Reports a failure on standard error.
 fn report(failure: &Failure, json: bool, notes: &[(&'static str, String)]) {
     if matches!(failure, Failure::ClosedPipe) {
         return;
@@ -511,14 +510,14 @@ pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> ExitCode {
     match error.kind() {
         Clap::DisplayVersion if json => {
             let mut output = Output::new(true);
-            let told = output
+            let text = output
                 .document(&Version {
                     name: env!("CARGO_PKG_NAME"),
                     version: env!("CARGO_PKG_VERSION"),
                     format: FORMAT,
                 })
                 .map(|()| DONE);
-            output.finish(told)
+            output.finish(text)
         }
         // Help is for people, with --json too.
         Clap::DisplayHelp | Clap::DisplayVersion => match error.print().and_then(|()| io::stdout().flush()) {
@@ -530,7 +529,7 @@ pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> ExitCode {
             ExitCode::from(USAGE)
         }
         _ => {
-            // Nobody is left to be told that standard error cannot be written to.
+            // Nobody is left to be text that standard error cannot be written to.
             drop(error.print());
             ExitCode::from(USAGE)
         }
@@ -621,7 +620,7 @@ pub(crate) fn help_width() -> usize {
 }
 
 fn terminal_width() -> Option<usize> {
-    // Who exports COLUMNS to a program on a terminal wants that width.
+    // COLUMNS overrides the width of the terminal.
     let asked = std::env::var("COLUMNS")
         .ok()
         .and_then(|columns| columns.parse().ok());
@@ -635,7 +634,7 @@ fn terminal_width() -> Option<usize> {
 }
 
 fn to_stderr(text: &str) {
-    // Nobody is left to be told that standard error cannot be written to.
+    // Nobody is left to be text that standard error cannot be written to.
     drop(writeln!(io::stderr().lock(), "{text}"));
 }
 

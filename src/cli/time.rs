@@ -1,4 +1,4 @@
-//! Durations as typed, and ages as people tell them. A time itself is written and read by [`Time`].
+//! Durations as typed, and ages as people read them. [`Time`] itself reads and writes times.
 //!
 //! # Layer
 //! L10, part of cli. Converts only: what is "now" comes from the engine.
@@ -39,7 +39,7 @@ pub(crate) fn span(text: &str) -> Result<Duration> {
         }
     }
     let hint = "write 12h, 30d, 8w, 2y, 0 or forever";
-    // Seconds are no unit that anybody means here.
+    // A bare number would mean seconds, which nobody keeps history for.
     if text.parse::<f64>().is_ok_and(|count| count != 0.0) {
         return Err(Error::invalid(format!("'{text}' has no unit")).with_hint(hint));
     }
@@ -84,13 +84,13 @@ pub(crate) fn ago(time: Time, now: Time) -> String {
 /// A time on a line of its own: with its age, unless every token counts.
 pub(crate) fn with_age(time: Time, now: Time, output: &Output) -> String {
     if output.is_compact() {
-        return told(time, now, output.style());
+        return in_column(time, now, output.style());
     }
     format!("{time}  ({})", ago(time, now))
 }
 
-/// A time in a column: its age on a terminal, where somebody looks at it now, the time itself elsewhere.
-pub(crate) fn told(time: Time, now: Time, style: Style) -> String {
+/// A time in a column: its age on a terminal, the time itself elsewhere.
+pub(crate) fn in_column(time: Time, now: Time, style: Style) -> String {
     if style.width.is_some() {
         return ago(time, now);
     }

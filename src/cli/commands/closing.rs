@@ -10,7 +10,7 @@ use crate::cli::output::{Meaning, Output};
 use crate::engine::{CommitInfo, Committed, Memory};
 
 /// What was done, the head now, and how to take it back.
-pub(super) fn tell_committed(
+pub(super) fn print_committed(
     context: &mut Context,
     memory: &Memory,
     committed: &Committed,
@@ -18,12 +18,12 @@ pub(super) fn tell_committed(
 ) -> Result<(), Failure> {
     let head = head_line(&context.output, memory, &committed.commit);
     context.output.line(format_args!("{what}; {head}"))?;
-    tell_undo(context, committed);
+    note_undo(context, committed);
     Ok(())
 }
 
 /// Says how to take a change back, if there was one.
-pub(super) fn tell_undo(context: &mut Context, committed: &Committed) {
+pub(super) fn note_undo(context: &mut Context, committed: &Committed) {
     if committed.changed {
         context.note_way_back("take it back with");
     }

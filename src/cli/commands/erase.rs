@@ -21,7 +21,7 @@ const RECORDS_SHOWN: usize = 20;
     args = args::writes(),
     after_help = "An ID leaves the state, and every version of it goes, wherever history, drafts or snapshots keep it. A \
                   DIGEST (8 digits or more) is one earlier version, a content, a reason or a source. Roots and digests of \
-                  commits stay, and the history still verifies; who asks for what is gone is told who erased it, and why. \
+                  commits stay, and the history still verifies; who asks for what is gone is text who erased it, and why. \
                   Backups, and blocks that the file system or the device still holds, are beyond its reach.\n\n\
                   Examples:\n  treering erase facts/password --dry-run\n  treering erase facts/password -m 'a secret' --yes\n  \
                   treering erase 5f0c81d2 --yes"

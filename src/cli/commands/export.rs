@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::pictures;
+use super::diagrams;
 use crate::engine::{Memory, View};
 use crate::error::{Error, ErrorCode, Result};
 use crate::ingest::{self, Format, Piece, json as lines};
@@ -27,20 +27,20 @@ pub(crate) enum ExportFormat {
     Jsonl,
     Org,
     Markdown,
-    /// A picture, for Graphviz
+    /// A diagram, for Graphviz
     Dot,
-    /// A picture
+    /// A diagram
     Svg,
-    /// A page with all pictures, to look around in
+    /// A page with all diagrams, to look around in
     Html,
     /// A folder with one Markdown file a block, to edit and import again
     #[cfg(feature = "agent")]
     Blocks,
 }
 
-/// What a picture shows.
+/// What a diagram shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PictureOf {
+pub(crate) enum DiagramOf {
     /// The tree of objects
     Tree,
     /// Commits, snapshots and ways back
@@ -70,16 +70,16 @@ pub(crate) struct Export {
     /// Write over files that are there
     #[arg(long)]
     pub(crate) force: bool,
-    /// What a picture shows; a page shows all three [default: tree]
-    #[arg(long, value_name = "WHAT")]
-    pub(crate) picture: Option<PictureOf>,
+    /// What a diagram shows; a page shows all three [default: tree]
+    #[arg(long = "picture", value_name = "WHAT")]
+    pub(crate) diagram: Option<DiagramOf>,
     /// The older of the two states whose trie nodes are drawn [default: the newest snapshot before]
     #[arg(long, value_name = "REV")]
     pub(crate) from: Option<String>,
     /// Draw only this object and what is below it
     #[arg(long, value_name = "ID")]
     pub(crate) under: Option<String>,
-    /// The most rows of a picture [default: 2000]
+    /// The most rows of a diagram [default: 2000]
     #[arg(long, value_name = "N")]
     pub(crate) rows: Option<usize>,
     /// The scope of the blocks [default: global, and the project, session and agent at work]
@@ -92,7 +92,7 @@ impl Verb for Export {
     const ANSWERS: &'static [Form] = &[
         form::<StoredLine>("a line each; what put --jsonl reads"),
         form::<Exported>("into a file"),
-        form::<Drawn>("a picture into a file"),
+        form::<Drawn>("a diagram into a file"),
         form::<BlocksWritten>("blocks into a folder"),
     ];
 
@@ -107,12 +107,12 @@ fn export(context: &mut Context, verb: &Export) -> Done {
     if verb.format == ExportFormat::Blocks {
         return super::agent::blocks::export(context, verb);
     }
-    if let Some(drawing) = pictures::Drawing::of(verb.format) {
-        return pictures::export(context, verb, drawing);
+    if let Some(drawing) = diagrams::Drawing::of(verb.format) {
+        return diagrams::export(context, verb, drawing);
     }
     let memory = context.open_to_read()?;
     let view = context.view(&memory)?;
-    tell_left_out(context, &view)?;
+    note_left_out(context, &view)?;
     let path = verb.path.as_deref().filter(|path| *path != Path::new("-"));
     let format = match verb.format {
         ExportFormat::Org => Format::Org,
@@ -125,7 +125,7 @@ fn export(context: &mut Context, verb: &Export) -> Done {
             let written = ingest::for_each_piece::<Failure>(&memory, &view, format, true, &mut |piece| {
                 context.output.text(text_of(&piece))
             })?;
-            tell_lowered(context, &written);
+            note_lowered(context, &written);
         }
         Some(path) if is_folder(path) => export_folder(context, &memory, &view, path, format, verb.force)?,
         Some(path) => {
@@ -137,51 +137,51 @@ fn export(context: &mut Context, verb: &Export) -> Done {
                 })?;
                 Ok(())
             })?;
-            tell_lowered(context, &lowered);
-            tell(context, &view, path, 1)?;
+            note_lowered(context, &lowered);
+            print(context, &view, path, 1)?;
         }
     }
-    context.tell_unreadable(&memory);
+    context.note_unreadable(&memory);
     Ok(DONE)
 }
 
 /// Says what is not in the export because it is not in the store any more.
-fn tell_left_out(context: &mut Context, view: &View) -> Result<()> {
+fn note_left_out(context: &mut Context, view: &View) -> Result<()> {
     let left_out = ingest::omitted(view)?;
     if left_out.objects > 0 {
-        let told = format!(
+        let text = format!(
             "left out: {}, erased or lost since",
             counted(left_out.objects, "object")
         );
-        context.output.note("erased", told);
+        context.output.note("erased", text);
     }
     if left_out.contents > 0 {
-        let told = format!(
+        let text = format!(
             "written without content, which was erased or lost: {}",
             counted(left_out.contents, "object")
         );
-        context.output.note("erased", told);
+        context.output.note("erased", text);
     }
     if left_out.parents > 0 {
-        let told = format!(
+        let text = format!(
             "not there, so that what stands below is written without: {}",
             counted(left_out.parents, "parent")
         );
-        context.output.note("orphans", told);
+        context.output.note("orphans", text);
     }
     Ok(())
 }
 
 /// Refuses options that the form has no use for, rather than to ignore them.
 fn check_options(verb: &Export) -> Result<(), Failure> {
-    use PictureOf::{Tree, Trie};
-    let drawn = |what: PictureOf| match verb.format {
+    use DiagramOf::{Tree, Trie};
+    let drawn = |what: DiagramOf| match verb.format {
         ExportFormat::Html => true,
-        ExportFormat::Dot | ExportFormat::Svg => verb.picture.unwrap_or(Tree) == what,
+        ExportFormat::Dot | ExportFormat::Svg => verb.diagram.unwrap_or(Tree) == what,
         _ => false,
     };
-    let one_picture = matches!(verb.format, ExportFormat::Dot | ExportFormat::Svg);
-    let picture = one_picture || verb.format == ExportFormat::Html;
+    let one_diagram = matches!(verb.format, ExportFormat::Dot | ExportFormat::Svg);
+    let diagram = one_diagram || verb.format == ExportFormat::Html;
     #[cfg(feature = "agent")]
     let blocks = verb.format == ExportFormat::Blocks;
     #[cfg(not(feature = "agent"))]
@@ -189,8 +189,8 @@ fn check_options(verb: &Export) -> Result<(), Failure> {
     for (option, given, used, hint) in [
         (
             "--picture",
-            verb.picture.is_some(),
-            one_picture,
+            verb.diagram.is_some(),
+            one_diagram,
             "it goes with --format dot and svg; html shows all three",
         ),
         (
@@ -202,14 +202,14 @@ fn check_options(verb: &Export) -> Result<(), Failure> {
         (
             "--rows",
             verb.rows.is_some(),
-            picture,
+            diagram,
             "it goes with --format dot, svg and html",
         ),
         (
             "--under",
             verb.under.is_some(),
             drawn(Tree),
-            "it goes with a picture of the tree: --format html, or svg or dot",
+            "it goes with a diagram of the tree: --format html, or svg or dot",
         ),
         (
             "--from",
@@ -246,7 +246,7 @@ fn export_lines(
             let line = line_of(&version)?;
             context.output.document(&line)
         })?;
-        context.tell_unreadable(memory);
+        context.note_unreadable(memory);
         return Ok(DONE);
     };
     refuse_existing(path, force)?;
@@ -256,8 +256,8 @@ fn export_lines(
             Ok(writeln!(out, "{line}")?)
         })
     })?;
-    tell(context, view, path, 1)?;
-    context.tell_unreadable(memory);
+    print(context, view, path, 1)?;
+    context.note_unreadable(memory);
     Ok(DONE)
 }
 
@@ -301,11 +301,11 @@ fn export_folder(
         }
         write_file(&path, |out| Ok(out.write_all(text.as_bytes())?))?;
     }
-    tell_lowered(context, &lowered);
-    tell(context, view, folder, files.len())
+    note_lowered(context, &lowered);
+    print(context, view, folder, files.len())
 }
 
-fn tell(context: &mut Context, view: &View, path: &Path, files: usize) -> Result<(), Failure> {
+fn print(context: &mut Context, view: &View, path: &Path, files: usize) -> Result<(), Failure> {
     context.answer(&Exported {
         objects: view.len(),
         path: shown(path),
@@ -328,7 +328,7 @@ impl Answer for Exported {
 }
 
 /// Says what will not come back as trusted as it is.
-fn tell_lowered(context: &mut Context, lowered: &[Id]) {
+fn note_lowered(context: &mut Context, lowered: &[Id]) {
     if let [first, ..] = lowered {
         let what = counted(lowered.len() as u64, "object");
         let note = format!(
@@ -457,7 +457,7 @@ fn write_beside(
         Ok(fs::rename(&unfinished, path)?)
     };
     whole().inspect_err(|_| {
-        // What failed is told; that the unfinished file may stay behind is not worth a second message.
+        // What failed is text; that the unfinished file may stay behind is not worth a second message.
         drop(fs::remove_file(&unfinished));
     })
 }

@@ -1,4 +1,4 @@
-//! What the scan met in objects that were put or ingested: it is told, and nothing is changed.
+//! What the scan met in objects that were put or ingested: it is text, and nothing is changed.
 //!
 //! `remember` redacts, holds back and refuses; the verbs of the engine store what they are given.
 //!
@@ -19,7 +19,7 @@ const OBJECTS_MAX: usize = 10_000;
 /// Objects that are named.
 const NAMED_MAX: usize = 5;
 
-/// What was met so far.
+/// The findings so far.
 pub(super) struct Flags {
     scanner: Scanner,
     looked_at: usize,
@@ -30,7 +30,7 @@ pub(super) struct Flags {
 }
 
 impl Flags {
-    /// Nothing yet. What counts is as the settings say; with settings that cannot be read, as by default.
+    /// No findings. The settings decide what counts; if they cannot be read, the default ones.
     pub(super) fn new(context: &Context) -> Self {
         let settings = context.settings().unwrap_or_default();
         Self {
@@ -44,12 +44,12 @@ impl Flags {
         }
     }
 
-    /// Looks at an object that is about to be put.
+    /// Scans an object that is about to be put.
     pub(super) fn look(&mut self, object: &NewObject) {
         self.look_at(object.id.as_str(), object.content.as_deref(), &object.attributes);
     }
 
-    /// Looks at what is new since `before`.
+    /// Scans the versions that are new since `before`.
     pub(super) fn look_since(&mut self, memory: &Memory, before: &View) -> Result<()> {
         let after = memory.view();
         if before.root() == after.root() {
@@ -88,8 +88,8 @@ impl Flags {
         }
     }
 
-    /// Says what was met.
-    pub(super) fn tell(self, context: &mut Context) {
+    /// Notes the findings.
+    pub(super) fn note(self, context: &mut Context) {
         if self.count == 0 {
             return;
         }
@@ -105,12 +105,12 @@ impl Flags {
             String::new()
         };
         let what = counted(self.count, "object");
-        let told = format!(
+        let text = format!(
             "the scan found {} in {what}{reach}: {}{more}; they are stored as they are",
             rules.join(", "),
             self.ids.join(", ")
         );
-        context.output.note("flagged", told);
+        context.output.note("flagged", text);
     }
 }
 
@@ -127,9 +127,9 @@ fn add_texts<'a>(name: &'a str, value: &'a Value, fields: &mut Vec<(&'a str, &'a
 }
 
 /// Tells what the scan met in what a verb wrote, if there is anything.
-pub(super) fn tell_since(context: &mut Context, memory: &Memory, before: &View) -> Result<()> {
+pub(super) fn note_flags_since(context: &mut Context, memory: &Memory, before: &View) -> Result<()> {
     let mut flags = Flags::new(context);
     flags.look_since(memory, before)?;
-    flags.tell(context);
+    flags.note(context);
     Ok(())
 }

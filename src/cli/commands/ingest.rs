@@ -128,7 +128,7 @@ fn ingest(context: &mut Context, verb: &Ingest) -> Done {
         changed: committed.changed,
     })?;
     #[cfg(feature = "agent")]
-    super::flags::tell_since(context, &memory, &before)?;
+    super::flags::note_flags_since(context, &memory, &before)?;
     Ok(DONE)
 }
 

@@ -1,4 +1,4 @@
-//! What a verb reads besides its arguments: files, standard input, lines of them; all of it bounded.
+//! Input of verbs: files and standard input, whole or by lines, all of it bounded.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -54,8 +54,8 @@ pub(super) fn read_input(context: &Context, file: &Path, bytes_max: u64) -> Resu
         .read_to_end(&mut bytes);
     read.map_err(|error| input_error(file, error))?;
     if bytes.len() as u64 > bytes_max {
-        let told = format!("{} has more than {} MiB", shown(file), bytes_max >> 20);
-        return Err(Error::invalid(told).with_code(ErrorCode::OverLimit).into());
+        let text = format!("{} has more than {} MiB", shown(file), bytes_max >> 20);
+        return Err(Error::invalid(text).with_code(ErrorCode::OverLimit).into());
     }
     Ok(bytes)
 }

@@ -46,7 +46,7 @@ impl Verb for Lanes {
     fn run(self, context: &mut Context) -> Done {
         let memory = context.open_to_read()?;
         let newest = context.view(&memory)?.commit().commit.seq;
-        let mut places = HashMap::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
         let mut lanes: Vec<Lane> = Vec::new();
         for info in memory.commits() {
             let info = info?;

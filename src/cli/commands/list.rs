@@ -76,7 +76,7 @@ impl Verb for List {
             let note = format!("{count} of this state, erased or lost since, cannot be listed");
             context.output.note("erased", note);
         }
-        context.tell_unreadable(&memory);
+        context.note_unreadable(&memory);
         if !found && !query.include_expired && self.limit != Some(0) && has_expired(&view, query)? {
             let note = "all that was found has expired: --include-expired shows it";
             context.output.note("expired", note);

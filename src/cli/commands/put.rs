@@ -19,7 +19,7 @@ use super::attributes::attribute;
 #[cfg(feature = "agent")]
 use super::flags::Flags;
 use super::input::{Lines, at_line, content_from_input, open_input};
-use super::sent::SentLines;
+use super::progress::BatchProgress;
 use crate::engine::{Authorisation, CommitInfo, Memory, Staged, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::ingest::json::{self as lines, ObjectLine};
@@ -199,9 +199,16 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
         flags: Some(Flags::new(context)),
         ..Sums::default()
     };
-    let mut sent = SentLines::new();
-    let put = put_batches(&memory, &writer, first, &mut reader, size, (&mut sums, &mut sent));
-    let left = put.map_err(|error| sent.failed(context, error, (file, &mut reader)))?;
+    let mut progress = BatchProgress::new();
+    let put = put_batches(
+        &memory,
+        &writer,
+        first,
+        &mut reader,
+        size,
+        (&mut sums, &mut progress),
+    );
+    let left = put.map_err(|error| progress.failed(context, error, (file, &mut reader)))?;
     if let [(number, _), ..] = left[..] {
         let what = counted(left.len() as u64, "earlier version");
         let note = format!("not kept: {what}, from line {number} on, for nothing was written after it");
@@ -210,7 +217,7 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     let view = memory.view();
     #[cfg(feature = "agent")]
     if let Some(flags) = sums.flags {
-        flags.tell(context);
+        flags.note(context);
     }
     context.answer(&PutLines {
         tally: Tally {
@@ -232,14 +239,14 @@ fn put_batches(
     first: Batch,
     reader: &mut Lines<'_>,
     size: u64,
-    (sums, sent): (&mut Sums, &mut SentLines),
+    (sums, progress): (&mut Sums, &mut BatchProgress),
 ) -> Result<Vec<Line>> {
     let mut batch = first;
     loop {
-        sent.begin(batch.lines.len(), reader.number(), batch.is_last);
+        progress.begin(batch.lines.len(), reader.number(), batch.is_last);
         let left = batch.write(memory, writer, sums)?;
         let seq = sums.last.as_ref().map(|info| info.commit.seq);
-        sent.end(seq, left.iter().map(|(number, _)| *number));
+        progress.end(seq, left.iter().map(|(number, _)| *number));
         let waiting = left.len();
         batch = Batch::read(reader, size, left)?;
         if batch.lines.len() == waiting {

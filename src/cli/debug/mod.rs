@@ -180,7 +180,7 @@ impl Script<'_> {
         if !self.keep_going || matches!(failure, Failure::ClosedPipe) {
             return Err(failure);
         }
-        self.shell.context.output.tell_failure(&failure);
+        self.shell.context.output.print_failure(&failure);
         if !std::mem::replace(&mut self.failed, true) {
             self.code = failure.exit_code();
         }

@@ -76,7 +76,7 @@ pub(super) fn digest(digest: &[u8; 32]) -> Field {
 pub(super) fn moment(output: &Output, at: Time, now: Time) -> Field {
     Field {
         value: at.to_string().into(),
-        cell: coloured(Meaning::Quiet, time::told(at, now, output.style())),
+        cell: coloured(Meaning::Quiet, time::in_column(at, now, output.style())),
     }
 }
 

@@ -79,7 +79,7 @@ impl<'a> Shell<'a> {
         }
         // Damage that was not expected is told already.
         if asked == shell.context.options.degraded {
-            shell.context.tell_kept_warnings();
+            shell.context.print_kept_warnings();
         }
         Ok(shell)
     }

@@ -96,7 +96,7 @@ fn run(shell: &mut Shell<'_>, line: &str) -> Result<(), Failure> {
     }
     match done {
         Ok(_) | Err(Failure::ClosedPipe) => {}
-        Err(failure) => shell.context.output.tell_failure(&failure),
+        Err(failure) => shell.context.output.print_failure(&failure),
     }
     Ok(())
 }

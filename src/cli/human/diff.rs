@@ -1,6 +1,6 @@
 //! What differs between two versions of an object, as people read it.
 //!
-//! A header names the object, a line each the fields that differ, and contents are told as a unified diff.
+//! A header names the object. A line each shows the fields that differ, and a unified diff the contents.
 //!
 //! # Layer
 //! L10, part of cli. Pure.
@@ -21,12 +21,12 @@ const CONTEXT: usize = 3;
 const CONTENT_LINES: usize = 200;
 /// Characters of an old and a new value in a line about a field.
 const EXCERPT: usize = 60;
-/// How long the shortest difference of two contents is looked for; after that a longer one is good enough.
+/// The time limit for the shortest difference of two contents; after that a longer one is good enough.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// What stands before everything about an object.
+/// The margin of every line about an object.
 const INDENT: &str = "    ";
 
-/// How an object differs between two states if only digests are left of its versions: nothing says its id.
+/// Writes the change of an object of which only digests are left; no record has its id.
 pub(crate) fn erased_line(style: Style, change: &Change) -> String {
     let (mark, meaning) = match change.kind() {
         ChangeKind::Added => ('+', Meaning::Good),
@@ -36,7 +36,7 @@ pub(crate) fn erased_line(style: Style, change: &Change) -> String {
     style.paint(meaning, format_args!("{mark} {}", without_id(change.id.as_str())))
 }
 
-/// The stand-in for an id that nothing says any more, for people: the first digits of its key path.
+/// Writes an erased id for people: the first digits of its key path.
 pub(crate) fn without_id(stand_in: &str) -> String {
     let key = stand_in.strip_prefix("erased:").unwrap_or(stand_in);
     format!("{}? (erased)", key.get(..8).unwrap_or(key))
@@ -196,7 +196,7 @@ mod tests {
         object.encode(Origin::DirectUser, suite).unwrap().into_object()
     }
 
-    fn told(width: Option<usize>, old: &Object, new: &Object) -> Vec<String> {
+    fn changed(width: Option<usize>, old: &Object, new: &Object) -> Vec<String> {
         let style = Style {
             coloured: false,
             width,
@@ -221,7 +221,7 @@ mod tests {
             "     7",
             "     8",
         ];
-        assert_eq!(told(None, &old, &new), wanted);
+        assert_eq!(changed(None, &old, &new), wanted);
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
         let old = object(&"o".repeat(100), &"word ".repeat(60));
         let new = object(&"n".repeat(100), &"other ".repeat(60));
         for width in [40, 80, 200] {
-            for line in told(Some(width), &old, &new) {
+            for line in changed(Some(width), &old, &new) {
                 assert!(line.chars().count() <= width, "{width}: {line}");
             }
         }
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_difference_at_the_very_end_is_told_too() {
-        let lines = told(None, &object("s", "same"), &object("s", "same\n"));
+        let lines = changed(None, &object("s", "same"), &object("s", "same\n"));
         assert!(lines.len() > 1, "{lines:?}");
     }
 
@@ -248,7 +248,7 @@ mod tests {
                 .map(|at| format!("{}\n", at * step % 7919))
                 .collect::<String>()
         };
-        let lines = told(None, &object("s", &text(3)), &object("s", &text(5)));
+        let lines = changed(None, &object("s", &text(3)), &object("s", &text(5)));
         assert!(
             lines.len() <= CONTENT_LINES + 4 && lines.last().unwrap().contains("and more"),
             "{}",

@@ -1,7 +1,7 @@
 //! The column of `log` that draws the history: who worked where, and what a rollback went back to.
 //!
 //! Each lane has a line of its own; a commit is an `o` on it, or a `*` where a snapshot names it. A rollback
-//! leads over a rail on the right down to the commit whose state it brought back:
+//! leads over a column on the right down to the commit whose state it brought back:
 //!
 //! ```text
 //! o--.   9 rollback
@@ -14,8 +14,8 @@
 
 /// Lanes that have a line; the others share the last one.
 const LANES_DRAWN: usize = 4;
-/// Rollbacks that are drawn side by side; beyond, the number of the target in the next column must do.
-const RAILS_DRAWN: usize = 6;
+/// Rollbacks that are drawn side by side. For more, the next column names the target.
+const COLUMNS_DRAWN: usize = 6;
 
 /// A commit, as far as it is drawn.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +33,8 @@ pub(crate) struct Mark<'a> {
 pub(crate) struct Timeline {
     /// The lanes that have a line, and whether a commit of theirs was drawn: above it there is nothing.
     lanes: Vec<(String, bool)>,
-    /// For each rail the commit that it leads down to.
-    rails: Vec<Option<u64>>,
+    /// For each column the commit that it leads down to.
+    columns: Vec<Option<u64>>,
 }
 
 impl Timeline {
@@ -48,44 +48,44 @@ impl Timeline {
         }
         Self {
             lanes: drawn,
-            rails: Vec::new(),
+            columns: Vec::new(),
         }
     }
 
-    /// What stands beside the commit.
+    /// The drawing beside a commit.
     pub(crate) fn row(&mut self, mark: Mark<'_>) -> String {
         let mut drawn = self.lane_lines(&mark);
-        // A rail whose commit is left out ends where that would have been.
-        for rail in &mut self.rails {
-            rail.take_if(|target| *target > mark.seq);
+        // A column whose commit is left out ends where that would have been.
+        for column in &mut self.columns {
+            column.take_if(|target| *target > mark.seq);
         }
-        let ending: Vec<usize> = self.rails_to(mark.seq);
+        let ending: Vec<usize> = self.columns_to(mark.seq);
         let starting = mark.back_to.and_then(|target| self.start(target));
-        let mut rails: Vec<char> = self
-            .rails
+        let mut columns: Vec<char> = self
+            .columns
             .iter()
-            .flat_map(|rail| [' ', if rail.is_some() { '|' } else { ' ' }])
+            .flat_map(|column| [' ', if column.is_some() { '|' } else { ' ' }])
             .collect();
-        for (&rail, corner) in ending
+        for (&column, corner) in ending
             .iter()
-            .map(|rail| (rail, '\''))
-            .chain(starting.iter().map(|rail| (rail, '.')))
+            .map(|column| (column, '\''))
+            .chain(starting.iter().map(|column| (column, '.')))
         {
-            for place in &mut rails[..=2 * rail] {
+            for place in &mut columns[..=2 * column] {
                 *place = if matches!(place, '|' | '+') { '+' } else { '-' };
             }
-            rails[2 * rail + 1] = corner;
+            columns[2 * column + 1] = corner;
         }
         if !ending.is_empty() {
-            rails[0] = '<';
+            columns[0] = '<';
         }
-        for rail in ending {
-            self.rails[rail] = None;
+        for column in ending {
+            self.columns[column] = None;
         }
-        while self.rails.last().is_some_and(Option::is_none) {
-            self.rails.pop();
+        while self.columns.last().is_some_and(Option::is_none) {
+            self.columns.pop();
         }
-        drawn.extend(rails);
+        drawn.extend(columns);
         drawn.truncate(drawn.trim_end().len());
         drawn
     }
@@ -110,22 +110,22 @@ impl Timeline {
             .join(" ")
     }
 
-    fn rails_to(&self, seq: u64) -> Vec<usize> {
-        let leads_here = |rail: &Option<u64>| *rail == Some(seq);
-        (0..self.rails.len())
-            .filter(|rail| leads_here(&self.rails[*rail]))
+    fn columns_to(&self, seq: u64) -> Vec<usize> {
+        let leads_here = |column: &Option<u64>| *column == Some(seq);
+        (0..self.columns.len())
+            .filter(|column| leads_here(&self.columns[*column]))
             .collect()
     }
 
     fn start(&mut self, target: u64) -> Option<usize> {
-        let free = self.rails.iter().position(Option::is_none);
-        let rail = free.unwrap_or(self.rails.len());
-        if rail >= RAILS_DRAWN {
+        let free = self.columns.iter().position(Option::is_none);
+        let column = free.unwrap_or(self.columns.len());
+        if column >= COLUMNS_DRAWN {
             return None;
         }
-        self.rails.resize(self.rails.len().max(rail + 1), None);
-        self.rails[rail] = Some(target);
-        Some(rail)
+        self.columns.resize(self.columns.len().max(column + 1), None);
+        self.columns[column] = Some(target);
+        Some(column)
     }
 }
 
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_is_left_out_ends_its_rail() {
+    fn a_target_that_is_left_out_ends_its_column() {
         let rows = drawn(&[
             (9, "a", false, Some(5)),
             (6, "a", false, None),
@@ -195,6 +195,6 @@ mod tests {
     fn more_rollbacks_than_fit_are_left_to_their_numbers() {
         let marks: Vec<_> = (0..10).map(|at| (100 - at, "a", false, Some(1))).collect();
         let rows = drawn(&marks);
-        assert!(rows[9].len() <= 1 + 2 * RAILS_DRAWN, "{rows:?}");
+        assert!(rows[9].len() <= 1 + 2 * COLUMNS_DRAWN, "{rows:?}");
     }
 }

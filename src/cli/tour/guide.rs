@@ -1,4 +1,4 @@
-//! Tells the steps of the tour, with what they cost, and collects them for programs.
+//! Prints the steps of the tour with their cost, and collects them for programs.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -16,7 +16,7 @@ use crate::cli::output::{Meaning, Output};
 use crate::engine::Memory;
 use crate::error::{Error, Result};
 
-/// What a step is called and how one does the same by hand.
+/// The name of a step, and the command that does the same.
 pub(super) struct Step {
     /// The field of the document, and the heading.
     pub(super) name: &'static str,
@@ -26,14 +26,14 @@ pub(super) struct Step {
     pub(super) command: &'static str,
 }
 
-/// What a step came to.
+/// The outcome of a step.
 #[derive(Default)]
 pub(super) struct Outcome {
     /// For people, a line each.
     pub(super) lines: Vec<String>,
     /// For programs.
     pub(super) fields: Map<String, Value>,
-    /// How long the work took in microseconds, without telling about it.
+    /// How long the work took in microseconds, without the output.
     micros: u64,
     /// Bytes that the log grew by, where known.
     log_bytes: Option<u64>,
@@ -71,7 +71,7 @@ impl<'a> Guide<'a> {
         &self.context.output
     }
 
-    /// Says what is to come.
+    /// Prints what is to come.
     pub(super) fn welcome(&mut self) -> Result<(), Failure> {
         let place = shown(self.folder.path());
         let kept = if self.folder.is_kept() {
@@ -89,8 +89,8 @@ impl<'a> Guide<'a> {
         )
     }
 
-    /// Tells a step and what it came to.
-    pub(super) fn tell(&mut self, step: &Step, outcome: Outcome) -> Result<(), Failure> {
+    /// Prints a step and its outcome.
+    pub(super) fn print(&mut self, step: &Step, outcome: Outcome) -> Result<(), Failure> {
         let number = self.steps.len() + 1;
         let ms = outcome.micros as f64 / 1000.0;
         self.steps.push(json!({
@@ -127,7 +127,7 @@ impl<'a> Guide<'a> {
         self.context.output.flush()
     }
 
-    /// Says what to do next, or writes the document.
+    /// Prints the next commands, or writes the document.
     pub(super) fn farewell(self) -> Result<(), Failure> {
         let ms = self.started.elapsed().as_micros() as f64 / 1000.0;
         let kept = self.folder.is_kept();

@@ -22,7 +22,7 @@ const COMMITS_MAX: u64 = 20_000;
 /// The kind of what it writes.
 const KIND: &str = "tick";
 
-/// The hidden verb: writes one object a commit and says so after each, for ever.
+/// The hidden verb: commits one object after the other, and acknowledges each.
 pub(in crate::cli) fn write_until_killed(context: &mut Context) -> Done {
     let memory = context.open_to_write()?;
     for number in 0..COMMITS_MAX {
@@ -34,7 +34,7 @@ pub(in crate::cli) fn write_until_killed(context: &mut Context) -> Done {
         context
             .output
             .document(&json!({ "seq": info.commit.seq, "commit": info.digest.to_hex() }))?;
-        // Said only now, after the commit is durable: what was said must be there afterwards.
+        // The acknowledgement comes after the commit is durable: the tour checks that it is kept.
         context.output.flush()?;
     }
     memory.close()?;
@@ -45,7 +45,7 @@ fn tick(number: u64) -> Result<Id> {
     Id::new(&format!("tick/{number:06}"))
 }
 
-/// What a process that was killed had been told is kept.
+/// What a process that was killed had been text is kept.
 pub(super) struct Killed {
     /// The number and digest of each acknowledged commit.
     acknowledged: Vec<(u64, String)>,
@@ -88,7 +88,7 @@ fn listen_and_kill(child: &mut Child) -> Result<Vec<(u64, String)>> {
         .ok_or_else(|| Error::internal("the second process has no output"))?;
     let mut acknowledged = Vec::new();
     for line in BufReader::new(output).split(b'\n') {
-        // The last line may be torn by the kill: what was not said completely was not acknowledged.
+        // The kill may tear the last line: only a whole line is an acknowledgement.
         let line = line.map_err(failed)?;
         let Ok(said) = serde_json::from_slice::<Value>(&line) else {
             continue;

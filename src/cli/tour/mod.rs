@@ -1,4 +1,4 @@
-//! The tour: the main job, told on real input that the program carries.
+//! The tour: the main job, shown on real input that the program carries.
 //!
 //! An agent's notes, a transcript and this project's own pages become a memory; a bad turn damages it; the
 //! damage is looked at and taken back; a second process is killed while it writes; and all of it is verified.

@@ -85,7 +85,7 @@ fn create(guide: &mut Guide<'_>) -> Result<Memory, Failure> {
         ))
         .field("root", root.to_hex())
         .field("hash", memory.hash().name());
-    guide.tell(&step, outcome)?;
+    guide.print(&step, outcome)?;
     Ok(memory)
 }
 
@@ -118,7 +118,7 @@ fn ingest(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
         .field("objects", objects)
         .field("created", change.created)
         .field("root", root.to_hex());
-    guide.tell(&step, outcome)
+    guide.print(&step, outcome)
 }
 
 fn snapshot(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
@@ -140,7 +140,7 @@ fn snapshot(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
         .field("name", info.name.as_str())
         .field("commit", info.commit.to_hex())
         .field("root", info.root.to_hex());
-    guide.tell(&step, outcome)
+    guide.print(&step, outcome)
 }
 
 /// The objects that the bad turn damages: the first fifty with a text, by id.
@@ -195,7 +195,7 @@ fn bad_turn(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
         ))
         .field("changed", changed)
         .field("root", root.to_hex());
-    guide.tell(&step, outcome)
+    guide.print(&step, outcome)
 }
 
 fn diff(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Result<(), Failure> {
@@ -220,7 +220,7 @@ fn diff(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Result<(), Fai
     let outcome = outcome
         .line(format!("and {rest} more"))
         .field("changes", changes.len());
-    guide.tell(&step, outcome)
+    guide.print(&step, outcome)
 }
 
 fn rollback(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Result<(), Failure> {
@@ -246,7 +246,7 @@ fn rollback(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Result<(),
         .field("changed", changed)
         .field("root", root)
         .field("equals_snapshot", true);
-    guide.tell(&step, outcome)
+    guide.print(&step, outcome)
 }
 
 /// The root after a commit, which must be that of the snapshot.
@@ -283,7 +283,7 @@ fn undo_and_redo(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Resul
         .line(format!("redo: root {} (the snapshot's again)", &root[..12]))
         .field("undone_root", undone.to_hex())
         .field("redone_root", root);
-    guide.tell(&step, outcome)
+    guide.print(&step, outcome)
 }
 
 fn attempt(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
@@ -332,7 +332,7 @@ fn attempt(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
         .field("reason", refused.message())
         .field("kept_for_review", rejected)
         .field("root", root.to_hex());
-    guide.tell(&step, outcome)
+    guide.print(&step, outcome)
 }
 
 fn kill(guide: &mut Guide<'_>) -> Result<Memory, Failure> {
@@ -357,7 +357,7 @@ fn kill(guide: &mut Guide<'_>) -> Result<Memory, Failure> {
         .field("acknowledged", acknowledged)
         .field("kept", kept)
         .field("ended", killed.ended.as_str());
-    guide.tell(&step, outcome)?;
+    guide.print(&step, outcome)?;
     Ok(memory)
 }
 
@@ -385,7 +385,7 @@ fn history(guide: &mut Guide<'_>, memory: &Memory, before: &View) -> Result<(), 
         ))
         .field("commits", commits)
         .field("versions", versions);
-    guide.tell(&step, outcome)
+    guide.print(&step, outcome)
 }
 
 fn prove(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
@@ -423,7 +423,7 @@ fn prove(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
         .field("proof_bytes", text.len())
         .field("holds", true)
         .field("root", view.root().to_hex());
-    guide.tell(&step, outcome)
+    guide.print(&step, outcome)
 }
 
 fn verify(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
@@ -444,5 +444,5 @@ fn verify(guide: &mut Guide<'_>, memory: &Memory) -> Result<(), Failure> {
         human::bytes(report.bytes),
     ));
     outcome = outcome.fields_of(&report)?;
-    guide.tell(&step, outcome)
+    guide.print(&step, outcome)
 }

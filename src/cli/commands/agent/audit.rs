@@ -91,7 +91,7 @@ fn audit(context: &mut Context, verb: Audit) -> Done {
             number(commit.seq),
             coloured(
                 Meaning::Quiet,
-                time::told(commit.time, now, context.output.style()),
+                time::in_column(commit.time, now, context.output.style()),
             ),
             plain(commit.op.as_str()),
             minor(coloured(Meaning::Good, format!("+{}", counts.added))),

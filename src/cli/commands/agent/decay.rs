@@ -61,7 +61,7 @@ fn decay(context: &mut Context, verb: &Decay) -> Done {
     if context.output.is_json() {
         context.output.document(&document(&agent, &done, verb.dry_run))?;
     } else {
-        tell(&mut context.output, &done, verb.dry_run)?;
+        print(&mut context.output, &done, verb.dry_run)?;
     }
     let output = &mut context.output;
     if let Some(warning) = &done.warning {
@@ -84,7 +84,7 @@ fn document(agent: &Agent, done: &Decayed, is_dry: bool) -> Value {
 }
 
 /// For people: a line about each item, and how to take a pass back.
-fn tell(output: &mut Output, done: &Decayed, is_dry: bool) -> Result<(), Failure> {
+fn print(output: &mut Output, done: &Decayed, is_dry: bool) -> Result<(), Failure> {
     let mut table = Table::new(&["id", "from", "to", "chars", "left"]);
     for one in &done.moves {
         let cells = vec![

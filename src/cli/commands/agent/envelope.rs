@@ -112,12 +112,12 @@ fn envelope(context: &mut Context, verb: Envelope) -> Done {
     }
     context.output.line(&answer.text)?;
     let left = answer.left_out.total();
-    let told = format!(
+    let text = format!(
         "{}, {} left out",
         counted(answer.tokens as u64, "token"),
         counted(left as u64, "item")
     );
-    context.output.note("envelope", told);
+    context.output.note("envelope", text);
     Ok(DONE)
 }
 
@@ -143,8 +143,8 @@ fn scrub(context: &mut Context, file: &Path) -> Done {
     }
     if scrubbed.unclosed > 0 {
         let what = counted(scrubbed.unclosed as u64, "tag");
-        let told = format!("{what} of an envelope had no end: what follows them was left, and may be memory");
-        context.output.note("unclosed", told);
+        let text = format!("{what} of an envelope had no end: what follows them was left, and may be memory");
+        context.output.note("unclosed", text);
     }
     Ok(DONE)
 }

@@ -101,7 +101,7 @@ impl Folder {
         let (folder, name) = match self.below(path, false) {
             Ok(place) => place,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return There::Nothing,
-            Err(error) => return There::Other(told(&error)),
+            Err(error) => return There::Other(reason(&error)),
         };
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         match rustix::fs::openat(&folder, name, flags, Mode::empty()) {
@@ -110,13 +110,13 @@ impl Folder {
                 Err(why) => There::Other(why),
             },
             Err(Errno::NOENT) => There::Nothing,
-            Err(error) => There::Other(told(&error.into())),
+            Err(error) => There::Other(reason(&error.into())),
         }
     }
 
     /// Writes a file in the place of what is there: beside it, and moved there when it is whole.
     pub(super) fn write(&self, path: &str, bytes: &[u8]) -> std::result::Result<(), String> {
-        self.try_write(path, bytes).map_err(|error| told(&error))
+        self.try_write(path, bytes).map_err(|error| reason(&error))
     }
 
     fn try_write(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
@@ -133,7 +133,7 @@ impl Folder {
         let written = file.write_all(bytes).and_then(|()| file.sync_all());
         let moved = written.and_then(|()| Ok(rustix::fs::renameat(&folder, &unfinished, &folder, name)?));
         if moved.is_err() {
-            // What failed is told; that it may stay behind is not worth a second message.
+            // What failed is text; that it may stay behind is not worth a second message.
             let _left = rustix::fs::unlinkat(&folder, &unfinished, AtFlags::empty());
         }
         moved
@@ -162,7 +162,7 @@ impl Folder {
                         }
                     }
                 }
-                Err(error) => found.push(bad(&prefix, told(&error))),
+                Err(error) => found.push(bad(&prefix, reason(&error))),
             }
             if found.len() + waiting.len() > FILES_MAX {
                 return Err(self.too_much(format_args!("{FILES_MAX} files")));
@@ -225,13 +225,13 @@ impl Folder {
 }
 
 fn read(file: &File) -> std::result::Result<Vec<u8>, String> {
-    let metadata = file.metadata().map_err(|error| told(&error))?;
+    let metadata = file.metadata().map_err(|error| reason(&error))?;
     if !metadata.is_file() {
         return Err("it is not a file".to_owned());
     }
     let mut bytes = Vec::new();
     let read = file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.map_err(|error| told(&error))?;
+    read.map_err(|error| reason(&error))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(format!("it has more than {} MiB", FILE_BYTES_MAX >> 20));
     }
@@ -245,7 +245,7 @@ fn bad(path: &str, why: impl Into<String>) -> FoundFile {
     }
 }
 
-fn told(error: &io::Error) -> String {
+fn reason(error: &io::Error) -> String {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::LOOP) => "it is a link, and links are not followed".to_owned(),
         Some(Errno::NOTDIR) => "a part of its path is a file or a link".to_owned(),

@@ -188,15 +188,15 @@ fn forget(context: &mut Context, verb: &Forget) -> Done {
         }))?;
     } else {
         let said = if verb.dry_run { "would forget" } else { "forgot" };
-        tell(output, &agent, said, &forgot.items, forgot.commit.as_ref())?;
+        print(output, &agent, said, &forgot.items, forgot.commit.as_ref())?;
         if forgot.commit.is_some() {
             // Whatever scopes it was in: where somebody works may have been said by an option.
             let way_back = "bring it back with: treering unforget --last --all-scopes";
             output.note("undo", way_back);
         }
     }
-    tell_left(output, &forgot.pinned, "pinned: forget it by its id");
-    tell_left(output, &forgot.others, "it does not meet the other conditions");
+    note_left(output, &forgot.pinned, "pinned: forget it by its id");
+    note_left(output, &forgot.others, "it does not meet the other conditions");
     dry_run(output, verb.dry_run);
     Ok(DONE)
 }
@@ -224,9 +224,9 @@ fn unforget(context: &mut Context, verb: &Unforget) -> Done {
         } else {
             "brought back"
         };
-        tell(output, &agent, said, &back.items, back.commit.as_ref())?;
+        print(output, &agent, said, &back.items, back.commit.as_ref())?;
     }
-    tell_left(output, &back.unchanged, "it is there, whole");
+    note_left(output, &back.unchanged, "it is there, whole");
     dry_run(output, verb.dry_run);
     Ok(DONE)
 }
@@ -260,7 +260,7 @@ fn forgotten(context: &mut Context, verb: &Forgotten) -> Done {
             coloured(Meaning::Name, object.id()),
             plain(commit.op.as_str()),
             plain(one.commit.lane()),
-            coloured(Meaning::Quiet, time::told(commit.time, now, output.style())),
+            coloured(Meaning::Quiet, time::in_column(commit.time, now, output.style())),
             plain(one.reason.as_deref().unwrap_or_default()),
             plain(gist(object)),
         ];
@@ -334,7 +334,7 @@ fn items(items: &[Item]) -> Vec<Value> {
 }
 
 /// Tells people what moved, and the head where something did.
-fn tell(
+fn print(
     output: &mut Output,
     agent: &Agent,
     said: &str,
@@ -365,7 +365,7 @@ fn tell(
     }
 }
 
-fn tell_left(output: &mut Output, ids: &[Id], why: &str) {
+fn note_left(output: &mut Output, ids: &[Id], why: &str) {
     for id in ids {
         output.note("left", format!("{id} stays as it is: {why}"));
     }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::agent::RecallQuery;
 use crate::agent::guard::{Checks, Guarded, Policy, RecallChange, Report, StagedLine};
-use crate::cli::commands::closing::tell_committed;
+use crate::cli::commands::closing::print_committed;
 use crate::cli::commands::input::{Lines, input_error, open_input};
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure, NO, exit_code};
@@ -241,16 +241,16 @@ fn commit(context: &mut Context, verb: &GuardWith) -> Done {
         Guarded::Refused { report, .. } => (report, None),
     };
     if context.output.is_json() {
-        let mut told = document(&verb.name, &report);
+        let mut text = document(&verb.name, &report);
         let info = committed.as_ref().map(|committed| &committed.commit);
-        told["commit"] = info.map(|info| info.digest.to_hex()).into();
-        told["seq"] = info.map(|info| info.commit.seq).into();
-        told["root"] = info.map(|info| info.commit.root.to_hex()).into();
-        context.output.document(&told)?;
+        text["commit"] = info.map(|info| info.digest.to_hex()).into();
+        text["seq"] = info.map(|info| info.commit.seq).into();
+        text["root"] = info.map(|info| info.commit.root.to_hex()).into();
+        context.output.document(&text)?;
     } else {
         context.output.line(&report)?;
         if let Some(committed) = &committed {
-            tell_committed(
+            print_committed(
                 context,
                 agent.memory(),
                 committed,
@@ -317,7 +317,7 @@ fn list(context: &mut Context) -> Done {
             coloured(Meaning::Name, &staged.name),
             coloured(
                 Meaning::Quiet,
-                time::told(staged.time, now, context.output.style()),
+                time::in_column(staged.time, now, context.output.style()),
             ),
             plain(staged.actor.as_deref().unwrap_or_default()),
             plain(staged.session.as_deref().unwrap_or_default()),
@@ -386,11 +386,11 @@ fn policy(context: &Context, verb: &GuardWith) -> Result<Policy> {
     let policy = read_policy(context, verb.policy.as_deref())?;
     if let Some(command) = policy.commands.first().filter(|_| verb.policy.is_none()) {
         // A folder that somebody hands over must not run programs because its store is opened.
-        let told = format!(
+        let text = format!(
             "{POLICY_FILE} beside the store wants to run the command '{}'",
             command.name
         );
-        return Err(Error::new(ErrorKind::Denied, told)
+        return Err(Error::new(ErrorKind::Denied, text)
             .with_code(ErrorCode::CommandNotAllowed)
             .with_hint("look at it, then name it with --policy FILE"));
     }

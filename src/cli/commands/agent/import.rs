@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::folder::{Folder, There};
-use super::note::{scope, tell_held};
+use super::note::{note_held, scope};
 use crate::agent::blocks::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile};
 use crate::agent::import::{Foreign, ForeignFormat, ForeignTaken, odek::scope_of_file};
 use crate::agent::session::extraction::FactScope;
@@ -28,7 +28,7 @@ use crate::object::Id;
 
 /// The largest file that is read.
 const FILE_BYTES_MAX: u64 = 256 << 20;
-/// Findings that are told to a person.
+/// Findings that are text to a person.
 const TOLD_MAX: usize = 20;
 
 /// What is imported.
@@ -172,7 +172,7 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
     }
     let agent = context.agent_to_write()?;
     let taken = agent.take_blocks(&files, &take, &context.writer())?;
-    tell_blocks(context, &agent, &taken)?;
+    print_blocks(context, &agent, &taken)?;
     refresh(context, &folder, &files, &taken);
     let is_refused = |file: &TakenFile| file.taken == Taken::Refused;
     if !taken.files.is_empty() && taken.files.iter().all(is_refused) {
@@ -196,15 +196,15 @@ fn refresh(context: &mut Context, folder: &Folder, files: &[FoundFile], taken: &
         }
     }
     if let [first, ..] = failed.as_slice() {
-        let told = format!(
+        let text = format!(
             "the line `updated` was not written into {} files, such as {first}",
             failed.len()
         );
-        context.output.note("not_refreshed", told);
+        context.output.note("not_refreshed", text);
     }
 }
 
-fn tell_blocks(context: &mut Context, agent: &Agent, taken: &TakenBlocks) -> Result<(), Failure> {
+fn print_blocks(context: &mut Context, agent: &Agent, taken: &TakenBlocks) -> Result<(), Failure> {
     let count = |what: Taken| taken.files.iter().filter(|file| file.taken == what).count();
     if context.output.is_json() {
         let ids = |ids: &[Id]| ids.iter().map(Id::to_string).collect::<Vec<_>>();
@@ -239,7 +239,7 @@ fn tell_blocks(context: &mut Context, agent: &Agent, taken: &TakenBlocks) -> Res
         for id in &taken.pruned {
             context.output.line(format_args!("removed {id}"))?;
         }
-        let told = format!(
+        let text = format!(
             "{} created, {} updated, {} unchanged",
             count(Taken::Created),
             count(Taken::Updated),
@@ -250,7 +250,7 @@ fn tell_blocks(context: &mut Context, agent: &Agent, taken: &TakenBlocks) -> Res
         let others: String = others
             .map(|what| format!(", {} {}", count(what), what.name()))
             .collect();
-        context.output.line(told + &others)?;
+        context.output.line(text + &others)?;
     }
     if count(Taken::Conflict) > 0 {
         context.output.note(
@@ -266,7 +266,7 @@ fn tell_blocks(context: &mut Context, agent: &Agent, taken: &TakenBlocks) -> Res
         );
     }
     if let Some(held) = &taken.held {
-        tell_held(context, agent, held);
+        note_held(context, agent, held);
     }
     Ok(())
 }
@@ -314,7 +314,7 @@ fn foreign(context: &mut Context, verb: &Import, format: ForeignFormat) -> Done 
         ))?;
     }
     if let Some(held) = &taken.held {
-        tell_held(context, &agent, held);
+        note_held(context, &agent, held);
     }
     let taken_in = taken.created + taken.updated + taken.unchanged + taken.quarantined;
     if taken_in == 0 && !taken.findings.is_empty() {

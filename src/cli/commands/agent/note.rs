@@ -176,7 +176,7 @@ fn write(context: &mut Context, verb: NoteWrite) -> Done {
             .line(format_args!("{} {id}", written.action.name()))?;
     }
     if let Some(held) = &written.held {
-        tell_held(context, &agent, held);
+        note_held(context, &agent, held);
     }
     Ok(DONE)
 }
@@ -319,7 +319,7 @@ pub(super) fn text_or_input(context: &Context, text: String) -> Result<String, F
 }
 
 /// Says that something waits for a person.
-pub(super) fn tell_held(context: &mut Context, agent: &Agent, held: &str) {
+pub(super) fn note_held(context: &mut Context, agent: &Agent, held: &str) {
     let why = agent.held_reason(held).map(|why| format!(": {why}"));
     let why = printable(&why.unwrap_or_default());
     context.output.note(

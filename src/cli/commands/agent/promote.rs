@@ -11,7 +11,7 @@ use std::io::{self, IsTerminal as _};
 use serde_json::json;
 
 use crate::agent::trust::PersonSays;
-use crate::cli::commands::closing::tell_committed;
+use crate::cli::commands::closing::print_committed;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::one_line;
@@ -95,7 +95,7 @@ fn promote(context: &mut Context, verb: &Promote) -> Done {
         } else {
             format!("{name} is {} already", promoted.from)
         };
-        tell_committed(context, agent.memory(), &promoted.committed, &what)?;
+        print_committed(context, agent.memory(), &promoted.committed, &what)?;
     }
     Ok(DONE)
 }

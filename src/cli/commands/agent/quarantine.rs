@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::promote::person;
 use crate::agent::trust::{HeldObject, Quarantined};
-use crate::cli::commands::closing::tell_committed;
+use crate::cli::commands::closing::print_committed;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done};
 use crate::cli::human::{Table, coloured, counted, cut, number, plain};
@@ -71,8 +71,8 @@ fn quarantine(context: &mut Context, verb: &Quarantine) -> Done {
     let reach = context.reach(&verb.scopes)?;
     let all = agent.quarantined(&reach)?;
     if let Some(scopes) = reach.names().filter(|_| all.is_empty()) {
-        let told = format!("looked in {}; --all-scopes lists all", scopes.join(", "));
-        context.output.note("scopes", told);
+        let text = format!("looked in {}; --all-scopes lists all", scopes.join(", "));
+        context.output.note("scopes", text);
     }
     for held in all {
         if context.output.is_json() {
@@ -82,7 +82,10 @@ fn quarantine(context: &mut Context, verb: &Quarantine) -> Done {
         let cells = vec![
             coloured(Meaning::Name, &held.name),
             number(held.ids_total as u64),
-            coloured(Meaning::Quiet, time::told(held.time, now, context.output.style())),
+            coloured(
+                Meaning::Quiet,
+                time::in_column(held.time, now, context.output.style()),
+            ),
             plain(held.reason.as_deref().unwrap_or_default()),
             plain(&held.preview),
         ];
@@ -122,35 +125,35 @@ fn release(context: &mut Context, name: &str, yes: bool) -> Done {
             .document(&with_commit(document, &committed.commit))?;
     } else {
         let what = counted(objects.len() as u64, "object");
-        let told = format!("released {name} with {what}");
-        tell_committed(context, agent.memory(), &committed, &told)?;
+        let text = format!("released {name} with {what}");
+        print_committed(context, agent.memory(), &committed, &text)?;
     }
     Ok(DONE)
 }
 
 /// What a person is asked: everything that would be written, as far as it fits, and what is not shown.
 fn question(name: &str, objects: &[HeldObject]) -> String {
-    let mut told = format!("{name}: {}\n", counted(objects.len() as u64, "object"));
+    let mut text = format!("{name}: {}\n", counted(objects.len() as u64, "object"));
     for one in objects.iter().take(ASKED_MAX) {
-        let text = if one.is_removed {
+        let preview = if one.is_removed {
             "is removed"
         } else {
             &one.preview
         };
-        let line = format!("{} ({}): {}", one.id, one.scope, cut(text, ASKED_CHARS));
-        told.push_str(&printable(&line));
-        told.push('\n');
+        let line = format!("{} ({}): {}", one.id, one.scope, cut(preview, ASKED_CHARS));
+        text.push_str(&printable(&line));
+        text.push('\n');
     }
     let more = objects.len().saturating_sub(ASKED_MAX);
     if more > 0 {
         let _infallible = writeln!(
-            told,
+            text,
             "and {} that are not shown here",
             counted(more as u64, "object")
         );
     }
-    told.push_str("release all of it?");
-    told
+    text.push_str("release all of it?");
+    text
 }
 
 fn discard(context: &mut Context, name: &str) -> Done {

@@ -211,16 +211,16 @@ fn recall_one(context: &mut Context, agent: &Agent, view: &View, query: &RecallQ
         return Ok(DONE);
     }
     if context.output.mode() == Mode::Table {
-        tell(context, view, &recalled)?;
+        print(context, view, &recalled)?;
     } else {
         list(context, view, &recalled)?;
     }
-    tell_scopes(context, query, &recalled);
+    note_scopes(context, query, &recalled);
     Ok(DONE)
 }
 
 /// For people: a line about each hit, and its snippet with the words that were found.
-fn tell(context: &mut Context, view: &View, recalled: &Recalled) -> Result<(), Failure> {
+fn print(context: &mut Context, view: &View, recalled: &Recalled) -> Result<(), Failure> {
     let output = &mut context.output;
     for (rank, hit) in (1..).zip(&recalled.hits) {
         let id = output.paint(Meaning::Name, human::one_line(hit.id.as_str()));
@@ -280,7 +280,7 @@ fn list(context: &mut Context, view: &View, recalled: &Recalled) -> Result<(), F
         let cells = vec![
             coloured(Meaning::Name, hit.id.as_str()),
             right(format!("{:.2}", hit.score)),
-            plain(time::told(hit.time, view.now(), style)),
+            plain(time::in_column(hit.time, view.now(), style)),
             plain(hit.trust.name()),
             plain(hit.speaker.as_deref().unwrap_or("-")),
             plain(hit.text.as_ref().unwrap_or(&hit.snippet)),
@@ -291,7 +291,7 @@ fn list(context: &mut Context, view: &View, recalled: &Recalled) -> Result<(), F
 }
 
 /// Says which scopes answered, and what did not fit.
-fn tell_scopes(context: &mut Context, query: &RecallQuery, recalled: &Recalled) {
+fn note_scopes(context: &mut Context, query: &RecallQuery, recalled: &Recalled) {
     if recalled.skipped > 0 {
         let what = human::counted(recalled.skipped as u64, "hit");
         let note = format!(
@@ -311,12 +311,12 @@ fn tell_scopes(context: &mut Context, query: &RecallQuery, recalled: &Recalled) 
         context.output.note("untrusted", note);
     }
     if recalled.hits.is_empty() {
-        tell_reach(context, query, "");
+        note_reach(context, query, "");
     }
 }
 
 /// Says where nothing was found.
-fn tell_reach(context: &mut Context, query: &RecallQuery, what: &str) {
+fn note_reach(context: &mut Context, query: &RecallQuery, what: &str) {
     if let Reach::Scopes(scopes) = &query.reach {
         let names: Vec<&str> = scopes.iter().map(Scope::as_str).collect();
         let note = format!("{what}searched {}; --all-scopes searches all", names.join(", "));
@@ -422,7 +422,7 @@ fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &Recal
     }
     if without_hits > 0 {
         let what = human::counted(without_hits, "line");
-        tell_reach(context, query, &format!("{what} without a scope found nothing: "));
+        note_reach(context, query, &format!("{what} without a scope found nothing: "));
     }
     Ok(DONE)
 }

@@ -14,16 +14,16 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::note::{scope, tell_held};
+use super::note::{note_held, scope};
 use crate::agent::{
     Agent, Alike, Citation, LinesOptions, LinesRemembered, NewItem, RefusedLine, RememberOptions, Remembered,
     Sensitivity, Status,
 };
 use crate::cli::agent_context::DISABLED;
 use crate::cli::commands::closing::head_line;
-use crate::cli::commands::closing::tell_undo;
+use crate::cli::commands::closing::note_undo;
 use crate::cli::commands::input::{Lines, content_from_input, open_input};
-use crate::cli::commands::sent::{REFUSED_SHOWN, SentLines};
+use crate::cli::commands::progress::{BatchProgress, REFUSED_SHOWN};
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{counted, cut};
@@ -193,14 +193,14 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     if context.output.is_json() {
         context.output.document(&document(&answer))?;
     } else {
-        tell(context, agent.memory(), &answer)?;
+        print(context, agent.memory(), &answer)?;
     }
     if let Some(held) = &answer.held_as {
-        tell_held(context, &agent, held);
+        note_held(context, &agent, held);
     }
     if is_over {
-        let told = "its end has passed, so nothing shows it; --ttl takes a length such as 30d";
-        context.output.note("expired", told);
+        let text = "its end has passed, so nothing shows it; --ttl takes a length such as 30d";
+        context.output.note("expired", text);
     }
     Ok(DONE)
 }
@@ -302,7 +302,7 @@ fn document(answer: &Remembered) -> Json {
     })
 }
 
-fn tell(context: &mut Context, memory: &Memory, answer: &Remembered) -> Result<(), Failure> {
+fn print(context: &mut Context, memory: &Memory, answer: &Remembered) -> Result<(), Failure> {
     let id = context.output.paint(Meaning::Name, printable(answer.id.as_str()));
     let head = head_line(&context.output, memory, &answer.commit);
     let scope = printable(answer.scope.as_str());
@@ -333,8 +333,8 @@ fn tell(context: &mut Context, memory: &Memory, answer: &Remembered) -> Result<(
             .output
             .note("redacted", "secrets in it were stored as markers");
     } else if !answer.rules.is_empty() && answer.status != Status::Quarantined {
-        let told = format!("the scan found {}", answer.rules.join(", "));
-        context.output.note("flagged", told);
+        let text = format!("the scan found {}", answer.rules.join(", "));
+        context.output.note("flagged", text);
     }
     let is_written = matches!(
         answer.status,
@@ -345,7 +345,7 @@ fn tell(context: &mut Context, memory: &Memory, answer: &Remembered) -> Result<(
             commit: answer.commit.clone(),
             changed: true,
         };
-        tell_undo(context, &changed);
+        note_undo(context, &changed);
     }
     Ok(())
 }
@@ -369,31 +369,31 @@ fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
     let writer = context.writer();
     let mut input = open_input(context, file)?;
     let agent = context.agent_to_create(|_| Ok(()))?;
-    let (mut reader, sent) = (Lines::of(&mut *input), RefCell::new(SentLines::new()));
+    let (mut reader, progress) = (Lines::of(&mut *input), RefCell::new(BatchProgress::new()));
     let lines = std::iter::from_fn(|| {
         let read = reader.next_bytes();
-        sent.borrow_mut().follow(&read);
+        progress.borrow_mut().follow(&read);
         read.map(|line| line.map(|(number, bytes)| (number, bytes.to_vec())))
             .transpose()
     });
     let answer = agent.follow_lines(lines, &options, &writer, |batch| {
-        let mut sent = sent.borrow_mut();
+        let mut progress = progress.borrow_mut();
         let Some(info) = batch.commit else {
             let refused = batch.refused.iter();
-            return sent.stage(batch.flagged, refused.map(|one| (one.line, why(one))));
+            return progress.stage(batch.flagged, refused.map(|one| (one.line, why(one))));
         };
-        sent.hold(batch.held);
-        sent.end(Some(info.commit.seq), std::iter::empty());
+        progress.hold(batch.held);
+        progress.end(Some(info.commit.seq), std::iter::empty());
     });
-    let sent = sent.into_inner();
-    let answer = answer.map_err(|error| sent.failed(context, error, (file, &mut reader)))?;
+    let progress = progress.into_inner();
+    let answer = answer.map_err(|error| progress.failed(context, error, (file, &mut reader)))?;
     if context.output.is_json() {
         context.output.document(&lines_document(&answer))?;
     } else {
-        tell_lines(context, agent.memory(), &answer)?;
+        print_lines(context, agent.memory(), &answer)?;
     }
     for held in &answer.held {
-        tell_held(context, &agent, held);
+        note_held(context, &agent, held);
     }
     Ok(DONE)
 }
@@ -423,7 +423,7 @@ fn lines_document(answer: &LinesRemembered) -> Json {
     })
 }
 
-fn tell_lines(context: &mut Context, memory: &Memory, answer: &LinesRemembered) -> Result<(), Failure> {
+fn print_lines(context: &mut Context, memory: &Memory, answer: &LinesRemembered) -> Result<(), Failure> {
     if answer.is_disabled {
         return context.output.line(DISABLED);
     }
@@ -435,8 +435,8 @@ fn tell_lines(context: &mut Context, memory: &Memory, answer: &LinesRemembered) 
     ))?;
     if !answer.unknown.is_empty() {
         let names: Vec<&str> = answer.unknown.iter().map(String::as_str).collect();
-        let told = format!("items have no field {}; stored as attributes", names.join(", "));
-        context.output.note("unknown_fields", told);
+        let text = format!("items have no field {}; stored as attributes", names.join(", "));
+        context.output.note("unknown_fields", text);
     }
     for one in answer.refused.iter().take(REFUSED_SHOWN) {
         let label = format!("line {}", one.line);

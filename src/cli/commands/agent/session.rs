@@ -16,13 +16,13 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::command;
-use super::note::{scope, tell_held, text_or_input};
+use super::note::{note_held, scope, text_or_input};
 use crate::agent::session::{
     Append, Appended, Ended, FactFate, NewEntry, NotStored, parent_session, root_session, session_of,
 };
 use crate::agent::{Agent, Reach};
 use crate::cli::commands::input::{Lines, at_line, input_error, open_input};
-use crate::cli::commands::sent::SentLines;
+use crate::cli::commands::progress::BatchProgress;
 use crate::cli::context::Context;
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{Table, coloured, plain};
@@ -245,7 +245,7 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
             ..NewEntry::default()
         });
         let appended = agent.append(&request, &writer)?;
-        tell_appended(
+        print_appended(
             context,
             &agent,
             &request.session,
@@ -257,29 +257,29 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
     let mut input = open_input(context, &file)?;
     let mut lines = Lines::of(&mut *input);
     let agent = context.agent_to_write()?;
-    let (mut sums, mut sent) = (Sums::default(), SentLines::new());
+    let (mut sums, mut progress) = (Sums::default(), BatchProgress::new());
     loop {
         // The first one is made even of nothing, so that there is an answer.
         let appended = batch(&mut lines, verb.batch, entry_of).and_then(|entries| {
             let is_last = (entries.len() as u64) < verb.batch;
-            sent.begin(entries.len(), lines.number(), is_last);
+            progress.begin(entries.len(), lines.number(), is_last);
             let numbers: Vec<u64>;
             (numbers, request.entries) = entries.into_iter().unzip();
             agent.follow_append(&request, &writer, |staged| {
                 let refused = staged.not_stored.iter();
                 let line = |one: &NotStored| (numbers[one.place], why(one));
-                sent.stage(staged.flagged, refused.map(line));
+                progress.stage(staged.flagged, refused.map(line));
             })
         });
         let appended = match appended {
             Ok(appended) => appended,
-            Err(error) => return Err(sent.failed(context, error, (&file, &mut lines)).into()),
+            Err(error) => return Err(progress.failed(context, error, (&file, &mut lines)).into()),
         };
-        sent.hold(appended.held.as_deref());
-        sent.end(Some(appended.commit.commit.seq), std::iter::empty());
+        progress.hold(appended.held.as_deref());
+        progress.end(Some(appended.commit.commit.seq), std::iter::empty());
         sums.add(&appended);
         if (request.entries.len() as u64) < verb.batch {
-            tell_appended(context, &agent, &request.session, &sums, &appended)?;
+            print_appended(context, &agent, &request.session, &sums, &appended)?;
             break;
         }
     }
@@ -331,7 +331,7 @@ impl Sums {
     }
 }
 
-fn tell_appended(
+fn print_appended(
     context: &mut Context,
     agent: &Agent,
     session: &str,
@@ -358,7 +358,7 @@ fn tell_appended(
             .line(format_args!("appended {} {what} to '{session}'", sums.appended))?;
     }
     for held in &sums.held {
-        tell_held(context, agent, held);
+        note_held(context, agent, held);
     }
     Ok(())
 }
@@ -418,7 +418,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
                 // Nor does anything else take the place of what it said before.
                 Some(gate) if prompt.has_episode => {
                     let ended = Ended::without(Some(gate.to_string()), agent.memory().view().commit());
-                    tell_ended(context, &agent, &session, &ended)?;
+                    print_ended(context, &agent, &session, &ended)?;
                     return Ok(DONE);
                 }
                 Some(_) => None,
@@ -455,7 +455,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
         }
     };
     let ended = agent.end_session(&reach, &session, reply.as_deref(), learn, &context.writer())?;
-    tell_ended(context, &agent, &session, &ended)?;
+    print_ended(context, &agent, &session, &ended)?;
     if let Some(gate) = prompt.gate.filter(|_| !verb.command.is_empty()) {
         context
             .output
@@ -464,7 +464,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
     Ok(DONE)
 }
 
-fn tell_ended(context: &mut Context, agent: &Agent, session: &str, ended: &Ended) -> Result<(), Failure> {
+fn print_ended(context: &mut Context, agent: &Agent, session: &str, ended: &Ended) -> Result<(), Failure> {
     if context.output.is_json() {
         let facts = ended.facts.iter().map(|(fact, fate)| {
             let (id, reason) = match fate {
@@ -505,7 +505,7 @@ fn tell_ended(context: &mut Context, agent: &Agent, session: &str, ended: &Ended
         ))?;
     }
     if let Some(held) = &ended.held {
-        tell_held(context, agent, held);
+        note_held(context, agent, held);
     }
     Ok(())
 }
@@ -634,7 +634,7 @@ fn summarise(context: &mut Context, verb: &SessionSummarise) -> Done {
             .note("not_due", format!("{unknown} is not due; its text was not taken"));
     }
     if let Some(held) = &done.held {
-        tell_held(context, &agent, held);
+        note_held(context, &agent, held);
     }
     Ok(DONE)
 }

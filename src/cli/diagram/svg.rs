@@ -1,11 +1,11 @@
-//! A picture as SVG: rows of text, each under its parent, with arcs in the left margin.
+//! A diagram as SVG: rows of text, each under its parent, with arcs in the left margin.
 //!
 //! # Layer
 //! L10, part of cli.
 
 use std::fmt::Write as _;
 
-use super::{Picture, escaped};
+use super::{Diagram, escaped};
 
 /// The height of a row, in pixels. The page's script lays rows out anew with the same numbers.
 pub(super) const ROW: usize = 24;
@@ -21,25 +21,25 @@ pub(super) const TOP: usize = 56;
 /// The width of a character, about.
 const CHARACTER: usize = 8;
 
-const STYLE: &str = include_str!("picture.css");
+const STYLE: &str = include_str!("diagram.css");
 
-/// The picture as an SVG document of its own.
-pub(in crate::cli) fn svg(picture: &Picture) -> String {
+/// The diagram as an SVG document of its own.
+pub(in crate::cli) fn svg(diagram: &Diagram) -> String {
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}",
-        element(picture, &format!("<style>{STYLE}</style>"))
+        element(diagram, &format!("<style>{STYLE}</style>"))
     )
 }
 
 /// The `svg` element; `head` stands first in it.
-pub(super) fn element(picture: &Picture, head: &str) -> String {
-    let depths = picture.depths();
-    let left = if picture.arcs.is_empty() {
+pub(super) fn element(diagram: &Diagram, head: &str) -> String {
+    let depths = diagram.depths();
+    let left = if diagram.arcs.is_empty() {
         MARGIN
     } else {
         ARC_MARGIN
     };
-    let rows = picture.rows.iter().zip(&depths);
+    let rows = diagram.rows.iter().zip(&depths);
     let reach = rows.map(|(row, depth)| {
         let tags: usize = row.tags.iter().map(|tag| tag.chars().count() + 3).sum();
         depth * INDENT + (row.name.chars().count() + row.text.chars().count() + tags + 4) * CHARACTER
@@ -48,19 +48,19 @@ pub(super) fn element(picture: &Picture, head: &str) -> String {
         + reach
             .max()
             .unwrap_or(0)
-            .max((picture.title.chars().count() + 4) * CHARACTER)
+            .max((diagram.title.chars().count() + 4) * CHARACTER)
         + MARGIN;
-    let height = TOP + (picture.rows.len() + 1) * ROW;
+    let height = TOP + (diagram.rows.len() + 1) * ROW;
     let mut out = String::new();
     let _ = writeln!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"{0}\" class=\"picture\" role=\"img\" aria-label=\"{1}\" \
          width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n{head}\n\
          <text class=\"title\" x=\"{MARGIN}\" y=\"28\">{1}</text>",
-        picture.name,
-        escaped(&picture.title),
+        diagram.name,
+        escaped(&diagram.title),
     );
-    for arc in &picture.arcs {
+    for arc in &diagram.arcs {
         let (from, to) = (TOP + arc.from * ROW, TOP + arc.to * ROW);
         let bend = left.saturating_sub((30 + to.abs_diff(from) / 8).min(left - 8));
         let _ = writeln!(
@@ -68,17 +68,17 @@ pub(super) fn element(picture: &Picture, head: &str) -> String {
             "<path class=\"arc\" d=\"M{left} {from} C{bend} {from} {bend} {to} {left} {to}\"/>"
         );
     }
-    if picture.name == "history" && !picture.rows.is_empty() {
-        let end = TOP + (picture.rows.len() - 1) * ROW;
+    if diagram.name == "history" && !diagram.rows.is_empty() {
+        let end = TOP + (diagram.rows.len() - 1) * ROW;
         let _ = writeln!(out, "<path class=\"line\" d=\"M{left} {TOP}V{end}\"/>");
     }
-    for (number, row) in picture.rows.iter().enumerate() {
+    for (number, row) in diagram.rows.iter().enumerate() {
         let x = left + depths[number] * INDENT;
         let y = TOP + number * ROW;
         out.push_str("<g class=\"row ");
         out.push_str(&row.mark.class());
         let _ = write!(out, "\" data-row=\"{number}\" transform=\"translate({x} {y})\">");
-        let _ = write!(out, "<title>{}</title>", escaped(&told(row)));
+        let _ = write!(out, "<title>{}</title>", escaped(&tooltip(row)));
         if let Some(parent) = row.parent {
             let up = (number - parent) * ROW - DOT;
             let _ = write!(out, "<path class=\"branch\" d=\"M-{INDENT} -{up}V0H-{DOT}\"/>");
@@ -108,12 +108,12 @@ pub(super) fn element(picture: &Picture, head: &str) -> String {
     out
 }
 
-/// What a row says when pointed at.
-fn told(row: &super::Row) -> String {
-    let mut told = row.name.clone();
+/// The text that a pointer over a row shows.
+fn tooltip(row: &super::Row) -> String {
+    let mut text = row.name.clone();
     for (name, value) in &row.details {
         let value: String = value.chars().take(200).collect();
-        let _ = write!(told, "\n{name}: {value}");
+        let _ = write!(text, "\n{name}: {value}");
     }
-    told
+    text
 }

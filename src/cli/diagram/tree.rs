@@ -1,9 +1,9 @@
-//! The tree of objects as a picture.
+//! The tree of objects as a diagram.
 //!
 //! # Layer
 //! L10, part of cli.
 
-use super::{Mark, Picture, Row};
+use super::{Diagram, Mark, Row};
 use crate::cli::human::{counted, gist, short, value};
 use crate::engine::View;
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ const COLOURS: u8 = 8;
 ///
 /// # Errors
 /// `NotFound` if there is no `under`; `Corrupt` or `Io` if an object cannot be read.
-pub(in crate::cli) fn tree(view: &View, under: Option<&Id>, most: usize) -> Result<Picture> {
+pub(in crate::cli) fn tree(view: &View, under: Option<&Id>, most: usize) -> Result<Diagram> {
     let commit = view.commit().commit;
     let of = under.map_or_else(String::new, |id| format!(" below {id}"));
     let title = format!(
@@ -24,7 +24,7 @@ pub(in crate::cli) fn tree(view: &View, under: Option<&Id>, most: usize) -> Resu
         commit.seq,
         short(view.root().as_bytes())
     );
-    let mut picture = Picture::new("tree", title);
+    let mut diagram = Diagram::new("tree", title);
     let tops = match under {
         Some(id) if view.contains(id)? => vec![id.clone()],
         Some(id) => return Err(Error::not_found(format!("there is no object {id}"))),
@@ -33,23 +33,23 @@ pub(in crate::cli) fn tree(view: &View, under: Option<&Id>, most: usize) -> Resu
     // Read from the end: the first waits last.
     let mut waiting: Vec<(Option<usize>, Id)> = tops.into_iter().rev().map(|id| (None, id)).collect();
     while let Some((parent, id)) = waiting.pop() {
-        if picture.rows.len() >= most {
+        if diagram.rows.len() >= most {
             waiting.push((parent, id));
             break;
         }
         let object = view.get(&id)?;
         let object = object.ok_or_else(|| Error::corrupt(format!("{id} is a child and not there")))?;
-        let row = picture.push(row(parent, &object));
+        let row = diagram.push(row(parent, &object));
         let children = view.children(&id, None)?;
         waiting.extend(children.into_iter().rev().map(|child| (Some(row), child)));
     }
-    if under.is_none() && (picture.rows.len() as u64) < view.len() {
-        let rest = counted(view.len() - picture.rows.len() as u64, "more object");
-        picture.push_left_out(None, &format!("{rest}, not drawn"));
+    if under.is_none() && (diagram.rows.len() as u64) < view.len() {
+        let rest = counted(view.len() - diagram.rows.len() as u64, "more object");
+        diagram.push_left_out(None, &format!("{rest}, not drawn"));
     } else if !waiting.is_empty() {
-        picture.push_left_out(None, "more objects, not drawn");
+        diagram.push_left_out(None, "more objects, not drawn");
     }
-    Ok(picture)
+    Ok(diagram)
 }
 
 /// The objects without a parent, in sibling order.
@@ -81,7 +81,7 @@ fn row(parent: Option<usize>, object: &Object) -> Row {
     row
 }
 
-/// The same kind has the same colour in every picture.
+/// The same kind has the same colour in every diagram.
 fn mark(kind: &str) -> Mark {
     let sum = kind
         .bytes()

@@ -1,4 +1,4 @@
-//! The tries of two states as one picture: what only one of them has, and what they share.
+//! The tries of two states as one diagram: what only one of them has, and what they share.
 //!
 //! A node that both have is drawn once and not opened: sharing is what keeps a snapshot small. Shared children of one
 //! branch are one row.
@@ -6,7 +6,7 @@
 //! # Layer
 //! L10, part of cli.
 
-use super::{Mark, Picture, Row};
+use super::{Diagram, Mark, Row};
 use crate::cli::human::{counted, gist, short};
 use crate::digest::{ObjectDigest, to_hex};
 use crate::engine::{Memory, View};
@@ -44,13 +44,13 @@ impl Side {
 ///
 /// # Errors
 /// `Corrupt` or `Io` if a node or an object cannot be read.
-pub(in crate::cli) fn trie(memory: &Memory, older: &View, newer: &View, most: usize) -> Result<Picture> {
+pub(in crate::cli) fn trie(memory: &Memory, older: &View, newer: &View, most: usize) -> Result<Diagram> {
     let name = |view: &View| {
         let root = short(view.root().as_bytes());
         format!("seq {} (root {root})", view.commit().commit.seq)
     };
     let title = format!("Trie nodes of {} and of {}", name(older), name(newer));
-    let mut picture = Picture::new("trie", title);
+    let mut diagram = Diagram::new("trie", title);
     let top = Waiting {
         parent: None,
         path: Vec::new(),
@@ -59,22 +59,22 @@ pub(in crate::cli) fn trie(memory: &Memory, older: &View, newer: &View, most: us
     };
     let mut waiting = vec![top];
     while let Some(next) = waiting.pop() {
-        if picture.rows.len() >= most {
+        if diagram.rows.len() >= most {
             let rest = counted(waiting.len() as u64 + 1, "more node");
-            picture.push_left_out(next.parent, &format!("{rest} and what is below them, not drawn"));
+            diagram.push_left_out(next.parent, &format!("{rest} and what is below them, not drawn"));
             break;
         }
         let old = next.older.node(older, &next.path)?;
         let new = next.newer.node(newer, &next.path)?;
         let Some(row) = row(memory, &next, old.as_ref(), new.as_ref())? else {
-            picture.push_left_out(next.parent, "both states are empty");
+            diagram.push_left_out(next.parent, "both states are empty");
             continue;
         };
         let shared = row.mark == Mark::Shared;
-        let number = picture.push(row);
+        let number = diagram.push(row);
         if !shared {
             push_children(
-                &mut picture,
+                &mut diagram,
                 &mut waiting,
                 number,
                 &next.path,
@@ -83,7 +83,7 @@ pub(in crate::cli) fn trie(memory: &Memory, older: &View, newer: &View, most: us
             );
         }
     }
-    Ok(picture)
+    Ok(diagram)
 }
 
 /// What a node has at each digit: its children, or itself if it is a leaf and the other node is not.
@@ -106,7 +106,7 @@ fn children(node: Option<&Node>, other: Option<&Node>, level: usize) -> Vec<(Chi
 
 /// Draws the shared children of a branch as one row, and lets the others wait.
 fn push_children(
-    picture: &mut Picture,
+    diagram: &mut Diagram,
     waiting: &mut Vec<Waiting>,
     parent: usize,
     path: &[u8],
@@ -139,7 +139,7 @@ fn push_children(
     if !digits.is_empty() {
         let name = format!("{} shared", counted(digits.len() as u64, "child node"));
         let text = format!("{} below digits {}", counted(leaves, "object"), digits.join(" "));
-        picture.push(Row::new(Some(parent), Mark::Shared, name, &text));
+        diagram.push(Row::new(Some(parent), Mark::Shared, name, &text));
     }
 }
 

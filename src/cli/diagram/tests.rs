@@ -1,4 +1,4 @@
-//! Pictures of a small store, and of one that holds what would like to be more than text.
+//! Diagrams of a small store, and of one that holds what would like to be more than text.
 
 use super::*;
 use crate::engine::{Memory, Revision, Writer};
@@ -30,7 +30,7 @@ fn store() -> Memory {
     memory
 }
 
-fn pictures(memory: &Memory) -> [Picture; 3] {
+fn diagrams(memory: &Memory) -> [Diagram; 3] {
     let view = memory.view();
     let good = memory.view_at(&"good".parse::<Revision>().unwrap(), "").unwrap();
     [
@@ -69,10 +69,10 @@ fn is_well_formed(xml: &str) -> bool {
 
 #[test]
 fn the_tree_has_every_object_under_its_parent() {
-    let picture = tree(&store().view(), None, 100).unwrap();
-    assert_eq!(picture.rows.len(), 42);
-    assert_eq!(picture.rows[0].name, "top");
-    assert!(picture.rows[1..].iter().all(|row| row.parent == Some(0)));
+    let diagram = tree(&store().view(), None, 100).unwrap();
+    assert_eq!(diagram.rows.len(), 42);
+    assert_eq!(diagram.rows[0].name, "top");
+    assert!(diagram.rows[1..].iter().all(|row| row.parent == Some(0)));
     let under = tree(&store().view(), Some(&id("note/3")), 100).unwrap();
     assert_eq!(under.rows.len(), 1);
     assert!(tree(&store().view(), Some(&id("nobody")), 100).is_err());
@@ -83,7 +83,7 @@ fn what_is_not_drawn_is_said() {
     // PIC-2.
     let memory = store();
     let view = memory.view();
-    let last = |picture: Picture| picture.rows.last().unwrap().name.clone();
+    let last = |diagram: Diagram| diagram.rows.last().unwrap().name.clone();
     assert_eq!(
         last(tree(&view, None, 10).unwrap()),
         "... 32 more objects, not drawn"
@@ -114,20 +114,20 @@ fn the_history_shows_snapshots_and_ways_back() {
     memory
         .rollback(&"good".parse().unwrap(), false, &Writer::new())
         .unwrap();
-    let picture = history(&memory, &memory.view(), 100).unwrap();
-    assert_eq!(picture.rows[0].mark, Mark::Back);
-    assert_eq!(picture.rows.len(), 45);
-    let good = picture.rows.iter().position(|row| row.tags == ["good"]).unwrap();
-    assert_eq!(picture.arcs.len(), 1);
-    assert_eq!((picture.arcs[0].from, picture.arcs[0].to), (0, good));
+    let diagram = history(&memory, &memory.view(), 100).unwrap();
+    assert_eq!(diagram.rows[0].mark, Mark::Back);
+    assert_eq!(diagram.rows.len(), 45);
+    let good = diagram.rows.iter().position(|row| row.tags == ["good"]).unwrap();
+    assert_eq!(diagram.arcs.len(), 1);
+    assert_eq!((diagram.arcs[0].from, diagram.arcs[0].to), (0, good));
 }
 
 #[test]
 fn the_trie_opens_only_what_differs() {
     let memory = store();
-    let [_, _, picture] = pictures(&memory);
+    let [_, _, diagram] = diagrams(&memory);
     let names = |mark: Mark| -> Vec<_> {
-        let rows = picture.rows.iter().filter(|row| row.mark == mark);
+        let rows = diagram.rows.iter().filter(|row| row.mark == mark);
         rows.map(|row| row.name.clone()).collect()
     };
     let is_leaf = |names: Vec<String>, id: &str| names.iter().any(|name| name.ends_with(&format!(": {id}")));
@@ -137,7 +137,7 @@ fn the_trie_opens_only_what_differs() {
         names(Mark::Changed)
     );
     assert!(is_leaf(names(Mark::New), "note/new"), "{:?}", names(Mark::New));
-    let shared: u64 = picture
+    let shared: u64 = diagram
         .rows
         .iter()
         .filter(|row| row.mark == Mark::Shared)
@@ -154,19 +154,19 @@ fn the_trie_opens_only_what_differs() {
 fn text_of_a_memory_stays_text() {
     // PIC-1.
     let memory = store();
-    let pictures = pictures(&memory);
-    for picture in &pictures {
-        let drawn = svg(picture);
+    let diagrams = diagrams(&memory);
+    for diagram in &diagrams {
+        let drawn = svg(diagram);
         assert!(is_well_formed(&drawn), "{drawn}");
         assert!(!drawn.contains("<script"), "{drawn}");
-        let dot = dot(picture);
+        let dot = dot(diagram);
         assert!(dot.starts_with("digraph ") && dot.ends_with("}\n"));
         for line in dot.lines() {
             let quotes = line.replace("\\\\", "").replace("\\\"", "").matches('"').count();
             assert!(quotes % 2 == 0, "{line}");
         }
     }
-    let page = html(EVIL, &pictures);
+    let page = html(EVIL, &diagrams);
     assert_eq!(
         page.matches("<script").count(),
         2,

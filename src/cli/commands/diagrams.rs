@@ -1,4 +1,4 @@
-//! `export --format dot|svg|html`: pictures of the store.
+//! `export --format dot|svg|html`: diagrams of the store.
 //!
 //! # Layer
 //! L10, part of cli.
@@ -6,18 +6,18 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use super::export::{Export, ExportFormat, PictureOf, no_document, write_file};
+use super::export::{DiagramOf, Export, ExportFormat, no_document, write_file};
 use crate::answers::program::Drawn;
 use crate::cli::answer::Answer;
 use crate::cli::context::{Context, shown};
+use crate::cli::diagram::{self, Diagram, ROWS_DRAWN};
 use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::counted;
-use crate::cli::picture::{self, Picture, ROWS_DRAWN};
 use crate::engine::{Memory, View};
 use crate::error::Result;
 use crate::object::Id;
 
-/// How a picture is written.
+/// How a diagram is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Drawing {
     Dot,
@@ -40,24 +40,24 @@ impl Drawing {
 }
 
 pub(super) fn export(context: &mut Context, verb: &Export, drawing: Drawing) -> Done {
-    let picture = verb.picture.unwrap_or(PictureOf::Tree);
+    let diagram = verb.diagram.unwrap_or(DiagramOf::Tree);
     let memory = context.open_to_read()?;
     let view = context.view(&memory)?;
     let (text, rows) = match drawing {
         Drawing::Html => {
-            let all = [PictureOf::Tree, PictureOf::History, PictureOf::Trie];
-            let pictures = all.map(|what| draw(context, &memory, &view, verb, what));
-            let pictures = pictures.into_iter().collect::<Result<Vec<_>>>()?;
+            let all = [DiagramOf::Tree, DiagramOf::History, DiagramOf::Trie];
+            let diagrams = all.map(|what| draw(context, &memory, &view, verb, what));
+            let diagrams = diagrams.into_iter().collect::<Result<Vec<_>>>()?;
             let title = title(context, &view)?;
-            let rows: usize = pictures.iter().map(|picture| picture.rows.len()).sum();
-            (picture::html(&title, &pictures), rows)
+            let rows: usize = diagrams.iter().map(|diagram| diagram.rows.len()).sum();
+            (diagram::html(&title, &diagrams), rows)
         }
         Drawing::Dot | Drawing::Svg => {
-            let drawn = draw(context, &memory, &view, verb, picture)?;
+            let drawn = draw(context, &memory, &view, verb, diagram)?;
             let text = if drawing == Drawing::Dot {
-                picture::dot(&drawn)
+                diagram::dot(&drawn)
             } else {
-                picture::svg(&drawn)
+                diagram::svg(&drawn)
             };
             (text, drawn.rows.len())
         }
@@ -95,20 +95,20 @@ fn title(context: &Context, view: &View) -> Result<String> {
     ))
 }
 
-fn draw(context: &Context, memory: &Memory, view: &View, verb: &Export, what: PictureOf) -> Result<Picture> {
+fn draw(context: &Context, memory: &Memory, view: &View, verb: &Export, what: DiagramOf) -> Result<Diagram> {
     let rows = verb.rows.unwrap_or(ROWS_DRAWN).max(1);
     match what {
-        PictureOf::Tree => {
+        DiagramOf::Tree => {
             let under = verb.under.as_deref().map(Id::new).transpose()?;
-            picture::tree(view, under.as_ref(), rows)
+            diagram::tree(view, under.as_ref(), rows)
         }
-        PictureOf::History => picture::history(memory, view, rows),
-        PictureOf::Trie => {
+        DiagramOf::History => diagram::history(memory, view, rows),
+        DiagramOf::Trie => {
             let older = match &verb.from {
                 Some(from) => context.view_of(memory, from)?,
                 None => newest_snapshot_before(memory, view)?,
             };
-            picture::trie(memory, &older, view, rows)
+            diagram::trie(memory, &older, view, rows)
         }
     }
 }

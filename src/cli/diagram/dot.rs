@@ -1,20 +1,20 @@
-//! A picture in Graphviz's language.
+//! A diagram in Graphviz's language.
 //!
 //! # Layer
 //! L10, part of cli.
 
 use std::fmt::Write as _;
 
-use super::{Mark, Picture};
+use super::{Diagram, Mark};
 
-/// The picture as DOT: `dot -Tsvg` draws it.
-pub(in crate::cli) fn dot(picture: &Picture) -> String {
+/// The diagram as DOT: `dot -Tsvg` draws it.
+pub(in crate::cli) fn dot(diagram: &Diagram) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "digraph {} {{", picture.name);
-    let _ = writeln!(out, "  label={};", quoted(&picture.title));
+    let _ = writeln!(out, "digraph {} {{", diagram.name);
+    let _ = writeln!(out, "  label={};", quoted(&diagram.title));
     out.push_str("  labelloc=t; rankdir=LR; fontname=\"sans-serif\";\n");
     out.push_str("  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\", fontsize=10];\n");
-    for (number, row) in picture.rows.iter().enumerate() {
+    for (number, row) in diagram.rows.iter().enumerate() {
         let mut label = row.name.clone();
         for line in std::iter::once(&row.text).chain(&row.tags) {
             if !line.is_empty() {
@@ -25,15 +25,15 @@ pub(in crate::cli) fn dot(picture: &Picture) -> String {
         let (fill, label) = (fill(row.mark), quoted(&label));
         let _ = writeln!(out, "  n{number} [label={label}, fillcolor=\"{fill}\"];");
     }
-    let in_chain = picture.name == "history";
-    for (number, row) in picture.rows.iter().enumerate() {
+    let in_chain = diagram.name == "history";
+    for (number, row) in diagram.rows.iter().enumerate() {
         // Without parents, rows follow each other: a commit points to the one before it.
         let from = row.parent.or_else(|| number.checked_sub(1).filter(|_| in_chain));
         if let Some(from) = from {
             let _ = writeln!(out, "  n{from} -> n{number};");
         }
     }
-    for arc in &picture.arcs {
+    for arc in &diagram.arcs {
         let _ = writeln!(
             out,
             "  n{} -> n{} [style=dashed, color=\"#b4441f\", constraint=false];",

@@ -1,10 +1,10 @@
-//! Lines that are committed in batches: which of them are in when a batch fails.
+//! Progress of lines that are committed in batches: which of them are stored when a batch fails.
 //!
 //! # Layer
 //! L10, part of cli.
 //!
 //! # Invariants
-//! - CLI-8: who sends again the lines that an error names has all of the input in the store, and nothing is dropped.
+//! - CLI-8: after a failed batch, sending the named lines again stores all of the input exactly once.
 
 use std::fs;
 use std::path::Path;
@@ -16,25 +16,25 @@ use crate::cli::human::counted;
 use crate::error::Result;
 use crate::error::{Error, ErrorCode};
 
-/// Lines that people are told of that were not stored.
+/// Lines that people are text of that were not stored.
 pub(super) const REFUSED_SHOWN: usize = 20;
 
-/// How far the lines of an input are in.
-pub(super) struct SentLines {
-    /// What is in.
+/// How many lines of an input are stored.
+pub(super) struct BatchProgress {
+    /// The lines that are stored.
     kept: Tally,
     /// The number of the first that is not, nor was refused.
     from: u64,
     /// The commit of the newest batch that is in.
     seq: Option<u64>,
-    /// Under which names a person finds what was held back.
+    /// The names of quarantined lines.
     held: Vec<String>,
     /// The batch that is read or committed.
     batch: Sending,
     rest: Rest,
 }
 
-/// What lines come to.
+/// The outcome of lines.
 #[derive(Clone, Default)]
 struct Tally {
     /// How many are stored, or were there; of a batch that is not in, how many there are.
@@ -61,7 +61,7 @@ enum Rest {
     Unknown,
 }
 
-impl SentLines {
+impl BatchProgress {
     pub(super) fn new() -> Self {
         Self {
             kept: Tally::default(),
@@ -147,10 +147,10 @@ impl SentLines {
             self.kept.refused.append(&mut self.batch.tally.refused);
             self.unknown()
         } else {
-            self.tell_kept(context);
+            self.note_kept(context);
             None
         };
-        self.tell_refused(context);
+        self.note_refused(context);
         match hint {
             Some(hint) => error.with_hint(hint),
             None => error,
@@ -172,7 +172,7 @@ impl SentLines {
     }
 
     /// Says what is in of the batches before the one that is not.
-    fn tell_kept(&self, context: &mut Context) {
+    fn note_kept(&self, context: &mut Context) {
         if self.from == 1 {
             return;
         }
@@ -183,12 +183,12 @@ impl SentLines {
             0 => self.before(),
             _ => format!("kept the batches before it: {}{seq}", self.lines("")),
         };
-        let told = format!("{before}; send the lines from {} on again", self.from);
-        context.output.note("kept", told);
+        let text = format!("{before}; send the lines from {} on again", self.from);
+        context.output.note("kept", text);
     }
 
     /// Names the lines that are not stored.
-    fn tell_refused(&self, context: &mut Context) {
+    fn note_refused(&self, context: &mut Context) {
         let refused = &self.kept.refused;
         let most = if context.output.is_json() {
             refused.len()
@@ -202,12 +202,12 @@ impl SentLines {
         }
         if let Some((last, _)) = refused.get(most..).and_then(<[_]>::last) {
             let more = counted((refused.len() - most) as u64, "line");
-            let told = format!("and {more} more, up to line {last}; --json names them all");
-            context.output.note("not_stored", told);
+            let text = format!("and {more} more, up to line {last}; --json names them all");
+            context.output.note("not_stored", text);
         }
         if !self.held.is_empty() {
-            let told = format!("kept as {} for a person to look at", self.held.join(", "));
-            context.output.note("quarantined", told);
+            let text = format!("kept as {} for a person to look at", self.held.join(", "));
+            context.output.note("quarantined", text);
         }
     }
 

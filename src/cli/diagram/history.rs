@@ -1,11 +1,11 @@
-//! The commits as a picture, with snapshots beside them and arcs where one went back.
+//! The commits as a diagram, with snapshots beside them and arcs where one went back.
 //!
 //! # Layer
 //! L10, part of cli.
 
 use std::collections::BTreeMap;
 
-use super::{Arc, Mark, Picture, Row};
+use super::{Arc, Diagram, Mark, Row};
 use crate::cli::human::{counted, short};
 use crate::engine::{CommitInfo, Memory, View};
 use crate::error::Result;
@@ -14,14 +14,14 @@ use crate::error::Result;
 ///
 /// # Errors
 /// `Corrupt` or `Io` if a state or a text cannot be read.
-pub(in crate::cli) fn history(memory: &Memory, view: &View, most: usize) -> Result<Picture> {
+pub(in crate::cli) fn history(memory: &Memory, view: &View, most: usize) -> Result<Diagram> {
     let head = view.commit();
     let title = format!(
         "History up to seq {}, root {}",
         head.commit.seq,
         short(head.commit.root.as_bytes())
     );
-    let mut picture = Picture::new("history", title);
+    let mut diagram = Diagram::new("history", title);
     let mut names: BTreeMap<_, Vec<String>> = BTreeMap::new();
     for snapshot in memory.snapshots()? {
         let name = match (&snapshot.lane, snapshot.index) {
@@ -39,21 +39,21 @@ pub(in crate::cli) fn history(memory: &Memory, view: &View, most: usize) -> Resu
         let info = info?;
         let mut row = row(memory, &info)?;
         row.tags = names.remove(&info.digest).unwrap_or_default();
-        let number = picture.push(row);
+        let number = diagram.push(row);
         rows.insert(info.digest, number);
         targets.extend(info.commit.target.map(|target| (number, target)));
     }
     for (from, target) in targets {
         if let Some(&to) = rows.get(&target) {
-            picture.arcs.push(Arc { from, to });
+            diagram.arcs.push(Arc { from, to });
         }
     }
-    let left_out = (head.commit.seq + 1).saturating_sub(picture.rows.len() as u64);
+    let left_out = (head.commit.seq + 1).saturating_sub(diagram.rows.len() as u64);
     if left_out > 0 {
         let rest = counted(left_out, "older commit");
-        picture.push_left_out(None, &format!("{rest}, not drawn"));
+        diagram.push_left_out(None, &format!("{rest}, not drawn"));
     }
-    Ok(picture)
+    Ok(diagram)
 }
 
 fn row(memory: &Memory, info: &CommitInfo) -> Result<Row> {

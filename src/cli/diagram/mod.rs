@@ -1,14 +1,14 @@
-//! Pictures of a store: the tree of objects, the history, and what the tries of two states share.
+//! Diagrams of a store: the tree of objects, the history, and what the tries of two states share.
 //!
-//! A picture is a list of rows, each indented under its parent, with arcs between rows. That one shape is written as
-//! Graphviz DOT, as SVG, or as an HTML page that holds all three pictures and lets a person look around in them.
+//! A diagram is a list of rows, each indented under its parent, with arcs between rows. That one shape is written as
+//! Graphviz DOT, as SVG, or as an HTML page that holds all three diagrams and lets a person look around in them.
 //!
 //! # Layer
-//! L10, part of cli. Reads views; writes nothing but the picture.
+//! L10, part of cli. Reads views; writes nothing but the diagram.
 //!
 //! # Invariants
-//! - PIC-1: nothing that a memory holds can act in a picture: all of it is escaped as text.
-//! - PIC-2: what is left out of a picture is said in it.
+//! - PIC-1: no content of a memory can act in a diagram: all of it is escaped as text.
+//! - PIC-2: a diagram counts the rows that it leaves out.
 
 mod dot;
 mod history;
@@ -29,7 +29,7 @@ pub(super) use trie::trie;
 
 use super::human::{cut, one_line};
 
-/// The most rows of a picture unless more are asked for: what a browser draws at once.
+/// The most rows of a diagram unless more are asked for: what a browser draws at once.
 pub(super) const ROWS_DRAWN: usize = 2_000;
 
 /// Characters of a row's text.
@@ -52,7 +52,7 @@ pub(super) enum Mark {
     Changed,
     /// The very same node in both.
     Shared,
-    /// A word about what is not drawn.
+    /// The count of rows that are not drawn.
     LeftOut,
 }
 
@@ -72,7 +72,7 @@ impl Mark {
     }
 }
 
-/// One line of a picture.
+/// One line of a diagram.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     /// The row that it hangs under, which stands above it.
@@ -84,7 +84,7 @@ pub(super) struct Row {
     pub(super) text: String,
     /// Names that stand beside it: snapshots of a commit.
     pub(super) tags: Vec<String>,
-    /// Everything else that is known, for who asks.
+    /// Further fields, for the tooltip and the page.
     pub(super) details: Vec<(&'static str, String)>,
 }
 
@@ -114,7 +114,7 @@ pub(super) struct Arc {
 
 /// What is drawn.
 #[derive(Clone, Debug)]
-pub(super) struct Picture {
+pub(super) struct Diagram {
     /// One word: `tree`, `history` or `trie`.
     pub(super) name: &'static str,
     pub(super) title: String,
@@ -122,7 +122,7 @@ pub(super) struct Picture {
     pub(super) arcs: Vec<Arc>,
 }
 
-impl Picture {
+impl Diagram {
     fn new(name: &'static str, title: String) -> Self {
         Self {
             name,

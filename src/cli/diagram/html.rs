@@ -1,0 +1,70 @@
+//! All diagrams on one page that needs nothing else: no network, no other file.
+//!
+//! What is known of the rows goes along as JSON in a block that is not run. The policy of the page runs the one
+//! script whose digest it names, so that no text of a memory could be run, were it not escaped (PIC-1).
+//!
+//! # Layer
+//! L10, part of cli.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::svg::{DOT, INDENT, ROW, TOP, element};
+use super::{Diagram, escaped};
+use crate::digest::sha256;
+
+const PAGE: &str = include_str!("page.html");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The page with all of `diagrams`.
+pub(in crate::cli) fn html(title: &str, diagrams: &[Diagram]) -> String {
+    let drawn: String = diagrams.iter().map(|diagram| element(diagram, "")).collect();
+    let data = json!({
+        "top": TOP,
+        "row": ROW,
+        "indent": INDENT,
+        "dot": DOT,
+        "pictures": diagrams.iter().map(data).collect::<Vec<_>>(),
+    });
+    // The end of the block may not appear in it; in JSON a sign can be written by its number.
+    let data = data.to_string().replace('<', "\\u003c");
+    let style = concat!(include_str!("page.css"), include_str!("diagram.css"));
+    let filled = |name: &str| match name {
+        "HASH" => STANDARD.encode(sha256(SCRIPT.as_bytes())),
+        "TITLE" => escaped(title),
+        "STYLE" => style.to_owned(),
+        "PICTURES" => drawn.clone(),
+        "DATA" => data.clone(),
+        "SCRIPT" => SCRIPT.to_owned(),
+        _ => String::new(),
+    };
+    // One pass: what is filled in is not looked at again.
+    let parts = PAGE.split('@').enumerate();
+    parts
+        .map(|(at, part)| {
+            if at % 2 == 0 {
+                part.to_owned()
+            } else {
+                filled(part)
+            }
+        })
+        .collect()
+}
+
+fn data(diagram: &Diagram) -> Value {
+    let rows: Vec<Value> = diagram
+        .rows
+        .iter()
+        .map(|row| {
+            json!({
+                "parent": row.parent,
+                "name": row.name,
+                "text": row.text,
+                "tags": row.tags,
+                "details": row.details,
+            })
+        })
+        .collect();
+    json!({ "name": diagram.name, "rows": rows })
+}
