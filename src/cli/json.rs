@@ -111,7 +111,7 @@ pub(crate) fn text(memory: &Memory, digest: Option<TextDigest>) -> Result<Option
     Ok(text_or_why(memory, digest)?.0)
 }
 
-/// A reason or source for people, who are text if it was erased or lost.
+/// A reason or source for people, with a word where it was erased or lost.
 pub(crate) fn told_text(memory: &Memory, digest: Option<TextDigest>) -> Result<Option<String>> {
     let (text, gone) = text_or_why(memory, digest)?;
     Ok(text.or_else(|| gone.map(|code| format!("({code})"))))

@@ -258,7 +258,7 @@ impl Output {
 
     /// Prints on standard error why a command of a shell failed.
     pub(crate) fn print_failure(&mut self, failure: &Failure) {
-        // A closed pipe is met again, and text, at the end.
+        // The end of the run reports a closed pipe.
         drop(self.flush());
         let notes = std::mem::take(&mut self.notes);
         report(failure, self.is_json(), &notes);
@@ -389,10 +389,10 @@ impl Output {
             self.notes.push((code, message));
         } else if self.paged {
             let text = paint(self.coloured, Meaning::Quiet, printable(&message));
-            // A pager that was left is met again, and text, at the end.
+            // The end of the run reports a pager that was left.
             drop(writeln!(self.out, "{text}"));
         } else {
-            // What was said before stands before it. A closed pipe is met again, and text, at the end.
+            // Earlier lines come first. The end of the run reports a closed pipe.
             drop(self.out.flush());
             to_stderr(&paint(coloured_errors(), Meaning::Quiet, printable(&message)));
         }
@@ -529,7 +529,7 @@ pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> ExitCode {
             ExitCode::from(USAGE)
         }
         _ => {
-            // Nobody is left to be text that standard error cannot be written to.
+            // A failed write to standard error cannot be reported anywhere.
             drop(error.print());
             ExitCode::from(USAGE)
         }
@@ -634,7 +634,7 @@ fn terminal_width() -> Option<usize> {
 }
 
 fn to_stderr(text: &str) {
-    // Nobody is left to be text that standard error cannot be written to.
+    // A failed write to standard error cannot be reported anywhere.
     drop(writeln!(io::stderr().lock(), "{text}"));
 }
 

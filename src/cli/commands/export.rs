@@ -145,7 +145,7 @@ fn export(context: &mut Context, verb: &Export) -> Done {
     Ok(DONE)
 }
 
-/// Says what is not in the export because it is not in the store any more.
+/// Notes what the export lacks because it was erased or lost.
 fn note_left_out(context: &mut Context, view: &View) -> Result<()> {
     let left_out = ingest::omitted(view)?;
     if left_out.objects > 0 {
@@ -327,7 +327,7 @@ impl Answer for Exported {
     }
 }
 
-/// Says what will not come back as trusted as it is.
+/// Notes which objects will be less trusted when they are read back.
 fn note_lowered(context: &mut Context, lowered: &[Id]) {
     if let [first, ..] = lowered {
         let what = counted(lowered.len() as u64, "object");
@@ -339,7 +339,7 @@ fn note_lowered(context: &mut Context, lowered: &[Id]) {
     }
 }
 
-/// What is no JSON is not written to an output that promises JSON.
+/// The refusal to write another form to an output that promises JSON.
 pub(super) fn no_document() -> Error {
     Error::invalid("this form is no JSON document")
         .with_code(ErrorCode::UnsupportedFormat)
@@ -352,14 +352,14 @@ fn text_of(piece: &Piece) -> &str {
     }
 }
 
-/// Whether a path stands for a folder: one that is there, or a name without an ending.
+/// Whether a path means a folder: an existing one, or a name without an ending.
 fn is_folder(path: &Path) -> bool {
     path.is_dir()
         || (!path.exists() && path.extension().is_none())
         || path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
-/// Refuses to write over what is there (CLI-7); a pipe or a device is written into.
+/// Refuses to overwrite a file (CLI-7). A pipe or a device may be written to.
 fn refuse_existing(path: &Path, force: bool) -> Result<()> {
     if fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
         return Ok(());
@@ -457,7 +457,7 @@ fn write_beside(
         Ok(fs::rename(&unfinished, path)?)
     };
     whole().inspect_err(|_| {
-        // What failed is text; that the unfinished file may stay behind is not worth a second message.
+        // The caller reports the failure; a leftover file needs no second message.
         drop(fs::remove_file(&unfinished));
     })
 }

@@ -1,4 +1,4 @@
-//! What the scan met in objects that were put or ingested: it is text, and nothing is changed.
+//! Notes what the scan finds in objects that were put or ingested. The objects are stored unchanged.
 //!
 //! `remember` redacts, holds back and refuses; the verbs of the engine store what they are given.
 //!

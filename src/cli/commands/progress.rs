@@ -16,7 +16,7 @@ use crate::cli::human::counted;
 use crate::error::Result;
 use crate::error::{Error, ErrorCode};
 
-/// Lines that people are text of that were not stored.
+/// Refused lines that people see.
 pub(super) const REFUSED_SHOWN: usize = 20;
 
 /// How many lines of an input are stored.

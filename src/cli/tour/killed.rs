@@ -45,7 +45,7 @@ fn tick(number: u64) -> Result<Id> {
     Id::new(&format!("tick/{number:06}"))
 }
 
-/// What a process that was killed had been text is kept.
+/// The commits that a killed process acknowledged.
 pub(super) struct Killed {
     /// The number and digest of each acknowledged commit.
     acknowledged: Vec<(u64, String)>,

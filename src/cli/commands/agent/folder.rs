@@ -133,7 +133,7 @@ impl Folder {
         let written = file.write_all(bytes).and_then(|()| file.sync_all());
         let moved = written.and_then(|()| Ok(rustix::fs::renameat(&folder, &unfinished, &folder, name)?));
         if moved.is_err() {
-            // What failed is text; that it may stay behind is not worth a second message.
+            // The caller reports the failure; a leftover file needs no second message.
             let _left = rustix::fs::unlinkat(&folder, &unfinished, AtFlags::empty());
         }
         moved

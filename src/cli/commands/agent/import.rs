@@ -28,7 +28,7 @@ use crate::object::Id;
 
 /// The largest file that is read.
 const FILE_BYTES_MAX: u64 = 256 << 20;
-/// Findings that are text to a person.
+/// Findings that a person reads.
 const TOLD_MAX: usize = 20;
 
 /// What is imported.
