@@ -29,7 +29,7 @@ pub struct Agent {
 impl Agent {
     /// The verbs over `memory`.
     pub fn new(memory: Memory, settings: Settings) -> Self {
-        // Markers can be told from guesses only by who has the store; copies of it mark alike.
+        // Only a holder of the store can check a guess against a marker. Copies of a store make the same markers.
         let mut key = [0; 32];
         key[..16].copy_from_slice(&memory.lineage());
         let scanner = Scanner::new(settings.scan.clone(), keyed(&key, b"treering markers of secrets"));
@@ -58,17 +58,17 @@ impl Agent {
         &self.memory
     }
 
-    /// What can be set.
+    /// The settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// What reads every text before it is written.
+    /// The scanner that reads every text before the agent stores it.
     pub fn scanner(&self) -> &Scanner {
         &self.scanner
     }
 
-    /// What names are made with that stand for a text, so that they confirm a guess only to who has the store.
+    /// The key of names that stand for a text: only a holder of the store can check a guess against such a name.
     pub(super) fn names_key(&self) -> &[u8; 32] {
         &self.names_key
     }
@@ -84,7 +84,7 @@ impl Agent {
         read: impl FnOnce(&KnownTexts) -> Result<T>,
     ) -> Result<T> {
         let mut kept = self.known_texts.lock();
-        // Taken out first: what fails half-way must not stay.
+        // Taken out first: an index that failed half-way must not stay.
         let known = KnownTexts::of(kept.take(), view)?;
         let done = read(&known);
         *kept = Some(known);

@@ -1,6 +1,6 @@
-//! The log of what was done: the chain of commits, newest first, by who, in which session, from where, to what.
+//! The audit log: the chain of commits, newest first, with actor, session, source and changed ids.
 //!
-//! There is no second file that could say something else: each line is a commit, whose digest the next one names.
+//! Each line is a commit whose digest the next commit names, so no second file can disagree.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -42,18 +42,18 @@ pub struct AuditRequest {
     pub until: Option<Time>,
 }
 
-/// One commit, as the log tells it.
+/// One line of the log: a commit.
 #[derive(Clone, Debug)]
 pub struct AuditLine {
     /// The commit.
     pub info: CommitInfo,
-    /// Where what it wrote came from; nothing where that was erased.
+    /// The source of its content; `None` if it was erased.
     pub source: Option<String>,
-    /// Why; nothing where that was erased.
+    /// The reason; `None` if it was erased.
     pub reason: Option<String>,
     /// How much it changed.
     pub counts: ChangeCounts,
-    /// What it changed: at most 20 ids.
+    /// The changed ids, at most 20.
     pub ids: Vec<String>,
 }
 
@@ -82,7 +82,7 @@ impl Iterator for Audit {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let info = self.commits.as_mut()?.next()?;
-            // Each commit is later than its parent: what follows is earlier still.
+            // Each commit is later than its parent, so all that follow are earlier.
             let is_before = |since| info.as_ref().is_ok_and(|info| info.commit.time < since);
             if self.request.since.is_some_and(is_before) {
                 self.commits = None;
@@ -102,7 +102,7 @@ impl Iterator for Audit {
 }
 
 impl Audit {
-    /// The line of a commit, if it is asked for. What costs least is asked first.
+    /// The line of a commit, if it matches. Cheap conditions come first.
     fn line(&self, info: CommitInfo) -> Result<Option<AuditLine>> {
         let (commit, wanted) = (&info.commit, &self.request);
         let fits = |wanted: &Option<String>, found: Option<&str>| {
@@ -132,7 +132,7 @@ impl Audit {
         }))
     }
 
-    /// The first ids that the commit changed; nothing if it did not change what is asked for.
+    /// The first ids that the commit changed; `None` if it does not match.
     fn ids(&self, info: &CommitInfo) -> Result<Option<Vec<String>>> {
         let wanted = &self.request;
         let is_open = wanted.id.is_none() && wanted.kind.is_none();
@@ -286,7 +286,7 @@ mod tests {
         let (since, until) = (Some(time), Some(time));
         assert_eq!(seqs(&agent, AuditRequest { since, ..all() }), [3, 2]);
         assert_eq!(seqs(&agent, AuditRequest { until, ..all() }), [2, 1, 0]);
-        // What is earlier is not looked at.
+        // Earlier commits are not read.
         let mut audit = agent.audit(&memory.view(), AuditRequest { since, ..all() });
         assert_eq!(audit.by_ref().count(), 2);
         assert!(audit.commits.is_none());

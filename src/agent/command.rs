@@ -1,4 +1,4 @@
-//! Another program, run without a shell and for a limited time: it gets a text, and what it writes is kept in part.
+//! Runs another program without a shell, with a time limit, and keeps a bounded part of its output.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use crate::threads::{Builder, Mutex, sleep};
 
-/// How often it is asked whether it is done.
+/// The pause between two looks at a running program.
 const STEP: Duration = Duration::from_millis(5);
 /// How long its last words are waited for once it ended and says nothing new; what it started may go on and keep its
 /// output open.
@@ -26,13 +26,13 @@ const TALK_MAX: Duration = Duration::from_secs(10);
 pub(crate) struct Ran {
     /// How the program ended; nothing if its time was over.
     pub(crate) status: Option<ExitStatus>,
-    /// What it wrote to its standard output, as far as it is kept.
+    /// Its standard output, as far as it is kept.
     pub(crate) output: Vec<u8>,
-    /// What it wrote to its standard error, if that is piped.
+    /// Its standard error, if that is piped.
     pub(crate) errors: Vec<u8>,
 }
 
-/// Runs `command` with `input` for as long as `limit`, and keeps `bytes_max` of what it writes to each of its outputs.
+/// Runs `command` with `input` for at most `limit`, and keeps `bytes_max` of each of its outputs.
 ///
 /// # Errors
 /// That of the system, if it cannot be started or waited for.
@@ -56,7 +56,7 @@ pub(crate) fn run(
     })
 }
 
-/// What the program wrote so far, and whether it is at its end.
+/// The output so far, and whether it has ended.
 type Written = Arc<Mutex<(Vec<u8>, bool)>>;
 
 /// Writes the input to the program, which may end without reading it.
@@ -69,7 +69,7 @@ fn feed(child: &mut Child, input: String) -> io::Result<()> {
     feeding.map(drop)
 }
 
-/// Takes down what the program writes, and lets it write on.
+/// Collects the output of the program, and keeps reading past the limit.
 fn listen(pipe: Option<impl Read + Send + 'static>, bytes_max: usize) -> Written {
     let written = Written::default();
     let taken = Arc::clone(&written);
@@ -100,7 +100,7 @@ fn wait(child: &mut Child, started: Instant, limit: Duration) -> io::Result<Opti
             return Ok(Some(status));
         }
         if started.elapsed() >= limit {
-            // It may have ended just now; then there is nobody to end.
+            // The program may have ended just now; then the kill fails.
             drop(child.kill());
             child.wait()?;
             return Ok(None);
@@ -109,7 +109,7 @@ fn wait(child: &mut Child, started: Instant, limit: Duration) -> io::Result<Opti
     }
 }
 
-/// What it wrote: all of it, or what is there when nothing new has come for a moment, or at `until` at the latest.
+/// The output: all of it, or the part that arrived before a pause, or before `until` at the latest.
 fn last_words(written: &Written, until: Instant) -> Vec<u8> {
     let mut since = Instant::now();
     let mut length = 0;

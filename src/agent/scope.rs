@@ -20,10 +20,10 @@ const PROJECT: &str = "project:";
 const SESSION: &str = "session:";
 /// Before the name of an agent.
 const AGENT: &str = "agent:";
-/// What marks the top folder of a project.
+/// Names that mark the top folder of a project.
 const MARKS: [&str; 5] = [".git", ".hg", ".jj", ".treering", ".opencode"];
 
-/// Where somebody works: what the words `project`, `session` and `agent` stand for.
+/// The place of the caller: the meaning of the words `project`, `session` and `agent`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The name of the project.
@@ -81,7 +81,7 @@ impl Place {
         }
     }
 
-    /// Returns where an item goes that names no scope: to the project if there is one, else to `global`.
+    /// Returns the scope of an item that names none: the project if there is one, else `global`.
     ///
     /// # Errors
     /// As [`Self::scope`].
@@ -93,7 +93,7 @@ impl Place {
         })
     }
 
-    /// Returns what a verb that names no scope reads: `global`, and the project, session and agent of this place.
+    /// Returns the scopes that a verb reads if it names none: `global`, and the project, session and agent of this place.
     ///
     /// # Errors
     /// As [`Self::scope`].

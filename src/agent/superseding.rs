@@ -1,6 +1,6 @@
-//! Which item takes the place of which: the one rule that recall, the envelope and the search for duplicates go by.
+//! Superseding: the one rule for recall, the envelope and the search for duplicates.
 //!
-//! That an item names another among what it supersedes is only what its writer says of it.
+//! The attribute `supersedes` is only a claim of its writer; this rule decides.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -9,8 +9,8 @@
 //! - In a circle of items that supersede each other, ending, pinning or promoting one makes it the newest.
 //!
 //! # Invariants
-//! - SUP-1: nothing takes the place of what is more trusted or in another scope, and nothing that has expired takes any.
-//! - SUP-2: of items that supersede each other in a circle, the one that was written last keeps its place.
+//! - SUP-1: no item supersedes one that is more trusted or in another scope, and no expired item supersedes any.
+//! - SUP-2: of items that supersede each other in a circle, the one written last is not superseded.
 
 use std::collections::BTreeSet;
 
@@ -20,10 +20,10 @@ use crate::engine::View;
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Object, Time};
 
-/// Items that are followed from one to the next, to see a circle.
+/// Items followed from one to the next in search of a circle.
 const STEPS_MAX: usize = 32;
 
-/// Whether `new`, which names `old` among what it supersedes, takes its place in the state of `view`.
+/// Whether `new`, which names `old` in `supersedes`, supersedes it in the state of `view`.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
@@ -33,13 +33,13 @@ pub(super) fn takes_place(view: &View, new: &Object, old: &Object) -> Result<boo
         && (written(view, new)? > written(view, old)? || !leads_to(view, old, new)?))
 }
 
-/// Whether what `new` says of `old` counts (SUP-1).
+/// Whether the claim of `new` on `old` counts (SUP-1).
 fn may_take_place(view: &View, new: &Object, old: &Object) -> bool {
     let is_over = new.expires().is_some_and(|expires| expires <= view.now());
     !is_over && new.scope() == old.scope() && !old.origin().is_above(new.origin())
 }
 
-/// Whether an item supersedes another, or something that does. What does not count leads nowhere.
+/// Whether a chain of claims that count leads from one item to another.
 fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
     let mut waiting = vec![from.clone()];
     let mut seen = BTreeSet::new();
@@ -63,7 +63,7 @@ fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
     Ok(false)
 }
 
-/// When somebody last wrote an item, other than to shorten it; those of one commit go by their ids.
+/// When a writer last wrote an item, decay aside. Items of one commit are ordered by id.
 fn written(view: &View, object: &Object) -> Result<(Time, String)> {
     let item = Item::from(object.clone());
     Ok((decay::written(view, &item)?, object.id().to_owned()))

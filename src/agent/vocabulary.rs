@@ -1,6 +1,6 @@
 //! The words of the agent layer that are stored: kinds, attributes, operations, classes of scopes.
 //!
-//! One truth for what a reader finds in `get`, in JSON Lines and in a commit; docs/agent.md lists the same.
+//! `get`, JSON Lines and commits show these words; docs/agent.md lists them.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -17,25 +17,25 @@ pub mod kind {
     pub const ENTRY: &str = "entry";
     /// A shorter text made of longer ones.
     pub const SUMMARY: &str = "summary";
-    /// What happened in a session, told at its end.
+    /// The course of a session, written at its end.
     pub const EPISODE: &str = "episode";
-    /// What was decided, and why.
+    /// A decision with its reason.
     pub const DECISION: &str = "decision";
     /// A session itself: its parent session and its watermarks.
     pub const SESSION: &str = "session";
     /// How the project wants things done.
     pub const RULE: &str = "rule";
-    /// What is being done.
+    /// Work in progress.
     pub const TASK: &str = "task";
-    /// What went wrong and still is.
+    /// An open error.
     pub const ERROR: &str = "error";
     /// A file that is being worked on.
     pub const FILE: &str = "file";
     /// Branch, changes, and the like.
     pub const GIT: &str = "git";
-    /// What was delegated, and what came of it.
+    /// A delegated task with its result.
     pub const SUBAGENT: &str = "subagent";
-    /// What the person asked last.
+    /// The last request of the person.
     pub const REQUEST: &str = "request";
 }
 
@@ -43,9 +43,9 @@ pub mod kind {
 pub mod attribute {
     /// Words to find it by: a list of texts, each once, in the order given.
     pub const TAGS: &str = "tags";
-    /// Who said it.
+    /// The speaker.
     pub const SPEAKER: &str = "speaker";
-    /// Who or what it is about.
+    /// The subject.
     pub const SUBJECT: &str = "subject";
     /// The session it was said in.
     pub const SESSION: &str = "session";
@@ -55,13 +55,13 @@ pub mod attribute {
     pub const CITATIONS: &str = "citations";
     /// How sure it is: a float from 0 to 1.
     pub const CONFIDENCE: &str = "confidence";
-    /// Who may see it: `none`, `pii`, `internal` or `credentials`.
+    /// The sensitivity: `none`, `pii`, `internal` or `credentials`.
     pub const SENSITIVITY: &str = "sensitivity";
     /// Where it comes from, in words.
     pub const SOURCE: &str = "source";
     /// Never shortened and never forgotten by age: true.
     pub const PINNED: &str = "pinned";
-    /// The ids of the items that it takes the place of: a list of texts.
+    /// The ids of the superseded items: a list of texts.
     pub const SUPERSEDES: &str = "supersedes";
     /// How far decay went: `summary` or `keywords`; a full text has none.
     pub const LEVEL: &str = "level";
@@ -77,7 +77,7 @@ pub mod attribute {
     pub const CLASS: &str = "class";
     /// The name under which the person speaks in a session.
     pub const USER: &str = "user";
-    /// What a summary of a session covers: `day`, `week` or `month`.
+    /// The span of a summary: `day`, `week` or `month`.
     pub const GRANULARITY: &str = "granularity";
     /// The arrival of the last entry that a summary has seen: an integer.
     pub const WATERMARK: &str = "watermark";
@@ -93,9 +93,9 @@ pub mod op {
     pub const REMEMBER: &str = "remember";
     /// Something was forgotten.
     pub const FORGET: &str = "forget";
-    /// Something forgotten or shortened came back.
+    /// A forgotten or shortened item was restored.
     pub const UNFORGET: &str = "unforget";
-    /// When something is no longer shown was set.
+    /// An expiry was set.
     pub const EXPIRE: &str = "expire";
     /// A pass of decay.
     pub const DECAY: &str = "decay";
@@ -105,7 +105,7 @@ pub mod op {
     pub const SESSION: &str = "session";
     /// A person raised the trust of an item.
     pub const PROMOTE: &str = "promote";
-    /// A person let go what was held back.
+    /// A person released a quarantined change.
     pub const RELEASE: &str = "release";
     /// A change that a guard let through.
     pub const GUARD: &str = "guard";

@@ -19,9 +19,9 @@ use crate::object::{Id, Kind, Scope, Time};
 
 /// Bytes of a UUID as text.
 const UUID_BYTES: usize = 36;
-/// Ids whose random bits are asked for at once.
+/// Ids whose random bits are drawn at once.
 const RANDOM_IDS: usize = 32;
-/// Bytes of a kind in an id at most; the name of the scope gets what is left.
+/// Bytes of a kind in an id at most; the name of the scope gets the rest.
 const KIND_BYTES_MAX: usize = 64;
 
 /// Makes ids from a time on.
@@ -150,7 +150,7 @@ mod tests {
         assert!("89ab".contains(&uuid[..1]), "{uuid}");
         let id = ids.new_id(&memory(), &Scope::default(), &kind("note")).unwrap();
         assert!(id.as_str().starts_with("note/0198"), "{id}");
-        // Before 1970 there is no such UUID; a clock that says so still gives ids.
+        // No such UUID exists before 1970. A clock before 1970 still gives ids.
         let early =
             IdGenerator::since(Time::from_micros(-1)).new_id(&memory(), &Scope::default(), &kind("note"));
         assert!(early.unwrap().as_str().starts_with("note/00000000-0000-7"));

@@ -35,7 +35,7 @@ use crate::scan::Verdict;
 /// How often a change is made, at most, while other writers get in its way.
 const TRIES: usize = 16;
 
-/// What a verb is about to write: what it commits, and what waits for a person. Both are on one state.
+/// A change in preparation: one draft to commit and one for a person to judge, both on one state.
 pub(super) struct Change<'a> {
     agent: &'a Agent,
     draft: Draft,
@@ -48,7 +48,7 @@ pub(super) struct Change<'a> {
     is_rehearsal: bool,
 }
 
-/// What became of an item.
+/// The fate of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// It is staged.
@@ -68,17 +68,17 @@ pub(super) struct Passed {
     pub(super) rules: Vec<&'static str>,
 }
 
-/// What a verb answers, with its commit.
+/// The answer of a verb with its commit.
 pub(super) struct Changed<T> {
     pub(super) value: T,
     /// The commit, or the head if nothing changed.
     pub(super) committed: Committed,
-    /// The name under which a person finds what was held back.
+    /// The name under `rejected/` of the items that were held back.
     pub(super) held: Option<String>,
 }
 
-/// Makes a change: `stage` says what it holds, `rule` what it may. A rule that retries runs `stage` again on the new head when
-/// another writer changed the same.
+/// Makes a change: `stage` fills it, and `rule` limits it. A rule that retries runs `stage` again on the new head when another
+/// writer changed the same ids.
 ///
 /// # Errors
 /// Those of `stage`; `Denied` (code `less_trusted`) if the rule forbids it to the writer, (code `disabled`) if the memory is
@@ -107,7 +107,7 @@ pub(super) fn change<T>(
     }
 }
 
-/// As [`change`], once. `follow` learns of the commit also when what was held back could not be kept.
+/// As [`change`], once. `follow` learns of the commit even if the held items could not be kept.
 pub(super) fn change_followed<T>(
     agent: &Agent,
     writer: &Writer,
@@ -163,7 +163,7 @@ impl<'a> Change<'a> {
         self.draft.base()
     }
 
-    /// What is staged, to read it.
+    /// The draft, for reading.
     pub(super) fn draft(&self) -> &Draft {
         &self.draft
     }
@@ -173,7 +173,7 @@ impl<'a> Change<'a> {
         self.draft.writer().trust
     }
 
-    /// The object of an id, with what is staged.
+    /// The object of an id, with the staged changes.
     pub(super) fn get(&self, id: &Id) -> Result<Option<Object>> {
         self.draft.get(id)
     }
@@ -183,7 +183,7 @@ impl<'a> Change<'a> {
         unless_erased(self.draft.get(id))
     }
 
-    /// The version of an id, with what is staged.
+    /// The version of an id, with the staged changes.
     pub(super) fn digest(&self, id: &Id) -> Result<Option<ObjectDigest>> {
         self.draft.digest(id)
     }
@@ -241,8 +241,8 @@ impl<'a> Change<'a> {
         Ok(Passed { fate, verdict, rules })
     }
 
-    /// Stages what the writer says after its review; `present` is what the id has. `superseded` counts the items that make room for
-    /// it, given its origin.
+    /// Stages a statement of the writer after its review; `present` is the current object of the id. `superseded` counts the items
+    /// that make room for it, given its origin.
     pub(super) fn say(
         &mut self,
         object: NewObject,
@@ -276,7 +276,7 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// Drops what is staged, and keeps what is held back.
+    /// Drops the staged objects, and keeps the held ones.
     pub(super) fn keep_only_held(&mut self) {
         let staged: Vec<Id> = self.draft.changes().into_iter().map(|change| change.id).collect();
         let writer = self.draft.writer().clone();
@@ -296,7 +296,7 @@ impl<'a> Change<'a> {
         self.draft.put_at_most(object, class).map(drop)
     }
 
-    /// Stages another version of what the id has, with the same text: the writer does not vouch for it (ORI-3).
+    /// Stages another version of an object with the same text. The writer does not vouch for the text (ORI-3).
     pub(super) fn restate(&mut self, object: NewObject) -> Result<Staged> {
         self.draft.put_restated(object)
     }
@@ -307,7 +307,7 @@ impl<'a> Change<'a> {
         self.draft.put(object)
     }
 
-    /// As [`Self::put_plain`]; a writer who is no less trusted leaves the origin as it is (ORI-3).
+    /// As [`Self::put_plain`], but the object keeps its origin if the writer is no less trusted (ORI-3).
     pub(super) fn restate_plain(&mut self, object: NewObject) -> Result<Staged> {
         names::check_names(self.agent, &object)?;
         self.draft.put_restated(object)
@@ -343,7 +343,7 @@ impl<'a> Change<'a> {
         self.is_rehearsal = true;
     }
 
-    /// Authorises and commits what is staged, and keeps what is held back.
+    /// Commits the staged objects, and keeps the held ones under `rejected/`.
     fn commit(self, rule: &Rule) -> Result<(Committed, Result<Option<String>>)> {
         if self.is_rehearsal {
             self.draft.check_authorisation()?;
@@ -369,7 +369,7 @@ impl<'a> Change<'a> {
     }
 }
 
-/// The error of keeping what was held back; after a commit it says that the rest is in.
+/// The error of keeping the held items. After a commit it says that the rest is stored.
 fn not_held(committed: &Committed, error: Error) -> Error {
     if committed.changed {
         error.behind_change("what the scan held back may not be kept")

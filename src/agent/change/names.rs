@@ -1,4 +1,4 @@
-//! Names that go into the log as they are: ids, scopes, kinds, names of attributes, actors and sessions.
+//! The names that the log keeps unchanged: ids, scopes, kinds, names of attributes, actors and sessions.
 //!
 //! A secret in a text becomes a marker. A name with a marker would be another name, so such a name is refused.
 //!
@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{NewObject, Value};
 use crate::scan::{Category, Finding, Report, Scanner, Verdict};
 
-/// What the name of an attribute, or a key within one, is called in refusals.
+/// The word in refusals for the name of an attribute, or a key within one.
 const ATTRIBUTE: &str = "the name of an attribute";
 /// From this length on a name may be a secret itself. A shorter one has to give a value to a word.
 const NAME_BYTES_MIN: usize = 20;
@@ -93,8 +93,8 @@ pub(in crate::agent) fn check_names(agent: &Agent, object: &NewObject) -> Result
     Ok(())
 }
 
-/// Adds to the report of an item's texts what its names hold. Returns which name the item is refused for, if any. Each name is scanned
-/// by itself, so nothing that a report leaves out can hide here.
+/// Adds the findings in the names of an item to the report of its texts. Returns the name that the item is refused for, if any.
+/// Each name is scanned by itself, so the limits of one report hide no finding.
 pub(super) fn review_names(
     scanner: &Scanner,
     item: &NewItem,
@@ -122,7 +122,7 @@ pub(super) fn review_names(
     bad
 }
 
-/// Whether the scan of a name found what no name may hold.
+/// Whether a name holds a secret, or looks like another name.
 fn is_misleading(name: &str, found: &Report) -> bool {
     let is_refused = |one: &Finding| matches!(one.category, Category::Secret | Category::Unicode);
     // The scan excuses these in texts, but two names that differ by one look alike.

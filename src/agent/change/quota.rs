@@ -34,7 +34,7 @@ pub(super) struct Quota {
     reserved: usize,
     /// How many superseded items made room.
     superseded: HashMap<Half, usize>,
-    /// What is left of each half that was counted.
+    /// The room left in each half that was counted.
     left: HashMap<Half, Left>,
 }
 

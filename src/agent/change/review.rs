@@ -1,4 +1,4 @@
-//! What every text goes through before it reaches the log: the scan, the redaction of secrets, the quotas.
+//! The review of every text before it reaches the log: the scan, the redaction of secrets, the quotas.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -20,14 +20,14 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::Value;
 use crate::scan::{Category, Finding, Neutral, Verdict};
 
-/// An item as it may be stored, and what the scan said of it as it was given.
+/// An item as it may be stored, and the findings in the item as given.
 #[derive(Clone, Debug)]
 pub(in crate::agent) struct Reviewed {
     /// The item without secrets and invisible characters; with the rules that it met as the attribute `flags`.
     pub(in crate::agent) item: NewItem,
-    /// What is to be done with it.
+    /// The verdict of the scan.
     pub(in crate::agent) verdict: Verdict,
-    /// What was found, without the text.
+    /// The findings, without the text.
     pub(in crate::agent) findings: Vec<Finding>,
     /// Which name it is refused for, such as `the id`: a name is not put right, it would be another one.
     pub(in crate::agent) bad_name: Option<&'static str>,
@@ -133,7 +133,7 @@ pub(in crate::agent) fn review(agent: &Agent, mut item: NewItem) -> Result<Revie
 /// Items that one may supersede: each is asked about whenever one of them is found.
 const SUPERSEDES_MAX: usize = 64;
 
-/// Refuses what is over a quota of single items; those of a whole scope are counted where it is stored.
+/// Refuses an item over the quotas of a single item.
 fn check_quotas(item: &NewItem, quotas: &Quotas) -> Result<()> {
     let chars = |text: &str| text.chars().count();
     let longest = |texts: &mut dyn Iterator<Item = &str>| texts.map(chars).max().unwrap_or(0);
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(reviewed.verdict, Verdict::Block);
     }
 
-    /// INVARIANT REV-1, in what goes into the log beside the items.
+    /// INVARIANT REV-1, in the fields of a commit.
     #[test]
     fn a_secret_goes_into_no_field_of_a_commit() {
         let agent = agent(Settings::default());

@@ -1,4 +1,4 @@
-//! What each verb may do: the table of docs/agent/write-path.md, as far as a commit is concerned.
+//! The rules by which verbs commit: docs/agent/write-path.md as code.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -11,7 +11,7 @@ use crate::engine::Authorisation;
 pub(in crate::agent) struct Rule {
     /// The operation that the log shows.
     pub(super) op: &'static str,
-    /// Whose versions it may replace or remove; the commit enforces it (STA-2).
+    /// The rule of replacing and removing; the commit enforces it (STA-2).
     pub(super) authorisation: Authorisation,
     /// Whether the change is made again on the new head when another writer changed the same.
     pub(super) retries: bool,

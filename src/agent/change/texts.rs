@@ -35,7 +35,7 @@ pub(super) fn texts_of_item<'a>(
     fields
 }
 
-/// The texts of a value and of what is in it. The engine bounds how deep values are nested.
+/// The texts of a value, nested ones included. The engine bounds the depth.
 fn add_texts<'a>(name: &str, value: &'a mut Value, fields: &mut Vec<(String, &'a mut String)>) {
     match value {
         Value::Text(text) => fields.push((name.to_owned(), text)),

@@ -1,4 +1,4 @@
-//! What was forgotten, and its way back.
+//! Forgotten items, and their restoration.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -30,7 +30,7 @@ pub struct Forgotten {
     pub reason: Option<String>,
 }
 
-/// What [`Agent::unforget`] did, or would do.
+/// The result of [`Agent::unforget`], or of its dry run.
 #[derive(Clone, Debug, Default)]
 pub struct Back {
     /// The items, as they are again.
@@ -204,7 +204,7 @@ fn bring_back(
     if done.committed.changed {
         back.commit = Some(done.committed.commit);
         let ids = back.items.iter().map(|item| Id::new(item.object().id()));
-        // The version is as old as it was; without this it would go again at the next pass of decay.
+        // The version keeps its age. Without this use the next pass of decay would forget it again.
         let ids = ids.collect::<Result<Vec<_>>>()?;
         agent.memory().touch(&ids, agent.memory().view().now());
     }

@@ -5,8 +5,8 @@
 //!
 //! # Invariants
 //! - FGT-1: a pinned item is forgotten only by its id.
-//! - FGT-2: what comes back is the version that was forgotten, byte for byte; of a shortened item the one with the full text.
-//! - FGT-3: nobody takes away or ends what is more trusted than the writer, and an end changes no origin.
+//! - FGT-2: `unforget` restores the forgotten version byte for byte; of a shortened item, the version with the full text.
+//! - FGT-3: no writer forgets or expires an item that is more trusted than the writer, and an expiry changes no origin.
 
 mod back;
 
@@ -25,7 +25,7 @@ use crate::engine::{CommitInfo, Query, View, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Kind, Time, Value};
 
-/// What is to be forgotten: what meets every condition that is given.
+/// The items to forget: those that meet every given condition.
 #[derive(Clone, Debug, Default)]
 pub struct Forgetting {
     /// One of these ids; empty for any.
@@ -47,7 +47,7 @@ pub struct Forgetting {
 }
 
 impl Forgetting {
-    /// Whether nothing is said that tells items apart.
+    /// Whether no condition is given.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty() && self.has_no_condition() && self.reach.is_none()
     }
@@ -106,14 +106,14 @@ impl Forgetting {
     }
 }
 
-/// What [`Agent::forget`] did, or would do.
+/// The result of [`Agent::forget`], or of its dry run.
 #[derive(Clone, Debug, Default)]
 pub struct Forgot {
     /// The items, as they were.
     pub items: Vec<Item>,
     /// Items that met the conditions and stay, because they are pinned.
     pub pinned: Vec<Id>,
-    /// Items whose ids were given and that do not meet the other conditions.
+    /// Named items that fail another condition.
     pub others: Vec<Id>,
     /// The commit; `None` if nothing was forgotten.
     pub commit: Option<CommitInfo>,

@@ -1,4 +1,4 @@
-//! Checks of single objects: the rules of their kind, who may rewrite them, what the scan says of them.
+//! Checks of single objects: the rules of their kind, their trust, and the scan of their texts.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -59,7 +59,7 @@ fn broken_rule(object: &Object, rules: &KindRules) -> Option<String> {
     None
 }
 
-/// Nobody rewrites, removes or supersedes what comes from somebody who is trusted more.
+/// Refuses to rewrite, remove or supersede an object that is more trusted than its replacement.
 pub(super) fn trust(turn: &Turn<'_>, rules: &TrustRules, report: &mut Report) -> Result<()> {
     if !rules.keep_higher {
         return Ok(());
@@ -93,7 +93,7 @@ pub(super) fn trust(turn: &Turn<'_>, rules: &TrustRules, report: &mut Report) ->
     Ok(())
 }
 
-/// What the scan says of every text that is written.
+/// Scans every written text.
 pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, rules: &ScanRules, report: &mut Report) -> Result<()> {
     let Some(worst) = rules.refuse.verdict() else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What is pinned stays as it is: not removed, not rewritten, not superseded, not contradicted.
+//! Protects pinned items from removal, rewriting, superseding and contradiction.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::object::{NewObject, Object, Scope, Value};
 use crate::recall;
 
-/// Checks what the policy asks for.
+/// Runs the checks that the policy enables.
 pub(super) fn check(turn: &Turn<'_>, rules: &PinnedRules, report: &mut Report) -> Result<()> {
     if !rules.keep && !rules.contradictions {
         return Ok(());
@@ -43,7 +43,7 @@ pub(super) fn check(turn: &Turn<'_>, rules: &PinnedRules, report: &mut Report) -
     Ok(())
 }
 
-/// The pinned items that there were. A pin of somebody untrusted binds nobody who is trusted.
+/// The pinned items before the change. An untrusted pin does not bind a trusted writer.
 fn pinned(turn: &Turn<'_>) -> Result<BTreeMap<String, Item>> {
     let query = Query {
         attributes: vec![(attribute::PINNED.to_owned(), Value::Bool(true))],
@@ -60,7 +60,7 @@ fn pinned(turn: &Turn<'_>) -> Result<BTreeMap<String, Item>> {
     Ok(found)
 }
 
-/// Whether a pinned object is what it was, but for what verbs note of their own accord.
+/// Whether a pinned object is unchanged, apart from the notes of verbs.
 fn is_kept(old: &Object, new: Option<&Object>) -> Result<bool> {
     let stated = |object: &Object| -> Result<NewObject> {
         let mut stated = object.to_new()?;

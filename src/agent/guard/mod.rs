@@ -3,13 +3,13 @@
 //! [`Agent::attempt`] runs a change and its checks, commits it with an automatic snapshot of the state before, or leaves
 //! the state as it was and keeps what was refused under `rejected/`. Programs in any language do the same in steps, with a
 //! draft that has a name: [`Agent::stage`], [`Agent::check_staged`], [`Agent::commit_staged`]. Either way the answer is a
-//! [`Report`] that a person can read and a model can act on. What is checked, a [`Policy`] says.
+//! [`Report`] that a person can read and a model can act on. A [`Policy`] lists the checks.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - GRD-1: what a check refuses leaves the state, its root and its history as they were.
+//! - GRD-1: a refused change leaves the state, its root and its history unchanged.
 //! - GRD-2: every check runs, also behind one that fails: the report is whole.
 //! - GRD-5: a staged change is committed on the very state that its checks saw.
 
@@ -46,7 +46,7 @@ use crate::engine::{Check, Committed, Draft, Writer};
 use crate::error::Result;
 use turn::Turn;
 
-/// What a change has to pass: the checks of a policy, and those of the caller.
+/// The checks of a change: those of a policy, and those of the caller.
 #[derive(Default)]
 pub struct Checks<'a> {
     policy: Policy,
@@ -62,7 +62,7 @@ impl<'a> Checks<'a> {
         }
     }
 
-    /// These, and one of the caller's: what it answers is why it refuses.
+    /// Adds a check of the caller. Its error is the reason of the refusal.
     #[must_use]
     pub fn and(mut self, name: impl Into<String>, check: impl Fn(&Draft) -> Result<(), String> + 'a) -> Self {
         self.own.push((name.into(), Box::new(check)));
@@ -70,23 +70,23 @@ impl<'a> Checks<'a> {
     }
 }
 
-/// What became of a guarded change.
+/// The outcome of a guarded change.
 #[derive(Debug)]
 pub enum Guarded<T> {
     /// It passed, and is committed.
     Kept {
-        /// What the change returned.
+        /// The value that the change returned.
         value: T,
         /// The commit.
         committed: Box<Committed>,
-        /// What was checked.
+        /// The checks.
         report: Report,
     },
     /// It did not pass: the state is as before.
     Refused {
-        /// What was checked.
+        /// The checks.
         report: Report,
-        /// The name of what it had staged, such as `rejected/17`.
+        /// The name of its draft, such as `rejected/17`.
         kept: Option<String>,
     },
 }
@@ -115,7 +115,7 @@ pub(in crate::agent) fn attempt<T>(
     let writer = draft.writer().clone();
     let change = |draft: &mut Draft| {
         let outcome = catch_unwind(AssertUnwindSafe(|| change(draft)));
-        // GRD-4: what a change that failed had staged is written down, too; what secrets cannot be taken out of is not.
+        // GRD-4: a failed change is kept too, so it is redacted first. A change that cannot be redacted is dropped.
         if let Err(error) = secrets::redact_staged(agent, draft) {
             *draft = drafts::begin(agent, &writer)?;
             return Err(error);
@@ -162,7 +162,7 @@ pub(in crate::agent) fn check(agent: &Agent, draft: &Draft, checks: &Checks<'_>)
     Ok(report)
 }
 
-/// A staged change of which something was erased since is not what it was.
+/// Fails if versions of a staged change were erased since.
 fn left_out(draft: &Draft, report: &mut Report) {
     if draft.left_out().is_empty() {
         report.pass("whole");

@@ -1,4 +1,4 @@
-//! What the guard checks, as a TOML file says it. What the file does not name has the standard value.
+//! The policy of the guard, as a TOML file. A key that the file leaves out has its default.
 //!
 //! ```toml
 //! [change]
@@ -31,15 +31,15 @@ use crate::scan::Verdict;
 pub struct Policy {
     /// How much of the memory a change may touch.
     pub change: ChangeLimits,
-    /// What the scan may find.
+    /// Limits of the scan's findings.
     pub scan: ScanRules,
     /// How much there may be.
     pub quota: QuotaLimits,
-    /// What holds for pinned items.
+    /// Rules of pinned items.
     pub pinned: PinnedRules,
-    /// Who may rewrite what.
+    /// Rules of trust.
     pub trust: TrustRules,
-    /// What objects of a kind must be like.
+    /// Rules of the objects of a kind.
     pub kinds: BTreeMap<String, KindRules>,
     /// Programs that look at the change.
     #[serde(rename = "command")]
@@ -74,7 +74,7 @@ impl Default for ChangeLimits {
     }
 }
 
-/// What the scan may find.
+/// Limits of the scan's findings.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScanRules {
@@ -93,7 +93,7 @@ pub enum Refuse {
     /// From a quarantine on.
     #[default]
     Quarantine,
-    /// Only what would be blocked.
+    /// Only from a block on.
     Block,
 }
 
@@ -108,7 +108,7 @@ impl Refuse {
     }
 }
 
-/// How much there may be. What is not given, the settings of the agent say.
+/// Quotas. A quota that is not given comes from the settings of the agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct QuotaLimits {
@@ -118,7 +118,7 @@ pub struct QuotaLimits {
     pub text_chars_max: Option<usize>,
 }
 
-/// What holds for pinned items.
+/// Rules of pinned items.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PinnedRules {
@@ -137,11 +137,11 @@ impl Default for PinnedRules {
     }
 }
 
-/// Who may rewrite what.
+/// Rules of trust.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrustRules {
-    /// Nobody rewrites, removes or supersedes what comes from a class that is trusted more. True.
+    /// No writer rewrites, removes or supersedes an object that is more trusted. True.
     pub keep_higher: bool,
 }
 
@@ -151,7 +151,7 @@ impl Default for TrustRules {
     }
 }
 
-/// What objects of a kind must be like.
+/// Rules of the objects of a kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct KindRules {
@@ -210,7 +210,7 @@ impl TypeOfValue {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandCheck {
-    /// What the report calls it.
+    /// Its name in the report.
     pub name: String,
     /// The program and its arguments.
     pub run: Vec<String>,

@@ -1,4 +1,4 @@
-//! What a fixed set of questions recalls, in one state and in another: what a turn, or a rollback, did to the answers.
+//! Compares the answers to fixed questions in two states: the effect of a turn, or of a rollback, on recall.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -14,11 +14,11 @@ use crate::error::Result;
 pub struct RecallChange {
     /// The question.
     pub query: String,
-    /// What both states recall, as the newer one ranks it.
+    /// Hits of both states, in the order of the newer one.
     pub kept: Vec<String>,
-    /// What only the older state recalls.
+    /// Hits of the older state only.
     pub lost: Vec<String>,
-    /// What only the newer state recalls.
+    /// Hits of the newer state only.
     pub gained: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ pub(in crate::agent) fn compare_recall(
     newer: &View,
     queries: &[RecallQuery],
 ) -> Result<Vec<RecallChange>> {
-    // One state after the other, so that its index is brought there once.
+    // One state after the other, so that the index follows to each once.
     let before = answers(agent, older, queries)?;
     let after = answers(agent, newer, queries)?;
     let both = before.into_iter().zip(after).zip(queries);

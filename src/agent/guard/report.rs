@@ -1,4 +1,4 @@
-//! What the guard says of a change: for a person to read, and for a model to act on.
+//! The report of the guard on a change: for a person to read, and for a model to act on.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -13,7 +13,7 @@ const IDS_SHOWN: usize = 20;
 /// Ids of a check that a line for people names.
 const IDS_A_LINE: usize = 3;
 
-/// What one check says.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
     /// Its name.
@@ -26,16 +26,16 @@ pub struct Checked {
     pub ids: Vec<String>,
     /// How many objects it is about.
     pub ids_total: usize,
-    /// What to do; empty if it lets the change through.
+    /// Advice; empty if the check passes.
     pub advice: String,
 }
 
-/// What all checks say, in the order in which they ran.
+/// The results of all checks, in the order in which they ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The checks.
     pub checks: Vec<Checked>,
-    /// What the change would do.
+    /// The counts of the change.
     pub counts: ChangeCounts,
 }
 

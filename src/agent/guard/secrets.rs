@@ -18,8 +18,8 @@ use crate::engine::Draft;
 use crate::error::Result;
 use crate::object::Object;
 
-/// Puts markers in place of the secrets in everything that is staged or goes into history with it. A version that is derived from
-/// one of these is derived from the version with the marker.
+/// Puts markers in place of the secrets in every staged object and earlier version. A version that is derived from a redacted one is
+/// derived from its redacted form.
 ///
 /// # Errors
 /// `Denied` (code `refused`): a name holds a secret. `InvalidInput`: with a marker a text is too long.

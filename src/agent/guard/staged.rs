@@ -28,9 +28,9 @@ const CLASS: &str = "drafts/";
 /// One line of a change.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StagedLine {
-    /// An object takes the place of what its id has.
+    /// Replaces the object of an id.
     Put(Box<ObjectLine>),
-    /// An object goes.
+    /// Removes an object.
     Remove(Id),
 }
 
@@ -53,12 +53,12 @@ impl StagedLine {
     }
 }
 
-/// What was staged.
+/// A staged change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Staged {
     /// Its name.
     pub name: String,
-    /// What it would do.
+    /// Its counts.
     pub counts: ChangeCounts,
 }
 
@@ -143,7 +143,7 @@ fn try_commit_staged(agent: &Agent, name: &str, checks: &Checks<'_>, writer: &Wr
     }
     let committed = drafts::commit(agent, draft, &Rule::GUARD)?;
     match delete_staged(agent, name, writer) {
-        // Somebody else has dropped it.
+        // Another writer has dropped it.
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         other => other.map_err(still_staged)?,
     }
@@ -196,7 +196,7 @@ fn stage_line(agent: &Agent, draft: &mut Draft, line: StagedLine) -> Result<()> 
     Ok(())
 }
 
-/// The writer, with the session and the actor of who staged the change where there is none: it is their turn.
+/// The writer; without a session and an actor, those of the writer who staged the change.
 fn with_stager(agent: &Agent, name: &str, writer: &Writer) -> Writer {
     let mut writer = writer.clone();
     if let Some(staged) = staged(agent).into_iter().find(|staged| staged.name == name)
@@ -208,7 +208,7 @@ fn with_stager(agent: &Agent, name: &str, writer: &Writer) -> Writer {
     writer
 }
 
-/// A staged change on the head: what is checked is what the commit makes (GRD-5).
+/// A staged change on the head, where its commit will be (GRD-5).
 fn staged_on_head(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {
     drop(agent.memory().refresh()?);
     let mut draft = staged_draft(agent, name, writer)?;
@@ -221,7 +221,7 @@ fn staged_draft(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {
     opened.map_err(|error| not_staged(name, error))
 }
 
-/// The error of what follows the commit.
+/// The error of a step after the commit.
 fn still_staged(error: Error) -> Error {
     error.with_code(ErrorCode::OutcomeUnknown).with_hint(
         "the change is committed: do not do it again; `guard drop` takes what is still staged away",

@@ -1,4 +1,4 @@
-//! What a change does, object by object, with both versions at hand.
+//! A change object by object, with both versions.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -27,7 +27,7 @@ pub struct Changed {
 }
 
 impl Changed {
-    /// What happens to it: `added`, `changed` or `removed`.
+    /// The kind of change: `added`, `changed` or `removed`.
     pub fn word(&self) -> &'static str {
         match (&self.old, &self.new) {
             (None, _) => "added",
@@ -83,7 +83,7 @@ impl<'a> Turn<'a> {
             .filter_map(|one| Some((one, one.new.as_ref()?)))
     }
 
-    /// The class of who writes.
+    /// The class of the writer.
     pub(super) fn class(&self) -> Origin {
         self.draft.writer().trust
     }

@@ -1,4 +1,4 @@
-//! Where something is written, in every form that it has: typed, in an attribute, in a file.
+//! Citations: typed, in an attribute, in a file.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use crate::error::{Error, Result};
 use crate::object::Value;
 
-/// Where something is written.
+/// The place where a statement is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Citation {
     /// A path or address.
     pub file: String,
     /// A line, from 1.
     pub line: Option<u64>,
-    /// What is there.
+    /// A note on the place.
     pub note: Option<String>,
 }
 
@@ -54,7 +54,7 @@ impl Citation {
         })
     }
 
-    /// The citations of an attribute's value; what is none is passed over.
+    /// The citations of an attribute's value; other values are skipped.
     pub(in crate::agent) fn all_of(value: &Value) -> Vec<Self> {
         let Value::List(list) = value else {
             return Vec::new();

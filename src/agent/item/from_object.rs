@@ -1,4 +1,4 @@
-//! From an object to the item that would become it, for what is changed and reviewed again.
+//! Converts an object back to the item that would become it, to change and review it again.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -29,7 +29,7 @@ pub(in crate::agent) fn item_of(object: NewObject) -> Result<NewItem> {
     Ok(item)
 }
 
-/// Sets the field that an attribute stands for; gives the value back if it is none of the field's type.
+/// Sets the field of an attribute. Returns the value if its type is not the field's.
 fn take(item: &mut NewItem, name: &str, value: Value) -> Result<Option<Value>> {
     let word = match name {
         attribute::SPEAKER => Some(&mut item.speaker),
@@ -75,7 +75,7 @@ fn texts(list: &[Value]) -> Vec<String> {
     texts.map(str::to_owned).collect()
 }
 
-/// The attributes of an object that the verbs set and nobody else: they are not taken from files.
+/// The attributes that only verbs set. Files do not give them.
 pub(in crate::agent) const MADE_BY_VERBS: [&str; 8] = [
     attribute::LEVEL,
     attribute::ORIGINAL,
@@ -128,7 +128,7 @@ mod tests {
         drop(item.others.insert("colour", "green"));
         let object = item.clone().into_object(id.clone()).unwrap();
         assert_eq!(item_of(object).unwrap(), item);
-        // What has another type than its field is not taken for it.
+        // An attribute of another type than its field is not read as the field.
         let mut odd = NewItem::new("x").into_object(id.clone()).unwrap();
         drop(odd.attributes.insert(attribute::PINNED, "yes"));
         assert!(item_of(odd).unwrap().into_object(id).is_err());

@@ -1,4 +1,4 @@
-//! What an agent remembers: an object with the fields of the vocabulary.
+//! Items: objects with the fields of the vocabulary.
 //!
 //! An [`Item`] is a typed look at an object and keeps it whole; a [`NewItem`] becomes an object. Attributes that the
 //! vocabulary does not know stay as they are.
@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::ingest::shown;
 use crate::object::{Attributes, Id, Kind, NewObject, Object, Scope, Time, Value};
 
-/// Who may see an item, mildest first.
+/// The sensitivity of an item, mildest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sensitivity {
     /// Anybody.
@@ -54,7 +54,7 @@ impl Sensitivity {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }
 
-    /// As [`Self::from_name`], for what somebody typed.
+    /// As [`Self::from_name`], for typed text.
     ///
     /// # Errors
     /// `InvalidInput`: there is none of that name; the hint has all names.
@@ -71,7 +71,7 @@ impl Sensitivity {
 pub struct NewItem {
     /// Its name; `None` makes one.
     pub id: Option<Id>,
-    /// What sort of item.
+    /// The kind.
     pub kind: Kind,
     /// Where it belongs.
     pub scope: Scope,
@@ -79,15 +79,15 @@ pub struct NewItem {
     pub text: String,
     /// Words to find it by.
     pub tags: Vec<String>,
-    /// Who said it.
+    /// The speaker.
     pub speaker: Option<String>,
-    /// Who or what it is about.
+    /// The subject.
     pub subject: Option<String>,
     /// The session it was said in.
     pub session: Option<String>,
     /// Its place in the session.
     pub order: Option<i64>,
-    /// When what it tells happened; the commit records when it was stored.
+    /// When the event happened; the commit records when the item was stored.
     pub time: Option<Time>,
     /// When it stops being shown.
     pub expires: Option<Time>,
@@ -95,17 +95,17 @@ pub struct NewItem {
     pub citations: Vec<Citation>,
     /// How sure it is, 0 to 1.
     pub confidence: Option<f64>,
-    /// Who may see it.
+    /// The sensitivity.
     pub sensitivity: Option<Sensitivity>,
     /// Where it comes from.
     pub source: Option<String>,
     /// Whether it is never shortened and never forgotten by age.
     pub is_pinned: bool,
-    /// What it takes the place of.
+    /// The superseded items.
     pub supersedes: Vec<Id>,
     /// The versions that it was made from.
     pub derived_from: Vec<ObjectDigest>,
-    /// What the vocabulary does not know.
+    /// Other attributes.
     pub others: Attributes,
 }
 
@@ -181,7 +181,7 @@ impl NewItem {
         }
     }
 
-    /// Refuses what only the verbs may say of an item.
+    /// Refuses attributes that only verbs set.
     ///
     /// # Errors
     /// `InvalidInput`, naming the attribute.
@@ -296,12 +296,12 @@ impl Item {
         self.texts(attribute::TAGS)
     }
 
-    /// Who said it.
+    /// The speaker.
     pub fn speaker(&self) -> Option<String> {
         self.word(attribute::SPEAKER)
     }
 
-    /// Who or what it is about.
+    /// The subject.
     pub fn subject(&self) -> Option<String> {
         self.word(attribute::SUBJECT)
     }
@@ -331,7 +331,7 @@ impl Item {
         }
     }
 
-    /// Who may see it.
+    /// The sensitivity.
     pub fn sensitivity(&self) -> Sensitivity {
         let name = self.word(attribute::SENSITIVITY);
         name.and_then(|name| Sensitivity::from_name(&name))
@@ -348,7 +348,7 @@ impl Item {
         self.object.attribute(attribute::PINNED) == Some(Value::Bool(true))
     }
 
-    /// The ids of what it takes the place of.
+    /// The ids of the superseded items.
     pub fn supersedes(&self) -> Vec<String> {
         self.texts(attribute::SUPERSEDES)
     }
@@ -373,7 +373,7 @@ impl Item {
         self.texts(attribute::FLAGS)
     }
 
-    /// When what it tells happened, else when it was stored.
+    /// When the event happened, else when the item was stored.
     pub fn time(&self, stored: Time) -> Time {
         self.object.event_time().unwrap_or(stored)
     }

@@ -7,9 +7,9 @@
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - NTW-1: a write never replaces what is no note, is in another scope, or belongs to another session.
+//! - NTW-1: a write replaces only a note of this scope and session.
 //! - NTW-2: a note that is replaced keeps its id and the time it was created.
-//! - NTW-3: a write takes away or replaces nothing that is more trusted than the writer.
+//! - NTW-3: a write removes or replaces no note that is more trusted than the writer.
 
 use super::{is_note_in, note_objects};
 use crate::agent::Agent;
@@ -24,7 +24,7 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Id, Scope};
 use crate::scan::Verdict;
 
-/// What a new note takes the place of.
+/// The notes that a new one replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replace {
     /// The note of this id; there may be none.
@@ -36,26 +36,26 @@ pub enum Replace {
 /// A note that is to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewNote {
-    /// What it says. An empty text only takes away what is to be replaced.
+    /// Its text. An empty text only removes the notes to replace.
     pub text: String,
     /// Where it belongs: the project.
     pub scope: Scope,
     /// The session that writes; the note belongs to its root.
     pub session: String,
-    /// What it takes the place of.
+    /// The notes that it replaces.
     pub replace: Option<Replace>,
 }
 
-/// What a write came to.
+/// The result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoteAction {
     /// There is a new note.
     Created,
-    /// The note has another text, or stands in the place of others.
+    /// The note has another text, or replaces others.
     Replaced,
     /// The note says that already.
     Unchanged,
-    /// What was to be replaced is gone, and nothing came in its place.
+    /// The notes to replace are gone, without a new one.
     Deleted,
     /// The scan holds the whole write back for a person.
     Quarantined,
@@ -77,7 +77,7 @@ impl NoteAction {
 /// A note was written.
 #[derive(Clone, Debug)]
 pub struct NoteWritten {
-    /// What was done.
+    /// The result.
     pub action: NoteAction,
     /// The note; `None` where only something went.
     pub id: Option<Id>,
@@ -87,11 +87,11 @@ pub struct NoteWritten {
     pub owner: String,
     /// Notes that went.
     pub cleared: u64,
-    /// What the scan said.
+    /// The verdict of the scan.
     pub verdict: Verdict,
     /// The rules that the text met.
     pub rules: Vec<&'static str>,
-    /// Under which name a person finds what is held back.
+    /// The name under `rejected/` of the note that was held back.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
     pub commit: CommitInfo,
@@ -191,7 +191,7 @@ pub(in crate::agent) fn delete_note(
     Ok((done.value, done.committed.commit))
 }
 
-/// Stages the removal of a note of this scope. An id in another scope is no note of this one.
+/// Stages the removal of a note of this scope.
 fn remove_note(change: &mut Change<'_>, id: &Id, scope: &Scope) -> Result<bool> {
     match change.get(id)? {
         None => Ok(false),

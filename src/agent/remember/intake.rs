@@ -1,4 +1,4 @@
-//! Items on their way into one commit, and what they may not replace.
+//! Items of one change, and the objects that they may not replace.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -23,7 +23,7 @@ pub(super) struct Intake<'c, 'a> {
     pub(super) change: &'c mut Change<'a>,
     /// Items that made room for something that is staged here.
     superseded: BTreeSet<Id>,
-    /// The ids of what is staged here, by text hash. The agent knows the texts of the state.
+    /// The ids of staged items by text hash. The duplicate index has the texts of the state.
     texts: HashMap<u64, Id>,
 }
 
@@ -36,7 +36,7 @@ impl<'c, 'a> Intake<'c, 'a> {
         }
     }
 
-    /// The state that everything is compared with.
+    /// The state that items are compared with.
     pub(super) fn view(&self) -> &View {
         self.change.base()
     }
@@ -56,7 +56,7 @@ impl<'c, 'a> Intake<'c, 'a> {
         self.id_of(item, Some(&format!("{}{}", "held".repeat(64), item.text)))
     }
 
-    /// Whether an object is no less trusted than the writer, so that it may stand for what the writer says.
+    /// Whether an object is no less trusted than the writer, so that it may stand for the writer's item.
     pub(super) fn is_trusted_enough(&self, object: &Object) -> bool {
         !self.change.class().is_above(object.origin())
     }
@@ -71,7 +71,7 @@ impl<'c, 'a> Intake<'c, 'a> {
         self.is_trusted_enough(object) && self.is_replaceable(object)
     }
 
-    /// Whether an object is untrusted and the writer is not. Such an object stands for nothing that the writer says.
+    /// Whether an object is untrusted and the writer is not. Such an object never stands for the writer's item.
     pub(super) fn is_of_outsider(&self, object: &Object) -> bool {
         self.change.class().is_trusted() && !object.origin().is_trusted()
     }
@@ -101,7 +101,7 @@ impl<'c, 'a> Intake<'c, 'a> {
         Ok(Some(object))
     }
 
-    /// Refuses to supersede what is not there, the item itself, or what is more trusted than the writer (RMB-2).
+    /// Refuses to supersede an absent item, the item itself, or one more trusted than the writer (RMB-2).
     pub(super) fn check_superseded(&self, id: &Id, item: &NewItem) -> Result<()> {
         for old in &item.supersedes {
             if old == id {
@@ -208,13 +208,13 @@ impl<'c, 'a> Intake<'c, 'a> {
         Ok(())
     }
 
-    /// Whether an object of the state still is what its id has, and is trusted as the writer is.
+    /// Whether an object is still the current version of its id, and no less trusted than the writer.
     fn stands_for_writer(&self, object: &Object) -> bool {
         let staged = Id::new(object.id()).and_then(|id| self.change.digest(&id));
         self.is_trusted_enough(object) && staged.is_ok_and(|digest| digest == Some(object.digest()))
     }
 
-    /// Stages an item after its review; `present` is what its id has.
+    /// Stages an item after its review; `present` is the current object of its id.
     pub(super) fn put(&mut self, id: Id, mut item: NewItem, present: Option<&Object>) -> Result<Staged> {
         self.inherit_sensitivity(&mut item, present)?;
         let superseded = self.first_to_supersede(&item)?;
@@ -262,7 +262,7 @@ fn text_hash(item: &NewItem) -> u64 {
     fingerprint(item.scope.as_str(), item.kind.as_str(), &item.text)
 }
 
-/// The session that an object belongs to: as a note of it, as what is below it, or as the session itself.
+/// The session that owns an object: a note, an object below the session, or the session itself.
 pub(super) fn owner_of(object: &Object) -> Option<String> {
     let item = Item::from(object.clone());
     let note = item.owner().filter(|_| object.kind() == kind::NOTE);

@@ -28,15 +28,15 @@ const BATCH_LINES: usize = 10_000;
 /// Lines that are read and scanned at once, and their bytes.
 const READ_LINES: usize = 4_096;
 const READ_BYTES: usize = 8 << 20;
-/// Names of fields that are told.
+/// Unknown fields named in an answer.
 const UNKNOWN_MAX: usize = 100;
 /// Fewer lines than this are not worth a thread.
 const THREAD_LINES_MIN: usize = 64;
 
-/// What lines have that do not say it, and how they are committed.
+/// Defaults of the lines, and the size of their commits.
 #[derive(Clone, Debug)]
 pub struct LinesOptions {
-    /// What the words `project`, `session` and `agent` stand for.
+    /// The meaning of the words `project`, `session` and `agent`.
     pub place: Place,
     /// The scope of lines that name none.
     pub scope: Scope,
@@ -91,7 +91,7 @@ pub struct LinesRemembered {
     pub flagged: u64,
     /// Fields that no item has, which became attributes; at most 100 of them.
     pub unknown: BTreeSet<String>,
-    /// Under which names a person finds what was held back.
+    /// The names under `rejected/` of the lines that were held back.
     pub held: Vec<String>,
     /// The last commit, or the head if there was nothing to commit.
     pub commit: CommitInfo,
@@ -99,7 +99,7 @@ pub struct LinesRemembered {
     pub is_disabled: bool,
 }
 
-/// A batch of lines, for who follows it ([`Agent::follow_lines`]).
+/// The progress of a batch ([`Agent::follow_lines`]).
 #[cfg_attr(
     not(feature = "cli"),
     expect(dead_code, reason = "only the program tells of a batch")
@@ -109,7 +109,7 @@ pub(crate) struct LinesBatch<'a> {
     pub(crate) refused: &'a [RefusedLine],
     /// How many were stored with the attribute `flags`.
     pub(crate) flagged: u64,
-    /// Under which name a person finds what was held back.
+    /// The name under `rejected/` of the lines that were held back.
     pub(crate) held: Option<&'a str>,
     /// The commit that it is in; none while that is still to be made.
     pub(crate) commit: Option<&'a CommitInfo>,
@@ -198,7 +198,7 @@ fn look(agent: &Agent, (line, bytes): &Line, options: &LinesOptions) -> Looked {
         Err(_) => line::id_of(bytes),
     };
     let reviewed = item.and_then(|item| super::reviewed(agent, item));
-    // What is told of a line names rules, and never the text that met them (RMB-1).
+    // An answer names rules, and never the text that met them (RMB-1).
     let clean = |text: String| agent.scanner().redact(&text).into_owned();
     let reviewed = reviewed.map_err(|error| {
         let message = clean(error.message().to_owned());
@@ -371,7 +371,7 @@ fn stage(intake: &mut Intake<'_, '_>, reviewed: Reviewed) -> Result<Done> {
     Ok(Done::Staged(intake.put(id, reviewed.item, present.as_ref())?))
 }
 
-/// What became of a line.
+/// The fate of a line.
 enum Done {
     Staged(Staged),
     /// Another item says it.
@@ -380,7 +380,7 @@ enum Done {
     Held,
 }
 
-/// What is said of a line that was refused; what is wrong with the store is an error of the whole.
+/// The verdict of a refused line. A fault of the store is an error of the whole call.
 fn verdict_of(error: &Error) -> Result<&'static str> {
     match error.kind() {
         ErrorKind::InvalidInput | ErrorKind::NotFound | ErrorKind::Conflict => Ok("invalid"),

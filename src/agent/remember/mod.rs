@@ -1,17 +1,16 @@
-//! Remembering: one item with an answer about what is there already, or many lines of JSON in few commits.
+//! Remembering: one item with its duplicates and contradictions, or many lines of JSON in few commits.
 //!
-//! Every text passes the review first. What the scan blocks is refused, what it holds back is kept under `rejected/`
-//! for a person to look at, the rest is stored as one commit. An item that nobody named is looked up by its text first,
-//! and items near it are named in the answer with what they say.
+//! Every text passes the review first. A blocked text is refused, a quarantined one waits under `rejected/` for a person, and the
+//! rest becomes one commit. The duplicate index finds an item without an id by its text. The answer lists similar items.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - RMB-1: what the review did not let through is in no state, and its text in no answer.
+//! - RMB-1: a text that the review stops is in no state and in no answer.
 //! - RMB-2: a writer replaces, joins or supersedes nothing that is more trusted than the writer, and nothing in another
 //!   scope.
-//! - RMB-3: a writer replaces nothing that belongs to a session: a session itself, what is below it, and its notes.
+//! - RMB-3: a writer replaces no session, no object below a session, and no note of a session.
 
 mod intake;
 mod known_texts;
@@ -41,7 +40,7 @@ use crate::scan::Verdict;
 use intake::{Intake, says};
 use near::{Near, merged, near};
 
-/// What to do with an item that surely says what another of its scope and kind says. Less sure ones are reported only.
+/// The treatment of an item that certainly repeats another of its scope and kind. Less certain ones are only reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDuplicate {
     /// Store it, and say so.
@@ -49,9 +48,9 @@ pub enum OnDuplicate {
     Warn,
     /// Store nothing.
     Skip,
-    /// Put what it adds into the other one.
+    /// Merge it into the other one.
     Merge,
-    /// Store it in the other one's place.
+    /// Store it, and supersede the other one.
     Supersede,
 }
 
@@ -78,7 +77,7 @@ impl OnDuplicate {
 /// How an item is to be remembered.
 #[derive(Clone, Debug, Default)]
 pub struct RememberOptions {
-    /// What to do with near duplicates. An item with an id of its own is neither skipped nor merged.
+    /// The treatment of near duplicates. An item with an id of its own is neither skipped nor merged.
     pub on_duplicate: OnDuplicate,
     /// Makes the id of an item without one, so that the same key again stores nothing new. At most 256 bytes.
     pub key: Option<String>,
@@ -88,7 +87,7 @@ pub struct RememberOptions {
     pub is_quick: bool,
 }
 
-/// What became of an item.
+/// The fate of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Its id is new.
@@ -101,9 +100,9 @@ pub enum Status {
     Duplicate,
     /// Another item has a new version that says this too.
     Merged,
-    /// It is stored, in the place of others, which are kept.
+    /// It is stored and supersedes others, which stay.
     Superseded,
-    /// It is kept for a person to look at, out of the state.
+    /// It waits for a person, outside the state.
     Quarantined,
     /// The memory is switched off: nothing was read or written.
     Disabled,
@@ -132,7 +131,7 @@ pub struct Alike {
     pub id: Id,
     /// How alike the two are, 0 to 1.
     pub similarity: f32,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
@@ -145,7 +144,7 @@ pub struct Remembered {
     pub digest: Option<ObjectDigest>,
     /// The commit, or the head if there was nothing to commit.
     pub commit: CommitInfo,
-    /// What became of it.
+    /// Its fate.
     pub status: Status,
     /// Where it belongs.
     pub scope: Scope,
@@ -155,7 +154,7 @@ pub struct Remembered {
     pub duplicates: Vec<Alike>,
     /// Items that contradict it.
     pub conflicts: Vec<Alike>,
-    /// What the scan says of it.
+    /// The verdict of the scan.
     pub verdict: Verdict,
     /// The rules that it met.
     pub rules: Vec<&'static str>,
@@ -318,7 +317,7 @@ fn stage_item(
     answer.staged(intake, status_of(staged, status))
 }
 
-/// What became of an item that was staged; `status` if that changed something.
+/// The fate of a staged item; `status` if it changed something.
 fn status_of(staged: Staged, status: Status) -> Status {
     match (staged, status) {
         (Staged::Unchanged, _) => Status::Unchanged,
@@ -347,7 +346,7 @@ impl Remembered {
         answer
     }
 
-    /// Says what a review says, beside what was said before.
+    /// Adds a review to the answer.
     fn take(&mut self, reviewed: &Reviewed) {
         self.text.clone_from(&reviewed.item.text);
         self.verdict = self.verdict.max(reviewed.verdict);

@@ -23,18 +23,18 @@ use crate::object::{Id, NewObject, Object, Value};
 use crate::recall::{self, Key};
 use crate::scan::Verdict;
 
-/// What stands near a new item.
+/// Items similar to a new one.
 #[derive(Default)]
 pub(super) struct Near {
-    /// What says the same, the likest first.
+    /// Duplicates, the most similar first.
     pub(super) duplicates: Vec<Alike>,
-    /// What contradicts it.
+    /// Contradictions.
     pub(super) conflicts: Vec<Alike>,
-    /// What says the same so surely that the caller's choice applies.
+    /// The duplicate that is certain enough for the caller's choice.
     pub(super) surest: Option<Object>,
 }
 
-/// Finds what stands near an item: of its scope and kind, not expired and not superseded.
+/// Finds the items similar to a new one: of its scope and kind, not expired and not superseded.
 pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewItem) -> Result<Near> {
     let view = intake.view();
     let now = view.now();
@@ -96,11 +96,11 @@ pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewIt
     Ok(near)
 }
 
-/// An item with what another one adds to it.
+/// An item merged with another one.
 pub(super) struct Merged {
     /// Its new version.
     pub(super) object: NewObject,
-    /// What the scan says of the two texts together.
+    /// The review of the two texts together.
     pub(super) reviewed: Reviewed,
 }
 
@@ -117,7 +117,7 @@ pub(super) fn merged(agent: &Agent, object: &Object, item: &NewItem) -> Result<O
     (together.tags, together.citations) = (before.tags(), before.citations());
     add_new(&mut together.tags, &item.tags);
     add_new(&mut together.citations, &item.citations);
-    // Two texts may say together what neither says alone.
+    // Two harmless texts may be hostile together.
     let reviewed = match review(agent, together) {
         Err(error) if error.code() == ErrorCode::OverLimit => return Ok(None),
         reviewed => reviewed?,

@@ -1,4 +1,4 @@
-//! What of a session is to be summarised: stretches that are over and hold an entry that no summary has seen.
+//! The due summaries of a session: past time spans with an entry that no summary covers.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -29,7 +29,7 @@ pub(super) const SOURCES_MAX: usize = 1_000;
 pub struct DueSummary {
     /// The stretch.
     pub bucket: Bucket,
-    /// What was said, an entry a line, or what the days say.
+    /// The entries, one a line, or the summaries of the days.
     pub text: String,
     /// How many entries or days there are.
     pub entries: usize,
@@ -42,13 +42,13 @@ pub struct DueSummary {
     pub(super) class: Origin,
 }
 
-/// What a summary is made of.
+/// An entry or a day, as a source of a summary.
 pub(super) struct Part {
     id: Id,
     time: EntryTime,
 }
 
-/// What is below a root session.
+/// The objects below a root session.
 pub(super) struct Tree {
     pub(super) scope: Scope,
     entries: Vec<Part>,
@@ -153,7 +153,7 @@ fn days_of(tree: &Tree) -> Vec<Part> {
     .collect()
 }
 
-/// What is due of one granularity. A day is made of entries; a week and a month of the summaries of their days.
+/// The due summaries of one granularity. A day is made of entries; a week and a month of the summaries of their days.
 pub(super) fn due_of(
     view: &View,
     get: impl Fn(&Id) -> Result<Option<Object>>,
@@ -208,7 +208,7 @@ pub(super) fn due_of(
         .collect()
 }
 
-/// What somebody said, on a line.
+/// An entry as a line.
 fn line_of(item: &Item) -> String {
     let text: String = item.text().chars().take(ENTRY_CHARS_MAX).collect();
     match item.speaker() {

@@ -1,8 +1,8 @@
-//! The end of a session: what the host asks a model, and what becomes of the reply.
+//! The end of a session: the prompt for a model, and the facts of its reply.
 //!
 //! The reply is told as an episode, and its facts pass the gates: extraction is switched on, everything that went into
 //! the session is trusted, the person spoke often enough, no fact is made of pasted words, few facts, and room for them.
-//! What a gate or the scan holds back waits for a person, with the reason. A reply that cannot be read changes nothing.
+//! A fact that a gate or the scan stops waits for a person, with the reason. An unreadable reply changes nothing.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -34,13 +34,13 @@ use crate::scan::Verdict;
 
 /// Characters of an episode.
 const EPISODE_CHARS_MAX: usize = 1_024;
-/// What the facts of a session say of where they come from.
+/// The source of the facts of a session.
 const SOURCE: &str = "session end";
 
-/// What a host needs for the end of a session.
+/// The prompt for the end of a session, and its gates.
 #[derive(Clone, Debug)]
 pub struct EndPrompt {
-    /// What to ask a model.
+    /// The prompt.
     pub prompt: String,
     /// Why nothing would be learned, if that is so.
     pub gate: Option<GateReason>,
@@ -54,7 +54,7 @@ pub struct EndPrompt {
     pub has_episode: bool,
 }
 
-/// What became of a fact.
+/// The fate of a fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FactFate {
     /// It is stored under this id.
@@ -88,9 +88,9 @@ pub struct Ended {
     pub episode: Option<Id>,
     /// The facts of the reply in their order.
     pub facts: Vec<(Fact, FactFate)>,
-    /// What of the reply is no fact.
+    /// The parts of the reply that are not facts.
     pub skipped: Vec<SkippedFact>,
-    /// Under which name a person finds what is held back.
+    /// The name under `rejected/` of the facts that were held back.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
     pub commit: CommitInfo,
@@ -266,7 +266,7 @@ fn judge(
     facts.iter().map(judge).collect()
 }
 
-/// What of each entry are the person's own words. What tools and pages said is foreign; the model's words are nobody's.
+/// Attributes the words of each entry. Text of tools and pages is foreign; text of the model is neither own nor foreign.
 fn spans_of<'a>(agent: &Agent, transcript: &'a Transcript) -> Vec<(&'a str, Vec<Span>)> {
     let of_item = |item: &'a Item| {
         let text = item.text();
@@ -285,7 +285,7 @@ fn spans_of<'a>(agent: &Agent, transcript: &'a Transcript) -> Vec<(&'a str, Vec<
     transcript.items.iter().filter_map(of_item).collect()
 }
 
-/// What is to become of a fact.
+/// The verdict on a fact.
 enum Judged {
     Store(Reviewed),
     Known,
@@ -293,7 +293,7 @@ enum Judged {
     Refuse(String),
 }
 
-/// Stages what happened in the session, in the words of the reply, else in its own.
+/// Stages the episode: the summary of the reply, else sentences of the session.
 fn stage_episode(
     change: &mut Change<'_>,
     session: &str,
@@ -336,7 +336,7 @@ fn fact_item(fact: &Fact, session: &str, scope: &Scope) -> NewItem {
     item
 }
 
-/// Stages a fact that was judged; `sources` are what it is derived from if it is stored.
+/// Stages a fact by its verdict. A stored fact is derived from `sources`.
 fn stage_fact(
     change: &mut Change<'_>,
     transcript: &Transcript,
@@ -373,7 +373,7 @@ fn episode_id(session: &str) -> Result<Id> {
     Id::new(&format!("{}/{session}", kind::EPISODE))
 }
 
-/// Where a fact belongs: what is about the person to every project, the rest to that of the session.
+/// The scope of a fact: `global` for the person, else the scope of the session.
 fn scope_of(about: FactScope, session: &Scope) -> Scope {
     match about {
         FactScope::User => Scope::default(),
@@ -381,7 +381,7 @@ fn scope_of(about: FactScope, session: &Scope) -> Scope {
     }
 }
 
-/// The facts that are stored about the person or the environment; what somebody untrusted said is none.
+/// The stored facts about the person or the environment, without untrusted ones.
 fn present_facts(view: &View, about: FactScope, session: &Scope) -> Result<Vec<Item>> {
     let found = view.query(&Query {
         kind: Some(known_kind(kind::FACT)),

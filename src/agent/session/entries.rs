@@ -9,7 +9,7 @@
 //!
 //! # Invariants
 //! - SAE-1: entries are read in the order in which their commits were made, and within a commit as given.
-//! - SAE-2: what an entry is trusted is at most what its writer is, what its speaker's role is, and what the host says of it.
+//! - SAE-2: the origin of an entry is at most the writer's class, the class of the speaker's role, and the origin that the host gives.
 
 use super::lineage::{
     DEPTH_MAX, Placement, check_reach, may_name_user, parent_session, root_among, session_id, session_of,
@@ -35,9 +35,9 @@ const BATCH_MAX: u64 = 1 << 20;
 /// An entry that is to be appended.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NewEntry {
-    /// What was said.
+    /// The text.
     pub text: String,
-    /// Who said it: `user`, `assistant`, `tool`, `system`, or a name.
+    /// The speaker: `user`, `assistant`, `tool`, `system`, or a name.
     pub speaker: Option<String>,
     /// When it was said.
     pub time: Option<Time>,
@@ -62,7 +62,7 @@ pub struct Append {
     pub reach: Reach,
     /// The name under which the person speaks in this session, beside `user`; it holds from this call on.
     pub user: Option<String>,
-    /// What was said, in its order.
+    /// The entries, in their order.
     pub entries: Vec<NewEntry>,
 }
 
@@ -71,7 +71,7 @@ pub struct Append {
 pub struct NotStored {
     /// Its place among those that were given, from 0.
     pub place: usize,
-    /// What the scan says is to be done with it.
+    /// The verdict of the scan.
     pub verdict: Verdict,
     /// The rules that it met.
     pub rules: Vec<&'static str>,
@@ -90,7 +90,7 @@ pub struct Appended {
     pub not_stored: Vec<NotStored>,
     /// Entries that were stored with the rules that they met.
     pub flagged: u64,
-    /// Under which name a person finds what is held back.
+    /// The name under `rejected/` of the entries that were held back.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
     pub commit: CommitInfo,
@@ -196,7 +196,7 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
     Ok(answer)
 }
 
-/// The id of a new entry. Its number can be foretold, so somebody else may have taken it: then with a part that cannot.
+/// The id of a new entry. Its number is predictable, so another writer may have taken it: then the id gets an unpredictable part.
 fn free_id(agent: &Agent, change: &Change<'_>, text: &str) -> Result<Id> {
     let id = Id::new(text)?;
     if change.digest(&id)?.is_none() {
@@ -251,7 +251,7 @@ fn note_on_line(change: &mut Change<'_>, session: Id, count: usize, class: Origi
     Ok(())
 }
 
-/// Notes on the session who the person is.
+/// Notes the name of the person on the session.
 fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
     let class = change.class();
     if !may_name_user(class) {
@@ -261,7 +261,7 @@ fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
             .with_hint("leave it out, or let the host say it"));
     }
     if let Some(known) = change.get(session)? {
-        // What others wrote of the session is not vouched for by the way, but what it has seen stays noted.
+        // The writer does not vouch for the text of others on the session, but its class and its count stay.
         let is_host = may_name_user(known.origin());
         let mut object = if is_host {
             known.to_new()?
@@ -278,7 +278,7 @@ fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
     Ok(())
 }
 
-/// The object of a session with its place and what is noted, and nothing else.
+/// The object of a session with its place and its notes only.
 fn noted_anew(known: &Object) -> Result<NewObject> {
     let old = known.to_new()?;
     let mut object = NewObject::new(old.id, old.kind);
@@ -310,7 +310,7 @@ pub(super) fn is_person(item: &Item, session: &Object) -> bool {
             .is_some_and(|speaker| role_of(Some(&speaker), user.as_deref()) == Some(Origin::DirectUser))
 }
 
-/// What the least trusted entry that a session ever had is trusted, as far as the object of the session may say it.
+/// The class of the least trusted entry that a session ever had, and of the session itself.
 pub(super) fn class_seen(session: &Object) -> Origin {
     Origin::least(class_noted(session), session.origin())
 }

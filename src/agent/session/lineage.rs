@@ -1,16 +1,16 @@
 //! Sessions and the sessions that they were started from.
 //!
 //! A session is an object of the kind `session`; the object of a child session is below that of its parent, so that the
-//! engine refuses cycles whoever writes at the same time.
+//! engine refuses cycles under concurrent writes.
 //!
 //! # Layer
 //! L7, inside `agent`.
 //!
 //! # Invariants
-//! - SLN-1: a session has one root, reached in at most `DEPTH_MAX` steps; one that nobody has written of is its own.
+//! - SLN-1: a session has one root, reached in at most `DEPTH_MAX` steps. An unknown session is its own root.
 //! - SLN-2: a verb reads and writes a session only if its reach has the scopes of the session and of its root.
 //! - SLN-3: a session is in the scope of its parent.
-//! - SLN-4: nothing of a session is staged whose names no item may have (REV-1, REV-2).
+//! - SLN-4: no session is staged with a name that the review would refuse (REV-1, REV-2).
 
 use crate::agent::change::Change;
 use crate::agent::item::known_kind;
@@ -79,7 +79,7 @@ pub fn parent_session(object: Option<&Object>) -> Option<&str> {
         .strip_prefix(SESSION_PREFIX)
 }
 
-/// Refuses a session that the reach does not have (SLN-2). One that nobody has written of is nobody's.
+/// Refuses a session outside the reach (SLN-2). An unknown session belongs to no scope.
 ///
 /// # Errors
 /// `InvalidInput` (code `other_scope`); as [`root_session`].
@@ -103,7 +103,7 @@ fn other_scope(session: &str, scope: &str) -> Error {
         ))
 }
 
-/// Where a session stands that is written to.
+/// The place of a session that a verb writes to.
 pub(super) struct Placement<'a> {
     /// The session that it was started from.
     pub(super) parent: Option<&'a str>,
@@ -111,7 +111,7 @@ pub(super) struct Placement<'a> {
     pub(super) scope: Option<&'a Scope>,
     /// Its scope, if nothing else says it.
     pub(super) usual: &'a Scope,
-    /// The scopes in which it may stand besides.
+    /// Other scopes in which it may be.
     pub(super) reach: &'a Reach,
 }
 
@@ -143,7 +143,7 @@ pub(super) fn stage_session(
     if placement.scope.is_some_and(|scope| *scope != own) {
         return Err(other_scope(session, own.as_str()));
     }
-    // Nobody untrusted says beforehand who else reads what is trusted.
+    // An untrusted writer does not choose the scope of a session before its trusted entries arrive.
     let is_foreign = !known.origin().is_trusted() && change.class().is_trusted();
     if placement.scope.is_none() && own != *placement.usual && is_foreign {
         return Err(other_scope(session, own.as_str()));
@@ -200,12 +200,12 @@ fn stage_new(change: &mut Change<'_>, session: &str, placement: &Placement<'_>) 
     };
     object.scope = scope.clone();
     object.parent = parent;
-    // The writer who gives it a parent does not vouch for what else it says. SLN-4.
+    // The writer who sets the parent does not vouch for the rest of the object. SLN-4.
     change.restate_plain(object)?;
     Ok(scope)
 }
 
-/// Whether a writer of this class may say who the person of a session is.
+/// Whether a writer of this class may name the person of a session.
 pub(super) fn may_name_user(class: Origin) -> bool {
     matches!(class, Origin::DirectUser | Origin::Host)
 }

@@ -1,4 +1,4 @@
-//! What happens in sessions: entries, summaries, and what is learned at their end.
+//! Sessions: entries, summaries, and facts at their end.
 //!
 //! # Layer
 //! L7, inside `agent`.

@@ -1,7 +1,7 @@
 //! Summaries of a session by day, week and month, written when a stretch of time is over and read back in order of time.
 //!
 //! A session and all that were started from it are summarised together. A day is made of entries, a week and a month of the
-//! summaries of their days. The text is the host's if it gives one, else sentences of what was said.
+//! summaries of their days. The text is the host's if it gives one, else sentences of the entries.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -36,7 +36,7 @@ const SUMMARY_CHARS_MAX: usize = 4_000;
 /// A summary that was written.
 #[derive(Clone, Debug)]
 pub struct SummaryWritten {
-    /// What it covers.
+    /// Its time span.
     pub bucket: Bucket,
     /// Its id.
     pub id: Id,
@@ -53,9 +53,9 @@ pub struct SummaryWritten {
 pub struct Summarised {
     /// The root of the session.
     pub root_session: String,
-    /// What was written, days first.
+    /// The summaries, days first.
     pub written: Vec<SummaryWritten>,
-    /// Under which name a person finds what is held back.
+    /// The name under `rejected/` of the texts that were held back.
     pub held: Option<String>,
     /// The commit, or the head if nothing changed.
     pub commit: CommitInfo,
@@ -66,7 +66,7 @@ pub struct Summarised {
 pub struct SummaryRead {
     /// The summary.
     pub item: Item,
-    /// What it covers.
+    /// Its time span.
     pub bucket: Bucket,
     /// How well it fits the query, above 0 and at most 1.
     pub score: f64,
@@ -92,7 +92,7 @@ pub(in crate::agent) fn summarise(
     host: &mut dyn FnMut(&DueSummary) -> Result<Option<String>>,
     writer: &Writer,
 ) -> Result<Summarised> {
-    // A host's text costs a model's call, so what it gave counts for the next try too, unless there is more to summarise.
+    // A host's text costs a call of a model, so the next try uses it again, unless there are more entries.
     let mut given: HashMap<(Bucket, String), Option<String>> = HashMap::new();
     let done = change(agent, writer, &Rule::SUMMARISE, |change| {
         let view = change.base().clone();
@@ -172,7 +172,7 @@ pub(in crate::agent) fn session_summaries(
         .collect()
 }
 
-/// Stages a summary: the host's text if there is one and the scan lets it pass, else sentences of what was said.
+/// Stages a summary: the host's text if it passes the scan, else sentences of the entries.
 fn write_summary(
     change: &mut Change<'_>,
     root: &str,
@@ -196,7 +196,7 @@ fn write_summary(
             continue;
         }
         let item = summary_item(due, scope, root, text);
-        // What the host gives may be a model's words.
+        // The host's text may come from a model.
         let most = if is_of_host {
             Origin::Model
         } else {

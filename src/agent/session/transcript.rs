@@ -1,4 +1,4 @@
-//! What is known of a session when it ends: its entries, who spoke, and what all of it is trusted.
+//! The transcript of a session at its end: its entries, the turns of the person, and the trust of all.
 //!
 //! # Layer
 //! L7, inside `agent`.
@@ -17,9 +17,9 @@ use crate::engine::{Query, View};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object, Origin, Scope};
 
-/// Entries whose words are looked at, the newest of a session.
+/// Entries that are read, the newest of a session.
 const TURNS_MAX: usize = 20_000;
-/// What is known of a session at its end.
+/// The transcript of a session at its end.
 pub(super) struct Transcript {
     pub(super) scope: Scope,
     /// The object of the session.
@@ -28,7 +28,7 @@ pub(super) struct Transcript {
     pub(super) items: Vec<Item>,
     pub(super) entries: u64,
     pub(super) turns: usize,
-    /// What the least trusted entry is trusted, those of child sessions included.
+    /// The class of the least trusted entry, child sessions included.
     pub(super) class: Origin,
     pub(super) is_trusted: bool,
     pub(super) sources: Vec<ObjectDigest>,
@@ -43,7 +43,7 @@ impl Transcript {
     }
 }
 
-/// Reads a session; of the sessions that were started from it only what they are trusted.
+/// Reads a session; of its child sessions only their trust.
 pub(super) fn read_transcript(view: &View, reach: &Reach, session: &str) -> Result<Transcript> {
     check_reach(view, reach, session)?;
     let id = session_id(session)?;

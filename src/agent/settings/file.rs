@@ -8,7 +8,7 @@
 //!   that file could as well put a store there.
 //!
 //! # Invariants
-//! - SET-1: an unknown key is refused by name and line, wherever it stands.
+//! - SET-1: an unknown key is refused by name and line, at any depth.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ impl<'de> Deserialize<'de> for Categories {
     }
 }
 
-/// What findings of each severity mean.
+/// The verdict for each severity.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Verdicts {

@@ -1,4 +1,4 @@
-//! What the verbs of an agent are allowed, and when they act: every limit and threshold of the layer.
+//! Settings: every limit and threshold of the layer.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -68,18 +68,18 @@ impl Quotas {
     };
 }
 
-/// What happens to secrets in what is remembered.
+/// The treatment of secrets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Secrets {
-    /// A keyed marker stands in their place.
+    /// A keyed marker replaces the secret.
     #[default]
     Redact,
     /// The write is refused.
     Refuse,
 }
 
-/// When decay shortens what nobody used. Times are microseconds since the last use.
+/// When decay shortens unused items. Times are microseconds since the last use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DecaySettings {
@@ -112,16 +112,16 @@ pub struct Settings {
     pub is_disabled: bool,
     /// How much may be remembered.
     pub quotas: Quotas,
-    /// What a finding of the scan means.
+    /// The verdicts of the scan.
     pub scan: scan::Settings,
-    /// What happens to secrets.
+    /// The treatment of secrets.
     pub secrets: Secrets,
     /// When decay acts.
     pub decay: DecaySettings,
     /// How notes are ranked.
     pub notes: NoteSettings,
-    /// What may be learned at the end of a session.
+    /// Facts at the end of a session.
     pub facts: FactSettings,
-    /// How the own words of a turn are told from what was pasted.
+    /// Attribution of the words of a turn: own or pasted.
     pub attribution: AttributionSettings,
 }

@@ -1,4 +1,4 @@
-//! Trust: what only a person may raise, and what waits for a person.
+//! Trust: promotion by a person, and the quarantine.
 //!
 //! Where an item comes from is a class that the engine stamps ([`Origin`]), never better than
 //! anything the item was made from. Two things are left to a person: to promote an item, and to decide about what the
@@ -27,7 +27,7 @@ use crate::object::Origin;
 
 use crate::engine::Writer;
 
-/// The writer who acts for the person; the commit says how that is known.
+/// The writer as a person. The reason of the commit says how the caller knows.
 ///
 /// # Errors
 /// `Denied` (code `not_a_person`): the writer is of another class than a person's.

@@ -37,7 +37,7 @@ impl PersonSays {
     }
 }
 
-/// What a promotion did.
+/// A promotion.
 #[derive(Clone, Debug)]
 pub struct Promoted {
     /// The version that is trusted now.

@@ -1,4 +1,4 @@
-//! What the scan, a gate or a guard held back, with the reason: kept outside the state until a person decides.
+//! The quarantine: changes that the scan, a gate or the guard stopped, outside the state until a person decides.
 //!
 //! It stands under `rejected/`, and garbage collection lets it go after 7 days. What gave way to another before is named in
 //! the reason of that one.
@@ -19,7 +19,7 @@ use crate::engine::{Committed, Draft, ReferenceInfo, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, Object, Time};
 
-/// The class of names of what was held back.
+/// The class of the names.
 const CLASS: &str = "rejected/";
 /// Ids that a list names of one change.
 const IDS_SHOWN: usize = 20;
@@ -35,19 +35,19 @@ pub struct Quarantined {
     pub reason: Option<String>,
     /// When.
     pub time: Time,
-    /// Who wanted to write it.
+    /// The writer.
     pub actor: Option<String>,
     /// In which session.
     pub session: Option<String>,
-    /// What it would have changed in the reach: at most 20 ids.
+    /// The ids that it would change in the reach, at most 20.
     pub ids: Vec<String>,
     /// How many ids it would have changed, wherever they are.
     pub ids_total: usize,
-    /// How the first text begins, without secrets, in one line, what cannot be seen written out.
+    /// The beginning of the first text: one line, without secrets, with invisible characters escaped.
     pub preview: String,
 }
 
-/// What a change that was held back does to one id.
+/// One id of a quarantined change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldObject {
     /// The id.
@@ -84,7 +84,7 @@ fn told(agent: &Agent, reference: ReferenceInfo, reach: &Reach) -> Result<Option
     };
     let objects = match agent.memory().open_draft(&told.name, Writer::new()) {
         Ok(draft) => objects_of(&draft)?,
-        // The state that it was made on is not kept: what is left is who and why.
+        // Its base is not kept. Only the writer and the reason are left.
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(told)),
         Err(error) => return Err(error),
     };
@@ -149,7 +149,7 @@ fn opened(agent: &Agent, name: &str, writer: &Writer) -> Result<Draft> {
     drafts::open(agent, name, writer).map_err(|error| not_held(name, error))
 }
 
-/// What a change does, by id, with the texts; nothing is previewed yet.
+/// The ids of a change with their texts, without previews.
 fn objects_of(draft: &Draft) -> Result<Vec<(HeldObject, String)>> {
     let mut objects = Vec::new();
     for change in draft.changes() {

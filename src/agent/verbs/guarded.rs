@@ -51,8 +51,8 @@ impl Agent {
         guard::check(self, draft, checks)
     }
 
-    /// Stages a change under a name, with markers in the place of secrets. Each line comes with its number, for refusals. Whether the writer may rewrite what is
-    /// trusted more is asked now: who commits it later may be somebody else.
+    /// Stages a change under a name, with markers in place of secrets. Each line comes with its number, for refusals. The trust rules
+    /// apply to this writer now, because another one may commit it.
     ///
     /// # Errors
     /// `Denied` (code `refused`): it may not be rewritten by this writer.
@@ -68,7 +68,7 @@ impl Agent {
         guard::stage(self, name, lines, rules, writer)
     }
 
-    /// What a staged change would do, sorted by id.
+    /// The changes of a staged change, sorted by id.
     ///
     /// # Errors
     /// `NotFound`: there is none of this name, or its base is not kept. `Corrupt` or `Io`.
@@ -84,7 +84,7 @@ impl Agent {
     /// Checks a staged change on the head, where its commit would be. Changes nothing.
     ///
     /// # Errors
-    /// `Conflict`, naming the ids: somebody else changed what it changes. As [`Self::staged_changes`] and [`Self::check`].
+    /// `Conflict`, naming the ids: another writer changed the same. As [`Self::staged_changes`] and [`Self::check`].
     pub fn check_staged(&self, name: &str, checks: &Checks<'_>, writer: &Writer) -> Result<Report> {
         guard::check_staged(self, name, checks, writer)
     }
@@ -107,7 +107,7 @@ impl Agent {
         guard::drop_staged(self, name, writer)
     }
 
-    /// Asks both states each question, and says what differs. Asking counts as no use.
+    /// Asks both states each question, and returns the differences. Asking does not count as a use.
     ///
     /// # Errors
     /// As [`Agent::recall`].

@@ -26,7 +26,7 @@ impl Agent {
     /// back; `dry_run` changes nothing.
     ///
     /// # Errors
-    /// `InvalidInput`: nothing says what to forget (code `no_criteria`), or something stays that is below a forgotten one.
+    /// `InvalidInput`: no condition is given (code `no_criteria`), or a child of a forgotten item would stay.
     /// `NotFound`: there is no item of a given id. `Denied` (code `less_trusted`): one of them is more trusted than the writer.
     /// Nothing is forgotten then. Else as [`Memory::commit`](crate::Memory::commit).
     pub fn forget(&self, what: &Forgetting, writer: &Writer, dry_run: bool) -> Result<Forgot> {
@@ -42,8 +42,8 @@ impl Agent {
         forget::expire(self, id, at, writer)
     }
 
-    /// What was forgotten by the state `view`, newest first, at most `limit`: by somebody, or because nobody used it. Not what was erased since, nor
-    /// what garbage collection took, a month after it was forgotten at the earliest.
+    /// The items that were forgotten by the state `view`, by a writer or by decay: newest first, at most `limit`. Erased items are not
+    /// among them, nor items that garbage collection took, a month after they were forgotten at the earliest.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if history cannot be read.
@@ -51,17 +51,17 @@ impl Agent {
         forget::forgotten(self, view, reach, limit)
     }
 
-    /// Brings back what was forgotten or shortened, in one commit: the very version that was there, with its own trust. An id that
-    /// memory has whole stays as it is.
+    /// Restores forgotten or shortened items in one commit: the same version, with its own origin. An id that memory has whole stays
+    /// unchanged.
     ///
     /// # Errors
-    /// `NotFound` if an id is neither there nor among what was forgotten, or its version was erased since: nothing comes back then. Else as
+    /// `NotFound` if an id is neither present nor forgotten, or its version was erased: then nothing is restored. Else as
     /// [`Memory::commit`](crate::Memory::commit).
     pub fn unforget(&self, ids: &[Id], writer: &Writer, dry_run: bool) -> Result<Back> {
         forget::unforget(self, ids, writer, dry_run)
     }
 
-    /// Brings back what was forgotten or shortened last in these scopes: all that one commit took there and that is not back yet.
+    /// Restores the items that were forgotten or shortened last in these scopes: all that one commit took and that are still missing.
     ///
     /// # Errors
     /// `NotFound` if there is nothing to bring back; else as [`Self::unforget`].
@@ -76,8 +76,8 @@ impl Agent {
     /// both store it.
     ///
     /// # Errors
-    /// `Denied` (code `refused`): the scan blocks it; (code `less_trusted`): it would replace what is more trusted; (code
-    /// `not_owner`): it would replace what belongs to a session.
+    /// `Denied` (code `refused`): the scan blocks it; (code `less_trusted`): it would replace a more trusted object; (code
+    /// `not_owner`): it would replace an object of a session.
     /// `Conflict`: the version is not the expected one, the key was used for another text (code `key_taken`), the id is
     /// that of another scope (code `other_scope`). `NotFound`: what it supersedes is not there. `InvalidInput`: it is
     /// over a quota (code `over_limit`) or no item. Further as [`Memory::commit`](crate::Memory::commit).
@@ -128,8 +128,7 @@ impl Agent {
         trust::promote(self, id, expected, says, writer)
     }
 
-    /// What is held back and would change something in `reach`, newest first. A change of which nothing is left but who and why is
-    /// among them.
+    /// The quarantined changes that touch `reach`, newest first. A change with nothing left but its writer and reason is among them.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if one cannot be read.
@@ -137,7 +136,7 @@ impl Agent {
         trust::quarantined(self, reach)
     }
 
-    /// Why a change was held back, and what gave way to it.
+    /// The reason of a quarantined change, with the names of those that gave way to it.
     pub fn held_reason(&self, name: &str) -> Option<String> {
         trust::held_reason(self, name)
     }
@@ -150,7 +149,7 @@ impl Agent {
         trust::held_objects(self, name)
     }
 
-    /// Commits what was held back, as a person decides; it is as little trusted as it was.
+    /// Commits a quarantined change, as a person decides. Its origins stay.
     ///
     /// # Errors
     /// `NotFound`: there is nothing of that name. `Conflict`: what it would change was changed since. `Denied` (code
@@ -159,7 +158,7 @@ impl Agent {
         trust::release(self, name, says, writer)
     }
 
-    /// Drops what was held back.
+    /// Drops a quarantined change.
     ///
     /// # Errors
     /// `NotFound`: there is nothing of that name. `Denied` (code `less_trusted`): the writer is of an untrusted class. As [`Memory::commit`](crate::Memory::commit).

@@ -106,7 +106,7 @@ impl Agent {
         session::entries(view, reach, session)
     }
 
-    /// Returns what to ask a model at the end of a session. With `is_enabled` the host says for this session whether facts
+    /// Returns the prompt for a model at the end of a session. With `is_enabled` the host decides for this session whether facts
     /// are extracted, else the settings do.
     ///
     /// # Errors
@@ -140,7 +140,7 @@ impl Agent {
         session::end_session(self, reach, session, reply, is_enabled, writer)
     }
 
-    /// Returns what is to be summarised of a session: stretches that are over and hold an entry that no summary has seen.
+    /// Returns the due summaries of a session: past time spans with an entry that no summary covers.
     /// Weeks and months wait for the summaries of their days.
     ///
     /// # Errors
@@ -149,8 +149,7 @@ impl Agent {
         session::due_summaries(view, reach, session)
     }
 
-    /// Writes the summaries that are due, in one commit. `host` may give a text; what it does not, sentences of what was
-    /// said stand for.
+    /// Writes the due summaries in one commit. `host` may give each text; else it is made of sentences of the entries.
     ///
     /// # Errors
     /// What `host` returns; `InvalidInput` if the id of a summary belongs to something else (code `id_taken`), or the session is

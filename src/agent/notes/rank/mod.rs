@@ -34,7 +34,7 @@ pub struct NoteSettings {
     /// Microseconds after which an unchanged note counts half.
     #[serde(rename = "fresh_half_life", deserialize_with = "values::micros")]
     pub fresh_half_life_micros: i64,
-    /// What a reading right now adds to a note's factor of 1.
+    /// The boost of a reading right now, added to a factor of 1.
     #[serde(deserialize_with = "values::factor")]
     pub read_boost: f64,
     /// The largest factor of a reading.
@@ -72,7 +72,7 @@ impl Default for NoteSettings {
 pub struct Note<'a> {
     /// The id, the last of the tie-breaks.
     pub id: &'a str,
-    /// What it says.
+    /// Its text.
     pub text: &'a str,
     /// Whether it belongs to the session that asks; other notes of the project come after it at the same score.
     pub is_own: bool,

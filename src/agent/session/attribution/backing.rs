@@ -1,4 +1,4 @@
-//! Whose words a fact is made of.
+//! The attribution of the words of a fact.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use super::{Span, SpanKind};
 use crate::agent::words;
 
-/// Whose words a fact is made of.
+/// The attribution of the words of a fact.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Backing {
     /// At least half of its words are the person's own, and next to none stand in foreign text alone.
@@ -19,7 +19,7 @@ pub enum Backing {
     Nobody,
 }
 
-/// Says whose words `fact` is made of, by the turns of a session with their spans. Words of up to three Latin letters
+/// Attributes the words of `fact`, by the turns of a session with their spans. Words of up to three Latin letters
 /// do not count, unless there are no others.
 pub fn backing(fact: &str, turns: &[(&str, &[Span])]) -> Backing {
     let (mut own, mut foreign) = (HashSet::new(), HashSet::new());

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::{AttributionSettings, Span, SpanKind};
 use crate::agent::markdown::{Fence, INDENT, columns, is_item};
 
-/// What a line is by itself.
+/// The kind of a line by itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineKind {
     Blank,

@@ -1,4 +1,4 @@
-//! Tells what a person wrote from what they pasted or quoted, within one turn.
+//! Separates a person's own words in a turn from pasted and quoted ones.
 //!
 //! A person who is trusted may paste a page that is not. What stands in code fences, after `>`, in long indented
 //! stretches, in long quotations, or is simply too long to have been typed, is not taken for the person's own word.

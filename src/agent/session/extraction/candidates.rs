@@ -1,4 +1,4 @@
-//! Finds what may be JSON in a model's reply.
+//! Finds possible JSON in a model's reply.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.

@@ -8,10 +8,10 @@ use std::fmt;
 
 use super::{FactScope, FactSettings};
 
-/// What separates two facts in a fact file: a line with the section sign.
+/// The separator of two facts in a fact file: a line with the section sign.
 const SEPARATOR_CHARS: usize = 3;
 
-/// What the gates look at.
+/// The input of the gates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SessionState {
     /// Whether everything that went into the session is trusted.
@@ -83,7 +83,7 @@ impl fmt::Display for HoldReason {
     }
 }
 
-/// What is to be done with a fact.
+/// The verdict of the gates on a fact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Admission {
     /// Store it.
@@ -166,7 +166,7 @@ impl Gates {
     }
 }
 
-/// What a scope holds and may hold.
+/// The facts of a scope, and its room.
 struct Room {
     texts: HashSet<String>,
     chars: usize,

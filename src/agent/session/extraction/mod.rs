@@ -1,4 +1,4 @@
-//! Facts at the end of a session: what the host is asked, what of a model's reply is a fact, and what may be stored.
+//! Facts at the end of a session: the prompt, the reader of a model's reply, and the gates.
 //!
 //! A reply is text from outside. Whatever it holds, the answer is facts with what was left out of them, or one reason
 //! why there are none. The gates are decisions without effect: the caller writes, quarantines or drops.

@@ -1,4 +1,4 @@
-//! What the host asks a model at the end of a session.
+//! The prompt for a model at the end of a session.
 //!
 //! # Layer
 //! L7, inside `agent`. Pure.
@@ -12,9 +12,9 @@ use super::FactSettings;
 /// Something that was said in a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Turn<'a> {
-    /// Who said it.
+    /// The speaker.
     pub speaker: &'a str,
-    /// What was said.
+    /// The text.
     pub text: &'a str,
 }
 

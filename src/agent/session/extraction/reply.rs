@@ -16,7 +16,7 @@ use crate::ingest::shown;
 /// Names under which replies give the text of a fact, best first.
 const TEXT_KEYS: [&str; 3] = ["fact", "text", "content"];
 
-/// What a fact is about.
+/// The subject of a fact.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FactScope {
     /// The person.
@@ -48,9 +48,9 @@ impl FactScope {
 /// A fact that a reply states.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Fact {
-    /// What it is about.
+    /// Its subject.
     pub scope: FactScope,
-    /// What it says: not empty, without white space at its ends.
+    /// Its text: not empty, without white space at its ends.
     pub text: String,
 }
 
@@ -72,7 +72,7 @@ pub enum SkipReason {
         /// The most there may be.
         chars_max: usize,
     },
-    /// The same stands before it.
+    /// It repeats an earlier fact.
     Repeated,
     /// So many facts come before it that it was not looked at.
     TooMany,
@@ -103,14 +103,14 @@ pub struct SkippedFact {
     pub reason: SkipReason,
 }
 
-/// What a reply holds.
+/// The content of a reply.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Reply {
     /// The summary of the session, if there is one.
     pub summary: Option<String>,
     /// The facts, each once, in their order.
     pub facts: Vec<Fact>,
-    /// What is no fact.
+    /// The parts that are not facts.
     pub skipped: Vec<SkippedFact>,
 }
 

@@ -12,11 +12,11 @@ use crate::agent::words;
 pub struct SummaryText<'a> {
     /// Its id, the last of the tie-breaks.
     pub id: &'a str,
-    /// What it covers.
+    /// Its granularity.
     pub granularity: Granularity,
     /// The time that it stands for, in microseconds since 1970.
     pub time_micros: i64,
-    /// What it says.
+    /// Its text.
     pub text: &'a str,
 }
 

@@ -28,7 +28,7 @@ pub struct EntryTime {
     pub arrival: u64,
 }
 
-/// What is already summarised: for each bucket the arrival of the last entry that its summary has seen.
+/// The watermarks: for each bucket the arrival of the last entry that its summary covers.
 pub type Watermarks = BTreeMap<Bucket, u64>;
 
 /// A bucket that is to be summarised, again or for the first time.
