@@ -43,7 +43,7 @@ pub use turn::Changed;
 use super::Agent;
 use super::change::drafts;
 use crate::engine::{Check, Committed, Draft, Writer};
-use crate::error::Result;
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use turn::Turn;
 
 /// The checks of a change: those of a policy, and those of the caller.
@@ -72,6 +72,7 @@ impl<'a> Checks<'a> {
 
 /// The outcome of a guarded change.
 #[derive(Debug)]
+#[must_use = "the change may have been refused; `into_result` makes that an error"]
 pub enum Guarded<T> {
     /// It passed, and is committed.
     Kept {
@@ -89,6 +90,30 @@ pub enum Guarded<T> {
         /// The name of its draft, such as `rejected/17`.
         kept: Option<String>,
     },
+}
+
+impl<T> Guarded<T> {
+    /// Returns the value and the commit of a change that was kept.
+    ///
+    /// # Errors
+    /// `Denied` (code `rejected`), naming the failed checks and the ids: the change was refused.
+    pub fn into_result(self) -> Result<(T, Committed)> {
+        match self {
+            Self::Kept { value, committed, .. } => Ok((value, *committed)),
+            Self::Refused { report, kept } => {
+                let why = format!("the change was refused: {}", report.told_short());
+                let error = Error::new(ErrorKind::Denied, why)
+                    .with_code(ErrorCode::Rejected)
+                    .with_ids(report.ids());
+                Err(match kept {
+                    Some(name) => {
+                        error.with_hint(format!("nothing was changed; the draft is kept as {name}"))
+                    }
+                    None => error,
+                })
+            }
+        }
+    }
 }
 
 /// See [`Agent::attempt`].

@@ -78,6 +78,23 @@ fn a_good_turn_is_kept_with_a_snapshot_before() {
 }
 
 #[test]
+fn a_refused_change_is_an_error_as_a_result() {
+    let agent = agent();
+    let nothing = Checks::default().and("nothing", |_| Err("not today".to_owned()));
+    let change = putting(object("a", "fact", "tea"));
+    let guarded = agent.attempt(Writer::new(), change, &nothing).unwrap();
+    let error = guarded.into_result().unwrap_err();
+    assert_eq!(
+        (error.kind(), error.code()),
+        (ErrorKind::Denied, crate::error::ErrorCode::Rejected)
+    );
+    let change = putting(object("a", "fact", "tea"));
+    let guarded = agent.attempt(Writer::new(), change, &Checks::default()).unwrap();
+    let (_, committed) = guarded.into_result().unwrap();
+    assert!(committed.changed);
+}
+
+#[test]
 fn too_many_removals_and_rewrites_are_refused() {
     let agent = agent();
     for number in 0..30 {
