@@ -515,7 +515,9 @@ const WAYS: &[(&str, bool, Way)] = &[
             &format!("{{\"id\":\"sc/{number}\",\"kind\":\"fact\"}}"),
             &writer,
         )?;
-        agent.commit_staged(&name, &Checks::default(), &writer)?.into_result()?;
+        agent
+            .commit_staged(&name, &Checks::default(), &writer)?
+            .into_result()?;
         staged(
             agent,
             &name,

@@ -86,7 +86,7 @@ fn a_refused_change_is_an_error_as_a_result() {
     let error = guarded.into_result().unwrap_err();
     assert_eq!(
         (error.kind(), error.code()),
-        (ErrorKind::Denied, crate::error::ErrorCode::Rejected)
+        (ErrorKind::Denied, ErrorCode::Rejected)
     );
     let change = putting(object("a", "fact", "tea"));
     let guarded = agent.attempt(Writer::new(), change, &Checks::default()).unwrap();
@@ -316,7 +316,7 @@ fn a_change_that_fails_or_panics_leaves_the_state_as_it_was() {
     let checks = Checks::default();
     let failing = agent.attempt(
         Writer::new(),
-        |_| -> Result<()> { Err(crate::Error::invalid("no")) },
+        |_| -> Result<()> { Err(Error::invalid("no")) },
         &checks,
     );
     assert_eq!(failing.unwrap_err().to_string(), "no");
@@ -489,7 +489,7 @@ fn who_stages_is_who_is_trusted() {
         .unwrap_err();
     assert_eq!(
         (refused.code(), refused.ids()),
-        (crate::error::ErrorCode::Refused, &["rule".to_owned()][..])
+        (ErrorCode::Refused, &["rule".to_owned()][..])
     );
     assert!(agent.staged().is_empty());
     assert!(agent.stage("other", remove(), &free, &outside).is_ok());
@@ -543,7 +543,7 @@ fn no_secret_of_a_guarded_change_reaches_the_disk() {
     assert!(matches!(refused, Guarded::Refused { kept: Some(_), .. }));
     let failing = |draft: &mut Draft| -> Result<()> {
         draft.put(with_key("d"))?;
-        Err(crate::Error::invalid("no"))
+        Err(Error::invalid("no"))
     };
     assert!(agent.attempt(Writer::new(), failing, &Checks::default()).is_err());
     let panicking = |draft: &mut Draft| -> Result<()> {
