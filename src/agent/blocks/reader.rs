@@ -19,7 +19,7 @@ use crate::ingest::json::parse_within;
 /// The deepest JSON of a line.
 const DEPTH_MAX: usize = 8;
 
-/// A block and the findings in its file.
+/// A block and the faults of its file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BlockFile {
     /// The block.
