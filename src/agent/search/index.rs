@@ -197,6 +197,4 @@ fn reach_past(
 }
 
 #[cfg(test)]
-mod kept_tests;
-#[cfg(test)]
 mod tests;

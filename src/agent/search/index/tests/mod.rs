@@ -1,5 +1,7 @@
 //! Tests of the index that follows the states: any history, the past, readers beside writers.
 
+mod kept;
+
 use super::super::indexed::{key_of, order_in_id};
 use super::*;
 use crate::agent::vocabulary::kind;

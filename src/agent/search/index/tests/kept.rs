@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::tests::kept_bytes;
-use super::*;
+use super::super::*;
+use super::kept_bytes;
 use crate::agent::{Agent, NewItem, Settings};
 use crate::engine::{Keep, Writer};
 use crate::object::{Id, Origin, Time};
