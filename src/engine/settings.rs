@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::digest::{HashAlgorithm, HashSuite};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
@@ -31,7 +31,18 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Time {
-        std::time::SystemTime::now().into()
+        SystemTime::now().into()
+    }
+}
+
+impl From<SystemTime> for Time {
+    /// The same moment, to the microsecond; the first or the last time there is if it lies beyond them.
+    fn from(moment: SystemTime) -> Self {
+        let micros = |span: Duration| i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
+        Self::from_micros(match moment.duration_since(UNIX_EPOCH) {
+            Ok(since) => micros(since),
+            Err(before) => -micros(before.duration()),
+        })
     }
 }
 

@@ -5,7 +5,6 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::calendar::{DAY_SECONDS, Date, Moment, SECOND_MICROS, date_of, day_of};
 
@@ -35,17 +34,6 @@ impl Time {
         let seconds = i128::from(day_of(date)) * i128::from(DAY_SECONDS) + i128::from(second_of_day);
         let micros = seconds * i128::from(SECOND_MICROS) + i128::from(micro);
         i64::try_from(micros).ok().map(Self)
-    }
-}
-
-impl From<SystemTime> for Time {
-    /// The same moment, to the microsecond; the first or the last time there is if it lies beyond them.
-    fn from(moment: SystemTime) -> Self {
-        let micros = |span: std::time::Duration| i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
-        Self(match moment.duration_since(UNIX_EPOCH) {
-            Ok(since) => micros(since),
-            Err(before) => -micros(before.duration()),
-        })
     }
 }
 
