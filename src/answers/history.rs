@@ -151,26 +151,40 @@ pub(crate) struct HistoryLine {
     pub(crate) commit: CommitDigest,
     pub(crate) seq: u64,
     pub(crate) time: Time,
+    /// Null where the commit that made the change was thinned, as are the fields below.
     pub(crate) op: Option<String>,
+    pub(crate) actor: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) source: Option<String>,
+    pub(crate) trust: Option<Origin>,
+    pub(crate) reason: Option<String>,
     pub(crate) thinned: bool,
     /// The change itself, for people.
     #[serde(skip)]
     pub(crate) entry: HistoryEntry,
 }
 
-impl From<HistoryEntry> for HistoryLine {
-    fn from(entry: HistoryEntry) -> Self {
-        Self {
+impl HistoryLine {
+    /// A change with what its commit records.
+    pub(crate) fn of(memory: &Memory, entry: HistoryEntry) -> Result<Self> {
+        let maker = entry.maker().map(|maker| &maker.commit);
+        let text = |digest| RecordedText::of(memory, digest).map(RecordedText::into_text);
+        Ok(Self {
             digest: entry.digest,
             erased: entry.erased,
             lost: entry.lost,
             commit: entry.commit.digest,
             seq: entry.commit.commit.seq,
             time: entry.time,
-            op: entry.maker().map(|made| made.commit.op.as_str().to_owned()),
+            op: maker.map(|commit| commit.op.as_str().to_owned()),
+            actor: maker.and_then(|commit| commit.actor.clone()),
+            session: maker.and_then(|commit| commit.session.clone()),
+            source: text(maker.and_then(|commit| commit.source))?,
+            trust: maker.map(|commit| commit.trust),
+            reason: text(maker.and_then(|commit| commit.reason))?,
             thinned: entry.thinned,
             entry,
-        }
+        })
     }
 }
 

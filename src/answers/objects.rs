@@ -114,6 +114,17 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
+    /// A version of an object, whatever a state has: its children and times are those of a state.
+    pub(crate) fn of_version(view: &View, object: Object) -> Result<Self> {
+        let mut version = Self::of(view, object)?;
+        let held = view.get(&Id::new(&version.listed.id)?)?;
+        if held.is_none_or(|held| held.digest() != version.listed.digest) {
+            (version.listed.created, version.listed.updated) = (None, None);
+            version.subtree_digest = None;
+        }
+        Ok(version)
+    }
+
     /// An object of a state.
     pub(crate) fn of(view: &View, object: Object) -> Result<Self> {
         let id = Id::new(object.id())?;

@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::answer::Answer;
+use super::args::LaneOptions;
 use super::context::{Context, shown};
 use super::errors::Failure;
 use crate::agent::{Agent, Place, Reach, Settings};
@@ -133,9 +134,10 @@ impl Context {
     /// Where the agent works: the project of the current folder, and the session and actor that were named.
     pub(crate) fn place(&self) -> Place {
         let folder = env::current_dir().unwrap_or_default();
+        let LaneOptions { session, actor } = self.lane_options();
         Place {
-            session: self.options.lane.session.clone(),
-            agent: self.options.lane.actor.clone(),
+            session,
+            agent: actor,
             ..Place::of_folder(&folder)
         }
     }

@@ -15,12 +15,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::args::SharedOptions;
+use super::args::{LaneOptions, SharedOptions};
 use super::errors::system_kind;
 use super::human::{counted, short_in};
-use super::output::{Meaning, Mode, Output};
+use super::open_store::OpenStore;
+use super::output::{Meaning, Mode, Output, interrupted};
 use super::revision;
 use super::verb::Groups;
 use crate::digest::{HashAlgorithm, Root, to_hex};
@@ -53,8 +54,8 @@ pub(crate) struct Context {
     pub(crate) stop: Option<Arc<AtomicBool>>,
     /// Whether standard input is taken already: a shell reads its commands there.
     pub(crate) input_is_taken: bool,
-    /// The memory that a shell opened for all of its commands.
-    kept: Option<Memory>,
+    /// The store that the debug shell keeps open, with the defaults of its commands.
+    pub(crate) kept: Option<OpenStore>,
     /// The memory that the verb opened.
     opened: Option<Memory>,
     /// Whether the verb opened it to write.
@@ -81,7 +82,39 @@ impl Context {
 
     /// Who writes.
     pub(crate) fn writer(&self) -> Writer {
-        self.options.writer()
+        let writer = self.options.writer();
+        match self.lane_options() {
+            LaneOptions { actor, session } => Writer {
+                actor,
+                session,
+                ..writer
+            },
+        }
+    }
+
+    /// The session and the actor at work: those of the command, else the defaults of the shell.
+    pub(crate) fn lane_options(&self) -> LaneOptions {
+        let own = self.options.lane.clone();
+        match &self.kept {
+            Some(kept) if own.session.is_none() && own.actor.is_none() => kept.lane.clone(),
+            _ => own,
+        }
+    }
+
+    /// The revision to read: that of the command, else the default of the shell.
+    pub(crate) fn at(&self) -> Option<&str> {
+        let default = self.kept.as_ref().and_then(|kept| kept.at.as_deref());
+        self.options.at.as_deref().or(default)
+    }
+
+    /// Makes the commit that a revision names now the default of the shell; `@` makes it the head again.
+    pub(crate) fn pin(&mut self, revision: &str) -> Result<()> {
+        let memory = self.open_to_read()?;
+        let seq = self.view_of(&memory, revision)?.commit().commit.seq;
+        if let Some(kept) = &mut self.kept {
+            kept.at = (revision != "@").then(|| format!("seq:{seq}"));
+        }
+        Ok(())
     }
 
     /// The lane of snapshots and undo.
@@ -134,8 +167,9 @@ impl Context {
 
     /// Opens the store for reading: takes no lock, writes nothing.
     pub(crate) fn open_to_read(&mut self) -> Result<Memory> {
-        if let Some(kept) = self.kept.clone() {
-            return Ok(self.opened(kept));
+        if let Some(kept) = &self.kept {
+            let memory = kept.memory()?.clone();
+            return Ok(self.opened(memory));
         }
         let path = self.store()?;
         let memory = self
@@ -154,8 +188,9 @@ impl Context {
     /// Opens the store for writing; it must be there.
     pub(crate) fn open_to_write(&mut self) -> Result<Memory> {
         self.is_written = true;
-        if let Some(kept) = self.kept.clone() {
-            return Ok(self.opened(kept));
+        if let Some(kept) = &self.kept {
+            let memory = kept.memory_to_write()?.clone();
+            return Ok(self.opened(memory));
         }
         let path = self.store()?;
         let memory = self
@@ -170,8 +205,9 @@ impl Context {
     /// work on an empty memory: a write that is refused leaves no empty store behind.
     pub(crate) fn open_or_create(&mut self, rehearse: impl FnOnce(&Memory) -> Result<()>) -> Result<Memory> {
         self.is_written = true;
-        if let Some(kept) = self.kept.clone() {
-            return Ok(self.opened(kept));
+        if let Some(kept) = &self.kept {
+            let memory = kept.memory_to_write()?.clone();
+            return Ok(self.opened(memory));
         }
         let path = self.store()?;
         let open = match self.engine_options().open(&path) {
@@ -221,6 +257,15 @@ impl Context {
         }
     }
 
+    /// A check for long work that prints nothing: it fails once the person stops the command.
+    pub(crate) fn stopper(&self) -> impl Fn() -> Result<()> + use<> {
+        let stop = self.stop.clone();
+        move || match &stop {
+            Some(stop) if stop.load(Ordering::Relaxed) => Err(interrupted()),
+            _ => Ok(()),
+        }
+    }
+
     /// A state in a line, as every verb that writes ends with it.
     pub(crate) fn state_line(&self, seq: u64, root: Root) -> String {
         let root = self.output.paint(Meaning::Name, self.short(root.as_bytes()));
@@ -236,6 +281,9 @@ impl Context {
 
     /// Makes a store; there must be none.
     pub(crate) fn create(&mut self, path: &Path, hash: HashAlgorithm) -> Result<Memory> {
+        if let Some(kept) = &self.kept {
+            kept.check_writable()?;
+        }
         let exists = |hint: String| {
             Error::invalid(format!("{} already is a store", shown(path)))
                 .with_code(ErrorCode::StoreExists)
@@ -260,19 +308,9 @@ impl Context {
         created.map_err(|error| explain(error, path))
     }
 
-    /// Gives every verb from now on this memory instead of opening the store anew.
-    pub(crate) fn keep(&mut self, memory: Memory) {
-        self.kept = Some(memory);
-    }
-
-    /// The memory that is kept open.
-    pub(crate) fn kept(&self) -> Option<&Memory> {
-        self.kept.as_ref()
-    }
-
     /// The state that `--at` names, or the head.
     pub(crate) fn view(&self, memory: &Memory) -> Result<View> {
-        match &self.options.at {
+        match self.at() {
             None => Ok(memory.view()),
             Some(at) => memory.view_at(&revision::parse(at)?, &self.lane()),
         }
@@ -291,13 +329,6 @@ impl Context {
         }
     }
 
-    /// Tells what the owner should know of the memory that is kept open.
-    pub(crate) fn print_kept_warnings(&mut self) {
-        if let Some(memory) = self.kept.clone() {
-            self.print_warnings(&memory);
-        }
-    }
-
     /// Says how much of a damaged store was passed over.
     pub(crate) fn note_unreadable(&mut self, memory: &Memory) {
         let count = memory.unreadable() as u64;
@@ -310,7 +341,7 @@ impl Context {
         }
     }
 
-    fn print_warnings(&mut self, memory: &Memory) {
+    pub(crate) fn print_warnings(&mut self, memory: &Memory) {
         for warning in memory.warnings() {
             self.output.warn("warning", &warning);
         }

@@ -7,6 +7,7 @@
 //! - CLI-1: an exit code is a function of the kind of the error alone, so a script can act on the code.
 
 use std::io;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -152,6 +153,17 @@ pub(crate) fn exit_code(kind: ErrorKind) -> u8 {
         ErrorKind::Corrupt => 5,
         ErrorKind::Io | ErrorKind::Poisoned => 6,
         ErrorKind::Internal => BUG,
+    }
+}
+
+/// The error of a file that cannot be read. A missing file is the caller's mistake.
+pub(crate) fn input_error(file: &Path, error: io::Error) -> Error {
+    let file = file.display();
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            Error::not_found(format!("there is no file {file}")).with_code(ErrorCode::NoFile)
+        }
+        _ => Error::io(format_args!("reading {file}"), error),
     }
 }
 

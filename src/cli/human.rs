@@ -128,16 +128,6 @@ pub(crate) fn right(text: impl AsRef<str>) -> Cell {
     }
 }
 
-impl Cell {
-    /// The text in its colour.
-    pub(crate) fn painted(&self, output: &Output) -> String {
-        match self.meaning {
-            Some(meaning) => output.paint(meaning, &self.text),
-            None => self.text.clone(),
-        }
-    }
-}
-
 /// Rows with aligned columns. The first rows set the widths, so that a long stream is not held back.
 pub(crate) struct Table {
     headings: &'static [&'static str],

@@ -17,6 +17,7 @@ mod diagram;
 mod errors;
 mod human;
 mod json;
+mod open_store;
 mod output;
 mod overview;
 mod parse;

@@ -150,11 +150,6 @@ impl Parsed {
         self.verb.name
     }
 
-    /// Whether an argument of the verb was typed.
-    pub(crate) fn gives(&self, argument: &str) -> bool {
-        self.matches.contains_id(argument)
-    }
-
     /// Does what the verb says, and closes what it wrote to.
     pub(crate) fn run(&self, context: &mut Context) -> Done {
         #[cfg(feature = "agent")]

@@ -90,7 +90,7 @@ impl RecordKind {
         }
     }
 
-    pub(super) fn from_tag(tag: u8) -> Option<Self> {
+    pub(crate) fn from_tag(tag: u8) -> Option<Self> {
         Some(match tag {
             1 => Self::Object,
             2 => Self::Content,

@@ -127,10 +127,13 @@ fn every_verb_that_reads_the_past_says_that_something_was_erased() {
             .contains("1 object of this state, erased or lost since"),
         "{listed:?}"
     );
-    let version = format!("version {}", names(&erased["digests"])[0]);
-    assert!(folder.run(&["debug", "-c", &version]).err.contains("was erased"));
-    for digits in [&version["version ".len()..], &version["version ".len()..][..12]] {
-        let what = folder.run(&["debug", "-c", &format!("what {digits}")]).out;
+    let version = names(&erased["digests"])[0].to_owned();
+    assert_eq!(
+        folder.refused(1, &["get", "--digest", &version])["code"],
+        "erased"
+    );
+    for digits in [&version[..], &version[..12]] {
+        let what = folder.run(&["inspect", "digest", digits]).out;
         assert!(what.contains("erased by commit "), "{what}");
         assert!(!what.contains("version"), "{what}");
     }
@@ -165,7 +168,13 @@ fn every_verb_that_reads_the_past_says_that_something_was_erased() {
     let stand_in = format!("- {}? (erased)", &key[..8]);
     let told = folder.run(&["diff", "before"]);
     assert!(told.code == 0 && told.out.contains(&stand_in), "{told:?}");
-    let told = folder.run(&["debug", "-c", "at before", "-c", &format!("what {key}")]);
+    let told = folder.run(&[
+        "debug",
+        "-c",
+        ".at before",
+        "-c",
+        &format!("inspect digest {key}"),
+    ]);
     assert!(
         told.out.contains("? (erased)") && !told.out.contains("erased:"),
         "{told:?}"
@@ -278,11 +287,8 @@ fn gc_thins_by_the_policy_and_says_what_it_frees() {
     assert_eq!(folder.json(&["verify"])["thinned"], 30);
     let refused = folder.refused(1, &["list", "--at", "2020-01-01T00:00:00Z"]);
     assert_eq!(refused["code"], "thinned", "{refused}");
-    let told = folder.run(&["debug", "-c", "changes kept"]);
-    assert!(
-        told.err.contains("the commits before seq:30 were thinned"),
-        "{told:?}"
-    );
+    let told = folder.run(&["show", "kept"]);
+    assert!(told.err.contains("the commit before was thinned"), "{told:?}");
     assert_eq!(folder.json(&["gc"])["thinned"], 0);
     for wrong in ["soon", "1x", "-1d"] {
         let refused = folder.refused(2, &["gc", "--hourly", wrong]);
@@ -419,7 +425,7 @@ fn what_erase_would_take_is_told_before_and_what_it_took_afterwards() {
         again["code"] == "erased" && again["hint"].as_str().unwrap().contains("a secret"),
         "{again}"
     );
-    let commit = folder.json(&["debug", "-c", "commit"]);
+    let commit = folder.json(&["show"]);
     let mut listed = names(&commit["erased"]);
     let mut digests = names(&erased["digests"]);
     listed.sort_unstable();
@@ -436,12 +442,7 @@ fn what_erase_would_take_is_told_before_and_what_it_took_afterwards() {
         (&log[2]["reason_erased"], &log[1]["reason_erased"]),
         (&Value::Bool(true), &Value::Bool(false))
     );
-    assert!(
-        folder
-            .run(&["debug", "-c", "commit seq:3"])
-            .out
-            .contains("(erased)")
-    );
+    assert!(folder.run(&["show", "seq:3"]).out.contains("(erased)"));
 }
 
 #[test]
@@ -483,12 +484,12 @@ fn what_should_be_nowhere_is_found_wherever_history_has_it() {
         folder.json(&["put", field, "--kind", "k", &format!("--{field}"), value]);
     }
     folder.json(&["put", "parent", "--kind", "k", "--parent", "swordfish"]);
-    assert_eq!(folder.stream(&["debug", "-c", "find swordfish"]).len(), 5);
+    assert_eq!(folder.stream(&["find", "swordfish"]).len(), 5);
     for id in ["kind", "scope", "position", "parent", "swordfish"] {
         folder.json(&["remove", id]);
     }
     let found = || {
-        let found = folder.stream(&["debug", "-c", "find swordfish --history"]);
+        let found = folder.stream(&["find", "swordfish", "--history"]);
         let text = |hit: &Value, field: &str| hit[field].as_str().unwrap().to_owned();
         let mut found: Vec<_> = found
             .iter()
@@ -514,10 +515,10 @@ fn what_should_be_nowhere_is_found_wherever_history_has_it() {
     ];
     assert_eq!(found(), all);
     assert!(
-        folder.stream(&["debug", "-c", "find swordfish"]).is_empty(),
+        folder.stream(&["find", "swordfish"]).is_empty(),
         "none of it is in the present state"
     );
-    let digests = folder.stream(&["debug", "-c", "find swordfish --history"]);
+    let digests = folder.stream(&["find", "swordfish", "--history"]);
     let digests = digests.iter().filter(|hit| hit["is_a"] != "commit");
     let digests: Vec<_> = digests.filter_map(|hit| hit["digest"].as_str()).collect();
     folder.json(&[&["erase", "--everywhere", "--yes"], &digests[..]].concat());
@@ -595,35 +596,30 @@ fn a_shell_reads_a_store_with_gaps_and_erased_objects() {
     folder.json(&["rollback", "seq:2", "--all"]);
     folder.json(&[&["gc", "--yes"], &THIN[..]].concat());
     for command in [
-        "about top",
+        "history top",
         "list",
         "tree",
         "find swordfish",
-        "recent",
+        "list --recent",
         "lineage top",
-        "count",
-        "inspect",
-        "orphans",
+        "stats --by kind",
         "log",
         "history top/a",
         "snapshots",
         "lanes",
-        "references",
-        "changes",
-        "would undo",
+        "log --refs",
+        "show",
+        "undo --dry-run",
         "stats",
-        "roots",
         "head",
         "verify",
-        "path top",
-        "node",
-        "where top",
-        "files",
-        "segments",
-        "batches",
-        "frames",
-        "checkpoints",
-        "recovery",
+        "inspect trie --path top",
+        "inspect trie",
+        "inspect frames --of top",
+        "inspect files",
+        "inspect frames --kind seal",
+        "inspect frames",
+        "inspect recovery",
     ] {
         let ran = folder.run(&["debug", "-c", command]);
         assert!(ran.code < 2, "{command}: {ran:?}");

@@ -65,20 +65,24 @@ fn init_knows_a_store_whatever_files_it_has_and_whatever_is_wrong_with_it() {
 }
 
 #[test]
-fn the_shell_lists_every_file_and_every_checkpoint() {
+fn every_file_and_every_checkpoint_is_listed() {
     let folder = store_with_all_its_files();
-    let listed = folder.stream(&["debug", "-c", "files"]);
+    let listed = folder.stream(&["inspect", "files"]);
     let bytes: u64 = listed.iter().map(|file| file["bytes"].as_u64().unwrap()).sum();
     let on_disk: usize = bytes_below(&folder.store())
         .iter()
         .map(|(_, bytes)| bytes.len())
         .sum();
     assert_eq!(bytes, on_disk as u64, "{listed:?}");
-    let checkpoints = || folder.stream(&["debug", "-c", "checkpoints"]);
+    let checkpoints = || {
+        let mut files = folder.stream(&["inspect", "files"]);
+        files.retain(|file| text(&file["file"]).starts_with("checkpoint/"));
+        files
+    };
     let found = checkpoints();
     assert_eq!(found[0]["commits"], 3, "{found:?}");
-    assert_eq!(found[0]["state"], "read by who opens the store");
-    let file = folder.store().join(text(&found[0]["checkpoint"]));
+    assert_eq!(found[0]["state"], "opening reads it");
+    let file = folder.store().join(text(&found[0]["file"]));
     let mut damaged = fs::read(&file).unwrap();
     damaged[20] ^= 1;
     fs::write(&file, damaged).unwrap();

@@ -32,7 +32,7 @@ impl Verb for Contains {
         // With --at the question is whether the state was kept by then.
         let newest = context.view(&memory)?.commit().commit.seq;
         let mut state = memory.contains(&self.digest)?;
-        if context.options.at.is_some() && state == Containment::Kept {
+        if context.at().is_some() && state == Containment::Kept {
             let commit = context.resolve(&memory, &self.digest)?;
             if commit.commit.seq > newest {
                 state = Containment::Absent;

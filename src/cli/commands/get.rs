@@ -7,7 +7,10 @@ use super::absent::no_object;
 use super::prelude::*;
 use crate::answers::objects::Whole;
 use crate::cli::output::printable;
-use crate::object::Id;
+use crate::digest::ObjectDigest;
+use crate::engine::{self, Memory, View};
+use crate::error::{Error, ErrorCode, Result};
+use crate::object::{Id, Object};
 
 /// Children that people see.
 const CHILDREN_SHOWN: usize = 20;
@@ -20,12 +23,15 @@ const ATTRIBUTE_MAX: usize = 24;
 #[derive(Args, Debug)]
 #[command(
     args = args::reads(),
-    after_help = "Examples:\n  treering get tea\n  treering get tea --at snap:0 --json"
+    after_help = "Examples:\n  treering get tea\n  treering get tea --at snap:0 --json\n  treering get --digest 5f0c81d2"
 )]
 pub(crate) struct Get {
     /// The object
-    #[arg(value_name = "ID")]
-    id: String,
+    #[arg(value_name = "ID", required_unless_present = "digest")]
+    id: Option<String>,
+    /// One version by its digest, or 8 or more digits of it, in this state or not
+    #[arg(long, value_name = "DIGEST", conflicts_with = "id")]
+    digest: Option<String>,
 }
 
 impl Verb for Get {
@@ -35,13 +41,46 @@ impl Verb for Get {
     fn run(self, context: &mut Context) -> Done {
         let memory = context.open_to_read()?;
         let view = context.view(&memory)?;
-        let id = Id::new(&self.id)?;
+        if let Some(digest) = &self.digest {
+            let version = version_of(&memory, &view, digest)?;
+            context.answer(&Whole::of_version(&view, version)?)?;
+            return Ok(DONE);
+        }
+        let id = Id::new(self.id.as_deref().unwrap_or_default())?;
         let Some(object) = view.get(&id)? else {
             let newest = memory.changes_of(&id).next().transpose()?;
             return Err(no_object(&memory, &id, &view, newest.as_ref()).into());
         };
         context.answer(&Whole::of(&view, object)?)?;
         Ok(DONE)
+    }
+}
+
+/// The version that a digest, or its first digits, names.
+pub(super) fn version_of(memory: &Memory, view: &View, digits: &str) -> Result<Object> {
+    let unknown = || {
+        Error::not_found(format!(
+            "no version of an object starts with {}",
+            one_line(digits)
+        ))
+        .with_hint("treering inspect digest DIGITS lists all that they may name")
+    };
+    if let Ok(digest) = digits.parse::<ObjectDigest>() {
+        memory.check_kept(digest)?;
+        return memory.version(digest)?.ok_or_else(unknown);
+    }
+    // Two show that there is more than one.
+    let meanings = memory.meanings(digits, view, 2)?;
+    let mut versions = meanings.into_iter().filter_map(|meaning| match meaning {
+        engine::Meaning::Version(digest, _, _) => Some(digest),
+        _ => None,
+    });
+    match (versions.next(), versions.next()) {
+        (Some(digest), None) => memory.version(digest)?.ok_or_else(unknown),
+        (None, _) => Err(unknown()),
+        (Some(_), Some(_)) => Err(Error::invalid(format!("{digits} may name several versions"))
+            .with_code(ErrorCode::Ambiguous)
+            .with_hint("give more digits; treering inspect digest DIGITS lists them")),
     }
 }
 

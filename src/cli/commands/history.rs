@@ -3,12 +3,16 @@
 //! # Layer
 //! L10, part of cli.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::absent::no_object;
 use super::prelude::*;
 use crate::answers::history::HistoryLine;
+use crate::cli::human::minor;
 use crate::engine::HistoryEntry;
 use crate::error::Result;
-use crate::object::Id;
+use crate::object::{Id, Origin};
 
 /// List the changes of one object
 ///
@@ -16,16 +20,24 @@ use crate::object::Id;
 #[derive(Args, Debug)]
 #[command(
     args = args::reads(),
-    after_help = "Examples:\n  treering history tea\n  treering history tea --limit 3 --json"
+    after_help = "Examples:\n  treering history tea\n  treering history tea --long\n  treering history tea --limit 3 --json"
 )]
 pub(crate) struct History {
     /// The object
     #[arg(value_name = "ID")]
     id: String,
+    /// Also the trust, source and reason of each change
+    #[arg(long)]
+    long: bool,
     /// At most N
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 }
+
+/// A change with the columns of `--long`.
+#[derive(Serialize, JsonSchema)]
+#[serde(transparent)]
+struct Long(HistoryLine);
 
 impl Verb for History {
     const NAME: &'static str = "history";
@@ -43,7 +55,12 @@ impl Verb for History {
             return Err(no_object(&memory, &id, &view, memory.history(&id)?.last()).into());
         }
         let entries = entries.take(self.limit.unwrap_or(usize::MAX));
-        context.rows(entries.map(|entry| Ok(HistoryLine::from(entry?))))?;
+        let lines = entries.map(|entry| HistoryLine::of(&memory, entry?));
+        if self.long {
+            context.rows(lines.map(|line| line.map(Long)))?;
+        } else {
+            context.rows(lines)?;
+        }
         Ok(DONE)
     }
 }
@@ -68,5 +85,21 @@ impl Row for HistoryLine {
             plain(lane),
             context.when(self.time),
         ]
+    }
+}
+
+impl Row for Long {
+    const COLUMNS: &'static [&'static str] = &[
+        "seq", "version", "op", "lane", "when", "trust", "source", "reason",
+    ];
+
+    fn cells(&self, context: &Context) -> Vec<Cell> {
+        let Self(line) = self;
+        let text = |text: &Option<String>| plain(text.as_deref().unwrap_or_default());
+        let mut cells = line.cells(context);
+        cells.push(plain(line.trust.map(Origin::name).unwrap_or_default()));
+        cells.push(minor(text(&line.source)));
+        cells.push(text(&line.reason));
+        cells
     }
 }

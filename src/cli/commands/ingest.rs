@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use unicode_normalization::UnicodeNormalization as _;
 
-use super::input::input_error;
+use crate::cli::errors::input_error;
 use crate::engine::{Committed, Memory, Writer};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::ingest::{self, Change, Document, Format, IngestOptions};

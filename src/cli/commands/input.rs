@@ -9,6 +9,7 @@ use std::path::Path;
 
 use crate::cli::context::{Context, shown};
 use crate::cli::errors::Failure;
+use crate::cli::errors::input_error;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::CONTENT_BYTES_MAX;
 
@@ -34,16 +35,6 @@ fn check_input(context: &Context) -> Result<(), Failure> {
         ));
     }
     Ok(())
-}
-
-/// A file that cannot be read: not there is the caller's mistake, the rest is the system's.
-pub(in crate::cli) fn input_error(file: &Path, error: io::Error) -> Error {
-    match error.kind() {
-        io::ErrorKind::NotFound => {
-            Error::not_found(format!("there is no file {}", shown(file))).with_code(ErrorCode::NoFile)
-        }
-        _ => Error::io(format_args!("reading {}", shown(file)), error),
-    }
 }
 
 /// The bytes of a file, or of standard input for `-`.

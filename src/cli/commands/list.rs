@@ -3,12 +3,21 @@
 //! # Layer
 //! L10, part of cli.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::attributes::attribute;
 use super::prelude::*;
 use crate::answers::objects::Listed;
 use crate::engine::{Memory, Query, View};
 use crate::error::Result;
 use crate::object::{Id, Kind, Object, Scope, Time};
+
+/// Objects that `--recent` lists without `--limit`.
+const RECENT: usize = 10;
 
 /// List the objects that match
 #[derive(Args, Debug)]
@@ -40,6 +49,9 @@ pub(crate) struct List {
     /// Only what was last written in or before this commit, or at or before this time
     #[arg(long, value_name = "REV")]
     until: Option<String>,
+    /// By the last change, newest first [default limit: 10]
+    #[arg(long)]
+    recent: bool,
     /// Also what has expired
     #[arg(long)]
     include_expired: bool,
@@ -70,7 +82,12 @@ impl Verb for List {
                 Err(error) => Some(Err(error)),
             }
         });
-        let shown = context.write_rows(rows.take(self.limit.unwrap_or(usize::MAX)))?;
+        let shown = if self.recent {
+            let newest = newest(rows, self.limit.unwrap_or(RECENT))?;
+            context.write_rows(newest.into_values().map(|listed| Ok(Recent(listed))))?
+        } else {
+            context.write_rows(rows.take(self.limit.unwrap_or(usize::MAX)))?
+        };
         if matches.erased() > 0 {
             let count = counted(matches.erased(), "object");
             let note = format!("{count} of this state, erased or lost since, cannot be listed");
@@ -98,10 +115,10 @@ impl List {
             parent: self.parent.as_deref().map(Id::new).transpose()?,
             attributes: attributes.collect::<Result<_, Failure>>()?,
             include_expired: self.include_expired,
-            // What --since and --until leave out is not counted.
+            // Only what is listed counts.
             limit: self
                 .limit
-                .filter(|_| self.since.is_none() && self.until.is_none()),
+                .filter(|_| self.since.is_none() && self.until.is_none() && !self.recent),
         })
     }
 }
@@ -117,6 +134,43 @@ impl Row for Listed {
             coloured(Meaning::Quiet, human::gist(&self.object)),
         ]
     }
+}
+
+/// An object with the columns of `--recent`.
+#[derive(Serialize, JsonSchema)]
+#[serde(transparent)]
+struct Recent(Listed);
+
+impl Row for Recent {
+    const COLUMNS: &'static [&'static str] = &["updated", "id", "kind", "gist"];
+
+    fn cells(&self, context: &Context) -> Vec<Cell> {
+        let Self(listed) = self;
+        vec![
+            listed
+                .updated
+                .map_or_else(|| plain(""), |updated| context.when(updated)),
+            coloured(Meaning::Name, &listed.id),
+            plain(&listed.kind),
+            coloured(Meaning::Quiet, human::gist(&listed.object)),
+        ]
+    }
+}
+
+/// The objects that changed last, newest first.
+fn newest(
+    rows: impl Iterator<Item = Result<Listed>>,
+    limit: usize,
+) -> Result<BTreeMap<(Reverse<Option<Time>>, String), Listed>> {
+    let mut newest = BTreeMap::new();
+    for listed in rows {
+        let listed = listed?;
+        newest.insert((Reverse(listed.updated), listed.id.clone()), listed);
+        if newest.len() > limit {
+            newest.pop_last();
+        }
+    }
+    Ok(newest)
 }
 
 /// Whether there is something that only its expiry hides.

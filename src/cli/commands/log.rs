@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use super::follow::follow;
 use super::prelude::*;
 use crate::answers::history::{LogGraph, LogLine, RecordedText, Reference, SnapshotLine};
 use crate::cli::human::{Mark, ROWS_ALIGNED, Timeline, drawing, minor};
@@ -24,6 +25,9 @@ pub(crate) struct Log {
     /// At most N
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
+    /// Print each new commit as it is made, until Ctrl-C or --limit
+    #[arg(long, conflicts_with_all = ["refs", "until"])]
+    follow: bool,
     /// List the references instead: snapshots, drafts, rejected
     #[arg(long, conflicts_with = "op")]
     refs: bool,
@@ -47,6 +51,9 @@ impl Verb for Log {
 
     fn run(self, context: &mut Context) -> Done {
         let memory = context.open_to_read()?;
+        if self.follow {
+            return follow(context, &memory, self.limit.unwrap_or(usize::MAX));
+        }
         let wanted = Wanted::new(context, &self, memory.view().now())?;
         if self.refs {
             return references(context, &memory, &wanted, self.limit);
@@ -218,7 +225,7 @@ impl Wanted {
 
 fn references(context: &mut Context, memory: &Memory, wanted: &Wanted, limit: Option<usize>) -> Done {
     let until = context.view(memory)?.commit().commit.time;
-    let of_the_past = context.options.at.is_some();
+    let of_the_past = context.at().is_some();
     let found = memory
         .references()
         .into_iter()

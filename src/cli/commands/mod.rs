@@ -48,9 +48,11 @@ mod diff;
 mod doctor;
 mod erase;
 mod export;
+mod find;
 mod findings;
 #[cfg(feature = "agent")]
 mod flags;
+mod follow;
 mod gc;
 mod get;
 mod head;
@@ -58,7 +60,9 @@ mod history;
 mod ingest;
 mod init;
 mod input;
+mod inspect;
 mod lanes;
+mod lineage;
 mod list;
 mod log;
 mod man;
@@ -69,17 +73,20 @@ mod put;
 mod redo;
 mod remove;
 mod restore;
+mod reversal;
 mod rollback;
 mod salvage;
 mod schema;
+mod show;
 mod snapshot;
 mod snapshots;
 mod stats;
+mod tally;
+mod tree;
 mod undo;
 mod verify;
 
-pub(super) use diff::show_changes;
-pub(super) use input::input_error;
+use inspect::Inspect;
 
 use super::context::Context;
 use super::debug;
@@ -104,7 +111,10 @@ pub(super) const GROUPS: Groups = &[
         &[
             entry::<get::Get>(),
             entry::<list::List>(),
+            entry::<tree::Tree>(),
+            entry::<find::Find>(),
             entry::<history::History>(),
+            entry::<lineage::Lineage>(),
             entry::<export::Export>(),
         ],
     ),
@@ -116,6 +126,7 @@ pub(super) const GROUPS: Groups = &[
             entry::<rollback::Rollback>(),
             entry::<restore::Restore>(),
             entry::<log::Log>(),
+            entry::<show::Show>(),
             entry::<lanes::Lanes>(),
             entry::<undo::Undo>(),
             entry::<redo::Redo>(),
@@ -148,7 +159,7 @@ pub(super) const GROUPS: Groups = &[
             entry::<completions::Completions>(),
         ],
     ),
-    ("Hidden", &[entry::<tour::TourWriter>()]),
+    ("Hidden", &[entry::<Inspect>(), entry::<tour::TourWriter>()]),
 ];
 
 impl Context {
@@ -160,9 +171,9 @@ impl Context {
 
     /// `undo` or `redo`, as it is typed in this lane.
     fn way_back(&self, verb: &str) -> String {
-        let lane = &self.options.lane;
+        let lane = self.lane_options();
         let mut command = format!("treering {verb}");
-        for (option, value) in [("--session", &lane.session), ("--actor", &lane.actor)] {
+        for (option, value) in [("--session", lane.session), ("--actor", lane.actor)] {
             if let Some(value) = value {
                 command = format!("{command} {option} '{}'", value.replace('\'', r"'\''"));
             }

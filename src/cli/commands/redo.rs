@@ -4,21 +4,33 @@
 //! L10, part of cli.
 
 use super::prelude::*;
+use super::reversal::Preview;
 use crate::answers::commits::Moved;
+use crate::object::Op;
 
 /// Bring back what undo reversed
 #[derive(Args, Debug)]
 #[command(
     args = args::writes(),
-    after_help = "Examples:\n  treering redo\n  treering redo --session night-run"
+    after_help = "Examples:\n  treering redo --dry-run\n  treering redo --session night-run"
 )]
-pub(crate) struct Redo {}
+pub(crate) struct Redo {
+    /// Say what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+}
 
 impl Verb for Redo {
     const NAME: &'static str = "redo";
-    const ANSWERS: &'static [Form] = &[form::<Moved>("")];
+    const ANSWERS: &'static [Form] = &[form::<Moved>(""), form::<Preview>("with --dry-run")];
 
     fn run(self, context: &mut Context) -> Done {
+        if self.dry_run {
+            let memory = context.open_to_read()?;
+            let plan = memory.redo_preview(&context.writer())?;
+            context.answer(&Preview::of(&memory, Op::REDO, plan))?;
+            return Ok(DONE);
+        }
         let memory = context.open_to_write()?;
         let committed = memory.redo(&context.writer())?;
         context.answer(&Moved::of(&memory, &committed)?)?;

@@ -4,6 +4,7 @@
 //! L10, part of cli.
 
 use super::prelude::*;
+use super::tally::{Tally, tally};
 use crate::answers::store::Statistics;
 use crate::cli::output::Output;
 use crate::engine::KindSpace;
@@ -15,23 +16,29 @@ const FIELD: usize = 11;
 #[derive(Args, Debug)]
 #[command(
     args = args::reads(),
-    after_help = "Examples:\n  treering stats\n  treering stats --space --json"
+    after_help = "Examples:\n  treering stats\n  treering stats --by kind\n  treering stats --space --json"
 )]
 pub(crate) struct Stats {
     /// Also what takes the space of the log, and what gc would free: reads all of it
     #[arg(long)]
     space: bool,
+    /// Count objects and bytes by kind, scope, origin, or the attribute NAME instead
+    #[arg(long, value_name = "NAME", conflicts_with = "space")]
+    by: Option<String>,
 }
 
 impl Verb for Stats {
     const NAME: &'static str = "stats";
-    const ANSWERS: &'static [Form] = &[form::<Statistics>("")];
+    const ANSWERS: &'static [Form] = &[form::<Statistics>(""), form::<Tally>("with --by: a line each")];
 
     fn run(self, context: &mut Context) -> Done {
         let memory = context.open_to_read()?;
+        if let Some(by) = &self.by {
+            return tally(context, &memory, by);
+        }
         let view = context.view(&memory)?;
         // Files and versions are those of the whole store; they mean nothing for a past state.
-        let is_present = context.options.at.is_none();
+        let is_present = context.at().is_none();
         let stats = is_present.then(|| memory.stats()).transpose()?;
         let space = (is_present && self.space).then(|| memory.space()).transpose()?;
         context.answer(&Statistics::of(&memory, &view, stats, space)?)?;

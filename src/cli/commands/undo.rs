@@ -4,7 +4,9 @@
 //! L10, part of cli.
 
 use super::prelude::*;
+use super::reversal::Preview;
 use crate::answers::commits::Moved;
+use crate::object::Op;
 
 /// Reverse your last change
 ///
@@ -12,15 +14,25 @@ use crate::answers::commits::Moved;
 #[derive(Args, Debug)]
 #[command(
     args = args::writes(),
-    after_help = "Examples:\n  treering undo\n  treering undo --session night-run"
+    after_help = "Examples:\n  treering undo --dry-run\n  treering undo --session night-run"
 )]
-pub(crate) struct Undo {}
+pub(crate) struct Undo {
+    /// Say what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+}
 
 impl Verb for Undo {
     const NAME: &'static str = "undo";
-    const ANSWERS: &'static [Form] = &[form::<Moved>("")];
+    const ANSWERS: &'static [Form] = &[form::<Moved>(""), form::<Preview>("with --dry-run")];
 
     fn run(self, context: &mut Context) -> Done {
+        if self.dry_run {
+            let memory = context.open_to_read()?;
+            let plan = memory.undo_preview(&context.writer())?;
+            context.answer(&Preview::of(&memory, Op::UNDO, plan))?;
+            return Ok(DONE);
+        }
         let memory = context.open_to_write()?;
         let committed = memory.undo(&context.writer())?;
         context.answer(&Moved::of(&memory, &committed)?)?;

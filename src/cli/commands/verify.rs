@@ -44,7 +44,7 @@ impl Verb for Verify {
         };
         let report = Memory::verify_store(&path, &context.reading_options(), depth)
             .map_err(|error| not_verified(error, &path))?;
-        let at = match &context.options.at {
+        let at = match context.at() {
             Some(_) if report.ok => Some(read_state(context)?),
             _ => None,
         };

@@ -1,61 +1,67 @@
-//! Completion and hints while a line is typed: commands, options, ids, revisions, digests.
+//! Completion and hints at the prompt, from the command tree of the program, and from ids, revisions and digests.
 //!
 //! # Layer
-//! L9, part of cli. A key press reads no object and waits for nothing: ids are offered once they are indexed, which
-//! happens on a thread of its own, beside the prompt.
+//! L10, part of cli. A key press reads no object and waits for nothing: a thread indexes ids beside the prompt, and
+//! completion offers them once they are indexed.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use clap::{Arg, Command, CommandFactory as _};
 use rustyline::completion::{Completer, Pair};
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::validate::Validator;
 use rustyline::{Context, Helper};
 
-use super::arguments::options_of;
-use super::table::{self, Command, Completes};
+use super::dot::Dot;
 use super::words;
 use crate::cli::human::short;
+use crate::cli::parse;
+use crate::cli::verb::Groups;
 use crate::digest::to_hex;
 use crate::engine::{Memory, View};
 
-/// Candidates that are offered at most.
-const OFFERED: usize = 200;
-/// Commits that digests are taken from.
-const COMMITS: usize = 10_000;
+/// The most candidates of one completion.
+const CANDIDATES_MAX: usize = 200;
+/// The newest commits whose digests are candidates.
+const COMMITS_MAX: usize = 10_000;
 
-/// What completion reads.
+/// The source of candidates.
 pub(super) struct Completion {
-    known: Option<(Memory, View)>,
-    /// Set while ids are indexed.
+    /// All commands: the verbs, and the commands of the shell.
+    commands: Command,
+    state: Option<(Memory, View)>,
+    /// Set while a thread indexes ids.
     indexing: Arc<AtomicBool>,
     coloured: bool,
 }
 
 impl Completion {
-    pub(super) fn new(coloured: bool) -> Self {
+    pub(super) fn new(verbs: Groups, coloured: bool) -> Self {
+        let mut commands = parse::definition(verbs).subcommands(Dot::command().get_subcommands().cloned());
+        commands.build();
         Self {
-            known: None,
+            commands,
+            state: None,
             indexing: Arc::default(),
             coloured,
         }
     }
 
-    /// From now on completes from this state.
+    /// Completes from this state from now on.
     pub(super) fn look_at(&mut self, memory: Memory, view: View) {
-        self.known = Some((memory, view.clone()));
+        self.state = Some((memory, view.clone()));
         if view.indexed_ids("").is_none() && !self.indexing.swap(true, Ordering::AcqRel) {
             self.index_ids(view);
         }
     }
 
-    /// Indexes ids beside the prompt, so that neither a completion nor the first list waits.
     fn index_ids(&self, view: View) {
         let indexing = Arc::clone(&self.indexing);
         let work = move || {
-            // What cannot be read is told by the command that needs it.
+            // The command that needs the ids reports an unreadable one.
             drop(view.index_ids());
             indexing.store(false, Ordering::Release);
         };
@@ -67,36 +73,65 @@ impl Completion {
         }
     }
 
+    /// The words that may stand where `start` begins, behind the words `before`.
+    fn candidates(&self, before: &[String], start: &str) -> Vec<String> {
+        let at = Place::behind(&self.commands, before);
+        let mut found: Vec<String> = match at.argument {
+            Some(argument) if !start.starts_with('-') => self.values(argument, start),
+            _ if start.starts_with('-') => {
+                let shown = at.command.get_arguments().filter(|option| !option.is_hide_set());
+                let options = shown.filter_map(Arg::get_long);
+                options.map(|option| format!("--{option}")).collect()
+            }
+            _ => {
+                let shown = at.command.get_subcommands().filter(|verb| !verb.is_hide_set());
+                shown.map(|verb| verb.get_name().to_owned()).collect()
+            }
+        };
+        found.retain(|candidate| candidate.starts_with(start));
+        found.truncate(CANDIDATES_MAX);
+        found
+    }
+
+    /// The values of an argument, by its possible values or the name of its value.
+    fn values(&self, argument: &Arg, start: &str) -> Vec<String> {
+        let possible = argument.get_possible_values();
+        if !possible.is_empty() {
+            return possible.iter().map(|value| value.get_name().to_owned()).collect();
+        }
+        match argument
+            .get_value_names()
+            .and_then(|names| names.first())
+            .map(|name| name.as_str())
+        {
+            Some("ID" | "ID|DIGEST") => self.ids(start),
+            Some("REV" | "REV2") => self.revisions(start),
+            Some("DIGEST" | "DIGITS") => self.digests(start),
+            _ => Vec::new(),
+        }
+    }
+
     fn ids(&self, start: &str) -> Vec<String> {
-        let found = self
-            .known
-            .iter()
-            .filter_map(|(_, view)| view.indexed_ids(start))
-            .flatten();
-        found.take(OFFERED).map(|id| id.as_str().to_owned()).collect()
+        let indexed = self.state.iter().filter_map(|(_, view)| view.indexed_ids(start));
+        indexed
+            .flatten()
+            .take(CANDIDATES_MAX)
+            .map(|id| id.as_str().to_owned())
+            .collect()
     }
 
     fn revisions(&self, start: &str) -> Vec<String> {
-        let Some((memory, _)) = &self.known else {
-            return Vec::new();
-        };
-        let snapshots = memory.snapshots().unwrap_or_default();
-        let mut found: Vec<String> = ["@", "@-1"].map(str::to_owned).into();
-        found.extend(
-            snapshots
-                .iter()
-                .filter_map(|info| info.index)
-                .map(|index| format!("snap:{index}")),
-        );
-        found.extend(
-            snapshots
-                .iter()
-                .filter(|info| info.index.is_none())
-                .map(|info| info.name.clone()),
-        );
+        let snapshots = self
+            .state
+            .iter()
+            .filter_map(|(memory, _)| memory.snapshots().ok());
+        let names = snapshots.flatten().map(|info| match info.index {
+            Some(index) => format!("snap:{index}"),
+            None => info.name,
+        });
+        let mut found: Vec<String> = names.chain(["@", "@-1"].map(str::to_owned)).collect();
         found.sort_unstable();
         found.dedup();
-        found.retain(|revision| revision.starts_with(start));
         if !start.is_empty() {
             found.extend(self.digests(start));
         }
@@ -104,69 +139,71 @@ impl Completion {
     }
 
     fn digests(&self, start: &str) -> Vec<String> {
-        let Some((memory, _)) = &self.known else {
-            return Vec::new();
-        };
-        let digests = memory
-            .commits()
-            .take(COMMITS)
+        let commits = self
+            .state
+            .iter()
+            .flat_map(|(memory, _)| memory.commits().take(COMMITS_MAX));
+        let digests = commits
             .flatten()
             .flat_map(|info| [*info.digest.as_bytes(), *info.commit.root.as_bytes()]);
         let mut found: Vec<String> = digests
             .filter(|digest| to_hex(digest).starts_with(start))
             .map(|digest| short(&digest))
-            .take(OFFERED)
+            .take(CANDIDATES_MAX)
             .collect();
         found.sort_unstable();
         found.dedup();
         found
     }
+}
 
-    fn candidates(&self, before: &[String], start: &str) -> Vec<String> {
-        let Some(typed) = before.first() else {
-            let dot = if start.starts_with('.') { "." } else { "" };
-            let names = table::all().map(|command| format!("{dot}{}", command.name));
-            return names.filter(|name| name.starts_with(start)).collect();
-        };
-        let Some(command) = table::find(typed) else {
-            return Vec::new();
-        };
-        let arguments = command.arguments();
-        if start.starts_with('-') {
-            let options = options_of(&arguments)
-                .into_iter()
-                .map(|(option, _)| option.to_owned());
-            return options.filter(|option| option.starts_with(start)).collect();
+/// The place of the cursor among the commands.
+struct Place<'a> {
+    /// The innermost command before the cursor.
+    command: &'a Command,
+    /// The argument whose value comes next; `None` where a command does.
+    argument: Option<&'a Arg>,
+}
+
+impl<'a> Place<'a> {
+    fn behind(commands: &'a Command, before: &[String]) -> Self {
+        let mut command = commands;
+        let mut option: Option<&Arg> = None;
+        let mut values = 0;
+        for word in before {
+            if option.take().is_some() {
+                continue;
+            }
+            if let Some(name) = word.strip_prefix("--") {
+                option = command.get_arguments().find(|argument| {
+                    argument.get_long() == Some(name) && argument.get_action().takes_values()
+                });
+            } else if let Some(found) = command.find_subcommand(word) {
+                (command, values) = (found, 0);
+            } else {
+                values += 1;
+            }
         }
-        let completes = match before.last().map(String::as_str) {
-            // `would rollback` wants a revision next.
-            Some("--at" | "--since" | "--until" | "rollback") => Completes::Revision,
-            Some("--parent") => Completes::Id,
-            _ => command.completes,
-        };
-        match completes {
-            Completes::Nothing => Vec::new(),
-            Completes::Id => self.ids(start),
-            Completes::Revision => self.revisions(start),
-            Completes::Digest => self.digests(start),
-            Completes::Command => {
-                let names = table::all().map(|command| command.name.to_owned());
-                names.filter(|name| name.starts_with(start)).collect()
-            }
-            Completes::Words(words) => {
-                let words = words.iter().filter(|word| word.starts_with(start));
-                words.map(|word| (*word).to_owned()).collect()
-            }
+        let last = command.get_positionals().last();
+        let repeated = last.filter(|argument| {
+            argument
+                .get_num_args()
+                .is_some_and(|count| count.max_values() > 1)
+        });
+        let positional = command.get_positionals().nth(values).or(repeated);
+        Self {
+            command,
+            argument: option.or(positional.filter(|_| !command.has_subcommands())),
         }
     }
 }
 
-/// The whole words before the cursor, and where the one at the cursor begins.
+/// The whole words before the cursor, and the start of the word at the cursor.
 fn at_cursor(line: &str) -> Option<(Vec<String>, usize)> {
     let start = line
         .rfind(char::is_whitespace)
         .map_or(0, |at| at + line[at..].chars().next().map_or(1, char::len_utf8));
-    // Within quotes nothing is offered.
+    // Within quotes there are no candidates.
     let before = words::split(&line[..start]).ok()?;
     Some((before, start))
 }
@@ -190,20 +227,16 @@ impl Completer for Completion {
 impl Hinter for Completion {
     type Hint = String;
 
+    /// The positional arguments of a command whose name was typed, until the first one is typed.
     fn hint(&self, line: &str, at: usize, _: &Context<'_>) -> Option<String> {
-        if at < line.len() || line.is_empty() {
+        if at < line.len() {
             return None;
         }
-        let name = line.trim_start();
-        let (name, typed) = name.split_once(' ').unwrap_or((name, ""));
-        let command: &Command = table::find(name)?;
-        let arguments = command.arguments();
-        // Once an argument is there, the person knows how it goes.
-        if arguments.is_empty() || !typed.trim().is_empty() {
-            return None;
-        }
+        let command = self.commands.find_subcommand(line.trim())?;
+        let usage = command.clone().render_usage().to_string();
+        let (_, arguments) = usage.split_once(command.get_name())?;
         let gap = if line.ends_with(' ') { "" } else { " " };
-        Some(format!("{gap}{arguments}"))
+        Some(format!("{gap}{}", arguments.trim_start()))
     }
 }
 
@@ -235,8 +268,8 @@ mod tests {
         }
         memory.snapshot(Some("good"), &Writer::new()).unwrap();
         memory.snapshot(None, &Writer::new()).unwrap();
-        let mut completion = Completion::new(false);
-        completion.known = Some((memory.clone(), memory.view()));
+        let mut completion = Completion::new(crate::cli::commands::GROUPS, false);
+        completion.state = Some((memory.clone(), memory.view()));
         completion
     }
 
@@ -251,21 +284,23 @@ mod tests {
     fn commands_ids_revisions_and_options_are_offered() {
         let completion = completion();
         assert_eq!(offered(&completion, "get te"), (4, Vec::new()), "not indexed yet");
-        completion.known.as_ref().unwrap().1.index_ids().unwrap();
+        completion.state.as_ref().unwrap().1.index_ids().unwrap();
         assert_eq!(
             offered(&completion, "get te"),
             (4, vec!["tea ".into(), "'tea pot' ".into()])
         );
         assert_eq!(offered(&completion, "hist").1, ["history "]);
-        assert_eq!(offered(&completion, ".hist").1, [".history "]);
+        assert_eq!(offered(&completion, ".mo").1, [".mode "]);
         assert_eq!(offered(&completion, "diff g").1, ["good "]);
-        assert_eq!(offered(&completion, "diff snap").1, ["snap:0 "]);
-        assert_eq!(offered(&completion, "would rollback goo").1, ["good "]);
+        assert_eq!(offered(&completion, "diff @ snap").1, ["snap:0 "]);
+        assert_eq!(offered(&completion, ".at goo").1, ["good "]);
+        assert_eq!(offered(&completion, "list --at goo").1, ["good "]);
         assert_eq!(offered(&completion, "list --ki").1, ["--kind "]);
-        assert_eq!(offered(&completion, "mode j").1, ["json "]);
-        assert_eq!(offered(&completion, "help snapshots").1, ["snapshots "]);
+        assert_eq!(offered(&completion, "list --kind ").1, Vec::<String>::new());
+        assert_eq!(offered(&completion, "inspect fra").1, ["frames "]);
+        assert_eq!(offered(&completion, ".mode j").1, ["json "]);
         assert!(offered(&completion, "get 'te").1.is_empty());
-        let root = completion.known.as_ref().unwrap().1.root().to_hex();
+        let root = completion.state.as_ref().unwrap().1.root().to_hex();
         assert_eq!(
             offered(&completion, &format!("contains {}", &root[..6])).1,
             [format!("{} ", &root[..12])]
@@ -273,9 +308,9 @@ mod tests {
     }
 
     #[test]
-    fn another_state_is_indexed_beside_the_prompt() {
+    fn a_thread_indexes_the_ids_of_another_state() {
         let mut completion = completion();
-        let (memory, first) = completion.known.clone().unwrap();
+        let (memory, first) = completion.state.clone().unwrap();
         first.index_ids().unwrap();
         let later = NewObject::new(Id::new("teal").unwrap(), Kind::new("fact").unwrap());
         memory.put(later, Writer::new()).unwrap();
@@ -290,12 +325,12 @@ mod tests {
     }
 
     #[test]
-    fn a_hint_shows_what_may_follow() {
+    fn a_hint_shows_the_arguments() {
         let history = rustyline::history::DefaultHistory::new();
         let context = Context::new(&history);
         let hint = |line: &str| completion().hint(line, line.len(), &context);
-        assert_eq!(hint("get").as_deref(), Some(" ID"));
-        assert_eq!(hint("get ").as_deref(), Some("ID"));
+        assert!(hint("get").unwrap().starts_with(" [OPTIONS] <ID>"));
+        assert!(hint("get ").unwrap().starts_with("[OPTIONS] <ID>"));
         assert_eq!(hint("get a"), None);
         assert_eq!(hint("nothing"), None);
     }

@@ -1,7 +1,7 @@
 //! The lines of a script: UTF-8, each of bounded length, whatever the source is.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 use std::io::{BufRead, Read as _};
 

@@ -1,116 +1,99 @@
-//! `debug`: a shell in which the store explains itself.
+//! `debug`: a shell over one open store.
 //!
-//! It opens any store, also one that others write to and one that is damaged, and writes nothing unless it is
-//! told that it may. Commands come from a person at a terminal, from `-f`, from `-c`, or from standard input;
-//! [`table`] has all of them. Most are verbs of the program, run on the store that is open already.
+//! The shell reads lines from a terminal, from `-f`, from `-c` or from standard input, and runs each as the program would
+//! run it: the same parser, the same verbs. A few commands of its own, which begin with a dot, change the defaults of the verbs.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
-mod arguments;
-mod changes;
+mod command;
 mod complete;
-mod files;
-mod frames;
-mod help;
-mod hex;
-mod history;
-mod lineage;
+mod dot;
 mod lines;
-mod objects;
+mod open;
 mod pager;
-mod recovery;
-mod rows;
-mod search;
-mod settings;
 mod shell;
-mod state;
-mod table;
-mod tallies;
 mod terminal;
-mod tree;
 mod words;
 
-use crate::cli::args;
-use crate::cli::verb::Verb;
-use clap::Args;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::cli::commands::input_error;
+use clap::Args;
+
+use crate::cli::args;
 use crate::cli::context::{Context, shown};
-use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::errors::{DONE, Done, Failure, input_error};
 use crate::cli::output::Mode;
+use crate::cli::verb::Verb;
 
 use lines::Lines;
 use shell::Shell;
 
-/// Ask the store anything
+/// A shell over one open store
 ///
-/// The shell writes nothing unless --write allows it.
+/// It is read-only unless --write allows more.
 #[derive(Args, Debug)]
 #[command(
     args = args::reads_and_writes(),
     after_help = "At a terminal it reads commands with completion and history; otherwise it runs the commands of -f and \
-                  -c, or those on standard input, a line each, and stops at the first that fails. Opens damaged \
-                  stores too, and says what of them is served.\n\n\
-                  Examples:\n  treering debug\n  treering debug -c 'changes' -c 'would rollback snap:0'\n  \
-                  treering debug --mode markdown -f questions.txt\n  echo 'where tea' | treering debug --json"
+                  -c, or those on standard input, a line each, and stops at the first that fails. A damaged store \
+                  opens at the newest state before the damage.\n\n\
+                  Examples:\n  treering debug\n  treering debug -c 'show' -c 'undo --dry-run'\n  \
+                  treering debug --mode markdown -f questions.txt\n  echo 'inspect frames' | treering debug --json"
 )]
 pub(crate) struct Debug {
     /// Run this command and leave; may be repeated
     #[arg(short = 'c', long = "command", value_name = "COMMAND")]
-    pub(crate) commands: Vec<String>,
+    commands: Vec<String>,
     /// Run the commands in FILE (- is standard input), a line each, and leave; may be repeated, and comes before -c
     #[arg(short = 'f', long = "file", value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Allow snapshot, rollback, undo, redo, put, remove, gc and erase
+    files: Vec<PathBuf>,
+    /// Allow verbs that write
     #[arg(long)]
-    pub(crate) write: bool,
-    /// How answers are written
+    write: bool,
+    /// The form of answers
     #[arg(long, value_name = "MODE", conflicts_with = "json")]
-    pub(crate) mode: Option<Mode>,
+    mode: Option<Mode>,
     /// Go on after a command that failed; the exit code is still that of the first failure
     #[arg(long)]
-    pub(crate) keep_going: bool,
+    keep_going: bool,
 }
 
 impl Verb for Debug {
     const NAME: &'static str = "debug";
 
     fn run(self, context: &mut Context) -> Done {
+        if context.kept.is_some() {
+            return Err(shell::one_store());
+        }
         debug(context, &self)
     }
 }
 
-/// Runs the shell until its commands, or the person, come to an end.
-pub(super) fn debug(context: &mut Context, verb: &Debug) -> Done {
-    context.input_is_taken = true;
+/// Runs the shell until its commands end, or the person leaves.
+fn debug(context: &mut Context, verb: &Debug) -> Done {
     if let Some(mode) = verb.mode {
         if context.options.json {
             return Err(Failure::two_modes("--mode"));
         }
         context.output.set_mode(mode);
     }
+    context.input_is_taken = true;
     context.output.show_headings();
-    let at = context.options.at.take();
     // At a terminal Ctrl-C sets it; a script just ends.
     let stop = Arc::new(AtomicBool::new(false));
     context.output.stop_when(Arc::clone(&stop));
     context.stop = Some(Arc::clone(&stop));
     let is_script = !(verb.files.is_empty() && verb.commands.is_empty());
     let interactive = !is_script && io::stdin().is_terminal() && io::stdout().is_terminal();
-    let mut shell = Shell::open(context, verb.write, interactive)?;
-    if let Some(at) = at {
-        // A revision that does not exist is told before any command asks.
-        let seq = shell.view_of(&at)?.commit().commit.seq;
-        shell.context.options.at = Some(format!("seq:{seq}"));
-    }
+    open::keep_open(context, verb.write, interactive)?;
+    let shell = Shell::new(context);
     if interactive {
-        return terminal::converse(&mut shell, &stop);
+        return terminal::converse(shell, &stop);
     }
     let mut script = Script {
         shell,
@@ -141,11 +124,11 @@ pub(super) fn debug(context: &mut Context, verb: &Debug) -> Done {
     Ok(script.code)
 }
 
-/// Commands that nobody types.
+/// Commands from files and arguments.
 struct Script<'a> {
     shell: Shell<'a>,
     keep_going: bool,
-    /// The code of the last answer, until a command fails: then of that failure.
+    /// The code of the last answer; after a failure, the code of the first failure.
     code: u8,
     failed: bool,
 }

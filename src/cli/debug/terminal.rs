@@ -1,7 +1,7 @@
-//! The shell at a terminal: prompt, line editing, history, paging, and Ctrl-C for the command alone.
+//! The shell at a terminal: prompt, line editing, history, pager, and Ctrl-C for the command alone.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 use std::env;
 use std::fs;
@@ -18,45 +18,50 @@ use signal_hook::consts::SIGINT;
 
 use super::complete::Completion;
 use super::pager::Pager;
-use super::search;
-use super::shell::{Shell, is_endless};
-use crate::cli::context::shown;
+use super::shell::Shell;
+use crate::cli::context::{Context, shown};
 use crate::cli::errors::{DONE, Done, Failure};
-use crate::cli::human::{counted, short};
+use crate::cli::human::{counted, one_line, short};
+use crate::cli::open_store::OpenStore;
 use crate::cli::output::Mode;
+use crate::cli::verb::Groups;
+use crate::engine::{Memory, View};
 use crate::error::Error;
 
 /// Lines of history that are kept.
 const HISTORY_LINES: usize = 5_000;
 
+/// Verbs whose text may be a secret, or one that somebody searches for to erase it: the history file never holds their lines.
+const PRIVATE_VERBS: [&str; 10] = [
+    "put", "find", "remember", "recall", "note", "session", "guard", "envelope", "import", "erase",
+];
+
 type LineEditor = Editor<Completion, DefaultHistory>;
 
 /// Reads and runs commands until the person leaves.
-pub(super) fn converse(shell: &mut Shell<'_>, stop: &Arc<AtomicBool>) -> Done {
+pub(super) fn converse(mut shell: Shell<'_>, stop: &Arc<AtomicBool>) -> Done {
     signal_hook::flag::register(SIGINT, Arc::clone(stop))
         .map_err(|error| Error::io("preparing for Ctrl-C", error))?;
     let coloured = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
-    let mut editor = editor(coloured)?;
+    let mut editor = editor(shell.context.verbs, coloured)?;
     let history = history_file();
     if let Some(file) = &history {
         // The first time there is none.
         drop(editor.load_history(file));
     }
-    greet(shell)?;
+    greet(shell.context)?;
     while !shell.ended {
-        if let (Some(completion), Ok(memory), Ok(view)) = (editor.helper_mut(), shell.memory(), shell.view())
-        {
+        let state = current_state(shell.context);
+        let prompt = prompt(shell.context, state.as_ref(), coloured);
+        if let (Some(completion), Some((memory, view))) = (editor.helper_mut(), state) {
             completion.look_at(memory, view);
         }
-        let line = match editor.readline(&prompt(shell, coloured)) {
+        let line = match editor.readline(&prompt) {
             Ok(line) => line,
             Err(ReadlineError::Interrupted) => continue,
             Err(ReadlineError::Eof) => break,
             Err(error) => return Err(terminal_error(error).into()),
         };
-        if line.trim().is_empty() {
-            continue;
-        }
         if is_kept(&line) {
             // A history that cannot be kept is no reason to stop working.
             drop(editor.add_history_entry(line.as_str()));
@@ -65,90 +70,87 @@ pub(super) fn converse(shell: &mut Shell<'_>, stop: &Arc<AtomicBool>) -> Done {
             }
         }
         stop.store(false, Ordering::Relaxed);
-        run(shell, &line)?;
+        run(&mut shell, &line);
     }
     Ok(DONE)
 }
 
-/// Whether a line may be written into the file of lines that were typed: what is looked for, or put, may be what should be
-/// in no file. A line that begins with a blank is never kept either.
+/// Whether the history file may hold a line.
 fn is_kept(line: &str) -> bool {
-    let command = line.split_whitespace().next().unwrap_or_default();
-    ![search::FIND, "put"].contains(&command)
+    let verb = line.split_whitespace().next();
+    verb.is_some_and(|verb| !PRIVATE_VERBS.contains(&verb))
 }
 
-/// Runs one line, paged if that is wanted.
-fn run(shell: &mut Shell<'_>, line: &str) -> Result<(), Failure> {
-    let paged = shell.pager && shell.context.output.mode() == Mode::Table && !is_endless(line);
-    let paging = match screen_lines().filter(|_| paged) {
-        Some(lines) => {
-            let (pager, paging) = Pager::new(lines, shell.context.output.screen());
-            shell.context.output.redirect(Some(Box::new(pager)))?;
-            Some(paging)
+/// Runs one line and prints its failure: a person stays in the shell.
+fn run(shell: &mut Shell<'_>, line: &str) {
+    let done = match shell.parse(line) {
+        Ok(None) => return,
+        Ok(Some(command)) => {
+            let paged = shell.context.output.mode() == Mode::Table;
+            let pager = if paged {
+                Pager::start(&mut shell.context.output)
+            } else {
+                None
+            };
+            let done = shell.carry_out(line, command);
+            if let Some(pager) = pager {
+                pager.finish(&mut shell.context.output);
+            }
+            done
         }
-        None => None,
+        Err(failure) => Err(failure),
     };
-    let done = shell.run(line);
-    if let Some(paging) = paging {
-        // Who left the pager early wanted no more.
-        drop(shell.context.output.redirect(None));
-        paging.wait();
-    }
     match done {
         Ok(_) | Err(Failure::ClosedPipe) => {}
         Err(failure) => shell.context.output.print_failure(&failure),
     }
-    Ok(())
 }
 
-fn greet(shell: &mut Shell<'_>) -> Result<(), Failure> {
-    let what = match shell.view() {
-        Ok(view) => counted(view.len(), "object"),
-        Err(_) => "no state can be read".to_owned(),
+/// The state that verbs read; `None` where no state can be read.
+fn current_state(context: &mut Context) -> Option<(Memory, View)> {
+    let memory = context.open_to_read().ok()?;
+    let view = context.view(&memory).ok()?;
+    Some((memory, view))
+}
+
+fn greet(context: &mut Context) -> Result<(), Failure> {
+    let objects = match current_state(context) {
+        Some((_, view)) => counted(view.len(), "object"),
+        None => "no state can be read".to_owned(),
     };
-    let mode = if shell.writable {
+    let is_writable = context.kept.as_ref().is_some_and(OpenStore::is_writable);
+    let access = if is_writable {
         "writing allowed"
     } else {
         "read-only"
     };
-    let store = shown(&shell.path);
-    shell
-        .context
+    let store = shown(&context.store()?);
+    context
         .output
-        .line(format_args!("{store}: {what}, {mode}"))?;
-    shell
-        .context
-        .output
-        .line("help lists the commands, Ctrl-D leaves")?;
-    shell.context.output.flush()
+        .line(format_args!("{store}: {objects}, {access}"))?;
+    context.output.line("help lists the commands, Ctrl-D leaves")?;
+    context.output.flush()
 }
 
-/// The lane and the state that is looked at: `default 5f0c81d2a1b3> `.
-fn prompt(shell: &Shell<'_>, coloured: bool) -> (String, String) {
-    let lane = crate::cli::human::one_line(&shell.context.lane());
-    let state = match shell.view() {
-        Ok(view) => short(view.root().as_bytes()),
-        Err(_) => "unreadable".to_owned(),
+/// The lane and the state that verbs read: `default 5f0c81d2a1b3> `. Plain, and with colours.
+fn prompt(context: &Context, state: Option<&(Memory, View)>, coloured: bool) -> (String, String) {
+    let lane = one_line(&context.lane());
+    let root = match state {
+        Some((_, view)) => short(view.root().as_bytes()),
+        None => "unreadable".to_owned(),
     };
-    let at = shell
-        .context
-        .options
-        .at
-        .as_ref()
-        .map_or_else(String::new, |at| format!(" at {at}"));
-    let plain = format!("{lane} {state}{at}> ");
+    let at = context.at().map_or_else(String::new, |at| format!(" at {at}"));
+    let plain = format!("{lane} {root}{at}> ");
     if !coloured {
         return (plain.clone(), plain);
     }
-    let (name, quiet) = (
-        anstyle::AnsiColor::Cyan.on_default(),
-        anstyle::Style::new().dimmed(),
-    );
-    let styled = format!("{name}{lane}{name:#} {quiet}{state}{at}{quiet:#}> ");
+    let name = anstyle::AnsiColor::Cyan.on_default();
+    let quiet = anstyle::Style::new().dimmed();
+    let styled = format!("{name}{lane}{name:#} {quiet}{root}{at}{quiet:#}> ");
     (plain, styled)
 }
 
-fn editor(coloured: bool) -> Result<LineEditor, Error> {
+fn editor(verbs: Groups, coloured: bool) -> Result<LineEditor, Error> {
     let config = Config::builder()
         .completion_type(CompletionType::List)
         .history_ignore_space(true)
@@ -157,7 +159,7 @@ fn editor(coloured: bool) -> Result<LineEditor, Error> {
         .map_err(terminal_error)?
         .build();
     let mut editor = LineEditor::with_config(config).map_err(terminal_error)?;
-    editor.set_helper(Some(Completion::new(coloured)));
+    editor.set_helper(Some(Completion::new(verbs, coloured)));
     Ok(editor)
 }
 
@@ -168,7 +170,7 @@ fn terminal_error(error: ReadlineError) -> Error {
     }
 }
 
-/// Where the lines typed are kept: the XDG state folder. Never in the store.
+/// The history file in the XDG state folder, never in the store.
 fn history_file() -> Option<PathBuf> {
     let absolute = |name| {
         env::var_os(name)
@@ -179,9 +181,4 @@ fn history_file() -> Option<PathBuf> {
     let folder = state.join("treering");
     fs::create_dir_all(&folder).ok()?;
     Some(folder.join("debug-history"))
-}
-
-fn screen_lines() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
-    Some(usize::from(size.ws_row)).filter(|lines| *lines > 1)
 }

@@ -4,7 +4,7 @@
 //! character as it is.
 //!
 //! # Layer
-//! L9, part of cli.
+//! L10, part of cli.
 
 use crate::cli::errors::Failure;
 

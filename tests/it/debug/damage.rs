@@ -3,19 +3,19 @@
 use std::fs;
 
 use super::story;
+use super::transcript::questions;
 use crate::program::{Folder, bytes_below};
 
 /// Commands that answer whatever state the store is in.
-const FILES: [&str; 9] = [
-    "files",
-    "segments",
-    "segment 1",
-    "frames 1",
-    "batches",
-    "format",
-    "manifest",
-    "live",
-    "recovery",
+const FILES: [&str; 8] = [
+    "inspect files",
+    "inspect hex 1",
+    "inspect frames 1",
+    "inspect frames --kind seal",
+    "inspect hex format",
+    "inspect hex manifest",
+    "inspect hex live",
+    "inspect recovery",
 ];
 
 fn told() -> Folder {
@@ -41,14 +41,7 @@ fn files_answer(folder: &Folder) {
             "{command}: {ran:?}"
         );
     }
-    let commands: Vec<String> = folder
-        .stream(&["debug", "-c", "help"])
-        .iter()
-        .flat_map(|command| command["examples"].as_array().unwrap().clone())
-        .map(|example| example["line"].as_str().unwrap().to_owned())
-        .filter(|line| !line.starts_with("watch"))
-        .collect();
-    for command in commands {
+    for command in questions() {
         let ran = folder.run(&["debug", "-c", &command]);
         assert!(ran.code != 70 && ran.code >= 0, "{command}: {ran:?}");
     }
@@ -69,9 +62,9 @@ fn a_flipped_bit_hides_what_follows_and_says_so() {
         "-c",
         "get notes/tea",
         "-c",
-        "frames 1",
+        "inspect frames 1",
         "-c",
-        "recovery",
+        "inspect recovery",
     ]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.err.contains("served is the state of seq:3"), "{ran:?}");
@@ -84,7 +77,7 @@ fn a_flipped_bit_hides_what_follows_and_says_so() {
             .contains("damaged: the checksum of the body does not match"),
         "{ran:?}"
     );
-    assert!(ran.out.contains("would refuse to write"), "{ran:?}");
+    assert!(ran.out.contains("refuses to write"), "{ran:?}");
     // Behind the damage the frames are still seen.
     assert!(ran.out.contains("rollback of 2026-01-05"), "{ran:?}");
     files_answer(&folder);
@@ -98,9 +91,17 @@ fn a_cut_tail_is_said_with_what_a_writer_would_do() {
         let used = bytes.iter().rposition(|byte| *byte != 0).unwrap();
         bytes.truncate(used - 40);
     });
-    let ran = folder.run(&["debug", "-c", "log --limit 1", "-c", "recovery", "-c", "live"]);
+    let ran = folder.run(&[
+        "debug",
+        "-c",
+        "log --limit 1",
+        "-c",
+        "inspect recovery",
+        "-c",
+        "inspect hex live",
+    ]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.out.contains("would seal segment 1 at"), "{ran:?}");
+    assert!(ran.out.contains("seals segment 1 at"), "{ran:?}");
     assert!(ran.out.contains("damaged: live:"), "{ran:?}");
     files_answer(&folder);
 }
@@ -110,7 +111,7 @@ fn without_its_small_files_a_store_still_shows_its_bytes() {
     for file in ["manifest", "format"] {
         let folder = told();
         fs::remove_file(folder.store().join(file)).unwrap();
-        let ran = folder.run(&["debug", "--keep-going", "-c", "list", "-c", "frames 1"]);
+        let ran = folder.run(&["debug", "--keep-going", "-c", "list", "-c", "inspect frames 1"]);
         assert!(matches!(ran.code, 1 | 5), "{file}: {ran:?}");
         assert!(ran.err.contains("no state can be read"), "{file}: {ran:?}");
         assert!(ran.out.contains("notes/tea (fact)"), "{file}: {ran:?}");
@@ -129,11 +130,11 @@ fn no_byte_of_a_small_file_makes_it_panic() {
                 "debug",
                 "--keep-going",
                 "-c",
-                file,
+                &format!("inspect hex {file}"),
                 "-c",
-                "frames 1",
+                "inspect frames 1",
                 "-c",
-                "recovery",
+                "inspect recovery",
                 "-c",
                 "head",
             ]);

@@ -25,7 +25,11 @@ fn commits_are_seen_as_they_come() {
     writeln!(ask, "head").unwrap();
     assert_eq!(answer()["seq"], 5);
     folder.put("fresh", "from another process");
-    writeln!(ask, "get fresh\nwatch 2\nat seq:5\nhead\nget fresh").unwrap();
+    writeln!(
+        ask,
+        "get fresh\nlog --follow --limit 2\n.at seq:5\nhead\nget fresh"
+    )
+    .unwrap();
     assert_eq!(answer()["content"], "from another process");
     // Commits go on until the shell has seen two of them.
     let mut seen = Vec::new();
@@ -70,7 +74,15 @@ fn a_store_that_cannot_be_written_is_read() {
     let before = bytes_below(&folder.store());
     set(0o500, 0o400);
     let ran = folder.run(&[
-        "debug", "-c", "inspect", "-c", "changes", "-c", "frames", "-c", "verify",
+        "debug",
+        "-c",
+        "stats",
+        "-c",
+        "show",
+        "-c",
+        "inspect frames",
+        "-c",
+        "verify",
     ]);
     set(0o700, 0o600);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -81,7 +93,7 @@ fn a_store_that_cannot_be_written_is_read() {
 fn a_store_that_was_moved_is_not_waited_for() {
     let folder = Folder::new();
     story::tell(&folder.store());
-    let mut watching = folder.command(&["debug", "-c", "watch"]);
+    let mut watching = folder.command(&["debug", "-c", "log --follow"]);
     let mut watching = watching.stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(watching.stderr.take().unwrap()).lines();
     assert!(said.next().unwrap().unwrap().starts_with("watching from"));
@@ -99,11 +111,11 @@ fn a_store_that_was_moved_is_not_waited_for() {
     let mut shell = shell.spawn().unwrap();
     let mut ask = shell.stdin.take().unwrap();
     let mut answers = BufReader::new(shell.stdout.take().unwrap()).lines();
-    writeln!(ask, "lane").unwrap();
+    writeln!(ask, ".lane").unwrap();
     assert_eq!(answers.next().unwrap().unwrap(), "lane default");
     fs::rename(folder.store(), folder.path("elsewhere")).unwrap();
     folder.json(&["init"]);
-    writeln!(ask, "lane").unwrap();
+    writeln!(ask, ".lane").unwrap();
     drop(ask);
     let told = BufReader::new(shell.stderr.take().unwrap())
         .lines()
@@ -111,7 +123,7 @@ fn a_store_that_was_moved_is_not_waited_for() {
         .unwrap()
         .unwrap();
     assert!(
-        told.starts_with("cannot read beyond seq:5: ") && told.contains("is another folder"),
+        told.starts_with("cannot read beyond seq:5: ") && told.contains("was replaced by another folder"),
         "{told}"
     );
     assert_eq!(shell.wait().unwrap().code(), Some(0));

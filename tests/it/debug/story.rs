@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use treering::engine::Authorisation;
 use treering::{
     Clock, Id, Kind, Memory, NewObject, ObjectDigest, Options, Origin, Result, Revision, Time, Value, Writer,
 };
@@ -60,6 +61,8 @@ impl Story {
         self.clock.0.fetch_add(3_600_000_000, Ordering::Relaxed);
         let mut draft = self.memory.draft(writer);
         draft.snapshot_before(true);
+        // The crawler of the night replaces what a person wrote.
+        draft.authorise(Authorisation::Decided);
         for object in objects {
             draft.put(object).unwrap();
         }

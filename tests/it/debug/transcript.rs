@@ -13,8 +13,17 @@ fn expected_file() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/debug/transcript.txt")
 }
 
-fn questions() -> PathBuf {
+fn questions_file() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/debug/questions.txt")
+}
+
+/// The commands of the session.
+pub(super) fn questions() -> Vec<String> {
+    let script = fs::read_to_string(questions_file()).unwrap();
+    let lines = script
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.map(str::to_owned).collect()
 }
 
 /// Parts whose bytes are random, or differ with every place and run.
@@ -49,7 +58,7 @@ fn settled(answers: &str, folder: &Folder) -> String {
 fn answers(folder: &Folder) -> String {
     let together = folder.path("answers");
     let out = fs::File::create(&together).unwrap();
-    folder.write("questions.txt", fs::read_to_string(questions()).unwrap());
+    folder.write("questions.txt", fs::read_to_string(questions_file()).unwrap());
     let mut command = folder.command(&["debug", "--keep-going", "-f", "questions.txt"]);
     command.stdin(Stdio::null());
     command.stdout(out.try_clone().unwrap()).stderr(out);
@@ -88,18 +97,28 @@ fn each_question_of_an_owner_is_answered() {
 }
 
 #[test]
-fn every_command_is_asked_something() {
+fn every_command_of_the_shell_and_every_inspection_is_asked_something() {
     let folder = Folder::new();
     story::tell(&folder.store());
-    let script = fs::read_to_string(questions()).unwrap();
-    let asked: Vec<&str> = script
-        .lines()
-        .filter_map(|line| line.split_whitespace().next())
-        .collect();
-    for command in folder.stream(&["debug", "-c", "help"]) {
-        let name = command["command"].as_str().unwrap();
-        // What writes, waits or reads a file is tested elsewhere.
-        let elsewhere = command["writes"] == true || ["watch", "check-proof"].contains(&name);
-        assert!(elsewhere || asked.contains(&name), "nobody asks {name}");
+    let asked = questions();
+    let is_asked = |command: &str| asked.iter().any(|line| line.starts_with(command));
+    let help = folder.run(&["debug", "-c", ".help"]).out;
+    let (_, dotted) = help.split_once("Shell\n").unwrap();
+    let pages = folder.run(&["inspect", "--help"]).out;
+    let (_, pages) = pages.split_once("Commands:\n").unwrap();
+    let (pages, _) = pages.split_once("\n\n").unwrap();
+    let first_words = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter_map(|line| line.strip_prefix("  "));
+        let names = lines.filter(|line| !line.starts_with(' '));
+        let names = names.filter_map(|line| line.split_whitespace().next());
+        names.map(str::to_owned).collect()
+    };
+    let inspections = first_words(pages);
+    let mut commands = first_words(dotted);
+    commands.extend(inspections.iter().map(|name| format!("inspect {name}")));
+    assert!(commands.len() > 12, "{commands:?}");
+    for command in commands {
+        let elsewhere = [".quit", "inspect help"].contains(&command.as_str());
+        assert!(elsewhere || is_asked(&command), "nobody asks {command}");
     }
 }

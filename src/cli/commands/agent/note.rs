@@ -185,12 +185,12 @@ fn read(context: &mut Context, verb: &NoteRead) -> Done {
     let scope = scope(context, verb.scope.as_deref())?;
     let id = Id::new(&verb.id)?;
     // Only a handle that may write keeps that the note was read; who may not, reads all the same.
-    let agent = match context.options.at {
+    let agent = match context.at() {
         None => context.agent_to_write().or_else(|_| context.agent_to_read())?,
         Some(_) => context.agent_to_read()?,
     };
     let view = context.view(agent.memory())?;
-    let note = match context.options.at {
+    let note = match context.at() {
         None => agent.read_note(&view, &id, &scope)?,
         Some(_) => agent.find_note(&view, &id, &scope)?,
     };

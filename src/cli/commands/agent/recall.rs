@@ -147,7 +147,7 @@ fn recall(context: &mut Context, verb: &Recall) -> Done {
 /// Opens the store so that what is shown can count as used and the index be kept, if the store lets us write; else to
 /// read.
 fn open(context: &mut Context, verb: &Recall) -> Result<Agent> {
-    let looks_only = verb.no_touch || context.options.at.is_some() || context.options.degraded;
+    let looks_only = verb.no_touch || context.at().is_some() || context.options.degraded;
     if !looks_only && let Ok(agent) = context.agent_to_write() {
         return Ok(agent);
     }

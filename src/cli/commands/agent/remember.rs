@@ -175,7 +175,7 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
         key: verb.key.clone(),
         ..RememberOptions::default()
     };
-    let (writer, lane) = (context.writer(), context.options.lane.session.clone());
+    let (writer, lane) = (context.writer(), context.lane_options().session);
     let source = context.options.commit.source.clone();
     let remember = |agent: &Agent| -> Result<Remembered> {
         let mut item = item_of(&verb, agent.memory().view().now())?;
@@ -362,7 +362,7 @@ fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
         place: context.place(),
         scope: scope(context, verb.scope.as_deref())?,
         kind: Kind::new(&verb.kind)?,
-        session: context.options.lane.session.clone(),
+        session: context.lane_options().session,
         source: context.options.commit.source.clone(),
         batch_lines: usize::try_from(verb.batch).unwrap_or(usize::MAX),
     };

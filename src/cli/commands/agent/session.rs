@@ -21,10 +21,10 @@ use crate::agent::session::{
     Append, Appended, Ended, FactFate, NewEntry, NotStored, parent_session, root_session, session_of,
 };
 use crate::agent::{Agent, Reach};
-use crate::cli::commands::input::{Lines, at_line, input_error, open_input};
+use crate::cli::commands::input::{Lines, at_line, open_input};
 use crate::cli::commands::progress::BatchProgress;
 use crate::cli::context::Context;
-use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::errors::{DONE, Done, Failure, input_error};
 use crate::cli::human::{Table, coloured, plain};
 use crate::cli::json::with_commit;
 use crate::cli::output::Meaning;

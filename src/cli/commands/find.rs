@@ -1,0 +1,315 @@
+//! `find`: a text in the objects of a state, or in everything that the log keeps.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use std::collections::{HashMap, HashSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::prelude::*;
+use crate::digest::TextDigest;
+use crate::engine::{CommitInfo, Memory, View, Wording};
+use crate::error::Result;
+use crate::object::{Object, Value};
+
+/// Characters around the text that an excerpt shows.
+const AROUND: usize = 30;
+
+/// Find a text in any field
+///
+/// Of any object, in any case of letters.
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "With --history it searches every version, reason, source, actor, session, op and name that the log keeps: \
+                  whatever erase has to reach.\n\n\
+                  Examples:\n  treering find 'green tea'\n  treering find swordfish --history --json"
+)]
+pub(crate) struct Find {
+    /// The text
+    #[arg(value_name = "TEXT")]
+    text: String,
+    /// In all that the log keeps, not in one state
+    #[arg(long, conflicts_with = "at")]
+    history: bool,
+    /// At most N
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+/// An object that holds the text.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Holder {
+    id: String,
+    kind: String,
+    /// The field or attribute.
+    r#where: String,
+    /// The text with its surroundings.
+    found: String,
+}
+
+/// A record of the log that holds the text.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RecordHolder {
+    /// `version`, `content`, `text`, `commit` or `reference`.
+    is_a: &'static str,
+    /// What `erase` takes; null for a reference.
+    digest: Option<String>,
+    /// The object, commit or reference that the record belongs to.
+    of: String,
+    r#where: String,
+    found: String,
+}
+
+impl Verb for Find {
+    const NAME: &'static str = "find";
+    const ANSWERS: &'static [Form] = &[
+        form::<Holder>("a line each"),
+        form::<RecordHolder>("with --history: a line each"),
+    ];
+
+    fn run(self, context: &mut Context) -> Done {
+        let wanted = self.text.to_lowercase();
+        let most = self.limit.unwrap_or(usize::MAX);
+        let memory = context.open_to_read()?;
+        if self.history {
+            let found = search_log(&memory, &wanted)?;
+            context.rows(found.into_iter().take(most).map(Ok))?;
+        } else {
+            let view = context.view(&memory)?;
+            let found = search_state(context, &view, &wanted);
+            context.rows(found.take(most))?;
+        }
+        Ok(DONE)
+    }
+}
+
+/// The objects of a state that hold the text: a row each, for the first field that does.
+fn search_state<'a>(
+    context: &Context,
+    view: &'a View,
+    wanted: &'a str,
+) -> impl Iterator<Item = Result<Holder>> + use<'a> {
+    let check_stop = context.stopper();
+    view.objects()
+        .filter_map(move |object| match check_stop().and(object) {
+            Ok(object) => {
+                let found = |(place, text): (String, String)| Some((place, excerpt(&text, wanted)?));
+                let (place, found) = fields_of(&object).find_map(found)?;
+                Some(Ok(Holder {
+                    id: object.id().to_owned(),
+                    kind: object.kind().to_owned(),
+                    r#where: place,
+                    found,
+                }))
+            }
+            Err(error) => Some(Err(error)),
+        })
+}
+
+/// The fields of all records of the log that hold the text.
+fn search_log(memory: &Memory, wanted: &str) -> Result<Vec<RecordHolder>> {
+    let mut found = Vec::new();
+    // A record may come twice.
+    let mut seen = HashSet::new();
+    // A content or text may come before the record that names it.
+    let mut owners: HashMap<String, (String, &str)> = HashMap::new();
+    memory.wordings(&mut |record| {
+        owners.extend(texts_named_by(&record));
+        let (is_a, digest, of, fields) = texts_of(record);
+        for (place, text) in fields {
+            if let Some(excerpt) = excerpt(&text, wanted)
+                && seen.insert((digest.clone(), of.clone(), place.clone()))
+            {
+                found.push(RecordHolder {
+                    is_a,
+                    digest: digest.clone(),
+                    of: of.clone(),
+                    r#where: place,
+                    found: excerpt,
+                });
+            }
+        }
+        Ok(())
+    })?;
+    for holder in &mut found {
+        let owner = holder.digest.as_ref().and_then(|digest| owners.get(digest));
+        if let Some((of, place)) = owner {
+            (holder.of, holder.r#where) = (of.clone(), (*place).to_owned());
+        }
+    }
+    Ok(found)
+}
+
+/// The texts that are records of their own, which this record names: digest, owner, field.
+fn texts_named_by(record: &Wording) -> Vec<(String, (String, &'static str))> {
+    let (of, named) = match record {
+        Wording::Version(object) => {
+            let content = object.content_digest().map(|(digest, _)| digest.to_hex());
+            (object.id().to_owned(), vec![(content, "content")])
+        }
+        Wording::Commit(info) => {
+            let digest = |text: Option<TextDigest>| text.map(TextDigest::to_hex);
+            let (reason, source) = (digest(info.commit.reason), digest(info.commit.source));
+            (of_commit(info), vec![(reason, "reason"), (source, "source")])
+        }
+        Wording::Reference(reference) => {
+            let reason = reference.reason.map(TextDigest::to_hex);
+            (reference.name.as_str().to_owned(), vec![(reason, "reason")])
+        }
+        Wording::Content(..) | Wording::Text(..) => return Vec::new(),
+    };
+    let named = named.into_iter();
+    named
+        .filter_map(|(digest, place)| Some((digest?, (of.clone(), place))))
+        .collect()
+}
+
+/// The texts of a record: its sort, its digest, what it belongs to, and its fields.
+fn texts_of(record: Wording) -> (&'static str, Option<String>, String, Vec<(String, String)>) {
+    let named = |fields: &[(&str, Option<&str>)]| {
+        let fields = fields.iter();
+        let fields = fields.filter_map(|(place, text)| Some(((*place).to_owned(), (*text)?.to_owned())));
+        fields.collect::<Vec<_>>()
+    };
+    let text = |text| vec![(String::new(), text)];
+    match record {
+        Wording::Version(object) => {
+            let fields = fields_of(&object).collect();
+            (
+                "version",
+                Some(object.digest().to_hex()),
+                object.id().to_owned(),
+                fields,
+            )
+        }
+        Wording::Content(digest, content) => ("content", Some(digest.to_hex()), String::new(), text(content)),
+        Wording::Text(digest, reason) => ("text", Some(digest.to_hex()), String::new(), text(reason)),
+        Wording::Commit(info) => {
+            let commit = &info.commit;
+            let fields = named(&[
+                ("actor", commit.actor.as_deref()),
+                ("session", commit.session.as_deref()),
+                ("op", Some(commit.op.as_str())),
+            ]);
+            ("commit", Some(info.digest.to_hex()), of_commit(&info), fields)
+        }
+        Wording::Reference(reference) => {
+            let name = reference.name.as_str();
+            let fields = named(&[
+                ("name", Some(name)),
+                ("actor", reference.actor.as_deref()),
+                ("session", reference.session.as_deref()),
+                ("lane", reference.lane.as_deref()),
+            ]);
+            ("reference", None, name.to_owned(), fields)
+        }
+    }
+}
+
+fn of_commit(info: &CommitInfo) -> String {
+    format!("seq:{}", info.commit.seq)
+}
+
+/// The fields of an object with their texts. An attribute has its name, its value as people see it, and the texts in the value.
+fn fields_of(object: &Object) -> impl Iterator<Item = (String, String)> + use<> {
+    let fields = [
+        ("id", Some(object.id())),
+        ("kind", Some(object.kind())),
+        ("scope", Some(object.scope())),
+        ("parent", object.parent()),
+        ("position", object.position()),
+        ("content", object.content()),
+    ];
+    let fields = fields.into_iter();
+    let mut texts: Vec<(String, String)> = fields
+        .filter_map(|(name, text)| Some((name.to_owned(), text?.to_owned())))
+        .collect();
+    for (name, value) in &object.attributes() {
+        // JSON writes quotes and line breaks in another form, so the texts themselves are searched too.
+        let mut found = vec![human::value(value), name.clone()];
+        add_texts(value, &mut found);
+        texts.extend(found.into_iter().map(|text| (name.clone(), text)));
+    }
+    texts.into_iter()
+}
+
+fn add_texts(value: &Value, texts: &mut Vec<String>) {
+    match value {
+        Value::Text(text) => texts.push(text.clone()),
+        Value::List(values) => values.iter().for_each(|value| add_texts(value, texts)),
+        Value::Map(values) => {
+            for (name, value) in values {
+                texts.push(name.clone());
+                add_texts(value, texts);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The text around the first place that holds the wanted one.
+fn excerpt(text: &str, wanted: &str) -> Option<String> {
+    let lower = text.to_lowercase();
+    let at = lower.find(wanted)?;
+    // Lower case may have more or fewer bytes, so the place counts characters.
+    let from = lower[..at].chars().count().saturating_sub(AROUND);
+    let most = wanted.chars().count() + 2 * AROUND;
+    let start = if from > 0 { "..." } else { "" };
+    let rest: String = text.chars().skip(from).take(most + 1).collect();
+    Some(format!("{start}{}", human::cut(&one_line(&rest), most)))
+}
+
+impl Row for Holder {
+    const COLUMNS: &'static [&'static str] = &["id", "kind", "where", "found"];
+
+    fn cells(&self, _: &Context) -> Vec<Cell> {
+        vec![
+            coloured(Meaning::Name, &self.id),
+            plain(&self.kind),
+            plain(&self.r#where),
+            plain(&self.found),
+        ]
+    }
+}
+
+impl Row for RecordHolder {
+    const COLUMNS: &'static [&'static str] = &["is a", "digest", "of", "where", "found"];
+
+    fn cells(&self, _: &Context) -> Vec<Cell> {
+        let digest = self.digest.as_deref().unwrap_or_default();
+        vec![
+            plain(self.is_a),
+            coloured(Meaning::Name, digest.get(..12).unwrap_or_default()),
+            plain(&self.of),
+            plain(&self.r#where),
+            plain(&self.found),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_excerpt_shows_the_surroundings() {
+        assert_eq!(
+            excerpt("Ada drinks Green Tea", "green tea").as_deref(),
+            Some("Ada drinks Green Tea")
+        );
+        let long = format!("{}needle{}", "x".repeat(100), "y".repeat(100));
+        let found = excerpt(&long, "needle").unwrap();
+        assert!(
+            found.starts_with("...xxx") && found.contains("needle") && found.ends_with("..."),
+            "{found}"
+        );
+        assert_eq!(
+            excerpt("\u{130}stanbul", "stanbul").as_deref(),
+            Some("\u{130}stanbul")
+        );
+        assert_eq!(excerpt("abc", "d"), None);
+    }
+}

@@ -1,0 +1,63 @@
+//! `log --follow`: new commits as other processes make them.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::prelude::*;
+use crate::answers::history::LogLine;
+use crate::cli::open_store::StoreFolder;
+use crate::engine::{Memory, Revision};
+use crate::error::ErrorCode;
+use crate::object::Commit;
+
+/// The time between two looks at the log.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Prints each new commit, until the person stops it, the store moves, or there were `limit` of them.
+pub(super) fn follow(context: &mut Context, memory: &Memory, limit: usize) -> Done {
+    let folder = StoreFolder::new(context.store()?);
+    let mut seen = memory.view().commit().commit.seq;
+    context
+        .output
+        .note("watching", format!("watching from seq:{seen} on; Ctrl-C ends it"));
+    // A pager would wait for the end.
+    context.output.redirect(None)?;
+    let mut left = limit;
+    while left > 0 {
+        context.output.check_stop()?;
+        sleep(INTERVAL);
+        folder.check()?;
+        let newest = memory.refresh()?.commit().commit.seq;
+        while seen < newest && left > 0 {
+            (seen, left) = (seen + 1, left - 1);
+            match memory.resolve(&Revision::Seq(seen), "") {
+                Ok(info) => context.answer(&LogLine::of(memory, &info)?)?,
+                // A strict gc may thin a commit before it is printed.
+                Err(error) if error.code() == ErrorCode::Thinned => {}
+                Err(error) => return Err(error.into()),
+            }
+            context.output.flush()?;
+        }
+    }
+    Ok(DONE)
+}
+
+impl Answer for LogLine {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let lane = self.session.as_deref().or(self.actor.as_deref());
+        context.output.line(format_args!(
+            "{}  seq:{} {} by {}  +{} ~{} -{}  {}",
+            self.time,
+            self.seq,
+            self.op,
+            one_line(lane.unwrap_or(Commit::DEFAULT_LANE)),
+            self.counts.added,
+            self.counts.changed,
+            self.counts.removed,
+            one_line(self.reason.as_deref().unwrap_or_default())
+        ))
+    }
+}

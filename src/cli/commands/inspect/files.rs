@@ -1,0 +1,119 @@
+//! `inspect files`: the files of a store, with what is known of segments and checkpoints.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::inspection;
+use crate::cli::commands::prelude::*;
+use crate::cli::human::right;
+use crate::engine::Memory;
+use crate::error::Result;
+use crate::log::SegmentStanding;
+
+/// List the files, the segments of the log and the checkpoints
+#[derive(Args, Debug)]
+#[command(args = args::reads(), after_help = "Examples:\n  treering inspect files\n  treering inspect files --json")]
+pub(super) struct Files {}
+
+/// A file of the store.
+#[derive(Default, Serialize, JsonSchema)]
+pub(super) struct File {
+    /// Its path in the folder of the store.
+    file: String,
+    /// Its length; null where the manifest lists a file that is missing.
+    bytes: Option<u64>,
+    /// What the manifest says of a segment, and whether opening reads a checkpoint.
+    state: Option<String>,
+    /// The length at which a segment was sealed.
+    sealed_at: Option<u64>,
+    first_batch: Option<u64>,
+    /// The last batch of a sealed segment, or that a checkpoint covers.
+    last_batch: Option<u64>,
+    /// The commits in a checkpoint.
+    commits: Option<u64>,
+    #[serde(skip)]
+    meaning: Option<Meaning>,
+}
+
+impl Files {
+    pub(super) fn run(self, context: &mut Context) -> Done {
+        let inspection = inspection(context)?;
+        let mut files = BTreeMap::new();
+        for (file, bytes) in inspection.files()? {
+            let found = File {
+                file: file.clone(),
+                bytes: Some(bytes),
+                ..File::default()
+            };
+            files.insert(file, found);
+        }
+        for segment in inspection.segments()? {
+            let file = files.entry(segment.file.clone()).or_default();
+            file.file = segment.file;
+            file.bytes = segment.file_bytes;
+            file.state = Some(segment.state.name().to_owned());
+            file.meaning = (segment.state == SegmentStanding::Unlisted).then_some(Meaning::Changed);
+            file.sealed_at = segment.sealed_bytes;
+            file.first_batch = segment.first_batch;
+            file.last_batch = segment.last_batch;
+        }
+        add_checkpoints(context, &mut files)?;
+        context.rows(files.into_values().map(Ok))?;
+        Ok(DONE)
+    }
+}
+
+fn add_checkpoints(context: &Context, files: &mut BTreeMap<String, File>) -> Result<()> {
+    let mut usable = 0;
+    // The newest comes first. Opening reads the first usable one.
+    for checkpoint in Memory::checkpoints_in(context.store()?)? {
+        let file = files.entry(checkpoint.file.clone()).or_default();
+        file.file = checkpoint.file;
+        file.bytes = Some(checkpoint.bytes);
+        file.last_batch = checkpoint.batch;
+        file.commits = checkpoint.commits;
+        file.meaning = checkpoint.unusable.as_ref().map(|_| Meaning::Changed);
+        usable += u64::from(checkpoint.unusable.is_none());
+        file.state = Some(match checkpoint.unusable {
+            Some(why) => why,
+            None if usable == 1 => "opening reads it".to_owned(),
+            None => "kept in case the newer one is damaged".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+impl Row for File {
+    const COLUMNS: &'static [&'static str] = &[
+        "file",
+        "bytes",
+        "state",
+        "sealed at",
+        "first batch",
+        "last batch",
+        "commits",
+    ];
+
+    fn cells(&self, _: &Context) -> Vec<Cell> {
+        let optional = |count: Option<u64>| count.map_or_else(|| plain(""), number);
+        let state = self.state.as_deref().unwrap_or_default();
+        vec![
+            coloured(Meaning::Name, &self.file),
+            self.bytes.map_or_else(
+                || coloured(Meaning::Bad, "missing"),
+                |bytes| right(human::bytes(bytes)),
+            ),
+            self.meaning
+                .map_or_else(|| plain(state), |meaning| coloured(meaning, state)),
+            optional(self.sealed_at),
+            optional(self.first_batch),
+            optional(self.last_batch),
+            optional(self.commits),
+        ]
+    }
+}

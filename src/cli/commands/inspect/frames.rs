@@ -1,0 +1,243 @@
+//! `inspect frames`: the frames of the log, and the gaps between them.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::inspection;
+use crate::bytes::Bytes;
+use crate::cli::commands::get::version_of;
+use crate::cli::commands::prelude::*;
+use crate::digest::{HashAlgorithm, HashSuite};
+use crate::error::{Error, Result};
+use crate::log::{self, Found, Frame, Inspection, RecordKind};
+use crate::object::{Commit, Id, Object, Reference};
+use crate::store::STATED_BYTES;
+
+/// List the frames of the log, and the gaps between them
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "A seal ends each batch: --kind seal lists the batches.\n\n\
+                  Examples:\n  treering inspect frames --limit 10\n  treering inspect frames 1 --from 4096\n  \
+                  treering inspect frames --batch 2\n  treering inspect frames --of tea"
+)]
+pub(super) struct Frames {
+    /// The segment [default: all of the log]
+    #[arg(value_name = "SEGMENT")]
+    segment: Option<u64>,
+    /// Only from this offset of the segment on
+    #[arg(long, value_name = "OFFSET", requires = "segment")]
+    from: Option<u64>,
+    /// Only the records of this batch
+    #[arg(long, value_name = "N")]
+    batch: Option<u64>,
+    /// Only records of this kind: object, content, text, commit, seal, ...
+    #[arg(long, value_name = "KIND")]
+    kind: Option<String>,
+    /// Only the records that hold an object of the state, or a version
+    #[arg(long, value_name = "ID|DIGEST", conflicts_with_all = ["segment", "batch", "kind"])]
+    of: Option<String>,
+    /// At most N
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+/// A frame, or a gap.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct FrameRow {
+    /// `SEGMENT:OFFSET`, as `inspect hex` takes it.
+    frame: String,
+    /// The kind of record, `gap` or `unused`.
+    kind: &'static str,
+    batch: Option<u64>,
+    body_bytes: u64,
+    /// The meaning of the record, or why it cannot be believed.
+    says: Option<String>,
+    #[serde(skip)]
+    is_damaged: bool,
+}
+
+impl Frames {
+    pub(super) fn run(self, context: &mut Context) -> Done {
+        let inspection = inspection(context)?;
+        let rows = match &self.of {
+            Some(of) => holding(context, &inspection, of)?,
+            None => self.found(context, inspection)?,
+        };
+        let count = context.write_rows(rows.take(self.limit.unwrap_or(usize::MAX)))?;
+        match self.batch {
+            Some(batch) if count == 0 => {
+                let error = Error::not_found(format!("no frame of batch {batch} is there"));
+                Err(error
+                    .with_hint("inspect frames --kind seal lists the batches")
+                    .into())
+            }
+            _ if count == 0 => {
+                context.output.nothing_found();
+                Ok(DONE)
+            }
+            _ => Ok(DONE),
+        }
+    }
+
+    /// The frames and gaps that were asked for, in the order of the log.
+    fn found(&self, context: &Context, inspection: Inspection) -> Result<Rows> {
+        let segments = self.segments(&inspection)?.into_iter();
+        let (batch, kind) = (self.batch, self.kind.clone());
+        let from = self.from.unwrap_or_default();
+        let check_stop = context.stopper();
+        let rows = segments.flat_map(move |segment| rows_of(&inspection, segment, from));
+        Ok(Box::new(rows.filter_map(move |row| {
+            let is_wanted = |row: &FrameRow| {
+                batch.is_none_or(|batch| row.batch == Some(batch))
+                    && kind.as_ref().is_none_or(|kind| row.kind == kind)
+            };
+            let row = check_stop().and(row);
+            row.map(|row| is_wanted(&row).then_some(row)).transpose()
+        })))
+    }
+
+    /// The segments to read: the named one, or those that may hold the batch.
+    fn segments(&self, inspection: &Inspection) -> Result<Vec<u64>> {
+        if let Some(segment) = self.segment {
+            return Ok(vec![segment]);
+        }
+        let mut segments = inspection.segments()?;
+        segments.retain(|segment| {
+            segment.file_bytes.is_some()
+                && self.batch.is_none_or(|batch| {
+                    segment.first_batch.is_none_or(|first| first <= batch)
+                        && segment.last_batch.is_none_or(|last| batch <= last)
+                })
+        });
+        let mut segments: Vec<u64> = segments.into_iter().map(|segment| segment.id).collect();
+        segments.dedup();
+        Ok(segments)
+    }
+}
+
+/// Rows as they are read.
+type Rows = Box<dyn Iterator<Item = Result<FrameRow>>>;
+
+/// The rows of one segment.
+fn rows_of(inspection: &Inspection, segment: u64, from: u64) -> Rows {
+    match inspection.frames(segment, from) {
+        Ok(frames) => Box::new(frames.map(move |found| Ok(FrameRow::of(segment, found?)))),
+        Err(error) => Box::new(std::iter::once(Err(error))),
+    }
+}
+
+/// The frames that hold an object of the state, or a version of one.
+fn holding(context: &mut Context, inspection: &Inspection, wanted: &str) -> Result<Rows> {
+    let memory = context.open_to_read()?;
+    let view = context.view(&memory)?;
+    // An id comes first: a digest can always be given with more digits.
+    let id = Id::new(wanted).ok();
+    let object = match id.map(|id| view.get(&id)).transpose()?.flatten() {
+        Some(object) => object,
+        None => version_of(&memory, &view, wanted)
+            .map_err(|error| error.with_hint("history ID lists the versions of an object that is gone"))?,
+    };
+    let inspection = inspection.clone();
+    let places = memory.places(&object)?.into_iter();
+    Ok(Box::new(places.filter_map(move |place| {
+        rows_of(&inspection, place.segment, place.offset).next()
+    })))
+}
+
+impl FrameRow {
+    fn of(segment: u64, found: Found) -> Self {
+        match found {
+            Found::Frame(frame) => Self {
+                frame: format!("{segment}:{}", frame.offset),
+                kind: log::kind_name(frame.kind),
+                batch: Some(frame.batch),
+                body_bytes: frame.body.len() as u64,
+                is_damaged: frame.trouble.is_some(),
+                says: match &frame.trouble {
+                    Some(trouble) => Some(format!("damaged: {trouble}")),
+                    None => meaning(&frame),
+                },
+            },
+            Found::Gap {
+                offset,
+                bytes,
+                trouble,
+            } => Self {
+                frame: format!("{segment}:{offset}"),
+                kind: if trouble.is_some() { "gap" } else { "unused" },
+                batch: None,
+                body_bytes: bytes,
+                is_damaged: trouble.is_some(),
+                says: Some(trouble.unwrap_or_else(|| "zeros up to the end".to_owned())),
+            },
+        }
+    }
+}
+
+impl Row for FrameRow {
+    const COLUMNS: &'static [&'static str] = &["frame", "kind", "batch", "body bytes", "says"];
+
+    fn cells(&self, _: &Context) -> Vec<Cell> {
+        let says = self.says.as_deref().unwrap_or_default();
+        vec![
+            coloured(Meaning::Name, &self.frame),
+            plain(self.kind),
+            self.batch.map_or_else(|| plain(""), number),
+            number(self.body_bytes),
+            if self.is_damaged {
+                coloured(Meaning::Bad, says)
+            } else {
+                plain(says)
+            },
+        ]
+    }
+}
+
+/// The meaning of a record, in a line; `None` where its body does not decode.
+fn meaning(frame: &Frame) -> Option<String> {
+    // Any suite reads the fields; only digests differ.
+    let suite = HashSuite::new(HashAlgorithm::Blake3);
+    let ids = |each: usize| counted((frame.body.len() / each) as u64, "id");
+    Some(match RecordKind::from_tag(frame.kind)? {
+        RecordKind::Object => {
+            let object = Object::decode(Bytes::from(frame.body.clone()), suite).ok()?;
+            format!("{} ({})", object.id(), object.kind())
+        }
+        RecordKind::Commit => {
+            let commit = Commit::decode(&frame.body).ok()?;
+            format!("seq:{} {} of {}", commit.seq, commit.op.as_str(), commit.time)
+        }
+        RecordKind::Reference => Reference::decode(&frame.body).ok()?.name.as_str().to_owned(),
+        RecordKind::Seal => seal_meaning(frame)?,
+        RecordKind::Link => ids(log::LINK_BYTES) + " linked",
+        RecordKind::Unlink => ids(log::UNLINK_BYTES) + " unlinked",
+        RecordKind::Base | RecordKind::Delta => ids(STATED_BYTES) + " stated",
+        RecordKind::Gap => {
+            let (first, digests) = frame.body.split_first_chunk::<8>()?;
+            let commits = counted((digests.len() / 32) as u64, "commit");
+            format!("{commits} from seq:{} on, thinned", u64::from_le_bytes(*first))
+        }
+        RecordKind::Erased => {
+            let [_, digest, by] = frame.body.as_chunks::<32>().0 else {
+                return None;
+            };
+            format!("{} was here, erased by commit {}", short(digest), short(by))
+        }
+        RecordKind::Content | RecordKind::Text => {
+            String::from_utf8_lossy(&frame.body).chars().take(100).collect()
+        }
+    })
+}
+
+/// The batch that a seal ends: where it starts, and the head after it.
+fn seal_meaning(frame: &Frame) -> Option<String> {
+    let parts = log::seal_parts(&frame.body, 0);
+    let part = |name: &str| parts.iter().find(|part| part.name == name);
+    let start = u64::from_le_bytes(part("start")?.bytes.as_slice().try_into().ok()?);
+    let commit: [u8; 32] = part("commit")?.bytes.as_slice().try_into().ok()?;
+    Some(format!("ends the batch from {start}, head {}", short(&commit)))
+}

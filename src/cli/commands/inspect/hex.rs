@@ -1,0 +1,199 @@
+//! `inspect hex`: a file of the store or a frame of the log, byte by byte, each field with its name.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::inspection;
+use super::parts::{Part, SHOWN_BYTES};
+use crate::cli::commands::prelude::*;
+use crate::error::{Error, Result};
+use crate::log::{self, Found, Frame, Inspection, RecordKind, StoreFile};
+use crate::object::{Encoding, encoded_fields};
+
+/// Print a file or a frame in hex, each field with its name
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "WHAT is format, manifest or live; the number of a segment, for its header; or SEGMENT:OFFSET, for a frame.\n\n\
+                  Examples:\n  treering inspect hex manifest\n  treering inspect hex 1\n  treering inspect hex 1:4096 --all"
+)]
+pub(super) struct Hex {
+    /// The file, segment or frame
+    #[arg(value_name = "WHAT", value_parser = Target::parse)]
+    what: Target,
+    /// All bytes of long fields
+    #[arg(long)]
+    all: bool,
+}
+
+/// A file or frame that has named bytes.
+#[derive(Clone, Copy, Debug)]
+enum Target {
+    File(StoreFile),
+    Frame { segment: u64, offset: u64 },
+}
+
+/// The bytes of a small file, or of the header of a segment.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct FileBytes {
+    file: String,
+    parts: Vec<Part>,
+    /// Why the file cannot be believed, if so.
+    trouble: Option<String>,
+    #[serde(skip)]
+    most: usize,
+}
+
+/// The bytes of a frame.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct FrameBytes {
+    segment: u64,
+    offset: u64,
+    kind: &'static str,
+    batch: u64,
+    /// Why the body cannot be believed, if so.
+    trouble: Option<String>,
+    header: Vec<Part>,
+    body: Vec<Part>,
+    #[serde(skip)]
+    framed_bytes: u64,
+    #[serde(skip)]
+    most: usize,
+}
+
+impl Target {
+    fn parse(text: &str) -> Result<Self> {
+        let refused = || {
+            let message = format!("'{text}' is not a file, a segment or SEGMENT:OFFSET");
+            Error::invalid(message).with_hint("inspect files and inspect frames list them")
+        };
+        let number = |text: &str| text.parse::<u64>().map_err(|_| refused());
+        match (text, text.split_once(':')) {
+            ("format", _) => Ok(Self::File(StoreFile::Format)),
+            ("manifest", _) => Ok(Self::File(StoreFile::Manifest)),
+            ("live", _) => Ok(Self::File(StoreFile::Live)),
+            (_, Some((segment, offset))) => Ok(Self::Frame {
+                segment: number(segment)?,
+                offset: number(offset)?,
+            }),
+            (segment, None) => Ok(Self::File(StoreFile::Segment(number(segment)?))),
+        }
+    }
+}
+
+impl Hex {
+    pub(super) fn run(self, context: &mut Context) -> Done {
+        let inspection = inspection(context)?;
+        let most = if self.all { usize::MAX } else { SHOWN_BYTES };
+        match self.what {
+            Target::File(file) => {
+                let layout = inspection.layout(file)?;
+                context.answer(&FileBytes {
+                    file: layout.file,
+                    parts: layout.parts.into_iter().map(Part::new).collect(),
+                    trouble: layout.trouble,
+                    most,
+                })?;
+            }
+            Target::Frame { segment, offset } => {
+                let frame = frame_at(&inspection, segment, offset)?;
+                context.answer(&FrameBytes {
+                    segment,
+                    offset,
+                    kind: log::kind_name(frame.kind),
+                    batch: frame.batch,
+                    trouble: frame.trouble.clone(),
+                    body: body_parts(&frame).into_iter().map(Part::new).collect(),
+                    header: frame.header.into_iter().map(Part::new).collect(),
+                    framed_bytes: frame.framed_bytes,
+                    most,
+                })?;
+            }
+        }
+        Ok(DONE)
+    }
+}
+
+fn frame_at(inspection: &Inspection, segment: u64, offset: u64) -> Result<Frame> {
+    match inspection.frames(segment, offset)?.next().transpose()? {
+        Some(Found::Frame(frame)) if frame.offset == offset => Ok(frame),
+        Some(Found::Gap {
+            trouble: Some(trouble),
+            ..
+        }) => {
+            let error = Error::corrupt(format!("no frame can be read at {segment}:{offset}: {trouble}"));
+            Err(error.with_hint("inspect frames lists the frames and the gaps"))
+        }
+        _ => {
+            let error = Error::not_found(format!("no frame begins at {segment}:{offset}"));
+            Err(error.with_hint("inspect frames lists them; they begin at multiples of 16"))
+        }
+    }
+}
+
+/// The body of a frame, by the fields of its record.
+fn body_parts(frame: &Frame) -> Vec<log::Part> {
+    let header: usize = frame.header.iter().map(|part| part.bytes.len()).sum();
+    let start = frame.offset + header as u64;
+    let part = |name, offset: usize, bytes: &[u8], may_be_text| log::Part {
+        name,
+        offset: start + offset as u64,
+        bytes: bytes.to_vec(),
+        may_be_text,
+    };
+    let whole = || vec![part("body", 0, &frame.body, true)];
+    let encoding = match RecordKind::from_tag(frame.kind) {
+        Some(RecordKind::Object) => Encoding::Object,
+        Some(RecordKind::Commit) => Encoding::Commit,
+        Some(RecordKind::Reference) => Encoding::Reference,
+        Some(RecordKind::Seal) => return log::seal_parts(&frame.body, start),
+        Some(RecordKind::Link) => return log::link_parts(&frame.body, start),
+        Some(RecordKind::Unlink) => return log::unlink_parts(&frame.body, start),
+        _ => return whole(),
+    };
+    let Ok(fields) = encoded_fields(encoding, &frame.body) else {
+        return whole();
+    };
+    let version = frame.body.get(..1).unwrap_or_default();
+    let fields = fields
+        .iter()
+        .map(|field| part(field.name, field.offset, field.bytes, true));
+    std::iter::once(part("version", 0, version, false))
+        .chain(fields)
+        .collect()
+}
+
+impl Answer for FileBytes {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let output = &mut context.output;
+        if let Some(trouble) = &self.trouble {
+            let damaged = output.paint(Meaning::Bad, "damaged");
+            output.line(format_args!("{damaged}: {}: {}", self.file, one_line(trouble)))?;
+        }
+        self.parts
+            .iter()
+            .try_for_each(|part| part.show(output, self.most))
+    }
+}
+
+impl Answer for FrameBytes {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let output = &mut context.output;
+        output.line(format_args!(
+            "{} frame at {}:{}, {} bytes with padding, batch {}",
+            self.kind, self.segment, self.offset, self.framed_bytes, self.batch
+        ))?;
+        if let Some(trouble) = &self.trouble {
+            let damaged = output.paint(Meaning::Bad, "damaged");
+            output.line(format_args!("{damaged}: {trouble}"))?;
+        }
+        self.header
+            .iter()
+            .try_for_each(|part| part.show(output, self.most))?;
+        output.line("body")?;
+        self.body.iter().try_for_each(|part| part.show(output, self.most))
+    }
+}

@@ -1,0 +1,74 @@
+//! `inspect`: the files, bytes and nodes of a store, whatever state it is in.
+//!
+//! # Layer
+//! L10, part of cli. Names bytes with the tables of `log`, `object` and `trie`.
+
+mod digest;
+mod files;
+mod frames;
+mod hex;
+mod parts;
+mod recovery;
+mod trie;
+
+use clap::{Args, Subcommand};
+
+use crate::cli::commands::prelude::*;
+use crate::engine::Memory;
+use crate::error::Result;
+use crate::log::Inspection;
+
+/// Look at files, bytes and nodes
+///
+/// Also of a store that does not open.
+#[derive(Args, Debug)]
+#[command(
+    hide = true,
+    after_help = "Examples:\n  treering inspect files\n  treering inspect frames --limit 10\n  treering inspect hex 1:4096\n  \
+                  treering inspect trie --path tea\n  treering inspect digest 5f0c\n  treering inspect recovery"
+)]
+pub(crate) struct Inspect {
+    #[command(subcommand)]
+    what: What,
+}
+
+/// A part of a store.
+#[derive(Debug, Subcommand)]
+enum What {
+    Files(files::Files),
+    Frames(frames::Frames),
+    Hex(hex::Hex),
+    Trie(trie::Trie),
+    Digest(digest::Digest),
+    Recovery(recovery::Recovery),
+}
+
+impl Verb for Inspect {
+    const NAME: &'static str = "inspect";
+    const ANSWERS: &'static [Form] = &[
+        form::<files::File>("files: a line each"),
+        form::<frames::FrameRow>("frames: a line each"),
+        form::<hex::FileBytes>("hex, of a file"),
+        form::<hex::FrameBytes>("hex, of a frame"),
+        form::<trie::NodeBytes>("trie"),
+        form::<trie::Step>("trie --path: a line each"),
+        form::<digest::DigestRow>("digest: a line each"),
+        form::<recovery::Plan>("recovery"),
+    ];
+
+    fn run(self, context: &mut Context) -> Done {
+        match self.what {
+            What::Files(verb) => verb.run(context),
+            What::Frames(verb) => verb.run(context),
+            What::Hex(verb) => verb.run(context),
+            What::Trie(verb) => verb.run(context),
+            What::Digest(verb) => verb.run(context),
+            What::Recovery(verb) => verb.run(context),
+        }
+    }
+}
+
+/// The files of the store, read by themselves: the store need not open.
+fn inspection(context: &Context) -> Result<Inspection> {
+    Memory::inspection(context.store()?)
+}

@@ -1,0 +1,147 @@
+//! Bytes with names: where they begin, in hex, and what they say.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::cli::errors::Failure;
+use crate::cli::human;
+use crate::cli::output::{Meaning, Output};
+use crate::digest::to_hex;
+use crate::log;
+
+/// Bytes of one part that people see, unless they ask for all.
+pub(super) const SHOWN_BYTES: usize = 256;
+/// A terminal narrower than this shows eight bytes a line instead of sixteen.
+const WIDE: usize = 100;
+/// The width of the names.
+const NAME: usize = 16;
+
+/// Bytes with a name.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Part {
+    /// The offset in the file, or in the bytes that a digest covers.
+    offset: u64,
+    name: &'static str,
+    hex: String,
+    /// The little-endian number, where there are 1, 2, 4 or 8 bytes.
+    number: Option<u64>,
+    /// The text, where the bytes read as text.
+    text: Option<String>,
+    #[serde(skip)]
+    bytes: Vec<u8>,
+}
+
+impl Part {
+    pub(super) fn new(part: log::Part) -> Self {
+        Self {
+            offset: part.offset,
+            name: part.name,
+            hex: to_hex(&part.bytes),
+            number: number(&part.bytes),
+            text: text(&part.bytes).filter(|_| part.may_be_text),
+            bytes: part.bytes,
+        }
+    }
+
+    /// Prints the bytes in hex, at most `most` of them.
+    pub(super) fn show(&self, output: &mut Output, most: usize) -> Result<(), Failure> {
+        let across = if output.width().is_some_and(|width| width < WIDE) {
+            8
+        } else {
+            16
+        };
+        let shown = self.bytes.get(..most).unwrap_or(&self.bytes);
+        let zeros = shown.len() > across && shown.iter().all(|byte| *byte == 0);
+        let shown = if zeros { &shown[..across] } else { shown };
+        let name = output.paint(Meaning::Name, format_args!("{:<NAME$}", self.name));
+        let mut lines = shown.chunks(across);
+        let first = lines.next().unwrap_or_default();
+        hex_line(output, self.offset, &name, first, across, &self.says())?;
+        let mut at = self.offset;
+        for line in lines {
+            at += across as u64;
+            let readable: String = match &self.text {
+                Some(_) => line.iter().map(|byte| printable(*byte)).collect(),
+                None => String::new(),
+            };
+            hex_line(output, at, &" ".repeat(NAME), line, across, &readable)?;
+        }
+        let left = self.bytes.len() - shown.len();
+        if left > 0 {
+            let what = if zeros { "zeros" } else { "bytes: --all shows them" };
+            output.line(format_args!("{:>8}  {:<NAME$}  and {left} more {what}", "", ""))?;
+        }
+        Ok(())
+    }
+
+    /// The text or the number.
+    fn says(&self) -> String {
+        match (&self.text, self.number) {
+            (Some(text), _) => format!("\"{}\"", human::cut(&human::one_line(text), 24)),
+            (None, Some(number)) => number.to_string(),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+fn hex_line(
+    output: &mut Output,
+    at: u64,
+    name: &str,
+    bytes: &[u8],
+    across: usize,
+    says: &str,
+) -> Result<(), Failure> {
+    let pairs: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let width = 3 * across - 1;
+    let line = format!("{at:>8}  {name}  {:<width$}  {says}", pairs.join(" "));
+    output.line(line.trim_end())
+}
+
+fn number(bytes: &[u8]) -> Option<u64> {
+    let mut whole = [0; 8];
+    whole.get_mut(..bytes.len())?.copy_from_slice(bytes);
+    matches!(bytes.len(), 1 | 2 | 4 | 8).then(|| u64::from_le_bytes(whole))
+}
+
+/// The text that a person would take the bytes for.
+fn text(bytes: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let is_readable = |character: char| !character.is_control() || character.is_whitespace();
+    (text.len() > 2 && text.chars().all(is_readable)).then(|| text.to_owned())
+}
+
+fn printable(byte: u8) -> char {
+    if byte.is_ascii_graphic() || byte == b' ' {
+        char::from(byte)
+    } else {
+        '.'
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_bytes_are_a_number_and_readable_ones_text() {
+        let says = |bytes: &[u8], may_be_text| {
+            Part::new(log::Part {
+                name: "x",
+                offset: 0,
+                bytes: bytes.to_vec(),
+                may_be_text,
+            })
+            .says()
+        };
+        assert_eq!(says(b"TRf1", false), "828789332");
+        assert_eq!(says(&[5, 1], true), "261");
+        assert_eq!(says(b"TRf1", true), "\"TRf1\"");
+        assert_eq!(says(&[7; 16], true), "");
+        assert_eq!(says(&[0xff; 8], true), u64::MAX.to_string());
+        assert_eq!(says("gr\u{fc}n".as_bytes(), true), "\"gr\u{fc}n\"");
+    }
+}

@@ -1,0 +1,100 @@
+//! `inspect recovery`: what the next writer does before it appends.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::inspection;
+use crate::cli::commands::prelude::*;
+use crate::cli::human::wrapped;
+use crate::error::Result;
+use crate::log::NextWriter;
+
+/// Say what the next writer does before it appends
+#[derive(Args, Debug)]
+#[command(args = args::reads(), after_help = "Examples:\n  treering inspect recovery\n  treering inspect recovery --json")]
+pub(super) struct Recovery {}
+
+/// The plan of the next writer.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Plan {
+    /// `go_on`, `recover` or `refuse`.
+    action: &'static str,
+    told: String,
+    /// The length at which it seals the last segment.
+    sealed_at: Option<u64>,
+    /// The batches that it writes again into a new segment.
+    again: Option<Vec<u64>>,
+    /// The bytes of an unfinished batch, which stay where they are.
+    torn_bytes: Option<u64>,
+    /// The state that readers see; null where none can be read.
+    served_seq: Option<u64>,
+}
+
+impl Recovery {
+    pub(super) fn run(self, context: &mut Context) -> Done {
+        let next = inspection(context)?.next_writer();
+        let served = context.open_to_read().ok();
+        let served = served.map(|memory| memory.view().commit().commit.seq);
+        context.answer(&Plan::of(next, served))?;
+        Ok(DONE)
+    }
+}
+
+impl Plan {
+    fn of(next: Result<NextWriter>, served_seq: Option<u64>) -> Self {
+        let plan = |action, told| Self {
+            action,
+            told,
+            sealed_at: None,
+            again: None,
+            torn_bytes: None,
+            served_seq,
+        };
+        match next {
+            Ok(NextWriter::GoOn { segment, offset }) => plan(
+                "go_on",
+                format!("the next writer goes on in segment {segment} at {offset}: nothing to recover"),
+            ),
+            Ok(NextWriter::Recover {
+                segment,
+                sealed_at,
+                again,
+                torn_bytes,
+            }) => {
+                let batches = counted(again.len() as u64, "whole batch");
+                let told = format!(
+                    "the next writer seals segment {segment} at {sealed_at}, writes {batches} from behind that again into a \
+                     new segment, and leaves {torn_bytes} torn bytes where they are"
+                );
+                Self {
+                    sealed_at: Some(sealed_at),
+                    again: Some(again),
+                    torn_bytes: Some(torn_bytes),
+                    ..plan("recover", told)
+                }
+            }
+            Err(error) => plan(
+                "refuse",
+                format!(
+                    "the next writer refuses to write, unless a checkpoint spares it from reading there: {error}"
+                ),
+            ),
+        }
+    }
+}
+
+impl Answer for Plan {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let output = &mut context.output;
+        for line in wrapped(&self.told, output.width().unwrap_or(usize::MAX)) {
+            output.line(line)?;
+        }
+        match self.served_seq {
+            Some(seq) => output.line(format_args!("readers see the state of seq:{seq}")),
+            None => output.line("readers see no state"),
+        }
+    }
+}

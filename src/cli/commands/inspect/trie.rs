@@ -1,0 +1,217 @@
+//! `inspect trie`: the nodes of the state trie, and the way to an id.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::parts::Part;
+use crate::cli::commands::prelude::*;
+use crate::digest::{ObjectDigest, to_hex};
+use crate::engine::View;
+use crate::error::{Error, Result};
+use crate::log;
+use crate::object::{Id, Object};
+use crate::trie::{Node, NodeKind};
+
+/// Show a node of the state trie, or the way to an id
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Examples:\n  treering inspect trie\n  treering inspect trie 3a\n  treering inspect trie --path tea --at snap:0"
+)]
+pub(super) struct Trie {
+    /// The digits that lead to the node [default: the top, whose digest is the root]
+    #[arg(value_name = "PREFIX", default_value = "", hide_default_value = true, value_parser = digits)]
+    node: Path,
+    /// Every node from the top to the leaf of this id
+    #[arg(long, value_name = "ID", conflicts_with = "node")]
+    path: Option<String>,
+}
+
+/// Digits of a key path, each below 16.
+#[derive(Clone, Debug)]
+struct Path(Vec<u8>);
+
+/// A node.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct NodeBytes {
+    digits: String,
+    digest: String,
+    leaves: u64,
+    /// The id of a leaf.
+    id: Option<String>,
+    /// The children of a branch.
+    children: Option<Vec<Child>>,
+    /// The bytes that the digest covers.
+    preimage: String,
+    #[serde(skip)]
+    parts: Vec<Part>,
+}
+
+/// A child of a branch.
+#[derive(Serialize, JsonSchema)]
+struct Child {
+    digit: u8,
+    digest: String,
+    leaves: u64,
+}
+
+/// A node on the way to an id.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Step {
+    level: u64,
+    digits: String,
+    node: String,
+    is_a: &'static str,
+    children: Option<u64>,
+    leaves: u64,
+    /// The digit that leads to the next node.
+    next: Option<String>,
+}
+
+impl Trie {
+    pub(super) fn run(self, context: &mut Context) -> Done {
+        let memory = context.open_to_read()?;
+        let view = context.view(&memory)?;
+        if let Some(id) = &self.path {
+            let (steps, end) = way_to(&view, &Id::new(id)?)?;
+            context.rows(steps.into_iter().map(Ok))?;
+            context.output.note("path", end);
+            return Ok(DONE);
+        }
+        let digits = written(&self.node.0);
+        let node = view.trie_node(&self.node.0)?.ok_or_else(|| {
+            Error::not_found(format!("the trie has no node at '{digits}'"))
+                .with_hint("inspect trie --path ID shows the way to an id")
+        })?;
+        let leaf = match &node.kind {
+            NodeKind::Leaf(entry) => memory.version(ObjectDigest::from_bytes(entry.digest))?,
+            NodeKind::Branch(_) => None,
+        };
+        context.answer(&NodeBytes::of(digits, &node, leaf.as_ref()))?;
+        Ok(DONE)
+    }
+}
+
+/// Reads digits as typed.
+fn digits(text: &str) -> Result<Path> {
+    let digits = text
+        .chars()
+        .map(|digit| digit.to_digit(16).map(|digit| digit as u8));
+    let digits: Option<Vec<u8>> = digits.collect();
+    let refused = || Error::invalid(format!("'{}' is not hexadecimal digits", one_line(text)));
+    digits.map(Path).ok_or_else(refused)
+}
+
+/// Digits as typed.
+fn written(path: &[u8]) -> String {
+    path.iter()
+        .filter_map(|digit| char::from_digit(u32::from(*digit), 16))
+        .collect()
+}
+
+/// The nodes from the top towards an id, and where the way ends.
+fn way_to(view: &View, id: &Id) -> Result<(Vec<Step>, String)> {
+    let digits = view.path_of(id);
+    let mut steps = Vec::new();
+    let mut end = "an empty trie";
+    for level in 0..=digits.len() {
+        let above = digits.get(..level).unwrap_or_default();
+        let Some(node) = view.trie_node(above)? else {
+            break;
+        };
+        let children = match &node.kind {
+            NodeKind::Branch(children) => Some(children.len() as u64),
+            NodeKind::Leaf(_) => None,
+        };
+        end = match &node.kind {
+            NodeKind::Branch(_) => "a branch without a child there",
+            NodeKind::Leaf(entry) if entry.key.to_hex() == written(&digits) => "its own leaf",
+            NodeKind::Leaf(_) => "the leaf of another id",
+        };
+        let next = digits.get(level..=level).filter(|_| children.is_some());
+        steps.push(Step {
+            level: level as u64,
+            digits: written(above),
+            node: to_hex(&node.digest),
+            is_a: if children.is_some() { "branch" } else { "leaf" },
+            children,
+            leaves: node.count,
+            next: next.map(written),
+        });
+        if children.is_none() {
+            break;
+        }
+    }
+    Ok((steps, format!("key path {}\nends at {end}", written(&digits))))
+}
+
+impl NodeBytes {
+    fn of(digits: String, node: &Node, leaf: Option<&Object>) -> Self {
+        let children = match &node.kind {
+            NodeKind::Leaf(_) => None,
+            NodeKind::Branch(children) => Some(children.iter().map(|child| Child {
+                digit: child.digit,
+                digest: to_hex(&child.digest),
+                leaves: child.count,
+            })),
+        };
+        let mut offset = 0;
+        let parts = node.parts().into_iter().map(|(name, bytes)| {
+            let part = log::Part {
+                name,
+                offset,
+                bytes: bytes.to_vec(),
+                may_be_text: false,
+            };
+            offset += bytes.len() as u64;
+            Part::new(part)
+        });
+        Self {
+            parts: parts.collect(),
+            digits,
+            digest: to_hex(&node.digest),
+            leaves: node.count,
+            id: leaf.map(|leaf| leaf.id().to_owned()),
+            children: children.map(Iterator::collect),
+            preimage: to_hex(&node.preimage),
+        }
+    }
+}
+
+impl Answer for NodeBytes {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let output = &mut context.output;
+        let sort = if self.children.is_some() { "branch" } else { "leaf" };
+        let level = self.digits.len();
+        output.line(format_args!("{sort} at level {level}, digest {}", self.digest))?;
+        output.line(format_args!("leaves at and below it: {}", self.leaves))?;
+        if let Some(id) = &self.id {
+            output.line(format_args!("id {}", one_line(id)))?;
+        }
+        let bytes = self.preimage.len() / 2;
+        output.line(format_args!("the digest covers these {bytes} bytes:"))?;
+        self.parts
+            .iter()
+            .try_for_each(|part| part.show(output, usize::MAX))
+    }
+}
+
+impl Row for Step {
+    const COLUMNS: &'static [&'static str] =
+        &["level", "digits", "node", "is a", "children", "leaves", "next"];
+
+    fn cells(&self, _: &Context) -> Vec<Cell> {
+        vec![
+            number(self.level),
+            plain(&self.digits),
+            coloured(Meaning::Name, self.node.get(..12).unwrap_or(&self.node)),
+            plain(self.is_a),
+            self.children.map_or_else(|| plain(""), number),
+            number(self.leaves),
+            plain(self.next.as_deref().unwrap_or_default()),
+        ]
+    }
+}

@@ -1,0 +1,174 @@
+//! `lineage`: what an object is derived from, and what is derived from it.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use std::collections::HashSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::absent::no_object;
+use super::prelude::*;
+use crate::digest::ObjectDigest;
+use crate::engine::{Memory, View};
+use crate::error::Result;
+use crate::object::{Id, Object, Origin};
+
+/// List sources and derivations
+///
+/// The versions that an object is derived from, level by level, then the objects that are derived from it.
+#[derive(Args, Debug)]
+#[command(args = args::reads(), after_help = "Examples:\n  treering lineage summaries/monday\n  treering lineage tea --at snap:0 --json")]
+pub(crate) struct Lineage {
+    /// The object
+    #[arg(value_name = "ID")]
+    id: String,
+    /// At most N versions
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    limit: usize,
+}
+
+/// A version of an object in the lineage.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Relative {
+    /// `itself`, `from, N up` or `into`.
+    relation: String,
+    /// Null where the version is not kept.
+    id: Option<String>,
+    version: ObjectDigest,
+    origin: Option<Origin>,
+    /// `yes`, `no` or `as a later version`.
+    in_this_state: &'static str,
+}
+
+impl Verb for Lineage {
+    const NAME: &'static str = "lineage";
+    const ANSWERS: &'static [Form] = &[form::<Relative>("a line each")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let memory = context.open_to_read()?;
+        let view = context.view(&memory)?;
+        let id = Id::new(&self.id)?;
+        let newest = view.commit().commit.seq;
+        let mut versions = Vec::new();
+        for change in memory.changes_of(&id) {
+            let change = change?;
+            versions.extend(change.digest.filter(|_| change.commit.commit.seq <= newest));
+        }
+        let Some(newest) = versions.first().copied() else {
+            return Err(no_object(&memory, &id, &view, None).into());
+        };
+        let versions: HashSet<ObjectDigest> = versions.into_iter().collect();
+        let check_stop = context.stopper();
+        let up = Ancestors::of(&memory, &view, newest);
+        let down = view
+            .objects()
+            .filter_map(|object| match check_stop().and(object) {
+                Ok(object) if object.derived_from().any(|source| versions.contains(&source)) => {
+                    Some(Relative::of(&view, "into".to_owned(), &object))
+                }
+                Ok(_) => None,
+                Err(error) => Some(Err(error)),
+            });
+        let mut relatives = up.chain(down);
+        context.rows(relatives.by_ref().take(self.limit))?;
+        if relatives.next().transpose()?.is_some() {
+            let note = format!("the first {} versions: --limit shows others", self.limit);
+            context.output.note("more", note);
+        }
+        Ok(DONE)
+    }
+}
+
+/// The versions that a version came from, level by level, each once.
+struct Ancestors<'a> {
+    memory: &'a Memory,
+    view: &'a View,
+    /// The versions of this level that come next.
+    waiting: Vec<ObjectDigest>,
+    /// The versions of the next level.
+    above: Vec<ObjectDigest>,
+    seen: HashSet<ObjectDigest>,
+    level: u64,
+}
+
+impl<'a> Ancestors<'a> {
+    fn of(memory: &'a Memory, view: &'a View, version: ObjectDigest) -> Self {
+        Self {
+            memory,
+            view,
+            waiting: vec![version],
+            above: Vec::new(),
+            seen: HashSet::from([version]),
+            level: 0,
+        }
+    }
+
+    fn relative(&mut self, version: ObjectDigest) -> Result<Relative> {
+        let Some(object) = self.memory.version(version)? else {
+            return Ok(Relative {
+                relation: "from".to_owned(),
+                id: None,
+                version,
+                origin: None,
+                in_this_state: "no",
+            });
+        };
+        let seen = &mut self.seen;
+        self.above
+            .extend(object.derived_from().filter(|source| seen.insert(*source)));
+        let relation = match self.level {
+            0 => "itself".to_owned(),
+            level => format!("from, {level} up"),
+        };
+        Relative::of(self.view, relation, &object)
+    }
+}
+
+impl Iterator for Ancestors<'_> {
+    type Item = Result<Relative>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.waiting.is_empty() {
+            self.level += 1;
+            self.waiting = std::mem::take(&mut self.above);
+            self.waiting.sort_unstable_by(|one, other| other.cmp(one));
+        }
+        let version = self.waiting.pop()?;
+        Some(self.relative(version))
+    }
+}
+
+impl Relative {
+    fn of(view: &View, relation: String, object: &Object) -> Result<Self> {
+        let held = view.get(&Id::new(object.id())?)?;
+        Ok(Self {
+            relation,
+            id: Some(object.id().to_owned()),
+            version: object.digest(),
+            origin: Some(object.origin()),
+            in_this_state: match held {
+                Some(held) if held.digest() == object.digest() => "yes",
+                Some(_) => "as a later version",
+                None => "no",
+            },
+        })
+    }
+}
+
+impl Row for Relative {
+    const COLUMNS: &'static [&'static str] = &["relation", "id", "version", "origin", "in this state"];
+
+    fn cells(&self, _: &Context) -> Vec<Cell> {
+        vec![
+            plain(&self.relation),
+            self.id
+                .as_ref()
+                .map_or_else(|| plain("(not kept)"), |id| coloured(Meaning::Name, id)),
+            coloured(Meaning::Name, short(self.version.as_bytes())),
+            plain(self.origin.map(Origin::name).unwrap_or_default()),
+            plain(self.in_this_state),
+        ]
+    }
+}

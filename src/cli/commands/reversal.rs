@@ -1,0 +1,74 @@
+//! `undo --dry-run` and `redo --dry-run`: what they would do.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::diff::show_changes;
+use super::prelude::*;
+use crate::answers::history::ChangeLine;
+use crate::cli::human::heading;
+use crate::digest::CommitDigest;
+use crate::engine::{ChangeKind, Memory, Reversing, View};
+use crate::store::ChangeCounts;
+
+/// What an undo or redo would do.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Preview {
+    op: &'static str,
+    /// The head.
+    commit: CommitDigest,
+    seq: u64,
+    /// The commit that would be reversed, or done again.
+    target: CommitDigest,
+    #[serde(flatten)]
+    counts: ChangeCounts,
+    changes: Vec<ChangeLine>,
+    dry_run: bool,
+    #[serde(skip)]
+    head: View,
+    #[serde(skip)]
+    plan: Reversing,
+}
+
+impl Preview {
+    pub(super) fn of(memory: &Memory, op: &'static str, plan: Reversing) -> Self {
+        let head = memory.view();
+        let mut counts = ChangeCounts::default();
+        for change in &plan.changes {
+            match change.kind() {
+                ChangeKind::Added => counts.added += 1,
+                ChangeKind::Changed => counts.changed += 1,
+                ChangeKind::Removed => counts.removed += 1,
+            }
+        }
+        Self {
+            op,
+            commit: head.commit().digest,
+            seq: head.commit().commit.seq,
+            target: plan.target.digest,
+            counts,
+            changes: plan.changes.iter().map(ChangeLine::from).collect(),
+            dry_run: true,
+            head,
+            plan,
+        }
+    }
+}
+
+impl Answer for Preview {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let Reversing {
+            target,
+            state,
+            changes,
+        } = &self.plan;
+        let output = &mut context.output;
+        output.line(format_args!("would {} {}:", self.op, heading(target)))?;
+        show_changes(output, &self.head, state, changes, usize::MAX)?;
+        output.note("dry_run", "nothing was changed");
+        Ok(())
+    }
+}

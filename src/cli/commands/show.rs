@@ -1,0 +1,159 @@
+//! `show`: one commit, and what it changed.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::diff::show_changes;
+use super::prelude::*;
+use crate::answers::history::{ChangeLine, LogLine};
+use crate::digest::{HistoryRoot, to_hex};
+use crate::engine::{Change, View};
+use crate::object::Op;
+
+/// The width of the names of fields.
+const FIELD: usize = 14;
+
+/// Show a commit and its changes
+#[derive(Args, Debug)]
+#[command(
+    args = args::reads(),
+    after_help = "Examples:\n  treering show\n  treering show @-3\n  treering show seq:7 --limit 20 --json"
+)]
+pub(crate) struct Show {
+    /// The commit [default: @]
+    #[arg(value_name = "REV")]
+    revision: Option<String>,
+    /// At most N changes
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+/// A commit with its changes.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Shown {
+    #[serde(flatten)]
+    commit: LogLine,
+    /// The root of the history before the commit.
+    history_root: HistoryRoot,
+    /// The digests that an erasure took out.
+    erased: Vec<String>,
+    /// The first changes; null where the commit before was thinned, so that they are not known.
+    changes: Option<Vec<ChangeLine>>,
+    #[serde(skip)]
+    lane: String,
+    #[serde(skip)]
+    difference: Option<Difference>,
+}
+
+/// The states before and after a commit.
+struct Difference {
+    older: View,
+    newer: View,
+    changes: Vec<Change>,
+    limit: usize,
+}
+
+impl Verb for Show {
+    const NAME: &'static str = "show";
+    const ANSWERS: &'static [Form] = &[form::<Shown>("")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let memory = context.open_to_read()?;
+        let newer = match &self.revision {
+            Some(revision) => context.view_of(&memory, revision)?,
+            None => context.view(&memory)?,
+        };
+        let info = newer.commit();
+        let limit = self.limit.unwrap_or(usize::MAX);
+        let difference = match memory.view_before(&info)? {
+            Some(older) => Some(Difference {
+                changes: memory.diff(&older, &newer)?,
+                older,
+                newer,
+                limit,
+            }),
+            None => None,
+        };
+        let erased = match info.commit.op.as_str() {
+            Op::ERASE => memory.erased_in(info.digest)?,
+            _ => Vec::new(),
+        };
+        let changes = difference.as_ref().map(|difference| {
+            let changes = difference.changes.iter().take(limit);
+            changes.map(ChangeLine::from).collect()
+        });
+        context.answer(&Shown {
+            commit: LogLine::of(&memory, &info)?,
+            history_root: info.commit.history_root,
+            erased: erased.iter().map(|digest| to_hex(digest)).collect(),
+            // The first commit has nothing before it, and changed nothing.
+            changes: changes.or((info.commit.seq == 0).then(Vec::new)),
+            lane: info.lane().to_owned(),
+            difference,
+        })?;
+        Ok(DONE)
+    }
+}
+
+impl Answer for Shown {
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
+        let commit = &self.commit;
+        let time = time::with_age(commit.time, context.now(), &context.output);
+        let text = |text: &Option<String>, is_erased, is_lost| match text {
+            Some(text) => Some(one_line(text)),
+            None if is_erased => Some("(erased)".to_owned()),
+            None if is_lost => Some("(lost)".to_owned()),
+            None => None,
+        };
+        let output = &mut context.output;
+        let fields = [
+            (
+                "commit",
+                Some(output.paint(Meaning::Name, commit.commit.to_hex())),
+            ),
+            ("seq", Some(commit.seq.to_string())),
+            ("root", Some(output.paint(Meaning::Name, commit.root.to_hex()))),
+            ("op", Some(commit.op.clone())),
+            ("time", Some(time)),
+            ("lane", Some(one_line(&self.lane))),
+            ("trust", Some(commit.trust.name().to_owned())),
+            ("actor", commit.actor.as_deref().map(one_line)),
+            ("session", commit.session.as_deref().map(one_line)),
+            (
+                "source",
+                text(&commit.source, commit.source_erased, commit.source_lost),
+            ),
+            (
+                "reason",
+                text(&commit.reason, commit.reason_erased, commit.reason_lost),
+            ),
+            ("target", commit.target.map(|target| target.to_hex())),
+        ];
+        let fields = fields
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)));
+        let erased = self.erased.iter().map(|digest| ("erased", digest.clone()));
+        let parents = commit.parents.iter().map(|parent| ("parent", parent.to_hex()));
+        let root = std::iter::once(("history root", self.history_root.to_hex()));
+        for (name, value) in fields.chain(erased).chain(parents).chain(root) {
+            output.field(0, FIELD, name, value)?;
+        }
+        let Some(Difference {
+            older,
+            newer,
+            changes,
+            limit,
+        }) = &self.difference
+        else {
+            if self.commit.seq > 0 {
+                let note = "the commit before was thinned: what this one changed is not known any more";
+                output.note("first", note);
+            }
+            return Ok(());
+        };
+        show_changes(output, older, newer, changes, *limit)
+    }
+}

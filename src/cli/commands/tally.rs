@@ -1,0 +1,71 @@
+//! `stats --by`: objects and bytes, counted by a field.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::prelude::*;
+use crate::cli::human::right;
+use crate::engine::Memory;
+
+/// The objects that have one value.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Tally {
+    /// Null for the objects without the attribute.
+    value: Option<String>,
+    objects: u64,
+    bytes: u64,
+    /// Per cent of all objects.
+    share: f64,
+}
+
+/// Counts the objects of a state by kind, scope, origin, or the attribute of that name.
+pub(super) fn tally(context: &mut Context, memory: &Memory, by: &str) -> Done {
+    let view = context.view(memory)?;
+    let mut counts: BTreeMap<Option<String>, (u64, u64)> = BTreeMap::new();
+    for object in view.objects() {
+        let object = object?;
+        let value = match by {
+            "kind" => Some(object.kind().to_owned()),
+            "scope" => Some(object.scope().to_owned()),
+            "origin" => Some(object.origin().name().to_owned()),
+            attribute => object.attribute(attribute).as_ref().map(human::value),
+        };
+        let content = object.content_digest().map_or(0, |(_, length)| length);
+        let (objects, bytes) = counts.entry(value).or_default();
+        *objects += 1;
+        *bytes += object.bytes().len() as u64 + content;
+    }
+    let all = view.len().max(1) as f64;
+    let mut tallies: Vec<Tally> = counts
+        .into_iter()
+        .map(|(value, (objects, bytes))| Tally {
+            value,
+            objects,
+            bytes,
+            share: 100.0 * objects as f64 / all,
+        })
+        .collect();
+    tallies.sort_by_key(|tally| std::cmp::Reverse(tally.objects));
+    context.rows(tallies.into_iter().map(Ok))?;
+    Ok(DONE)
+}
+
+impl Row for Tally {
+    const COLUMNS: &'static [&'static str] = &["value", "objects", "bytes", "share"];
+
+    fn cells(&self, _: &Context) -> Vec<Cell> {
+        vec![
+            self.value
+                .as_ref()
+                .map_or_else(|| plain("(none)"), |value| coloured(Meaning::Name, value)),
+            number(self.objects),
+            right(bytes(self.bytes)),
+            plain(format!("{:.1} %", self.share)),
+        ]
+    }
+}

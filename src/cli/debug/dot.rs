@@ -1,0 +1,195 @@
+//! The commands of the shell itself. They begin with a dot and change the defaults of the verbs.
+//!
+//! # Layer
+//! L10, part of cli.
+
+use clap::{CommandFactory as _, Parser};
+use serde_json::json;
+
+use super::command::Command;
+use super::shell::Shell;
+use crate::cli::args::LaneOptions;
+use crate::cli::errors::{DONE, Done, Failure};
+use crate::cli::human::{counted, short};
+use crate::cli::output::{Meaning, Mode, help_width};
+use crate::cli::overview::overview;
+use crate::engine::Writer;
+
+/// A command of the shell.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true, bin_name = "", disable_help_subcommand = true)]
+pub(super) enum Dot {
+    /// Set the state that verbs read; @ is the head. Without REV, print it
+    #[command(name = ".at")]
+    At {
+        #[arg(value_name = "REV")]
+        revision: Option<String>,
+    },
+    /// Set the lane that undo and snap:N count in. Without NAME, print it
+    #[command(name = ".lane")]
+    Lane {
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+    },
+    /// Set the form of answers. Without MODE, print it
+    #[command(name = ".mode")]
+    Mode {
+        #[arg(value_name = "MODE")]
+        mode: Option<Mode>,
+    },
+    /// Print the time that each command took
+    #[command(name = ".timer")]
+    Timer {
+        #[arg(value_name = "SWITCH")]
+        switch: Option<Switch>,
+    },
+    /// Print each command before its answer
+    #[command(name = ".echo")]
+    Echo {
+        #[arg(value_name = "SWITCH")]
+        switch: Option<Switch>,
+    },
+    /// List all commands, or explain one
+    #[command(name = ".help")]
+    Help {
+        #[arg(value_name = "COMMAND")]
+        command: Vec<String>,
+    },
+    /// Leave the shell, as Ctrl-D does
+    #[command(name = ".quit", alias = ".exit")]
+    Quit,
+}
+
+/// A setting that is on or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Switch {
+    On,
+    Off,
+}
+
+impl Shell<'_> {
+    /// Runs a command of the shell.
+    pub(super) fn run_dot(&mut self, dot: Dot) -> Done {
+        match dot {
+            Dot::At { revision } => {
+                if let Some(revision) = revision {
+                    self.context.pin(&revision)?;
+                }
+                self.print_state()
+            }
+            Dot::Lane { name } => {
+                if let Some(name) = name {
+                    self.set_lane(name)?;
+                }
+                let lane = self.context.lane();
+                self.print("lane", &lane)
+            }
+            Dot::Mode { mode: Some(mode) } => {
+                self.context.output.set_mode(mode);
+                Ok(DONE)
+            }
+            Dot::Mode { mode: None } => {
+                let mode = self.context.output.mode();
+                self.print("mode", name_of(mode).as_str())
+            }
+            Dot::Timer { switch: Some(switch) } => {
+                self.timer = switch == Switch::On;
+                Ok(DONE)
+            }
+            Dot::Timer { switch: None } => self.print_switch("timer", self.timer),
+            Dot::Echo { switch: Some(switch) } => {
+                self.echo = switch == Switch::On;
+                Ok(DONE)
+            }
+            Dot::Echo { switch: None } => self.print_switch("echo", self.echo),
+            Dot::Help { command } => self.help(&command),
+            Dot::Quit => {
+                self.ended = true;
+                Ok(DONE)
+            }
+        }
+    }
+
+    fn set_lane(&mut self, name: String) -> Result<(), Failure> {
+        Writer::new().session(&name).check()?;
+        if let Some(kept) = &mut self.context.kept {
+            kept.lane = LaneOptions {
+                session: Some(name),
+                actor: kept.lane.actor.take(),
+            };
+        }
+        Ok(())
+    }
+
+    fn print_state(&mut self) -> Done {
+        let memory = self.context.open_to_read()?;
+        let view = self.context.view(&memory)?;
+        let (commit, pinned) = (view.commit().commit, self.context.at().map(str::to_owned));
+        let output = &mut self.context.output;
+        if output.is_json() {
+            output.document(&json!({
+                "at": pinned, "seq": commit.seq, "root": commit.root.to_hex(),
+                "time": commit.time.to_string(), "objects": view.len(),
+            }))?;
+        } else {
+            output.line(format_args!(
+                "{} seq:{} of {}, root {}, {}",
+                if pinned.is_some() { "state" } else { "head" },
+                commit.seq,
+                commit.time,
+                short(commit.root.as_bytes()),
+                counted(view.len(), "object")
+            ))?;
+        }
+        Ok(DONE)
+    }
+
+    fn print_switch(&mut self, name: &str, is_on: bool) -> Done {
+        self.print(name, if is_on { "on" } else { "off" })
+    }
+
+    fn print(&mut self, name: &str, value: &str) -> Done {
+        let output = &mut self.context.output;
+        if output.is_json() {
+            output.document(&json!({ name: value }))?;
+        } else {
+            output.line(format_args!("{name} {value}"))?;
+        }
+        Ok(DONE)
+    }
+
+    /// Prints the page of a command, or the lists of verbs and of commands of the shell.
+    fn help(&mut self, command: &[String]) -> Done {
+        let page = match command.first() {
+            Some(dot) if dot.starts_with('.') => Command::dot(&[dot.clone(), "--help".to_owned()])?,
+            Some(_) => {
+                let words = [&["help".to_owned()], command].concat();
+                Command::verb(self.context.verbs, &mut self.definition, &words)?
+            }
+            None => return self.overview(),
+        };
+        match page {
+            Command::Help(page) => self.print_page(&page),
+            Command::Dot(_) | Command::Verb(_) => Ok(DONE),
+        }
+    }
+
+    fn overview(&mut self) -> Done {
+        let output = &mut self.context.output;
+        output.line(overview(self.context.verbs, help_width()).trim_end())?;
+        output.line("")?;
+        let heading = output.paint(Meaning::Heading, "Shell");
+        output.line(heading)?;
+        for dot in Dot::command().get_subcommands() {
+            let name = output.paint(Meaning::Name, format_args!("{:<12}", dot.get_name()));
+            let about = dot.get_about().map(ToString::to_string).unwrap_or_default();
+            output.line(format_args!("  {name}{about}"))?;
+        }
+        Ok(DONE)
+    }
+}
+
+fn name_of(mode: Mode) -> String {
+    let value = clap::ValueEnum::to_possible_value(&mode);
+    value.map(|value| value.get_name().to_owned()).unwrap_or_default()
+}

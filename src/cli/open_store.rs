@@ -1,0 +1,127 @@
+//! The store that the debug shell keeps open, and the defaults of its commands.
+//!
+//! # Layer
+//! L10, part of cli.
+//!
+//! # Invariants
+//! - DBG-1: without `--write` the store is opened read-only, and no command may ask for it to write.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::args::LaneOptions;
+use crate::engine::Memory;
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
+
+/// One store, open for a sequence of commands.
+pub(crate) struct OpenStore {
+    /// The open store, or the error that prevents reading any state.
+    memory: Result<Memory>,
+    /// Whether commands may change the store.
+    writable: bool,
+    folder: StoreFolder,
+    /// The revision that commands read, unless `--at` names another.
+    pub(crate) at: Option<String>,
+    /// The lane of commands, unless `--session` or `--actor` names another.
+    pub(crate) lane: LaneOptions,
+}
+
+impl OpenStore {
+    /// Keeps the outcome of opening the store in `path`.
+    pub(crate) fn new(path: PathBuf, memory: Result<Memory>, writable: bool) -> Self {
+        Self {
+            memory,
+            writable,
+            folder: StoreFolder::new(path),
+            at: None,
+            lane: LaneOptions::default(),
+        }
+    }
+
+    /// The open store.
+    ///
+    /// # Errors
+    /// Why no state can be read.
+    pub(crate) fn memory(&self) -> Result<&Memory> {
+        self.memory.as_ref().map_err(Error::again)
+    }
+
+    /// The open store, for a command that writes (DBG-1).
+    ///
+    /// # Errors
+    /// `Denied` in a read-only shell; why no state can be read.
+    pub(crate) fn memory_to_write(&self) -> Result<&Memory> {
+        self.check_writable()?;
+        self.memory()
+    }
+
+    /// Refuses to write in a read-only shell (DBG-1).
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if self.writable {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Denied,
+            "this shell is read-only, and the command writes",
+        )
+        .with_code(ErrorCode::ReadOnly)
+        .with_hint("start it with treering debug --write, or add --dry-run where the verb takes it"))
+    }
+
+    /// Whether commands may change the store.
+    pub(crate) fn is_writable(&self) -> bool {
+        self.writable
+    }
+
+    /// Reads the commits that other processes made since the last command.
+    ///
+    /// # Errors
+    /// `NotFound` if the store was moved; as [`Memory::refresh`].
+    pub(crate) fn catch_up(&self) -> Result<()> {
+        let Ok(memory) = &self.memory else {
+            return Ok(());
+        };
+        self.folder.check()?;
+        memory.refresh().map(drop)
+    }
+}
+
+/// The folder of an open store. A reader keeps its files open after a move, but never sees a new commit there.
+pub(crate) struct StoreFolder {
+    path: PathBuf,
+    /// Device and inode; `None` if the folder could not be asked.
+    identity: Option<(u64, u64)>,
+}
+
+impl StoreFolder {
+    /// Remembers which folder has this path now.
+    pub(crate) fn new(path: PathBuf) -> Self {
+        let identity = identity(&path);
+        Self { path, identity }
+    }
+
+    /// Checks that the path still names the folder that was opened.
+    ///
+    /// # Errors
+    /// `NotFound` if the folder was moved, removed or replaced.
+    pub(crate) fn check(&self) -> Result<()> {
+        let now = identity(&self.path);
+        if now == self.identity {
+            return Ok(());
+        }
+        let path = self.path.display();
+        let message = match now {
+            Some(_) => format!("{path} was replaced by another folder"),
+            None => format!("{path} is no longer there"),
+        };
+        Err(Error::not_found(message)
+            .with_code(ErrorCode::StoreMoved)
+            .with_hint("start again with the folder that holds the store now"))
+    }
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
