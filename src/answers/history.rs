@@ -14,6 +14,7 @@ use crate::store::ChangeCounts;
 
 /// A commit, as a line of `log`.
 #[derive(Serialize, JsonSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "the fields of the JSON document")]
 pub(crate) struct LogLine {
     pub(crate) commit: CommitDigest,
     pub(crate) seq: u64,
@@ -106,16 +107,16 @@ impl RecordedText {
         };
         match memory.text(&digest) {
             Ok(text) => Ok(Self::Kept(text)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Self::gone(error),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::gone(&error)),
             Err(error) => Err(error),
         }
     }
 
-    fn gone(error: Error) -> Result<Self> {
+    fn gone(error: &Error) -> Self {
         match error.code() {
-            ErrorCode::Erased => Ok(Self::Erased),
-            ErrorCode::Lost => Ok(Self::Lost),
-            _ => Ok(Self::Absent),
+            ErrorCode::Erased => Self::Erased,
+            ErrorCode::Lost => Self::Lost,
+            _ => Self::Absent,
         }
     }
 

@@ -104,7 +104,7 @@ pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, rules: &ScanRules, report: &m
         let mut fields = vec![("id".to_owned(), object.id().to_owned())];
         fields.extend(keys_of(&new.attributes).map(|key| (String::new(), key.to_owned())));
         each_text(&mut new, |name, text| {
-            fields.push((name.to_owned(), text.clone()))
+            fields.push((name.to_owned(), text.clone()));
         });
         let scanned = agent
             .scanner()

@@ -119,7 +119,7 @@ impl<T> Guarded<T> {
 /// See [`Agent::attempt`].
 pub(in crate::agent) fn attempt<T>(
     agent: &Agent,
-    writer: Writer,
+    writer: &Writer,
     change: impl FnOnce(&mut Draft) -> Result<T>,
     checks: &Checks<'_>,
 ) -> Result<Guarded<T>> {
@@ -136,7 +136,7 @@ pub(in crate::agent) fn attempt<T>(
         refused.map_or(Ok(()), Err)
     };
     // GRD-1: the engine's attempt keeps or drops the whole of it.
-    let draft = drafts::begin(agent, &writer)?;
+    let draft = drafts::begin(agent, writer)?;
     let writer = draft.writer().clone();
     let change = |draft: &mut Draft| {
         let outcome = catch_unwind(AssertUnwindSafe(|| change(draft)));

@@ -90,7 +90,7 @@ fn a_refused_change_is_an_error_as_a_result() {
     );
     let change = putting(object("a", "fact", "tea"));
     let guarded = agent.attempt(Writer::new(), change, &Checks::default()).unwrap();
-    let (_, committed) = guarded.into_result().unwrap();
+    let ((), committed) = guarded.into_result().unwrap();
     assert!(committed.changed);
 }
 

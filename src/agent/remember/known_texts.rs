@@ -42,6 +42,7 @@ pub(in crate::agent) struct KnownTexts {
 
 /// The texts, as objects contribute to them.
 #[derive(Default, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "texts are the main part of the texts")]
 struct Texts {
     /// Fingerprints of texts, each with the object that says it.
     texts: BTreeSet<(u64, Key)>,

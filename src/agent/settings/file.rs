@@ -137,11 +137,7 @@ fn over_blocks(text: &str) -> std::result::Result<Quotas, toml::de::Error> {
 /// The error of a file, with the line.
 fn bad(text: &str, error: &toml::de::Error) -> Error {
     let at = error.span().map_or(0, |span| span.start.min(text.len()));
-    let line = text.as_bytes()[..at]
-        .iter()
-        .filter(|&&byte| byte == b'\n')
-        .count()
-        + 1;
+    let line = text[..at].matches('\n').count() + 1;
     let why = error.message().lines().collect::<Vec<_>>().join("; ");
     Error::invalid(format!("line {line}: {why}"))
         .with_code(ErrorCode::BadSettings)

@@ -40,7 +40,7 @@ impl Agent {
         change: impl FnOnce(&mut Draft) -> Result<T>,
         checks: &Checks<'_>,
     ) -> Result<Guarded<T>> {
-        guard::attempt(self, writer, change, checks)
+        guard::attempt(self, &writer, change, checks)
     }
 
     /// Runs every check on a draft (GRD-2). Changes nothing.

@@ -83,7 +83,7 @@ impl Answer for Salvaged {
         let nameless = self
             .lost_keys
             .iter()
-            .map(|key| format!("an object whose id is lost, key path {}", key));
+            .map(|key| format!("an object whose id is lost, key path {key}"));
         let contents = self
             .lost_contents
             .iter()

@@ -26,8 +26,8 @@ fn reads_of_sentences(files: &[Source]) -> Vec<String> {
     let mut violations = Vec::new();
     for file in files {
         for (number, line) in file.shipped() {
-            let reads = |sentence: &&str| {
-                line.match_indices(*sentence).any(|(at, _)| {
+            let reads = |sentence: &str| {
+                line.match_indices(sentence).any(|(at, _)| {
                     let rest = line[at + sentence.len()..].trim_start();
                     let rest = rest.strip_prefix(".as_str()").unwrap_or(rest).trim_start();
                     READERS.iter().any(|reader| rest.starts_with(reader))
@@ -36,7 +36,7 @@ fn reads_of_sentences(files: &[Source]) -> Vec<String> {
             let compares = line.contains("code() == \"")
                 || line.contains("code() != \"")
                 || line.contains(".to_string().contains(");
-            if compares || SENTENCES.iter().any(|sentence| reads(&sentence)) {
+            if compares || SENTENCES.iter().any(|sentence| reads(sentence)) {
                 violations.push(file.at(number));
             }
         }

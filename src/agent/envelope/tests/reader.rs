@@ -196,8 +196,8 @@ impl<'a> Reader<'a> {
         }
         self.skip(&format!("/{item}>\n"), "the end of a record")?;
         Ok(Shown {
-            section,
             id,
+            section,
             trust,
             flags,
             source,

@@ -30,6 +30,7 @@ const ENTITY: &str = "entity";
 
 /// An entity.
 #[derive(Clone, PartialEq, Debug)]
+#[expect(clippy::struct_field_names, reason = "the names of the imported format")]
 struct Entity {
     /// Its name; not empty.
     name: String,
@@ -45,6 +46,7 @@ struct Entity {
 
 /// A relation between two entities.
 #[derive(Clone, PartialEq, Debug)]
+#[expect(clippy::struct_field_names, reason = "the names of the imported format")]
 struct Relation {
     /// The name of the first entity.
     from: String,

@@ -113,6 +113,7 @@ fn alternates(items: &[Lisp]) -> bool {
 
 /// Limits of reading.
 #[derive(Clone, Copy)]
+#[expect(clippy::struct_field_names, reason = "limits name the largest value allowed")]
 pub(super) struct Limits {
     /// Bytes of a file.
     pub(super) bytes_max: usize,
