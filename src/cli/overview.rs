@@ -29,7 +29,7 @@ const OPTIONS: [(&str, &str); 8] = [
     ),
     (
         "--actor A  --session S",
-        "who is at work: a session, else an actor, is a lane with its own undo and snap:N",
+        "who is at work; each lane has its own undo and snap:N",
     ),
     (
         "--source SRC  --trust untrusted  --wait 30s  -m REASON",
