@@ -146,6 +146,7 @@ impl Parsed {
     }
 
     /// The name of the verb.
+    #[cfg(test)]
     pub(crate) fn name(&self) -> &'static str {
         self.verb.name
     }
