@@ -10,7 +10,7 @@ const FILE_LINES_MAX: usize = 800;
 /// Lines of the longest function. Only ever lowered.
 const FUNCTION_LINES_MAX: usize = 100;
 /// Lines of code in src, without blanks, comments and tests. Only ever lowered.
-const CODE_LINES_MAX: usize = 69_900;
+const CODE_LINES_MAX: usize = 66_000;
 
 /// Files without a header.
 fn without_header(files: &[Source]) -> Vec<String> {
