@@ -41,10 +41,9 @@ const OPTIONS: [(&str, &str); 8] = [
     ),
 ];
 
-const START: [&str; 3] = [
-    "treering tour",
+const START: [&str; 2] = [
+    "treering tour, or treering snapshot, treering log, treering rollback snap:0",
     "treering remember 'the build needs Rust 1.95', then treering recall what does the build need",
-    "treering snapshot, treering log, treering rollback snap:0",
 ];
 
 /// Width from which on two verbs stand side by side.
@@ -80,7 +79,7 @@ pub(crate) fn overview(verbs: Groups, width: usize) -> String {
             lines.extend(hanging(line.trim_end(), GROUP + VERB, width));
         }
     }
-    lines.extend(["", "Options, before or after the verb:"].map(String::from));
+    lines.extend(["", "Options, before or after the verb (-h and -V: help, version):"].map(String::from));
     for (option, about) in OPTIONS {
         let line = format!(
             "  {option:<15}{}{about}",
@@ -88,7 +87,6 @@ pub(crate) fn overview(verbs: Groups, width: usize) -> String {
         );
         lines.extend(hanging(&line, 17, width));
     }
-    lines.extend(hanging("  -h, --help     -V, --version", 17, width));
     lines.extend(["", "Start here:"].map(String::from));
     for line in START {
         lines.extend(hanging(&format!("  {line}"), 4, width));

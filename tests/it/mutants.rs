@@ -284,7 +284,7 @@ const MUTANTS: [Mutant; 31] = [
     mutant(
         "go on with what was read before a rewrite",
         "src/engine/write/log_handle.rs",
-        ["writing.is_behind = true;", "writing.is_behind = true;", ""],
+        ["self.is_behind = true;", "self.is_behind = true;", ""],
         "engine::tests::moved",
     ),
     mutant(

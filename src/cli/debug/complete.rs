@@ -329,8 +329,8 @@ mod tests {
         let history = rustyline::history::DefaultHistory::new();
         let context = Context::new(&history);
         let hint = |line: &str| completion().hint(line, line.len(), &context);
-        assert!(hint("get").unwrap().starts_with(" [OPTIONS] <ID>"));
-        assert!(hint("get ").unwrap().starts_with("[OPTIONS] <ID>"));
+        assert!(hint("get").unwrap().starts_with(" [OPTIONS] [ID]"));
+        assert!(hint("get ").unwrap().starts_with("[OPTIONS] [ID]"));
         assert_eq!(hint("get a"), None);
         assert_eq!(hint("nothing"), None);
     }
