@@ -79,7 +79,13 @@ pub(crate) fn overview(verbs: Groups, width: usize) -> String {
             lines.extend(hanging(line.trim_end(), GROUP + VERB, width));
         }
     }
-    lines.extend(["", "Options, before or after the verb (-h and -V: help, version):"].map(String::from));
+    lines.extend(
+        [
+            "",
+            "Options, before or after the verb (-h and -V: help, version):",
+        ]
+        .map(String::from),
+    );
     for (option, about) in OPTIONS {
         let line = format!(
             "  {option:<15}{}{about}",

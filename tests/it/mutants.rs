@@ -284,7 +284,11 @@ const MUTANTS: [Mutant; 31] = [
     mutant(
         "go on with what was read before a rewrite",
         "src/engine/write/log_handle.rs",
-        ["self.is_behind = true;", "self.is_behind = true;", ""],
+        [
+            "let before = source.opened.store().head().ok();\n        self.is_behind = true;",
+            "self.is_behind = true;",
+            "",
+        ],
         "engine::tests::moved",
     ),
     mutant(
