@@ -83,12 +83,11 @@ impl Context {
     /// Who writes.
     pub(crate) fn writer(&self) -> Writer {
         let writer = self.options.writer();
-        match self.lane_options() {
-            LaneOptions { actor, session } => Writer {
-                actor,
-                session,
-                ..writer
-            },
+        let LaneOptions { actor, session } = self.lane_options();
+        Writer {
+            actor,
+            session,
+            ..writer
         }
     }
 

@@ -34,6 +34,10 @@ impl Agent {
     /// assert!(agent.memory().view().is_empty());
     /// # Ok::<(), treering::Error>(())
     /// ```
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a draft of the engine takes its writer by value too"
+    )]
     pub fn attempt<T>(
         &self,
         writer: Writer,

@@ -157,11 +157,11 @@ impl Row for Recent {
     }
 }
 
+/// Objects by the time of their change, newest first, then by id.
+type Newest = BTreeMap<(Reverse<Option<Time>>, String), Listed>;
+
 /// The objects that changed last, newest first.
-fn newest(
-    rows: impl Iterator<Item = Result<Listed>>,
-    limit: usize,
-) -> Result<BTreeMap<(Reverse<Option<Time>>, String), Listed>> {
+fn newest(rows: impl Iterator<Item = Result<Listed>>, limit: usize) -> Result<Newest> {
     let mut newest = BTreeMap::new();
     for listed in rows {
         let listed = listed?;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::diff::show_changes;
 use super::prelude::*;
 use crate::answers::history::{ChangeLine, LogLine};
-use crate::digest::{HistoryRoot, to_hex};
+use crate::digest::{CommitDigest, HistoryRoot, to_hex};
 use crate::engine::{Change, View};
 use crate::object::Op;
 
@@ -130,7 +130,7 @@ impl Answer for Shown {
                 "reason",
                 text(&commit.reason, commit.reason_erased, commit.reason_lost),
             ),
-            ("target", commit.target.map(|target| target.to_hex())),
+            ("target", commit.target.map(CommitDigest::to_hex)),
         ];
         let fields = fields
             .into_iter()

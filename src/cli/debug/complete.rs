@@ -102,7 +102,7 @@ impl Completion {
         match argument
             .get_value_names()
             .and_then(|names| names.first())
-            .map(|name| name.as_str())
+            .map(clap::builder::Str::as_str)
         {
             Some("ID" | "ID|DIGEST") => self.ids(start),
             Some("REV" | "REV2") => self.revisions(start),

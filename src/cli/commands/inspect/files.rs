@@ -22,6 +22,7 @@ pub(super) struct Files {}
 
 /// A file of the store.
 #[derive(Default, Serialize, JsonSchema)]
+#[expect(clippy::struct_field_names, reason = "the fields of the JSON document")]
 pub(super) struct File {
     /// Its path in the folder of the store.
     file: String,
@@ -41,7 +42,7 @@ pub(super) struct File {
 }
 
 impl Files {
-    pub(super) fn run(self, context: &mut Context) -> Done {
+    pub(super) fn run(context: &mut Context) -> Done {
         let inspection = inspection(context)?;
         let mut files = BTreeMap::new();
         for (file, bytes) in inspection.files()? {

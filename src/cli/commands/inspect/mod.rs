@@ -58,12 +58,12 @@ impl Verb for Inspect {
 
     fn run(self, context: &mut Context) -> Done {
         match self.what {
-            What::Files(verb) => verb.run(context),
+            What::Files(files::Files {}) => files::Files::run(context),
             What::Frames(verb) => verb.run(context),
             What::Hex(verb) => verb.run(context),
             What::Trie(verb) => verb.run(context),
             What::Digest(verb) => verb.run(context),
-            What::Recovery(verb) => verb.run(context),
+            What::Recovery(recovery::Recovery {}) => recovery::Recovery::run(context),
         }
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct Plan {
 }
 
 impl Recovery {
-    pub(super) fn run(self, context: &mut Context) -> Done {
+    pub(super) fn run(context: &mut Context) -> Done {
         let next = inspection(context)?.next_writer();
         let served = context.open_to_read().ok();
         let served = served.map(|memory| memory.view().commit().commit.seq);
