@@ -79,13 +79,12 @@ pub(crate) fn overview(verbs: Groups, width: usize) -> String {
             lines.extend(hanging(line.trim_end(), GROUP + VERB, width));
         }
     }
-    lines.extend(
-        [
-            "",
-            "Options, before or after the verb (-h and -V: help, version):",
-        ]
-        .map(String::from),
-    );
+    lines.push(String::new());
+    lines.extend(hanging(
+        "Options, before or after the verb (-h and -V: help, version):",
+        2,
+        width,
+    ));
     for (option, about) in OPTIONS {
         let line = format!(
             "  {option:<15}{}{about}",

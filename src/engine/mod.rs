@@ -67,6 +67,3 @@ pub use write::request::Committed;
 pub use write::rollback::Reversing;
 pub use write::snapshot::{ReferenceInfo, SnapshotInfo};
 pub use write::writer::Writer;
-
-#[cfg(any(feature = "agent", feature = "cli"))]
-pub(crate) use settings::CLOCK_AHEAD;

@@ -14,7 +14,9 @@ use std::time::Duration;
 use crossbeam_channel::Receiver;
 
 use crate::digest::{HashAlgorithm, HashSuite};
-use crate::error::{Error, Result};
+#[cfg(feature = "agent")]
+use crate::error::Error;
+use crate::error::Result;
 
 use super::inner::Inner;
 use super::read::view::View;
@@ -27,7 +29,7 @@ const STAMPS_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The memory of an agent: one store, opened. Cloning it gives another handle to the same one.
 ///
-/// Reading takes a [`View`]; writing stages a [`Draft`] and commits it. All calls are synchronous, and
+/// Reading takes a [`View`]; writing stages a [`Draft`](crate::Draft) and commits it. All calls are synchronous, and
 /// handles may be used from any thread.
 ///
 /// ```
@@ -115,7 +117,7 @@ impl Memory {
         self.inner.opened().warnings()
     }
 
-    /// Where reading stopped, for a handle that reads a damaged store ([`Options::degraded`]): what was committed behind
+    /// Where reading stopped, for a handle that reads a damaged store ([`Options::degraded`](crate::Options::degraded)): what was committed behind
     /// is not known here, so that an id that is not found may still have been there.
     pub fn damage(&self) -> Option<&str> {
         self.inner.opened().damage.get().map(String::as_str)

@@ -274,7 +274,7 @@ impl Memory {
         self.inner.stats()
     }
 
-    /// How the space of the log divides up, and how much of it the standard [`Retention`] would free. Reads all of it.
+    /// How the space of the log divides up, and how much of it the standard [`Retention`](crate::Retention) would free. Reads all of it.
     ///
     /// # Errors
     /// As [`Self::gc`].

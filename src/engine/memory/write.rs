@@ -61,7 +61,7 @@ impl Memory {
     /// # Errors
     /// `Conflict` naming the ids if somebody else changed what the draft changes or expects, `InvalidInput`
     /// if the tree of parents would break, `Denied` by the policy or (code `less_trusted`) by the draft's
-    /// [`Authorisation`](super::authorisation::Authorisation), `Busy` if the lock is not to be had,
+    /// [`Authorisation`](crate::Authorisation), `Busy` if the lock is not to be had,
     /// `Io` and `Poisoned` if it could not be made durable.
     ///
     /// # Durability

@@ -31,7 +31,9 @@
 use crate::digest::HashSuite;
 use crate::digest::{KeyPath, Root};
 use crate::error::Result;
-use crate::object::{Object, Time};
+use crate::object::Object;
+#[cfg(feature = "agent")]
+use crate::object::Time;
 use crate::trie::Entry;
 
 use super::state::State;
@@ -58,6 +60,10 @@ pub(crate) trait Derive: Sized {
 /// A handle that reads one state, such as a view.
 pub(crate) trait OfState {
     /// The opened store.
+    #[cfg_attr(
+        not(feature = "agent"),
+        expect(dead_code, reason = "only caches of the agent read objects")
+    )]
     fn opened(&self) -> &Opened;
 
     /// The state.

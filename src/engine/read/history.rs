@@ -38,7 +38,7 @@ impl HistoryEntry {
     }
 }
 
-/// The kept commits, newest first; see [`Memory::commits`]. Stops for good after an error.
+/// The kept commits, newest first; see [`Memory::commits`](crate::Memory::commits). Stops for good after an error.
 pub struct Commits {
     store: Arc<Store>,
     /// How many are left.
@@ -67,7 +67,7 @@ impl Iterator for Commits {
     }
 }
 
-/// The changes of an id, newest first; see [`Memory::changes_of`]. Stops for good after an error.
+/// The changes of an id, newest first; see [`Memory::changes_of`](crate::Memory::changes_of). Stops for good after an error.
 pub struct ChangesOf {
     source: Arc<Source>,
     store: Arc<Store>,

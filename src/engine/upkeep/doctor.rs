@@ -253,7 +253,7 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
             .as_micros()
             .saturating_add(crate::engine::settings::CLOCK_OFF_MICROS_MAX)
     {
-        let what = crate::engine::CLOCK_AHEAD;
+        let what = crate::engine::settings::CLOCK_AHEAD;
         problems.push(plain(ProblemSeverity::Warning, "clock", what, Remedy::Clock));
     }
     let stats = match memory.stats() {
