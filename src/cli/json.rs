@@ -194,6 +194,14 @@ pub(crate) fn verify_report(report: &VerifyReport) -> Value {
 pub(crate) fn findings(findings: &[Finding]) -> Value {
     findings
         .iter()
-        .map(|finding| json!({ "kind": finding.kind.name(), "file": finding.file, "offset": finding.offset, "what": finding.what }))
+        .map(|finding| {
+            let damage = &finding.damage;
+            json!({
+                "kind": finding.kind().name(),
+                "file": damage.file,
+                "offset": damage.offset,
+                "what": damage.cause.to_string(),
+            })
+        })
         .collect()
 }

@@ -23,7 +23,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use super::lock::HOLDER_BYTES;
 use super::{Access, Disk, DiskFile, LockGuard, check_name, map};
 use crate::bytes::Buffer;
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, NotRegular, Result};
 
 /// A folder of a local file system.
 #[derive(Debug)]
@@ -156,19 +156,6 @@ impl FileDisk {
         self.entries(|_, stat| stat.st_uid != owner)
     }
 
-    /// What in the folder is no file, and in the folders in it no file either, by name; the folders of a store are `folders`.
-    pub fn not_files(&self, folders: &[&str]) -> Vec<String> {
-        self.entries(|name, stat| {
-            let kind = FileType::from_raw_mode(stat.st_mode);
-            let wanted = if folders.contains(&name) {
-                FileType::Directory
-            } else {
-                FileType::RegularFile
-            };
-            kind != wanted
-        })
-    }
-
     /// The files and folders in the folder, and in the folders in it, that are `wanted`.
     fn entries(&self, wanted: impl Fn(&str, &Stat) -> bool) -> Vec<String> {
         let mut found = Vec::new();
@@ -227,25 +214,44 @@ impl FileDisk {
         Ok(folder)
     }
 
+    /// Opens a regular file.
     fn open_with(&self, name: &str, flags: OFlags) -> io::Result<File> {
-        with_more_descriptors(|| self.open_once(name, flags)).map_err(|error| {
-            if may_be_special(&error) && self.is_special(name) {
-                not_regular(io::ErrorKind::InvalidInput)
-            } else {
-                error
-            }
-        })
+        let file = with_more_descriptors(|| self.open_once(name, flags))
+            .map_err(|error| self.refused(name, false, error))?;
+        // Reading a pipe never ends.
+        if !file.metadata()?.file_type().is_file() {
+            return Err(self.refused(name, false, io::ErrorKind::InvalidInput.into()));
+        }
+        Ok(file)
     }
 
-    /// Whether a socket, a pipe or a device has this name: of a regular file the same errors are of the disk that it is on.
-    fn is_special(&self, name: &str) -> bool {
-        let found = self
-            .place(name)
-            .and_then(|(folder, last)| Ok(rustix::fs::statat(folder, last, AtFlags::SYMLINK_NOFOLLOW)?));
-        found.is_ok_and(|found| {
-            let kind = FileType::from_raw_mode(found.st_mode);
-            !matches!(kind, FileType::RegularFile | FileType::Directory)
-        })
+    /// The error of a call on `name`: names the part of it that is not a regular file or folder, if that is why.
+    fn refused(&self, name: &str, is_folder: bool, error: io::Error) -> io::Error {
+        if check_name(name).is_err()
+            || matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists
+            )
+        {
+            return error;
+        }
+        let ends = name.match_indices('/').map(|(at, _)| at).chain([name.len()]);
+        for part in ends.filter_map(|end| name.get(..end)) {
+            let folder = is_folder || part.len() < name.len();
+            let wanted = if folder {
+                FileType::Directory
+            } else {
+                FileType::RegularFile
+            };
+            let Ok(found) = rustix::fs::statat(&self.folder, part, AtFlags::SYMLINK_NOFOLLOW) else {
+                break;
+            };
+            if FileType::from_raw_mode(found.st_mode) != wanted {
+                let file = part.to_owned();
+                return io::Error::new(io::ErrorKind::InvalidInput, NotRegular { file, folder });
+            }
+        }
+        error
     }
 
     fn open_once(&self, name: &str, flags: OFlags) -> io::Result<File> {
@@ -294,38 +300,13 @@ fn is_open_to_others(mode: u32) -> bool {
     !mode.is_multiple_of(0o100)
 }
 
-/// Whether an open failed as that of a socket does, or of a device without a driver.
-fn may_be_special(error: &io::Error) -> bool {
-    let told = [Errno::NXIO, Errno::NODEV, Errno::OPNOTSUPP].map(Errno::raw_os_error);
-    error.raw_os_error().is_some_and(|error| told.contains(&error))
-}
-
-fn not_regular(kind: io::ErrorKind) -> io::Error {
-    io::Error::new(kind, "not a regular file")
-}
-
-/// Refuses what a store would not have made: reading a pipe never ends.
-fn check_regular(file: &File) -> io::Result<()> {
-    let kind = file.metadata()?.file_type();
-    if kind.is_file() {
-        return Ok(());
-    }
-    Err(not_regular(if kind.is_dir() {
-        io::ErrorKind::IsADirectory
-    } else {
-        io::ErrorKind::InvalidInput
-    }))
-}
-
 impl Disk for FileDisk {
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn DiskFile>> {
         let flags = match access {
             Access::Read => OFlags::RDONLY,
             Access::ReadWrite => OFlags::RDWR,
         };
-        let file = self.open_with(name, flags)?;
-        check_regular(&file)?;
-        Ok(Arc::new(OpenFile(file)))
+        Ok(Arc::new(OpenFile(self.open_with(name, flags)?)))
     }
 
     fn create(&self, name: &str) -> io::Result<Arc<dyn DiskFile>> {
@@ -358,16 +339,20 @@ impl Disk for FileDisk {
     fn rename_over(&self, from: &str, to: &str) -> io::Result<()> {
         let (old_folder, old) = self.place(from)?;
         let (new_folder, new) = self.place(to)?;
-        Ok(rustix::fs::renameat(&old_folder, old, &new_folder, new)?)
+        rustix::fs::renameat(&old_folder, old, &new_folder, new)
+            .map_err(|error| self.refused(to, false, error.into()))
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
         let (folder, last) = self.place(name)?;
-        Ok(rustix::fs::unlinkat(folder, last, AtFlags::empty())?)
+        rustix::fs::unlinkat(folder, last, AtFlags::empty())
+            .map_err(|error| self.refused(name, false, error.into()))
     }
 
     fn list(&self, folder: &str) -> io::Result<Vec<String>> {
-        let folder = self.subfolder(folder)?;
+        let folder = self
+            .subfolder(folder)
+            .map_err(|error| self.refused(folder, true, error))?;
         // A handle of its own: the position of a folder being listed is shared by duplicates of a handle.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::openat(&folder, ".", flags, Mode::empty())?;
@@ -397,7 +382,6 @@ impl Disk for FileDisk {
 
     fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn LockGuard>>> {
         let file = self.open_with(name, OFlags::RDWR | OFlags::CREATE)?;
-        check_regular(&file)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(None),

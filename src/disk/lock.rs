@@ -50,8 +50,7 @@ pub fn lock_within(disk: &dyn Disk, name: &str, wait: Duration) -> Result<Box<dy
             Ok(Some(guard)) => return Ok(guard),
             Ok(None) => {}
             Err(error) => {
-                let failed = Error::io(format!("cannot lock {}", disk.describe()), error);
-                return Err(super::with_what_stands_at(disk, name, failed));
+                return Err(Error::io(format!("cannot lock {}", disk.describe()), error));
             }
         }
         let waited = started.elapsed();

@@ -31,7 +31,7 @@ pub use lock::{LockGuard, lock_holder, lock_within};
 pub use mem_disk::MemDisk;
 
 use crate::bytes::Buffer;
-use crate::error::Error;
+use crate::error::NotRegular;
 
 /// What a file is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,10 +44,11 @@ pub enum Access {
 
 /// A folder that holds one store.
 ///
-/// Errors are the operating system's; the caller adds what it was doing. `NotFound` and `AlreadyExists` are told
-/// apart by their kind.
+/// Errors are the operating system's; the caller adds what it was doing. Their kinds distinguish `NotFound` and
+/// `AlreadyExists`. A path that is not a regular file, or not a folder where one is needed, has an error of its own:
+/// [`is_not_regular`].
 pub trait Disk: Send + Sync {
-    /// Opens an existing file. Changes nothing on disk; refuses a symbolic link.
+    /// Opens an existing regular file. Changes nothing on disk.
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn DiskFile>>;
 
     /// Creates an empty file that only its owner may read (0600); refuses an existing name with `AlreadyExists`.
@@ -152,49 +153,9 @@ pub fn read_full(file: &dyn DiskFile, offset: u64, buffer: &mut [u8]) -> io::Res
     Ok(done)
 }
 
-/// Whether something stands there that is of another kind than was asked for: a folder, a pipe or a link in the place of a
-/// file, a file or a link in the place of a folder.
-pub fn is_of_other_kind(error: &io::Error) -> bool {
-    use io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory};
-    is_link(error) || matches!(error.kind(), InvalidInput | IsADirectory | NotADirectory)
-}
-
-/// What a link is refused with.
-fn is_link(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
-}
-
-/// What stands where a file should be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OtherKind {
-    /// A symbolic link, wherever it leads.
-    Link,
-    /// A folder.
-    Folder,
-    /// A pipe, a socket or a device.
-    Special,
-}
-
-/// What stands under a name, if it is no file.
-pub fn other_kind_at(disk: &dyn Disk, name: &str) -> Option<OtherKind> {
-    let error = disk.open(name, Access::Read).err()?;
-    if is_link(&error) {
-        return Some(OtherKind::Link);
-    }
-    match error.kind() {
-        io::ErrorKind::IsADirectory => Some(OtherKind::Folder),
-        _ => is_of_other_kind(&error).then_some(OtherKind::Special),
-    }
-}
-
-/// Says of a failure to write or remove `name` what to do, where that is because something else stands there.
-pub(crate) fn with_what_stands_at(disk: &dyn Disk, name: &str, failed: Error) -> Error {
-    if other_kind_at(disk, name).is_none() {
-        return failed;
-    }
-    failed.with_hint(format!(
-        "remove {name}, which is no file: nothing is lost with it"
-    ))
+/// Whether a call failed because a path of the store is not a regular file, or not a folder where one is needed.
+pub fn is_not_regular(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<NotRegular>())
 }
 
 /// Bytes written at a time when a file is filled with zeros.

@@ -49,7 +49,9 @@ pub use upkeep::retention::Retention;
 #[cfg(feature = "agent")]
 pub(crate) use upkeep::retention::forgets;
 pub use upkeep::salvage::SalvageReport;
-pub use upkeep::verify::{Finding, FindingKind, VerifyDepth, VerifyReport};
+pub use upkeep::verify::{VerifyDepth, VerifyReport};
+
+pub use crate::error::{Cause, Damage, Finding, FindingKind, Severity};
 pub use watch::HeadMoved;
 pub use write::attempt::{Attempted, Check};
 pub use write::authorisation::Authorisation;

@@ -7,9 +7,9 @@
 //! - BAT-1: encoding a batch copies each body once, into the buffer that is written and then read from.
 
 use super::frame::{self, FrameSeed, RecordKind};
-use super::seal::{SEAL_BYTES, Seal};
+use super::seal::{Chain, SEAL_BYTES, Seal};
 use crate::bytes::Bytes;
-use crate::digest::{BatchDigest, CommitDigest, HashSuite, Root};
+use crate::digest::{BatchDigest, CommitDigest, Domain, HashSuite, Root};
 use crate::error::{Error, Result};
 
 /// Where a record is: segment and offset in one number.
@@ -52,6 +52,40 @@ impl Locator {
     /// The offset of the frame in the segment's file.
     pub fn offset(self) -> u64 {
         (self.0 & u64::from(u32::MAX)) * frame::FRAME_ALIGNMENT as u64
+    }
+}
+
+/// A place between two batches of a log, within one epoch of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Number of the segment that holds the batch before; 0 if there is none.
+    pub segment: u64,
+    /// Offset of the first byte behind that batch.
+    pub offset: u64,
+    /// Number of that batch.
+    pub batch: u64,
+    /// Its digest.
+    pub digest: [u8; 32],
+    /// The head after it.
+    pub commit: CommitDigest,
+}
+
+impl Position {
+    /// Before the first batch.
+    pub const START: Self = Self {
+        segment: 0,
+        offset: 0,
+        batch: 0,
+        digest: [0; 32],
+        commit: CommitDigest::from_bytes([0; 32]),
+    };
+
+    /// What the next batch continues.
+    pub(super) fn chain(&self) -> Chain {
+        Chain {
+            batch: self.batch,
+            digest: Some(self.digest),
+        }
     }
 }
 
@@ -302,4 +336,17 @@ fn finish_frames(
         at += frame::framed_bytes(length);
     }
     Ok(placed)
+}
+
+/// The digest of the records of a batch, wherever it is.
+pub(super) fn content_of(batch: &Batch, suite: HashSuite) -> [u8; 32] {
+    let mut hashing = suite.start(Domain::Batch);
+    let commit: CommitDigest = batch.commit;
+    hashing.update(commit.as_bytes());
+    for record in &batch.records {
+        hashing.update(&[record.kind as u8, record.flags]);
+        hashing.update(&(record.body.len() as u64).to_le_bytes());
+        hashing.update(&record.body);
+    }
+    hashing.finish()
 }

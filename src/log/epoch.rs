@@ -12,11 +12,17 @@
 
 use std::sync::Arc;
 
+use super::batch::Position;
+use super::files::{damage, read_manifest};
+use super::handle::Log;
 use super::manifest::{MANIFEST_NAME, Manifest, SegmentEntry};
 use super::reader::Segments;
-use super::{Log, Position, damage, read_manifest};
 use crate::digest::CommitDigest;
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Cause, Error, ErrorCode, ErrorKind, Result};
+
+/// The code of the error of a handle that has handed out batches of a log that was rewritten since. It is no damage:
+/// [`Log::reopen`] makes the handle as one that was just opened.
+pub const REWRITTEN: &str = "rewritten";
 
 impl Log {
     /// How often the log was rewritten: batches, segments and positions of one epoch mean nothing in another.
@@ -85,7 +91,7 @@ impl Log {
     /// [`ErrorCode::Rewritten`], if what was handed out is of another epoch (EPO-1); `Corrupt` if it is older than the one before.
     pub(super) fn take_manifest(&mut self, manifest: Manifest) -> Result<()> {
         if manifest.generation < self.manifest.generation {
-            return Err(damage(MANIFEST_NAME, 0, "it is older than it was before"));
+            return Err(damage(MANIFEST_NAME, 0, Cause::OlderManifest));
         }
         if manifest.epoch != self.manifest.epoch && self.cursor != Position::START {
             return Err(rewritten());

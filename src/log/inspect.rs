@@ -21,16 +21,19 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::batch::Batch;
-use super::catch_up::FIRST_OFFSET;
-use super::format_file::{FORMAT_BYTES, FORMAT_NAME, Format};
+use super::check::CheckItem;
+use super::files::{cannot_list, damage, read_small, undecodable};
+use super::format_file::{FORMAT_BYTES, FORMAT_NAME, Format, Mode};
 use super::frame::{FRAME_ALIGNMENT, RecordKind};
+use super::handle::{DurablePlaces, Log, LogOptions};
 use super::live::{LIVE_BYTES, LIVE_NAME, Live};
 use super::manifest::{MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest};
 use super::recover::NextWriter;
-use super::segment::{LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name, segment_name};
-use super::{DurablePlaces, Log, LogOptions, Mode};
-use crate::disk::{Access, Disk, DiskFile, is_of_other_kind, read_full};
-use crate::error::{Error, ErrorCode, Result};
+use super::segment::{
+    FIRST_OFFSET, LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name, segment_name,
+};
+use crate::disk::{Access, Disk, DiskFile, read_full};
+use crate::error::{Cause, Error, ErrorCode, Result};
 pub use frames::{Found, Frame, Frames};
 use parts::{FORMAT_PARTS, LIVE_PARTS, SEGMENT_PARTS, manifest_parts, with_checksum};
 pub use parts::{Part, link_parts, seal_parts, unlink_parts};
@@ -43,7 +46,7 @@ pub struct Layout {
     /// Its parts, in order; empty if there is no such file.
     pub parts: Vec<Part>,
     /// Why it cannot be believed, if so.
-    pub trouble: Option<String>,
+    pub trouble: Option<Cause>,
 }
 
 /// A file with a layout of its own.
@@ -103,21 +106,7 @@ pub struct SegmentState {
 
 /// The name of a kind of record.
 pub fn kind_name(kind: u8) -> &'static str {
-    match RecordKind::from_tag(kind) {
-        Some(RecordKind::Object) => "object",
-        Some(RecordKind::Content) => "content",
-        Some(RecordKind::Text) => "text",
-        Some(RecordKind::Link) => "link",
-        Some(RecordKind::Unlink) => "unlink",
-        Some(RecordKind::Commit) => "commit",
-        Some(RecordKind::Reference) => "reference",
-        Some(RecordKind::Seal) => "seal",
-        Some(RecordKind::Gap) => "gap",
-        Some(RecordKind::Erased) => "erased",
-        Some(RecordKind::Base) => "base",
-        Some(RecordKind::Delta) => "delta",
-        None => "unknown",
-    }
+    RecordKind::from_tag(kind).map_or("unknown", RecordKind::name)
 }
 
 /// The files of a store, to be looked at.
@@ -167,24 +156,17 @@ impl Inspection {
         Ok(files)
     }
 
-    /// Opens a file for reading (INS-1); `None` if there is none, or if it is a folder.
+    /// Opens a file for reading (INS-1); `None` if there is none.
     fn open(&self, name: &str) -> Result<Option<Arc<dyn DiskFile>>> {
         match self.disk.open(name, Access::Read) {
             Ok(file) => Ok(Some(file)),
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::IsADirectory
-                ) =>
-            {
-                Ok(None)
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::io(format!("cannot open {name}"), error)),
         }
     }
 
     fn small(&self, name: &str, limit: usize) -> Result<Option<Vec<u8>>> {
-        super::read_small(&*self.disk, name, limit)
+        read_small(&*self.disk, name, limit)
     }
 
     /// One of the small files, or the header of a segment, part by part.
@@ -195,25 +177,25 @@ impl Inspection {
         match file {
             StoreFile::Format => self.checked_layout(FORMAT_NAME, FORMAT_BYTES + 1, |bytes| {
                 let trouble = Format::decode(bytes, Mode::ReadOnly).err();
-                (
-                    with_checksum(bytes, FORMAT_PARTS),
-                    trouble.map(|error| error.message().to_owned()),
-                )
+                let cause = |error: &Error| match error.damage() {
+                    Some(damage) => damage.cause.clone(),
+                    None => Cause::Undecodable(error.message().to_owned()),
+                };
+                (with_checksum(bytes, FORMAT_PARTS), trouble.as_ref().map(cause))
             }),
             StoreFile::Live => self.checked_layout(LIVE_NAME, LIVE_BYTES + 1, |bytes| {
                 let trouble = Live::decode(bytes).is_none();
-                let told = "it is no whole mark: the log is read without it".to_owned();
-                (with_checksum(bytes, LIVE_PARTS), trouble.then_some(told))
+                (with_checksum(bytes, LIVE_PARTS), trouble.then_some(Cause::NoMark))
             }),
             StoreFile::Manifest => self.checked_layout(MANIFEST_NAME, MANIFEST_BYTES_MAX, |bytes| {
                 let trouble = Manifest::decode(bytes).err();
-                (manifest_parts(bytes), trouble.map(|error| error.to_string()))
+                (manifest_parts(bytes), trouble.as_ref().map(undecodable))
             }),
             StoreFile::Segment(id) => self.checked_layout(&segment_name(id), SEGMENT_HEADER_BYTES, |bytes| {
                 let trouble = SegmentHeader::decode(bytes).err();
                 (
                     with_checksum(bytes, SEGMENT_PARTS),
-                    trouble.map(|error| error.to_string()),
+                    trouble.as_ref().map(undecodable),
                 )
             }),
         }
@@ -223,11 +205,11 @@ impl Inspection {
         &self,
         name: &str,
         limit: usize,
-        read: impl FnOnce(&[u8]) -> (Vec<Part>, Option<String>),
+        read: impl FnOnce(&[u8]) -> (Vec<Part>, Option<Cause>),
     ) -> Result<Layout> {
         let (parts, trouble) = match self.small(name, limit)? {
             Some(bytes) => read(&bytes),
-            None => (Vec::new(), Some("it is missing".to_owned())),
+            None => (Vec::new(), Some(Cause::Missing)),
         };
         Ok(Layout {
             file: name.to_owned(),
@@ -261,8 +243,8 @@ impl Inspection {
             });
         }
         let names = match self.disk.list(LOG_FOLDER) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => Vec::new(),
-            other => other.map_err(|error| Error::io("cannot list the log", error))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            other => other.map_err(cannot_list)?,
         };
         for name in names {
             if let Some((id, unfinished)) = parse_segment_name(&name)
@@ -301,7 +283,7 @@ impl Inspection {
         let count = read_full(&*file, 0, &mut bytes)
             .map_err(|error| Error::io(format!("cannot read {name}"), error))?;
         let header = SegmentHeader::decode(bytes.get(..count).unwrap_or_default())
-            .map_err(|error| super::damage(&name, 0, &error.to_string()))?;
+            .map_err(|error| damage(&name, 0, undecodable(&error)))?;
         let end = file
             .length()
             .map_err(|error| Error::io(format!("cannot read {name}"), error))?;
@@ -334,8 +316,8 @@ impl Inspection {
             LogOptions::default(),
             self.places.clone(),
             &mut |item| match item {
-                super::CheckItem::Batch(batch) => Ok(visit(batch)),
-                super::CheckItem::Finding(_) => Ok(ControlFlow::Continue(())),
+                CheckItem::Batch(batch) => Ok(visit(batch)),
+                CheckItem::Finding(_) => Ok(ControlFlow::Continue(())),
             },
         )?;
         Ok(summary.damages)

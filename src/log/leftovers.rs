@@ -13,12 +13,12 @@
 use std::io;
 use std::time::Duration;
 
-use super::Log;
-use super::catch_up::no_folder;
+use super::files::cannot_list;
+use super::handle::Log;
+use super::lock::{COMPACTION_LOCK_NAME, CompactionLock};
 use super::reader::SegmentFile;
-use super::rewrite::{COMPACTION_LOCK_NAME, CompactionLock, is_rewrite_name};
-use super::segment::{LOG_FOLDER, parse_segment_name, segment_name};
-use crate::disk::{Access, is_of_other_kind, lock_within};
+use super::segment::{LOG_FOLDER, is_rewrite_name, parse_segment_name, segment_name};
+use crate::disk::{Access, lock_within};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What a segment is that the manifest does not list.
@@ -43,7 +43,6 @@ impl Log {
         let file = match self.disk.open(&name, Access::Read) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Unlisted::Left),
-            Err(error) if is_of_other_kind(&error) => return Ok(Unlisted::Foreign),
             Err(error) => return Err(Error::io(format!("cannot open {name}"), error)),
         };
         let segment = match SegmentFile::with_file(file, false, &name) {
@@ -62,10 +61,7 @@ impl Log {
     /// # Durability
     /// When this returns, the names are gone for good.
     pub(super) fn remove_leftovers(&mut self, alone: Option<&CompactionLock>) -> Result<()> {
-        let names = self
-            .disk
-            .list(LOG_FOLDER)
-            .map_err(|error| no_folder(&*self.disk, error))?;
+        let names = self.disk.list(LOG_FOLDER).map_err(cannot_list)?;
         // INVARIANT LEF-2: a rewrite begins under the writer's lock, so none can begin while this looks.
         let has_rewrite = alone.is_none() && names.iter().any(|name| is_rewrite_name(name));
         let guard = if has_rewrite {
@@ -90,8 +86,6 @@ impl Log {
                 let name = format!("{LOG_FOLDER}/{name}");
                 match self.disk.remove(&name) {
                     Ok(()) => removed = true,
-                    // A folder was made by no process of ours, and is in nobody's way.
-                    Err(error) if is_of_other_kind(&error) => {}
                     Err(error) => {
                         return Err(Error::io(
                             format!("cannot remove {name}, which a crash left"),

@@ -14,8 +14,8 @@
 //! # Format
 //! docs/format.md, "manifest".
 
-use super::scan::Chain;
-use super::segment::{SEGMENT_BYTES_LIMIT, SEGMENT_HEADER_BYTES};
+use super::seal::Chain;
+use super::segment::{SEGMENT_BYTES_LIMIT, SEGMENT_HEADER_BYTES, SegmentEnd};
 use crate::codec::{DecodeError, Reader};
 
 /// Name of the file.
@@ -32,15 +32,6 @@ const NUMBER_MAX: u64 = u64::MAX / 2;
 const HEADER_BYTES: usize = 40;
 const ENTRY_BYTES: usize = 64;
 const CHECKSUM_BYTES: usize = 4;
-
-/// Where a sealed segment ends, or, all zero, that there is none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct SegmentEnd {
-    pub(super) id: u64,
-    pub(super) length: u64,
-    pub(super) last_batch: u64,
-    pub(super) last_digest: [u8; 32],
-}
 
 /// One segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

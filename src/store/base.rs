@@ -13,17 +13,16 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, Root};
+use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, Root};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Locator, Position};
-use crate::object::{Commit, HistoryTree, Reference};
+use crate::object::{HistoryTree, Reference};
 use crate::threads::Mutex;
 use crate::trie::{NodeSource, Saver, StoredNode, Trie, stored_digest};
 
 use super::Store;
 use super::checkpoint::{Checkpoint, ChildRow, CommitRow, DigestRow, Rows, StateRow};
 use super::commits::{ChangeCounts, CommitEntry, Gap};
-use super::records::{Records, unreadable};
 
 /// Places of nodes that do not come from a checkpoint; no file is so long.
 const FROM_LOG: u64 = 1 << 63;
@@ -317,31 +316,6 @@ impl Base {
     }
 }
 
-/// The commit of a row, without its state.
-pub(super) fn commit_of(row: &CommitRow, records: &Records, suite: HashSuite) -> Result<CommitEntry> {
-    let place = Locator::from_u64(row.place);
-    let record = records.record(place)?;
-    let commit = Commit::decode(&record.body).map_err(|error| unreadable(&record, &error))?;
-    let digest = Commit::hash(&record.body, suite);
-    if digest != row.digest {
-        let seq = row.seq;
-        return Err(Error::corrupt(format!(
-            "commit {seq} is not {} but {digest}",
-            row.digest
-        )));
-    }
-    Ok(CommitEntry {
-        digest,
-        commit,
-        batch: row.batch,
-        place,
-        stated: (row.delta != 0).then(|| Locator::from_u64(row.delta)),
-        takes_state: false,
-        counts: row.counts.map(OnceLock::from).unwrap_or_default(),
-        trie: OnceLock::new(),
-    })
-}
-
 /// What a checkpoint says of a commit.
 pub(super) fn row_of(entry: &CommitEntry) -> CommitRow {
     CommitRow {
@@ -353,7 +327,7 @@ pub(super) fn row_of(entry: &CommitEntry) -> CommitRow {
         place: entry.place.to_u64(),
         lane: lane_number(entry.lane()),
         counts: entry.counts.get().copied() as Option<ChangeCounts>,
-        delta: entry.stated.map_or(0, Locator::to_u64),
+        delta: entry.map_record.map_or(0, Locator::to_u64),
     }
 }
 

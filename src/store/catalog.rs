@@ -58,7 +58,7 @@ impl Catalog {
     }
 
     /// Notes what those states had and the next ones have not (CTL-3).
-    pub(super) fn settle(&mut self, gone: Vec<(KeyPath, i64)>) {
+    pub(super) fn flush(&mut self, gone: Vec<(KeyPath, i64)>) {
         for (key, created) in gone {
             self.note_unlinked(key, created);
         }

@@ -61,7 +61,7 @@ pub(crate) struct CommitEntry {
     /// Where its record is.
     pub(crate) place: Locator,
     /// Where the first record is that states its map, or what of it changed, with times; if the log was rewritten.
-    pub(crate) stated: Option<Locator>,
+    pub(crate) map_record: Option<Locator>,
     /// Whether its batch says nothing of its state, which is that of an older commit. Not known, and false, of a commit that
     /// a checkpoint covers.
     pub(super) takes_state: bool,

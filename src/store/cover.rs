@@ -65,7 +65,7 @@ impl Store {
         position: Position,
         progress: &mut checkpoint::Progress<'_>,
     ) -> Result<()> {
-        self.settle()?;
+        self.flush()?;
         let past = self.past_states(position)?;
         let states: Vec<State<'_>> = past
             .iter()

@@ -40,8 +40,7 @@ pub(crate) use base::Reread;
 use catalog::Catalog;
 use checkpoint::Checkpoint;
 pub(crate) use checkpoint::{
-    FOLDER as CHECKPOINT_FOLDER, LogId, OF_LATER_LOG, check as check_checkpoints,
-    is_name as is_checkpoint_name, open_newest, positions as checkpoint_positions,
+    LogId, check as check_checkpoints, open_newest, positions as checkpoint_positions,
     remove_all as remove_checkpoints, remove_outdated as remove_outdated_checkpoints,
     standings as checkpoint_standings,
 };
@@ -53,7 +52,7 @@ pub(crate) use replay::StagedState;
 pub(crate) use rewrite::{Erasure, Live, Plan};
 pub(crate) use rewritten::Erased;
 #[cfg(feature = "cli")]
-pub(crate) use rewritten::STATED_BYTES;
+pub(crate) use rewritten::MAP_ENTRY_BYTES;
 pub(crate) use salvage::{Salvaged, salvage};
 pub(crate) use states::BothStores;
 use states::Loaded;
@@ -264,9 +263,9 @@ impl Store {
         let Some(commit) = self.of_batch(self.records.batch_of(entry.place)?)? else {
             return Ok(None);
         };
-        let stated = self.records.stated(&commit, &entry.key)?;
-        Ok(Some(stated.map_or(commit.commit.time, |stated| {
-            Time::from_micros(stated.updated)
+        let map_record = self.records.map_record(&commit, &entry.key)?;
+        Ok(Some(map_record.map_or(commit.commit.time, |map_record| {
+            Time::from_micros(map_record.updated)
         })))
     }
 

@@ -9,8 +9,8 @@
 //! - RCS-2: of a digest that was erased and written again, the record counts that is there.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::bytes::Bytes;
 use crate::digest::{
@@ -18,13 +18,13 @@ use crate::digest::{
 };
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{Locator, LogReader, Record, RecordKind};
-use crate::object::Object;
+use crate::object::{Commit, Object};
 use crate::threads::{Mutex, RwLock};
 
 use super::base::Base;
-use super::checkpoint::DigestRow;
+use super::checkpoint::{CommitRow, DigestRow};
 use super::commits::CommitEntry;
-use super::rewritten::{Erased, Stated, StatedEntry, gap_digests};
+use super::rewritten::{Erased, MapEntry, MapRecord, gap_digests, unreadable};
 use super::versions::DigestIndex;
 
 /// Everything that history holds, found by digest.
@@ -41,14 +41,14 @@ pub(crate) struct Records {
     /// What a checkpoint knows.
     base: Option<Arc<Base>>,
     /// Where the entries of maps are that a rewritten log states, by the place of the first record.
-    stated: Mutex<HashMap<Locator, Arc<StatedParts>>>,
+    map_record: Mutex<HashMap<Locator, Arc<MapParts>>>,
 }
 
 /// The records of one map: the first key of each, and where it is.
-type StatedParts = Vec<(KeyPath, Locator)>;
+type MapParts = Vec<(KeyPath, Locator)>;
 
-/// Maps of which [`StatedParts`] are kept at once.
-const STATED_KEPT: usize = 1_024;
+/// Maps of which [`MapParts`] are kept at once.
+const MAPS_KEPT: usize = 1_024;
 
 /// A record that was found by digest.
 struct Found {
@@ -66,7 +66,7 @@ impl Records {
             erased: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             base,
-            stated: Mutex::default(),
+            map_record: Mutex::default(),
         }
     }
 
@@ -264,6 +264,33 @@ impl Records {
         Ok(found.map(|found| found.place))
     }
 
+    /// The commit of a row of a checkpoint, without its state.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if its record cannot be read or is that of another commit.
+    pub(super) fn commit(&self, row: &CommitRow) -> Result<CommitEntry> {
+        let place = Locator::from_u64(row.place);
+        let record = self.record(place)?;
+        let commit = Commit::decode(&record.body).map_err(|error| unreadable(&record, &error))?;
+        let digest = Commit::hash(&record.body, self.suite);
+        if digest != row.digest {
+            let (seq, wanted) = (row.seq, row.digest);
+            return Err(Error::corrupt(format!(
+                "commit {seq} is not {wanted} but {digest}"
+            )));
+        }
+        Ok(CommitEntry {
+            digest,
+            commit,
+            batch: row.batch,
+            place,
+            map_record: (row.delta != 0).then(|| Locator::from_u64(row.delta)),
+            takes_state: false,
+            counts: row.counts.map(OnceLock::from).unwrap_or_default(),
+            trie: OnceLock::new(),
+        })
+    }
+
     /// The record at a place.
     ///
     /// # Errors
@@ -302,16 +329,16 @@ impl Records {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
-    pub(crate) fn stated(&self, commit: &CommitEntry, key: &KeyPath) -> Result<Option<StatedEntry>> {
-        let Some(first) = commit.stated else {
+    pub(crate) fn map_record(&self, commit: &CommitEntry, key: &KeyPath) -> Result<Option<MapEntry>> {
+        let Some(first) = commit.map_record else {
             return Ok(None);
         };
-        let parts = self.stated_parts(first)?;
+        let parts = self.map_parts(first)?;
         let behind = parts.partition_point(|(first, _)| first <= key);
         // The keys that lead here were not checked: both records are read, so that none that is wrong hides an entry.
         for (_, place) in parts.iter().take(behind + 1).skip(behind.saturating_sub(1)) {
             let record = self.reader.read(*place)?;
-            let found = Stated::find(&record.body, key).map_err(|error| unreadable(&record, &error))?;
+            let found = MapRecord::find(&record.body, key).map_err(|error| unreadable(&record, &error))?;
             if found.is_some() {
                 return Ok(found);
             }
@@ -320,26 +347,27 @@ impl Records {
     }
 
     /// The records of a map of which this is the first, each with its first key.
-    fn stated_parts(&self, first: Locator) -> Result<Arc<StatedParts>> {
-        if let Some(known) = self.stated.lock().get(&first) {
+    fn map_parts(&self, first: Locator) -> Result<Arc<MapParts>> {
+        if let Some(known) = self.map_record.lock().get(&first) {
             return Ok(Arc::clone(known));
         }
-        let (mut parts, mut next) = (StatedParts::new(), first);
+        let (mut parts, mut next) = (MapParts::new(), first);
         loop {
             let peeked = self.reader.peek(next, DIGEST_LEN)?;
             if !matches!(peeked.kind, Some(RecordKind::Base | RecordKind::Delta)) {
                 break;
             }
-            let key = Stated::first_key(&peeked.start).map_err(|error| Error::corrupt(error.to_string()))?;
+            let key =
+                MapRecord::first_key(&peeked.start).map_err(|error| Error::corrupt(error.to_string()))?;
             parts.extend(key.map(|key| (key, next)));
             next = peeked.next;
         }
         let parts = Arc::new(parts);
-        let mut stated = self.stated.lock();
-        if stated.len() >= STATED_KEPT {
-            stated.clear();
+        let mut map_record = self.map_record.lock();
+        if map_record.len() >= MAPS_KEPT {
+            map_record.clear();
         }
-        stated.insert(first, Arc::clone(&parts));
+        map_record.insert(first, Arc::clone(&parts));
         Ok(parts)
     }
 
@@ -403,12 +431,4 @@ fn placeholder(record: &Record, digest: ObjectDigest) -> Result<Object> {
             "the record of version {digest} says that another one was erased"
         ))),
     }
-}
-
-pub(super) fn unreadable(record: &Record, error: &crate::codec::DecodeError) -> Error {
-    let (segment, offset) = (record.locator.segment(), record.locator.offset());
-    Error::corrupt(format!(
-        "the {:?} record at offset {offset} of segment {segment}: {error}",
-        record.kind
-    ))
 }

@@ -16,7 +16,7 @@ use crate::log::Position;
 use crate::trie::{NodeSource, StoredNode, Trie};
 
 use super::Store;
-use super::base::{Base, commit_of};
+use super::base::Base;
 use super::commits::{ChangeCounts, CommitEntry};
 use super::replay;
 
@@ -39,7 +39,7 @@ impl Store {
         if let Some(known) = self.loaded.lock().commits.get(&index) {
             return Ok(Arc::clone(known));
         }
-        let entry = Arc::new(commit_of(&base.row(index)?, &self.records, self.suite)?);
+        let entry = Arc::new(self.records.commit(&base.row(index)?)?);
         let mut loaded = self.loaded.lock();
         if loaded.commits.len() >= COMMITS_KEPT {
             loaded.commits.clear();
@@ -140,7 +140,7 @@ impl Store {
     }
 
     /// Looks up what rollbacks took away and is not noted yet: costs what they changed.
-    pub(super) fn settle(&self) -> Result<()> {
+    pub(super) fn flush(&self) -> Result<()> {
         // Looked up beside readers; only the one who writes gets here, so nothing is left in between.
         let left = self.catalog.read_recursive().left();
         if left.is_empty() {
@@ -155,7 +155,7 @@ impl Store {
                 }
             }
         }
-        self.catalog.write().settle(gone);
+        self.catalog.write().flush(gone);
         Ok(())
     }
 

@@ -84,7 +84,7 @@ fn the_shell_lists_every_file_and_every_checkpoint() {
     fs::write(&file, damaged).unwrap();
     let found = checkpoints();
     assert!(
-        found[0]["commits"].is_null() && text(&found[0]["state"]).contains("damaged"),
+        found[0]["commits"].is_null() && text(&found[0]["state"]).contains("checksum"),
         "{found:?}"
     );
     fs::remove_dir_all(folder.store().join("checkpoint")).unwrap();

@@ -420,7 +420,7 @@ fn tell_report(
         tell_finding(output, Meaning::Bad, "damage", finding)?;
     }
     for finding in &report.derived {
-        let label = match finding.kind {
+        let label = match finding.kind() {
             FindingKind::Unproven | FindingKind::Older => "unsure",
             _ => "harmless",
         };
@@ -436,8 +436,9 @@ pub(super) fn tell_finding(
     label: &str,
     finding: &Finding,
 ) -> Result<(), Failure> {
-    let place = place(Some(&finding.file), finding.offset);
-    let told = format!("{place}: {}", human::one_line(&finding.what));
+    let damage = &finding.damage;
+    let place = place(Some(&damage.file), damage.offset);
+    let told = format!("{place}: {}", human::one_line(&damage.cause.to_string()));
     output.labelled(meaning, label, &told)
 }
 
@@ -455,11 +456,11 @@ fn damaged(path: &Path, report: &VerifyReport) -> Error {
     let needed = report
         .damage
         .iter()
-        .find(|finding| NEEDED_TO_READ.contains(&finding.file.as_str()));
+        .find(|finding| NEEDED_TO_READ.contains(&finding.damage.file.as_str()));
     let hint = match needed {
         Some(finding) => format!(
             "nothing can be read without the file {}; treering salvage writes a new store without it",
-            finding.file
+            finding.damage.file
         ),
         None => "treering doctor names what mends it; --degraded reads the newest state before the damage, \
              nothing after it"

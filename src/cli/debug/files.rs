@@ -202,7 +202,7 @@ fn layout(shell: &mut Shell<'_>, file: StoreFile) -> Done {
     let output = &mut shell.context.output;
     if output.is_json() {
         let parts: Vec<_> = layout.parts.iter().map(hex::document).collect();
-        output.document(&json!({ "file": layout.file, "parts": parts, "trouble": layout.trouble }))?;
+        output.document(&json!({ "file": layout.file, "parts": parts, "trouble": layout.trouble.as_ref().map(ToString::to_string) }))?;
         return Ok(DONE);
     }
     tell_trouble(output, &layout)?;
@@ -217,7 +217,7 @@ fn tell_trouble(output: &mut Output, layout: &Layout) -> Result<(), Failure> {
     output.line(format_args!(
         "{bad}: {}: {}",
         layout.file,
-        human::one_line(trouble)
+        human::one_line(&trouble.to_string())
     ))
 }
 
@@ -268,7 +268,7 @@ fn checkpoints(shell: &mut Shell<'_>, _: &Arguments) -> Done {
     let mut is_read = false;
     for checkpoint in found {
         let state = match &checkpoint.unusable {
-            Some(why) => marked(Meaning::Changed, human::one_line(why)),
+            Some(why) => marked(Meaning::Changed, human::one_line(&why.to_string())),
             None if is_read => text("kept for the case that the newer one is damaged"),
             None => text("read by who opens the store"),
         };

@@ -15,10 +15,10 @@ use crate::cli::errors::{DONE, Done, Failure};
 use crate::cli::human::{counted, short};
 use crate::cli::output::{Meaning, Output};
 use crate::digest::{HashAlgorithm, HashSuite};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::log::{self, Found, Frame, Inspection, Part, RecordKind, SegmentStanding, SegmentState};
 use crate::object::{Commit, Encoding, Object, Reference, encoded_fields};
-use crate::store::STATED_BYTES;
+use crate::store::MAP_ENTRY_BYTES;
 
 /// The segment that holds a batch, as far as the manifest says; all of them if it does not.
 fn segments_of(inspection: &Inspection, batch: u64) -> Result<Vec<SegmentState>> {
@@ -79,7 +79,7 @@ pub(super) fn frames(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
                 offset,
                 bytes,
                 trouble,
-            } => listing.gap(output, segment, offset, bytes, trouble.as_deref())?,
+            } => listing.gap(output, segment, offset, bytes, trouble.as_ref())?,
         }
     }
     listing.table.finish(output)?;
@@ -120,11 +120,14 @@ impl Listing {
         segment: u64,
         offset: u64,
         length: u64,
-        trouble: Option<&str>,
+        trouble: Option<&Cause>,
     ) -> Result<(), Failure> {
         self.shown += 1;
         let (kind, says) = match trouble {
-            Some(trouble) => (marked(Meaning::Bad, "gap"), marked(Meaning::Bad, trouble)),
+            Some(trouble) => (
+                marked(Meaning::Bad, "gap"),
+                marked(Meaning::Bad, trouble.to_string()),
+            ),
             None => (text("unused"), text("zeros up to the end")),
         };
         let fields = vec![
@@ -182,7 +185,7 @@ fn gist(frame: &Frame) -> Option<String> {
             format!("{digest} was here, erased by commit {by}")
         }
         kind if kind == RecordKind::Base as u8 || kind == RecordKind::Delta as u8 => {
-            counted((frame.body.len() / STATED_BYTES) as u64, "id") + " stated"
+            counted((frame.body.len() / MAP_ENTRY_BYTES) as u64, "id") + " stated"
         }
         _ => String::from_utf8_lossy(&frame.body).chars().take(100).collect(),
     })
@@ -222,7 +225,7 @@ pub(super) fn frame(shell: &mut Shell<'_>, arguments: &Arguments) -> Done {
         let document = |parts: &[Part]| parts.iter().map(hex::document).collect::<Vec<_>>();
         output.document(&json!({
             "segment": segment, "offset": frame.offset, "kind": log::kind_name(frame.kind), "batch": frame.batch,
-            "trouble": frame.trouble, "header": document(&frame.header), "body": document(&parts),
+            "trouble": frame.trouble.as_ref().map(ToString::to_string), "header": document(&frame.header), "body": document(&parts),
         }))?;
         return Ok(DONE);
     }

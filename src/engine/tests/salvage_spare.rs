@@ -2,7 +2,7 @@
 //! were put back over those of a newer log. The files are alike, and nothing may be lost either way.
 
 use super::gc::{HOUR, kept, on_disk, options, tight};
-use super::salvage::{check, rescue, truth, used, versions};
+use super::salvage::{check, is_cut_off, rescue, truth, used, versions};
 use super::{id, put};
 use crate::engine::{Erasing, Memory, Retention, Writer};
 use crate::testing::sim_disk::{CrashImage, SimDisk};
@@ -118,7 +118,7 @@ fn what_is_damaged_in_the_log_is_taken_from_a_rewrite_that_was_cut_off() {
             let (_, report) = rescue(&disk).unwrap();
             let mut told = report.derived.iter().chain(&report.unsure);
             // The rewrite is there, and the manifest that lists it is not.
-            if !told.any(|found| found.what.contains("cut off")) {
+            if !told.any(|found| is_cut_off(found)) {
                 continue;
             }
             images += 1;

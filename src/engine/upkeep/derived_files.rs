@@ -21,15 +21,14 @@ use std::time::Duration;
 
 use crate::bytes::Bytes;
 use crate::codec::{DecodeError, Reader};
-use crate::disk::{self, Access, Disk, is_of_other_kind, read_full};
-use crate::error::{Error, ErrorKind, Result};
+use crate::disk::{self, Access, Disk, read_full};
+use crate::error::{Cause, Error, ErrorKind, Finding, Result, Severity};
 use crate::log::CompactionLock;
 use crate::object::Op;
 use crate::store::Store;
 use crate::trie::Trie;
 
 use super::last_access::{USES, USES_NEW};
-use super::verify::{Finding, FindingKind};
 use crate::engine::memory::{Inner, Memory};
 use crate::engine::read::view::View;
 
@@ -120,9 +119,7 @@ impl Inner {
         let reading = |error| Error::io(format!("cannot read {path}"), error);
         let file = match self.disk.open(&path, Access::Read) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => {
-                return Ok(None);
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(reading(error)),
         };
         let length = file.length().map_err(reading)?;
@@ -160,13 +157,7 @@ impl Inner {
                 .map_err(writing)?,
             _ => {}
         }
-        disk::replace(&*self.disk, &path, &encode(&self.instance, name, bytes)).map_err(|error| {
-            let names = [disk::unfinished_name(&path), path.clone()];
-            let failed = writing(error);
-            names.iter().fold(failed, |failed, name| {
-                disk::with_what_stands_at(&*self.disk, name, failed)
-            })
-        })
+        disk::replace(&*self.disk, &path, &encode(&self.instance, name, bytes)).map_err(writing)
     }
 
     /// Removes every derived file but the stamps of use, which are written as one, without those of objects that `left` does
@@ -174,14 +165,13 @@ impl Inner {
     pub(crate) fn forget_derived(&self, left: &Trie, store: &Store) -> Result<()> {
         let removing = |error| Error::io(format!("cannot remove a file in {FOLDER}"), error);
         let names = match self.disk.list(FOLDER) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => Vec::new(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             other => other.map_err(removing)?,
         };
         let stamps = self.stamps.lock().merged(self, left, store)?;
         for name in names.iter().filter(|name| *name != USES) {
             let path = format!("{FOLDER}/{name}");
-            let removed = self.disk.remove(&path).map_err(removing);
-            removed.map_err(|failed| disk::with_what_stands_at(&*self.disk, &path, failed))?;
+            self.disk.remove(&path).map_err(removing)?;
         }
         if !names.is_empty() {
             self.disk.sync_dir(FOLDER).map_err(removing)?;
@@ -218,11 +208,8 @@ fn encode(instance: &[u8; 16], name: &str, bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// What is wrong with a file: in which way, and what.
-type Wrong = (FindingKind, &'static str);
-
-fn examine(file: &[u8], name: &str, instance: &[u8; 16]) -> std::result::Result<(), Wrong> {
-    let cut = |_: DecodeError| (FindingKind::Cut, "the file is too short");
+fn examine(file: &[u8], name: &str, instance: &[u8; 16]) -> std::result::Result<(), Cause> {
+    let cut = |_: DecodeError| Cause::DerivedCut;
     let mut reader = Reader::new(file);
     let magic: [u8; 8] = reader.array().map_err(cut)?;
     let version = reader.u32().map_err(cut)?;
@@ -231,24 +218,24 @@ fn examine(file: &[u8], name: &str, instance: &[u8; 16]) -> std::result::Result<
     let length = reader.u64().map_err(cut)?;
     let (sum, header_sum) = (reader.u32().map_err(cut)?, reader.u32().map_err(cut)?);
     if &magic != MAGIC || crc32c::crc32c(&file[..HEADER_BYTES - 4]) != header_sum {
-        return Err((FindingKind::Corrupt, "the header is not what was written"));
+        return Err(Cause::DerivedChecksum);
     }
     if version != VERSION {
-        return Err((FindingKind::Foreign, "another version of the program wrote it"));
+        return Err(Cause::DerivedVersion);
     }
     let padding = named.get(name.len()..).unwrap_or_default();
     if !named.starts_with(name.as_bytes()) || padding.iter().any(|byte| *byte != 0) {
-        return Err((FindingKind::Foreign, "it was written under another name"));
+        return Err(Cause::DerivedForeign);
     }
     if owner != *instance {
-        return Err((FindingKind::Foreign, "it is of another store"));
+        return Err(Cause::DerivedForeign);
     }
     let content = &file[HEADER_BYTES..];
     if content.len() as u64 != length {
-        return Err((FindingKind::Cut, "it has another length than was written"));
+        return Err(Cause::DerivedCut);
     }
     if crc32c::crc32c(content) != sum {
-        return Err((FindingKind::Corrupt, "its bytes are not what was written"));
+        return Err(Cause::DerivedChecksum);
     }
     Ok(())
 }
@@ -258,9 +245,6 @@ pub(crate) fn check(disk: &dyn Disk, instance: &[u8; 16]) -> Result<Vec<Finding>
     let failed = |error| Error::io(format!("cannot read {FOLDER}"), error);
     let names = match disk.list(FOLDER) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) if is_of_other_kind(&error) => {
-            return Ok(vec![finding(FOLDER, (FindingKind::Foreign, "it is no folder"))]);
-        }
         other => other.map_err(failed)?,
     };
     let mut found = Vec::new();
@@ -271,16 +255,16 @@ pub(crate) fn check(disk: &dyn Disk, instance: &[u8; 16]) -> Result<Vec<Finding>
             continue;
         }
         let wrong = if finished.is_some() {
-            Err((FindingKind::Corrupt, "it was not finished, and nobody reads it"))
+            Err(Cause::Unfinished)
         } else {
             match read(disk, &path) {
                 Ok(bytes) => examine(&bytes, &name, instance),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-                Err(error) if is_of_other_kind(&error) => Err((FindingKind::Foreign, "it is no file")),
                 Err(error) => return Err(failed(error)),
             }
         };
-        found.extend(wrong.err().map(|wrong| finding(&path, wrong)));
+        let finding = |cause| Finding::new(Severity::Derived, &path, 0, cause);
+        found.extend(wrong.err().map(finding));
     }
     Ok(found)
 }
@@ -292,13 +276,4 @@ fn read(disk: &dyn Disk, path: &str) -> io::Result<Vec<u8>> {
     let read = read_full(&*file, 0, &mut bytes)?;
     bytes.truncate(read);
     Ok(bytes)
-}
-
-fn finding(file: &str, (kind, what): Wrong) -> Finding {
-    Finding {
-        kind,
-        file: file.to_owned(),
-        offset: None,
-        what: what.to_owned(),
-    }
 }

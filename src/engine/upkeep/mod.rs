@@ -9,7 +9,6 @@ pub(crate) mod doctor;
 pub(crate) mod erase;
 pub(crate) mod gc;
 pub(crate) mod last_access;
-pub(crate) mod links;
 pub(crate) mod named;
 pub(crate) mod retention;
 pub(crate) mod salvage;

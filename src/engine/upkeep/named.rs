@@ -10,12 +10,10 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 
 use crate::digest::{ContentDigest, DIGEST_LEN, TextDigest};
-use crate::error::Result;
+use crate::error::{Cause, Finding, Result, Severity};
 use crate::log::{Batch, Locator, Record, RecordKind, segment_name};
 use crate::object::{Commit, Object, Reference, ReferenceName};
 use crate::store::Store;
-
-use super::verify::{Finding, FindingKind};
 
 /// What batches named when it was not there. It may come behind: a rewrite moves what several records share.
 #[derive(Default)]
@@ -135,10 +133,6 @@ fn object_in(store: &Store, record: &Record) -> Object {
 }
 
 fn finding(by: Locator, what: impl Display) -> Finding {
-    Finding {
-        kind: FindingKind::Missing,
-        file: segment_name(by.segment()),
-        offset: Some(by.offset()),
-        what: format!("{what} is missing"),
-    }
+    let cause = Cause::RecordMissing(what.to_string());
+    Finding::new(Severity::Damage, &segment_name(by.segment()), by.offset(), cause)
 }

@@ -12,7 +12,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Cause, Error, ErrorCode, ErrorKind, Result};
 use crate::log::{self, Batch, BatchBuilder, CompactionLock, HeadMark, Log, Rewrite, Rewritten, WriteLock};
 use crate::store::{CommitEntry, Store};
 use crate::threads::{Builder, sleep};
@@ -339,7 +339,8 @@ impl Inner {
             }
         }
         if tail.torn_bytes > 0 {
-            self.warn(log::unproven_tail(tail.torn_bytes));
+            let bytes = tail.torn_bytes;
+            self.warn(Cause::UnprovenTail { bytes }.to_string());
         }
         Ok(done)
     }

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::damaged;
 use crate::bytes::Buffer;
 use crate::disk::{DiskFile, read_full};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 
 /// Bytes of a block. The first one is the header, which has a checksum of its own.
 pub(super) const BLOCK_BYTES: usize = 4096;
@@ -78,8 +78,7 @@ impl Blocks {
             checked: (0..words).map(|_| AtomicU64::new(0)).collect(),
         };
         if crc32c::crc32c(blocks.table()) != table_sum {
-            let what = "its table of checksums does not match";
-            return Err(damaged(name, at, what));
+            return Err(damaged(name, at, Cause::TableChecksum));
         }
         Ok(blocks)
     }
@@ -112,8 +111,7 @@ impl Blocks {
         }
         let end = offset.saturating_add(length as u64);
         if offset < BLOCK || end > (self.count + 1) * BLOCK {
-            let what = format!("{length} bytes are looked for where it has none");
-            return Err(damaged(&self.name, offset, &what));
+            return Err(damaged(&self.name, offset, Cause::OutsideBlocks));
         }
         // CKB-1: the range was checked, so all of its blocks have a checksum.
         let blocks = offset / BLOCK..=(end - 1) / BLOCK;
@@ -149,8 +147,7 @@ impl Blocks {
         if self.table().get(at..at + SUM_BYTES) == Some(&sum[..]) {
             return Ok(());
         }
-        let what = "a block does not match its checksum";
-        Err(damaged(&self.name, block * BLOCK, what))
+        Err(damaged(&self.name, block * BLOCK, Cause::BlockChecksum))
     }
 
     /// Reads whole blocks from the file.
@@ -169,7 +166,7 @@ impl Blocks {
         let count = read_full(&*self.file, offset, &mut bytes)
             .map_err(|error| Error::io(format!("cannot read {}", self.name), error))?;
         if count < bytes.len() {
-            return Err(damaged(&self.name, offset + count as u64, "it ends there"));
+            return Err(damaged(&self.name, offset + count as u64, Cause::CutOff));
         }
         Ok(bytes)
     }

@@ -28,11 +28,11 @@ mod writer;
 use std::io;
 
 use crate::digest::HashAlgorithm;
-use crate::disk::{Access, Disk, is_of_other_kind};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::log::{Finding, Position, Severity};
+use crate::disk::{Access, Disk, is_not_regular};
+use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Finding, Result, Severity};
+use crate::log::Position;
 
-pub(crate) use check::{OF_LATER_LOG, check};
+pub(crate) use check::check;
 pub(crate) use header::LogId;
 pub(crate) use reader::Checkpoint;
 pub(crate) use rows::{ChildRow, CommitRow, DigestRow, FirstWritten, Gap, Rows, StateRow, prefix_of};
@@ -53,11 +53,25 @@ pub(crate) struct CheckpointFile {
     pub(crate) is_finished: bool,
 }
 
-/// Bytes of a checkpoint are not what was written.
-fn damaged(name: &str, offset: u64, what: &str) -> Error {
-    Error::corrupt(format!("{name} is damaged at byte {offset}: {what}"))
+/// The error of damage in a checkpoint.
+fn damaged(name: &str, offset: u64, cause: Cause) -> Error {
+    Error::damaged(Damage::new(name, offset, cause))
         .with_code(ErrorCode::CheckpointDamaged)
-        .with_hint("it is derived: remove it, and the log is read instead")
+        .with_hint("a checkpoint is derived: remove it, and the log is read instead")
+}
+
+/// The cause of the damage that an error carries.
+fn cause_of(error: &Error) -> Cause {
+    match error.damage() {
+        Some(damage) => damage.cause.clone(),
+        None => Cause::Contradiction(error.message().to_owned()),
+    }
+}
+
+/// The finding of an error about a checkpoint, at `offset` if the error has no place.
+fn of_error(name: &str, offset: u64, error: &Error) -> Finding {
+    let place = error.damage().and_then(|damage| damage.offset);
+    Finding::new(Severity::Derived, name, place.unwrap_or(offset), cause_of(error))
 }
 
 fn file_name(number: u64) -> String {
@@ -74,21 +88,13 @@ fn file_number(name: &str) -> Option<u64> {
     (file_name(number) == name).then_some(number)
 }
 
-/// Whether a file, by its name relative to the store, is a checkpoint, finished or not.
-pub(crate) fn is_name(name: &str) -> bool {
-    file_number(name.strip_suffix(".tmp").unwrap_or(name)).is_some()
-}
-
 /// The checkpoints of a store, finished or not, the oldest first. Other files in the folder are left out.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.
 pub(crate) fn list(disk: &dyn Disk) -> Result<Vec<CheckpointFile>> {
     let names = match disk.list(FOLDER) {
-        // A thing of another kind holds no checkpoints, and costs no more than their loss.
-        Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => {
-            return Ok(Vec::new());
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other.map_err(|error| Error::io(format!("cannot list {FOLDER}"), error))?,
     };
     let mut files = Vec::new();
@@ -119,7 +125,7 @@ pub(crate) struct Standing {
     /// How far it covers the log, and how many commits of it it holds; `None` if the header cannot be read.
     pub(crate) covers: Option<(Position, u64)>,
     /// Why nobody reads it.
-    pub(crate) unusable: Option<String>,
+    pub(crate) unusable: Option<Cause>,
 }
 
 /// Looks at the header of every checkpoint, the newest first. `log` is the log that one is to be of, if it can be told.
@@ -131,7 +137,7 @@ pub(crate) fn standings(disk: &dyn Disk, log: Option<LogId>) -> Result<Vec<Stand
         let opened = disk.open(&file.name, Access::Read);
         let bytes = opened.and_then(|file| file.length()).unwrap_or_default();
         if !file.is_finished {
-            let unusable = Some(check::UNFINISHED.to_owned());
+            let unusable = Some(Cause::Unfinished);
             return Standing {
                 file,
                 bytes,
@@ -143,9 +149,9 @@ pub(crate) fn standings(disk: &dyn Disk, log: Option<LogId>) -> Result<Vec<Stand
             Ok(found) => {
                 let other = log.and_then(|log| check::other_log(&found, log));
                 let covers = (found.position(), found.commits().len());
-                (Some(covers), other.map(|finding| finding.message))
+                (Some(covers), other.map(|finding| finding.damage.cause))
             }
-            Err(error) => (None, Some(error.message().to_owned())),
+            Err(error) => (None, Some(cause_of(&error))),
         };
         Standing {
             file,
@@ -182,9 +188,7 @@ pub(crate) fn open_newest(
             },
             // Another process wrote newer ones meanwhile.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => {
-                findings.push(Finding::new(Severity::Derived, &file.name, 0, error.message()));
-            }
+            Err(error) => findings.push(of_error(&file.name, 0, &error)),
         }
     }
     Ok((None, findings))
@@ -267,8 +271,8 @@ fn remove_files(disk: &dyn Disk, files: &[CheckpointFile]) -> Result<usize> {
     for file in files {
         match disk.remove(&file.name) {
             Ok(()) => removed += 1,
-            // A folder was made by no process of ours, and holds no checkpoint.
-            Err(error) if error.kind() == io::ErrorKind::NotFound || is_of_other_kind(&error) => {}
+            // A folder under the name of a checkpoint holds none.
+            Err(error) if error.kind() == io::ErrorKind::NotFound || is_not_regular(&error) => {}
             Err(error) => failed = Err(Error::io(format!("cannot remove {}", file.name), error)),
         }
     }

@@ -16,8 +16,8 @@ use super::damaged;
 use super::header::Extent;
 use crate::codec::{DecodeError, Reader};
 use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, Root};
-use crate::error::Result;
-use crate::log::Position;
+use crate::error::{Cause, Result};
+use crate::log::{Position, undecodable};
 use crate::store::ChangeCounts;
 use crate::trie::StoredNode;
 
@@ -295,13 +295,13 @@ impl<'a, R: Row> Rows<'a, R> {
         let bytes = self.blocks.bytes(offset, R::BYTES)?;
         R::take(&mut Reader::new(&bytes))
             .map(Some)
-            .map_err(|error| damaged(self.blocks.name(), offset, &error.to_string()))
+            .map_err(|error| damaged(self.blocks.name(), offset, undecodable(&error)))
     }
 
     /// A row that is known to be there.
     fn row(&self, index: u64) -> Result<R> {
         self.get(index)?
-            .ok_or_else(|| damaged(self.blocks.name(), self.extent.offset, "a row is missing"))
+            .ok_or_else(|| damaged(self.blocks.name(), self.extent.offset, Cause::RowMissing))
     }
 
     /// All rows, in their order.

@@ -30,8 +30,8 @@ use crate::trie::Entry;
 
 use super::Store;
 use super::commits::CommitEntry;
-use super::records::unreadable;
-use super::rewritten::{Stated, StatedEntry, encode_gap, gap_digests};
+
+use super::rewritten::{MapEntry, MapRecord, encode_gap, gap_digests, unreadable};
 
 pub(crate) use erasure::Erasure;
 pub(crate) use mark::Live;
@@ -324,16 +324,16 @@ impl Rewriter<'_> {
         let kind = match &self.before {
             None => {
                 for found in trie.iter(self.store) {
-                    self.stated(&found?)?.encode(&mut bytes);
+                    self.map_record(&found?)?.encode(&mut bytes);
                 }
                 RecordKind::Base
             }
             Some(before) => {
                 for change in self.store.state(before)?.diff(&trie, self.store) {
                     let change = change?;
-                    let stated = match (change.new, change.old) {
-                        (Some(new), _) => self.stated(&new)?,
-                        (None, Some(old)) => StatedEntry {
+                    let map_record = match (change.new, change.old) {
+                        (Some(new), _) => self.map_record(&new)?,
+                        (None, Some(old)) => MapEntry {
                             key: change.key,
                             digest: None,
                             created: old.created,
@@ -341,18 +341,18 @@ impl Rewriter<'_> {
                         },
                         (None, None) => return Err(Error::internal("a difference with neither side")),
                     };
-                    stated.encode(&mut bytes);
+                    map_record.encode(&mut bytes);
                 }
                 RecordKind::Delta
             }
         };
-        Stated::put(builder, kind, &bytes);
+        MapRecord::put(builder, kind, &bytes);
         Ok(())
     }
 
-    fn stated(&self, entry: &Entry) -> Result<StatedEntry> {
+    fn map_record(&self, entry: &Entry) -> Result<MapEntry> {
         let updated = self.store.updated(entry)?;
-        Ok(StatedEntry {
+        Ok(MapEntry {
             key: entry.key,
             digest: Some(ObjectDigest::from_bytes(entry.digest)),
             created: entry.created,

@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::digest::{KeyPath, ObjectDigest};
 use crate::error::Result;
-use crate::log::Wreck;
+use crate::log::DamagedLog;
 use crate::object::Object;
 use crate::trie::{Entry, NoSource, Trie};
 
@@ -75,7 +75,7 @@ impl<'a> Guess<'a> {
 
     /// The state with an earlier version in the place of each that is lost, and without those that have none. What was
     /// erased is not lost: it stays where the state is proven, and else it leaves, as the erasure made it do.
-    pub(super) fn without_lost(&self, wreck: &Wreck, is_proven: bool) -> Result<Left> {
+    pub(super) fn without_lost(&self, damaged: &DamagedLog, is_proven: bool) -> Result<Left> {
         let mut left = Left {
             state: self.state.clone(),
             lost: BTreeSet::new(),
@@ -104,13 +104,13 @@ impl<'a> Guess<'a> {
             let keys = left.state.iter(NoSource).map(|entry| Ok(entry?.key));
             keys.collect::<Result<_>>()?
         };
-        self.break_cycles(wreck, &starts, &mut left)?;
+        self.break_cycles(damaged, &starts, &mut left)?;
         Ok(left)
     }
 
     /// Takes out one object of each cycle of parents that the way up from `starts` leads into (SVN-2): one with an earlier
     /// version, and of several the one written first, because what moved since is what is not known.
-    fn break_cycles(&self, wreck: &Wreck, starts: &[KeyPath], left: &mut Left) -> Result<()> {
+    fn break_cycles(&self, damaged: &DamagedLog, starts: &[KeyPath], left: &mut Left) -> Result<()> {
         // From where the way up is known to end.
         let mut ending: HashSet<KeyPath> = HashSet::new();
         for start in starts {
@@ -132,9 +132,9 @@ impl<'a> Guess<'a> {
                 way.push((key, place.map(|(_, place)| place.written)));
                 next = match place {
                     Some((entry, place)) => {
-                        let body = wreck.read(place.locator)?.body;
+                        let body = damaged.read(place.locator)?.body;
                         let object = Object::from_verified(body, ObjectDigest::from_bytes(entry.digest));
-                        object.parent().map(|parent| wreck.suite().key_path(parent))
+                        object.parent().map(|parent| damaged.suite().key_path(parent))
                     }
                     None => None,
                 };

@@ -11,12 +11,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::codec::{self, DecodeError};
 use crate::digest::{CommitDigest, DIGEST_LEN, Domain, HashSuite, KeyPath, ObjectDigest};
-use crate::error::Result;
+use crate::error::{Finding, Result};
 use crate::log::{
-    Finding, LINK_BYTES, Locator, Piece, Position, Record, RecordKind, UNLINK_BYTES, UNLINKED, Wreck,
+    DamagedLog, LINK_BYTES, Locator, Piece, Position, Record, RecordKind, UNLINK_BYTES, UNLINKED,
 };
 use crate::object::{Commit, Object, Reference};
-use crate::store::rewritten::{Erased, Stated, gap_digests};
+use crate::store::rewritten::{Erased, MapRecord, gap_digests};
 
 /// Numbers of commits at the most (SVI-2).
 pub(super) const SEQ_MAX: u64 = u64::MAX / 2;
@@ -33,7 +33,7 @@ pub(super) struct Place {
 
 impl Place {
     /// The same as older than all else: its number is of another log.
-    pub(super) fn of_spare(self) -> Self {
+    pub(super) fn of_orphaned(self) -> Self {
         let (_, number) = self.written;
         Self {
             written: (0, number),
@@ -78,18 +78,18 @@ pub(super) struct Index {
 impl Index {
     /// Reads a log that was durable up to each of `places`.
     pub(super) fn read(
-        wreck: &Wreck,
+        damaged: &DamagedLog,
         places: &[Position],
         step: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<Self> {
-        let (mut index, mut spare) = (Self::default(), Self::default());
-        let findings = wreck.pieces(places, &mut |piece, done| {
-            let index = if piece.spare { &mut spare } else { &mut index };
-            index.add(&piece, wreck.suite());
+        let (mut index, mut orphaned) = (Self::default(), Self::default());
+        let findings = damaged.pieces(places, &mut |piece, done| {
+            let index = if piece.orphaned { &mut orphaned } else { &mut index };
+            index.add(&piece, damaged.suite());
             step(done)
         })?;
         index.findings = findings;
-        index.sort_with_spare(spare, wreck, places);
+        index.sort_with_orphaned(orphaned, damaged, places);
         index.leave_out_erased();
         Ok(index)
     }
@@ -233,14 +233,14 @@ pub(super) fn text_digest(record: &Record, suite: HashSuite) -> [u8; DIGEST_LEN]
 pub(super) struct Changes {
     pub(super) links: Vec<(KeyPath, ObjectDigest)>,
     pub(super) unlinks: Vec<KeyPath>,
-    pub(super) stated: Option<Stated>,
+    pub(super) map_record: Option<MapRecord>,
     /// How many commits before it were thinned.
     pub(super) thinned: u64,
 }
 
 impl Changes {
     pub(super) fn is_empty(&self) -> bool {
-        self.links.is_empty() && self.unlinks.is_empty() && self.stated.is_none()
+        self.links.is_empty() && self.unlinks.is_empty() && self.map_record.is_none()
     }
 
     /// Reads the records of a piece, objects first, as a state is made of them. What cannot be read says nothing.
@@ -289,7 +289,7 @@ impl Changes {
                 let keys = codec::as_arrays::<UNLINK_BYTES>(&record.body)?;
                 self.unlinks.extend(keys.into_iter().map(KeyPath::from_bytes));
             }
-            RecordKind::Base | RecordKind::Delta => Stated::add(&mut self.stated, record)?,
+            RecordKind::Base | RecordKind::Delta => MapRecord::add(&mut self.map_record, record)?,
             RecordKind::Gap => self.thinned += gap_digests(&record.body)?.1.len() as u64,
             _ => {}
         }

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use crate::bytes::Bytes;
 use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, ObjectDigest, Root, TextDigest};
 use crate::error::Result;
-use crate::log::{BatchBuilder, HeadMark, Ignorable, Record, RecordKind, UNLINKED, Wreck};
+use crate::log::{BatchBuilder, DamagedLog, HeadMark, Ignorable, Record, RecordKind, UNLINKED};
 use crate::object::Object;
 use crate::store::rewritten::Erased;
 
@@ -25,7 +25,7 @@ const BATCH_BYTES: u64 = 4 << 20;
 pub(crate) type Sink<'a> = dyn FnMut(BatchBuilder, HeadMark) -> Result<()> + 'a;
 
 pub(super) struct Output<'a> {
-    wreck: &'a Wreck,
+    damaged: &'a DamagedLog,
     index: &'a Index,
     sink: &'a mut Sink<'a>,
     head: HeadMark,
@@ -41,9 +41,9 @@ pub(super) struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    pub(super) fn new(wreck: &'a Wreck, index: &'a Index, sink: &'a mut Sink<'a>) -> Self {
+    pub(super) fn new(damaged: &'a DamagedLog, index: &'a Index, sink: &'a mut Sink<'a>) -> Self {
         Self {
-            wreck,
+            damaged,
             index,
             sink,
             head: HeadMark {
@@ -89,12 +89,14 @@ impl<'a> Output<'a> {
     fn add_content(&mut self, record: &Record) -> Result<()> {
         match record.kind {
             RecordKind::Object => {
-                let digest = Object::hash(&record.body, self.wreck.suite());
+                let digest = Object::hash(&record.body, self.damaged.suite());
                 let object = Object::from_verified(record.body.clone(), digest);
-                let key = self.wreck.suite().key_path(object.id());
+                let key = self.damaged.suite().key_path(object.id());
                 self.need_version(key, digest)
             }
-            RecordKind::Content | RecordKind::Text => self.need_text(text_digest(record, self.wreck.suite())),
+            RecordKind::Content | RecordKind::Text => {
+                self.need_text(text_digest(record, self.damaged.suite()))
+            }
             RecordKind::Erased => {
                 let Ok(erased) = Erased::decode(&record.body) else {
                     return Ok(());
@@ -113,9 +115,9 @@ impl<'a> Output<'a> {
         for record in records {
             match record.kind {
                 RecordKind::Object => {
-                    let digest = Object::hash(&record.body, self.wreck.suite());
+                    let digest = Object::hash(&record.body, self.damaged.suite());
                     let object = Object::from_verified(record.body.clone(), digest);
-                    let key = self.wreck.suite().key_path(object.id());
+                    let key = self.damaged.suite().key_path(object.id());
                     if let Some((content, _)) = object.content_digest() {
                         self.need_text(*content.as_bytes())?;
                     }
@@ -173,7 +175,7 @@ impl<'a> Output<'a> {
         }
         match self.index.texts.get(&digest) {
             Some(place) => {
-                let record = self.wreck.read(place.locator)?;
+                let record = self.damaged.read(place.locator)?;
                 self.waiting.add(record.kind, 0, &record.body);
             }
             None => self.mark(None, digest),
@@ -198,6 +200,6 @@ impl<'a> Output<'a> {
     }
 
     fn body(&self, place: Place) -> Result<Bytes> {
-        Ok(self.wreck.read(place.locator)?.body)
+        Ok(self.damaged.read(place.locator)?.body)
     }
 }

@@ -14,7 +14,8 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::digest::{CommitDigest, DIGEST_LEN};
-use crate::log::{Finding, Position, Severity, Wreck};
+use crate::error::{Cause, Finding, Severity};
+use crate::log::{DamagedLog, Position};
 use crate::object::Op;
 
 use super::index::{Index, PieceEntry, Place};
@@ -30,58 +31,51 @@ enum Fate {
 }
 
 impl Fate {
-    fn said(self) -> (Severity, &'static str) {
+    fn finding(self) -> (Severity, Cause) {
         match self {
-            Self::Counted => (
-                Severity::Derived,
-                "the manifest does not list it, and is older than it; it was read as the newer one",
-            ),
-            Self::CutOff => (
-                Severity::Derived,
-                "a rewrite wrote it that was cut off before it counted; what it would have replaced was read",
-            ),
-            Self::Unsure => (
-                Severity::Unsure,
-                "an erasure wrote it that was cut off before it counted, or the manifest is older than it; it was taken to be cut \
-                 off, and what it would have erased was read",
-            ),
+            Self::Counted => (Severity::Derived, Cause::RewriteCounted),
+            Self::CutOff => (Severity::Derived, Cause::RewriteCutOff),
+            Self::Unsure => (Severity::Unsure, Cause::ErasureUnsure),
         }
     }
 }
 
 impl Index {
     /// Takes in what is in the spare pieces, and puts all pieces in order.
-    pub(super) fn sort_with_spare(&mut self, spare: Self, wreck: &Wreck, places: &[Position]) {
+    pub(super) fn sort_with_orphaned(&mut self, orphaned: Self, damaged: &DamagedLog, places: &[Position]) {
         let known = self.commits.values().map(|commit| commit.seq);
-        let newest = known.chain(wreck.noted_head().map(|(_, seq)| seq)).max();
-        let fate = self.fate(&spare, newest, wreck, places);
-        let (severity, what) = fate.said();
-        for (_, name) in wreck.spare_segments() {
+        let newest = known.chain(damaged.noted_head().map(|(_, seq)| seq)).max();
+        let fate = self.fate(&orphaned, newest, damaged, places);
+        let (severity, cause) = fate.finding();
+        for (_, name) in damaged.orphaned_segments() {
             if fate != Fate::Counted {
                 // Damage there costs nothing.
-                self.findings.retain(|found| found.file != name);
+                self.findings.retain(|found| found.damage.file != name);
             }
-            self.findings.push(Finding::new(severity, name, 0, what));
+            self.findings.push(Finding::new(severity, name, 0, cause.clone()));
         }
         if fate == Fate::Counted {
-            self.absorb(spare);
+            self.absorb(orphaned);
             self.sort();
         } else {
             self.sort();
-            self.fall_back_on(spare, newest);
+            self.fall_back_on(orphaned, newest);
         }
     }
 
     /// What can be told of a rewrite, beside the log whose newest known commit is `newest`.
-    fn fate(&self, spare: &Self, newest: Option<u64>, wreck: &Wreck, places: &[Position]) -> Fate {
+    fn fate(&self, orphaned: &Self, newest: Option<u64>, damaged: &DamagedLog, places: &[Position]) -> Fate {
         let is_placed = |id| places.iter().any(|place| place.segment == id);
-        let batches = [self.newest_batch(), wreck.newest_sealed()];
-        if wreck.spare_segments().any(|(id, _)| is_placed(id))
-            || spare.newest_batch() > batches.into_iter().max().flatten()
+        let batches = [self.newest_batch(), damaged.newest_sealed()];
+        if damaged.orphaned_segments().any(|(id, _)| is_placed(id))
+            || orphaned.newest_batch() > batches.into_iter().max().flatten()
         {
             return Fate::Counted;
         }
-        let mut ahead = spare.commits.values().filter(|commit| Some(commit.seq) > newest);
+        let mut ahead = orphaned
+            .commits
+            .values()
+            .filter(|commit| Some(commit.seq) > newest);
         match (ahead.next(), ahead.next()) {
             (None, _) => Fate::CutOff,
             (Some(commit), None) if commit.op.as_str() == Op::ERASE => Fate::Unsure,
@@ -111,19 +105,19 @@ impl Index {
 
     /// Takes in records and commits that are nowhere else (SVR-1), as older than everything else is (SVR-2).
     /// Of its commits none is newer than `newest`.
-    fn fall_back_on(&mut self, spare: Self, newest: Option<u64>) {
-        let add = |known: &mut HashMap<[u8; DIGEST_LEN], Place>, spare| {
-            for (digest, place) in spare {
-                known.entry(digest).or_insert_with(|| Place::of_spare(place));
+    fn fall_back_on(&mut self, orphaned: Self, newest: Option<u64>) {
+        let add = |known: &mut HashMap<[u8; DIGEST_LEN], Place>, orphaned| {
+            for (digest, place) in orphaned {
+                known.entry(digest).or_insert_with(|| Place::of_orphaned(place));
             }
         };
-        add(&mut self.objects, spare.objects);
-        add(&mut self.texts, spare.texts);
+        add(&mut self.objects, orphaned.objects);
+        add(&mut self.texts, orphaned.texts);
         let whole = self.pieces.iter().filter(|piece| piece.whole);
         let whole: HashSet<_> = whole.filter_map(|piece| piece.commit).collect();
-        for piece in spare.pieces {
+        for piece in orphaned.pieces {
             let missing = piece.commit.filter(|commit| !whole.contains(commit));
-            let commit = missing.and_then(|digest| Some((digest, spare.commits.get(&digest)?)));
+            let commit = missing.and_then(|digest| Some((digest, orphaned.commits.get(&digest)?)));
             if let Some((digest, commit)) = commit.filter(|(_, commit)| Some(commit.seq) <= newest) {
                 self.insert(piece, digest, commit.seq);
                 self.commits.insert(digest, commit.clone());
