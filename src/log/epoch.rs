@@ -20,10 +20,6 @@ use super::reader::Segments;
 use crate::digest::CommitDigest;
 use crate::error::{Cause, Error, ErrorCode, ErrorKind, Result};
 
-/// The code of the error of a handle that has handed out batches of a log that was rewritten since. It is no damage:
-/// [`Log::reopen`] makes the handle as one that was just opened.
-pub const REWRITTEN: &str = "rewritten";
-
 impl Log {
     /// How often the log was rewritten: batches, segments and positions of one epoch mean nothing in another.
     pub fn epoch(&self) -> u32 {
