@@ -142,12 +142,12 @@ impl FileDisk {
     /// that is in it.
     pub fn open_to_others(&self) -> Option<Vec<String>> {
         let folder = rustix::fs::fstat(&self.folder).ok()?;
-        // What is in a folder in it is as open as that.
+        // The mode of a folder covers the files in it.
         let is_open = |name: &str, stat: &Stat| !name.contains('/') && is_open_to_others(stat.st_mode);
         is_open(".", &folder).then(|| self.entries(is_open))
     }
 
-    /// What in the folder, and in the folders in it, belongs to another user than the folder itself, by name.
+    /// Names the paths in the folder that belong to another user than the folder.
     pub fn not_the_owners(&self) -> Vec<String> {
         rustix::fs::fstat(&self.folder).map_or_else(|_| Vec::new(), |folder| self.not_owned_by(folder.st_uid))
     }
@@ -256,7 +256,7 @@ impl FileDisk {
 
     fn open_once(&self, name: &str, flags: OFlags) -> io::Result<File> {
         check_name(name)?;
-        // Without O_NONBLOCK, a pipe that somebody put in place of a file would block the open for ever.
+        // Without O_NONBLOCK, opening a pipe would block for ever.
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let mode = Mode::RUSR | Mode::WUSR;
         if !name.contains('/') {
@@ -287,7 +287,7 @@ fn with_more_descriptors<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Resu
                 current: limit.maximum,
                 ..limit
             };
-            // It is refused where the system allows no more: opening again says so.
+            // A refusal shows when the file is opened again.
             let _ = setrlimit(Resource::Nofile, all);
             open()
         }
@@ -394,7 +394,7 @@ impl Disk for FileDisk {
             folder,
             name: last.to_owned(),
         };
-        // INVARIANT LCK-1: what was locked may have lost its name between the open and the lock.
+        // INVARIANT LCK-1: the file may have lost its name between the open and the lock.
         if !guard.is_current()? {
             return Ok(None);
         }
@@ -414,14 +414,14 @@ impl Disk for FileDisk {
             .and_then(|file| file.metadata());
         let files = std::fs::read_dir(format!("/proc/{process}/fd"));
         let (Ok(file), Ok(files)) = (file.map(identity), files) else {
-            // It has ended, is another user's, or the system does not say.
+            // The process ended, belongs to another user, or the system hides it.
             return false;
         };
         files.flatten().any(|entry| {
             let is_open = std::fs::metadata(entry.path()).is_ok_and(|found| identity(found) == file);
             let number = entry.file_name();
             let about = format!("/proc/{process}/fdinfo/{}", number.to_string_lossy());
-            // That a process has the file open does not say that it holds the lock.
+            // A process may have the file open without holding the lock.
             is_open
                 && std::fs::read_to_string(about)
                     .is_ok_and(|about| about.lines().any(|line| line.starts_with("lock:")))
@@ -544,7 +544,7 @@ fn parse_boot_id(text: &str) -> Option<[u8; 16]> {
     crate::digest::from_hex(&digits)?.try_into().ok()
 }
 
-/// File systems on which locks, renames and maps do not mean what the log needs them to mean.
+/// File systems whose locks, renames and maps break the contract of `Disk`.
 #[cfg(target_os = "linux")]
 const NETWORK: [(u32, &str); 12] = [
     (0x0000_6969, "NFS"),

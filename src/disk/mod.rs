@@ -1,4 +1,4 @@
-//! The only place that touches the operating system: files of one store folder, its lock, and what is durable.
+//! The only access to the operating system: the files of one store folder, its lock, and durability.
 //!
 //! A [`Disk`] is a folder. Names are relative to it, with `/` between a subfolder and a file; absolute names and
 //! `..` are refused. Every call says what it makes durable and what not, because the layers above are written
@@ -7,7 +7,7 @@
 //! refuses at will.
 //!
 //! # Layer
-//! L1. Knows names, bytes and durability; knows nothing of what the bytes mean.
+//! L1. Knows names, bytes and durability, not the meaning of bytes.
 //!
 //! # Invariants
 //! - DSK-1: a file opened with [`Access::Read`] is never written, truncated or created by this handle.
@@ -33,7 +33,7 @@ pub use mem_disk::MemDisk;
 use crate::bytes::Buffer;
 use crate::error::NotRegular;
 
-/// What a file is opened for.
+/// The purpose of opening a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Reading only.
@@ -65,13 +65,13 @@ pub trait Disk: Send + Sync {
     /// Renames a file within its folder, atomically, over an existing target. Durable after [`Disk::sync_dir`].
     fn rename_over(&self, from: &str, to: &str) -> io::Result<()>;
 
-    /// Removes a name. Who has the file open keeps reading it. Durable after [`Disk::sync_dir`].
+    /// Removes a name. Open handles keep reading the file. Durable after [`Disk::sync_dir`].
     fn remove(&self, name: &str) -> io::Result<()>;
 
     /// The names in a folder (`""` is the store's own), sorted; subfolders included.
     fn list(&self, folder: &str) -> io::Result<Vec<String>>;
 
-    /// Makes the names of a folder durable: what was created in it, renamed or removed before this call.
+    /// Makes the names of a folder durable: all creations, renames and removals before this call.
     fn sync_dir(&self, folder: &str) -> io::Result<()>;
 
     /// Makes the store folder's own name durable in the folder that holds it.
@@ -81,30 +81,30 @@ pub trait Disk: Send + Sync {
     /// is written into it for messages only. The lock ends with the guard, or with the process.
     fn try_lock(&self, name: &str, holder: &str) -> io::Result<Option<Box<dyn LockGuard>>>;
 
-    /// Whether a process holds the lock, as far as can be told from here.
+    /// Whether a process holds the lock, as far as this process can see.
     fn is_locked_by(&self, name: &str, process: u32) -> bool {
         let _ = name;
         process == self.process()
     }
 
-    /// Leaves a note for the holder of the lock that somebody waits for it. A disk may have no place for notes.
+    /// Leaves a note for the holder of the lock that a process waits for it. A disk may have no place for notes.
     fn announce_waiting(&self, name: &str) {
         let _ = name;
     }
 
-    /// Whether somebody else left such a note since this was last asked.
+    /// Whether another process left such a note since the last call.
     fn somebody_waits(&self, name: &str) -> bool {
         let _ = name;
         false
     }
 
-    /// What tells this run of the machine from the one before; zeros if that cannot be known.
+    /// Identifies this run of the machine; zeros if the system gives no identifier.
     fn boot_id(&self) -> [u8; 16];
 
     /// The number of this process: a forked child has another one than the handle it inherited.
     fn process(&self) -> u32;
 
-    /// Fills `bytes` with random ones that nobody can foresee.
+    /// Fills `bytes` from the secure random source of the system.
     fn random(&self, bytes: &mut [u8]) -> io::Result<()>;
 
     /// Device and file number of the folder: equal for two paths to one store.
@@ -166,7 +166,7 @@ static ZEROS: [u8; 256 * 1024] = [0; 256 * 1024];
 pub fn write_whole(disk: &dyn Disk, name: &str, content: &[u8], length: u64) -> io::Result<()> {
     let written = write_whole_inner(disk, name, content, length);
     if written.is_err() {
-        // A full disk gets its space back; if this fails too, a file that nobody reads is left.
+        // A full disk gets its space back; if this fails too, an unused file is left.
         drop(disk.remove(name));
     }
     written

@@ -26,7 +26,7 @@ pub(super) const TRIES: u32 = 3;
 /// Bytes behind `live` that are looked at first; as many again as long as they are used to the end.
 const BEHIND_BYTES: u64 = 4096;
 
-/// What the active segment holds from a given offset on.
+/// The content of the active segment from a given offset on.
 pub(super) struct ActiveScan {
     pub(super) window: Window,
     pub(super) batches: Vec<Scanned>,
@@ -103,7 +103,7 @@ impl Log {
         Ok(live)
     }
 
-    /// Checks that the manifest knows the segment of `live`; one that a rewrite did away with says nothing.
+    /// Checks that the manifest knows the segment of `live`; a mark in a segment that a rewrite replaced counts for nothing.
     pub(super) fn place_live(&self, live: Option<Live>) -> Result<Option<Live>> {
         let Some(mark) = live else { return Ok(None) };
         if let Some(found) = self.misplaced(&mark) {
@@ -140,7 +140,7 @@ impl Log {
         }
     }
 
-    /// Where a reader stops in the active segment, if `live` says so (CAT-2).
+    /// The offset in the active segment where a reader stops by `live` (CAT-2).
     pub(super) fn live_limit(&self, live: &Live) -> Option<u64> {
         if !live.is_of_boot(self.disk.boot_id()) {
             return None;
@@ -173,7 +173,7 @@ impl Log {
         }
     }
 
-    /// Hands out what is new in sealed segments and places the cursor in the active one.
+    /// Hands out the new batches of sealed segments and places the cursor in the active one.
     fn read_sealed(&mut self, visit: &mut Visit<'_>) -> Result<()> {
         let sealed = self.manifest.sealed().to_vec();
         let active = *self.manifest.active();
@@ -210,7 +210,7 @@ impl Log {
             digest,
             commit: self.cursor.commit,
         };
-        // The numbers that a rewrite left out count as handed out: nothing will ever stand under them.
+        // The numbers that a rewrite left out count as handed out: no batch will ever have them.
         self.visited = self.visited.max(self.cursor.batch);
         self.durable = FIRST_OFFSET;
     }
@@ -322,7 +322,7 @@ impl Log {
                 let window = segment.window(from, limit, self.suite)?;
                 (Vec::new(), (window, Survey::default()))
             }
-            // In this order: what is there when the places are said has to be in the window.
+            // In this order: the window has to hold everything that the places prove durable.
             None => (self.durable_places()?, segment.read_to_end(from, self.suite)?),
         };
         let mark = live
@@ -387,7 +387,7 @@ impl Log {
         let number = batch.number;
         if number <= self.visited {
             let unproven = self.unproven.iter().find(|(unproven, _)| *unproven == number);
-            // One that was proven is the same by LOG-1, and the newest commit stands for all before it.
+            // A proven batch is the same by LOG-1, and the newest commit vouches for all before it.
             let same = match unproven {
                 Some((_, content)) => *content == content_of(&batch, self.suite),
                 None => number < self.visited || batch.commit == self.visited_commit,
@@ -429,7 +429,7 @@ impl Log {
             {
                 continue;
             }
-            // A writer has moved on meanwhile: the next time will tell.
+            // A writer moved on meanwhile: the next catch-up checks again.
             if self.is_outdated()? {
                 return Ok(());
             }

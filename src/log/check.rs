@@ -28,7 +28,7 @@ use super::walk::{Stop, Survey, Window, Windows};
 use crate::disk::{Access, Disk, is_not_regular};
 use crate::error::{Cause, Damage, Error, ErrorKind, Finding, Result, Severity};
 
-/// What a check comes across, in the order of the log.
+/// One item of a check, in the order of the log.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CheckItem {
@@ -38,7 +38,7 @@ pub enum CheckItem {
     Finding(Finding),
 }
 
-/// What was checked.
+/// The counts of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckSummary {
     /// Whole batches.
@@ -54,7 +54,7 @@ pub struct CheckSummary {
 impl Log {
     /// Reads the whole store from its files and reports every batch and every finding to `visit`, until that breaks off.
     ///
-    /// The log may be written meanwhile: then what is newer than the start of the check may be left out.
+    /// Writers may append meanwhile; the check may leave out batches newer than its start.
     ///
     /// # Errors
     /// `NotFound` and `UnsupportedFormat` as [`Log::open`]; `Io`. Damage is no error but a finding.
@@ -83,7 +83,7 @@ impl Log {
             }
         };
         log.places = places;
-        // Holds the files of one manifest open, whatever is published meanwhile; what is damaged is reported below.
+        // Holds the files of one manifest open, whatever is published meanwhile; damage is reported below.
         match log.take_listed() {
             Err(error) if !error.is_corruption() => return Err(error),
             _ => {}
@@ -94,7 +94,7 @@ impl Log {
 
     fn check_all(&self, report: &mut Report<'_>) -> Result<()> {
         let live = self.check_live(report)?;
-        // In this order: what is there when the places are said is found when the segments are read.
+        // In this order: the segments hold at least the batches that the places prove durable.
         let places = self.durable_places()?;
         let placed = places.iter().map(|place| place.offset).fold(0, u64::max);
         let manifest = &self.manifest;
@@ -187,7 +187,7 @@ struct Report<'a> {
     torn: Torn,
 }
 
-/// The torn tails of sealed segments: each recovery leaves one, so they are told of together.
+/// The torn tails of sealed segments: each recovery leaves one, so one finding covers all.
 #[derive(Default)]
 struct Torn {
     count: u64,
@@ -323,7 +323,7 @@ impl Walk<'_> {
                     self.report_tail(survey, at, &stop, report)?;
                     return Ok(newest);
                 }
-                // Nothing follows, so it is not damaged: the place tells whoever compares it that the end is gone.
+                // Only zeros follow, so the segment is not damaged; comparing with the checkpoint shows that the end is gone.
                 Err(_) if at >= durable && survey.used_from(at) == 0 => return Ok(newest),
                 Err(stop) => {
                     report.finding(Severity::Damage, self.damage(&stop))?;
@@ -369,7 +369,7 @@ impl Walk<'_> {
             (torn.file, torn.offset) = (self.name(), from);
             return Ok(());
         }
-        // What is acknowledged in this run is in `live` before; unless the log shows that `live` went back.
+        // A writer of this run writes `live` before it acknowledges, unless the log proves that `live` went back.
         let limit = self.live.and_then(|live| self.log.live_limit(&live));
         if limit.is_some_and(|limit| survey.synced_upto <= limit) {
             let cause = Cause::TornTail {

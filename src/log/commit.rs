@@ -217,7 +217,7 @@ impl Log {
         Err(Error::internal("a write before prepare under this lock"))
     }
 
-    /// Extents what writes; an error leaves the state of the disk unknown (LOG-5).
+    /// Runs `work`, which writes; an error leaves the state of the disk unknown (LOG-5).
     pub(super) fn poison_on_error<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let result = work(self);
         if result.is_err() {
@@ -287,7 +287,7 @@ impl Log {
         Ok(batches)
     }
 
-    /// Makes durable what was appended before, whose callers have their answers: nothing of what the caller asks for is done yet.
+    /// Makes earlier appends durable, whose callers have their answers; the caller's own work has not begun.
     pub(super) fn sync_group(&mut self) -> Result<()> {
         let Some(head) = self.unsynced else { return Ok(()) };
         let segment = self.segment(self.cursor.segment)?;
@@ -339,7 +339,7 @@ fn outcome_unknown(name: &str, error: io::Error) -> Error {
         .with_hint("it may be done or not: the next write settles it, so look at `treering log` after one before you do it again")
 }
 
-/// The error of what has to be written before the log is written anew: it says nothing of that, which did not begin.
+/// The error of a write before a rewrite: the rewrite did not begin.
 pub(crate) fn not_rewritten(error: Error) -> Error {
     if error.code() != ErrorCode::OutcomeUnknown {
         return error;
@@ -349,7 +349,7 @@ pub(crate) fn not_rewritten(error: Error) -> Error {
         .with_hint("nothing was erased or collected: make room, then do it again")
 }
 
-/// The error of `live` that could not be written behind a sync: what was written is there for good.
+/// The error of a failed write of `live` after the sync: the group is durable.
 fn done_untold(error: Error) -> Error {
     error.behind_change("other processes see it after the next write")
 }

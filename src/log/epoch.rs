@@ -1,4 +1,4 @@
-//! Epochs: how often the log was rewritten, and what a handle does that finds it rewritten.
+//! Epochs: how often the log was rewritten, and how a handle notices.
 //!
 //! A rewrite puts other segments in the place of those that hold the oldest batches. What a handle has handed out
 //! before then is no longer what the log consists of, so it says so and has to be opened again; what it handed out
@@ -33,7 +33,7 @@ impl Log {
     }
 
     /// Makes this handle as one that was just opened, for a log that was rewritten: everything is handed out again,
-    /// and [`Log::reader`] is another one; readers that were taken before keep reading what was handed out before.
+    /// and [`Log::reader`] is a new one; earlier readers keep reading the batches handed out before.
     /// A lock that is held goes on to be valid, for writing after another [`Log::prepare`].
     ///
     /// # Errors
@@ -104,7 +104,7 @@ impl Log {
         }
     }
 
-    /// Opens every listed segment: what is open stays readable when a rewrite unlinks it. Sealed ones are mapped when they
+    /// Opens every listed segment: an open file stays readable after a rewrite unlinks it. Sealed ones are mapped when they
     /// are first read.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ impl Log {
         Ok(())
     }
 
-    /// With `degraded`: what is wrong with the listed segments that could not be opened, or not whole.
+    /// With `degraded`: the damage of listed segments that could not be opened whole.
     pub fn passed_over(&self) -> &[Error] {
         &self.passed_over
     }
@@ -147,7 +147,7 @@ impl Log {
     }
 }
 
-/// What was handed out is of another epoch.
+/// The error of a handle that has handed out batches of another epoch.
 pub(super) fn rewritten() -> Error {
     Error::new(
         ErrorKind::Conflict,

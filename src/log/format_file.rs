@@ -1,4 +1,4 @@
-//! The `format` file: what the store is.
+//! The `format` file: the identity and the format of a store.
 //!
 //! It is written once, as the last step of creating a store, and read before anything else: whoever cannot read
 //! this format touches nothing.
@@ -26,7 +26,7 @@ pub const FORMAT: u32 = 1;
 
 const MAGIC: &[u8; 8] = b"TREERING";
 
-/// What a log is opened for.
+/// The purpose of opening a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Reading and, under the lock, appending.
@@ -35,7 +35,7 @@ pub enum Mode {
     ReadOnly,
 }
 
-/// What a store is.
+/// The identity and the format of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     /// The format the store is written in.

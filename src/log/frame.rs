@@ -5,7 +5,7 @@
 //! length is believed before it was checked.
 //!
 //! # Layer
-//! L2. Knows kinds by number; does not know what a body means.
+//! L2. Knows kinds by number, not the meaning of bodies.
 //!
 //! # Invariants
 //! - FRM-1: frames start on 16-byte boundaries, and the bytes between a body and the next boundary are zero.
@@ -20,7 +20,7 @@ use crate::error::Cause;
 
 /// Bytes of a frame before its body.
 pub(super) const FRAME_HEADER_BYTES: usize = 32;
-/// Frames stand on multiples of this.
+/// Frames start at multiples of this.
 pub(super) const FRAME_ALIGNMENT: usize = 16;
 /// Bytes of a body at the most.
 pub const BODY_BYTES_MAX: usize = 64 << 20;
@@ -40,7 +40,7 @@ pub const UNLINK_BYTES: usize = 32;
 const _: () =
     assert!(BODY_BYTES_MAX.is_multiple_of(LINK_BYTES) && BODY_BYTES_MAX.is_multiple_of(UNLINK_BYTES));
 
-/// What a record is.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 #[non_exhaustive]
@@ -67,7 +67,7 @@ pub enum RecordKind {
     Erased = 10,
     /// The whole map of a commit, with times.
     Base = 11,
-    /// What of the map changed since the newest commit that is kept before it, with times.
+    /// The changes of the map since the newest kept commit before it, with times.
     Delta = 12,
 }
 
@@ -109,7 +109,7 @@ impl RecordKind {
     }
 }
 
-/// What the checksums of a segment's frames start from.
+/// The seed of the checksums of a segment's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameSeed(u32);
 
@@ -170,7 +170,7 @@ pub(super) fn framed_bytes(length: usize) -> usize {
 }
 
 impl FrameHeader {
-    /// Reads the header at the front of `bytes`, which stand at `offset` of their file.
+    /// Reads the header at the front of `bytes`, which begin at `offset` of their file.
     pub(super) fn parse(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<Self, Cause> {
         let header = bytes.first_chunk::<FRAME_HEADER_BYTES>().ok_or(Cause::CutOff)?;
         let word =
@@ -182,7 +182,7 @@ impl FrameHeader {
         if checksum != word(24) {
             return Err(Cause::HeaderChecksum);
         }
-        // INVARIANT FRM-2: from here on the fields are what was written.
+        // INVARIANT FRM-2: from here on the fields are those that were written.
         let body_length = word(8) as usize;
         let (kind, flags) = (header[4], header[5]);
         if kind == 0 || body_length > BODY_BYTES_MAX {
@@ -241,7 +241,7 @@ pub(super) fn parse_frame(bytes: &[u8], seed: FrameSeed, offset: u64) -> Result<
 /// Appends a frame whose batch number and checksums are still missing; see [`finish_frame`].
 ///
 /// # Panics
-/// If the body is longer than a u32 can say: the caller bounds it.
+/// If the body is longer than a u32 can hold: the caller bounds it.
 pub(super) fn put_frame(out: &mut Vec<u8>, kind: u8, flags: u8, body: &[u8]) {
     let length = u32::try_from(body.len())
         .expect("bodies are bounded far below 4 GiB")

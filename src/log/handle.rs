@@ -1,4 +1,4 @@
-//! The handle of a log: what it knows of the files, and opening it.
+//! The handle of a log: its state, and opening it.
 //!
 //! # Layer
 //! L2.
@@ -77,12 +77,12 @@ pub struct Log {
     pub(super) visited: u64,
     /// The head after that batch.
     pub(super) visited_commit: CommitDigest,
-    /// Handed out before they were known to be durable: number and what their records are.
+    /// Batches handed out before they were known to be durable: number and digest of the records.
     pub(super) unproven: Vec<(u64, [u8; 32])>,
     /// A group that was written and not yet synced.
     pub(super) unsynced: Option<HeadMark>,
     pub(super) unlisted_checked: bool,
-    /// Whether this handle has removed what crashes left.
+    /// Whether this handle has removed the leftovers of crashes.
     pub(super) leftovers_removed: bool,
     /// The newest batch that was handed out and then written again elsewhere; 0 if there is none.
     pub(super) moved: u64,
@@ -95,22 +95,22 @@ pub struct Log {
     pub(super) identity: u64,
     /// The locking that `prepare` was last called under.
     pub(super) prepared: u64,
-    /// With `degraded`: what is wrong with the listed segments that could not be opened, or not whole.
+    /// With `degraded`: the damage of listed segments that could not be opened whole.
     pub(super) passed_over: Vec<Error>,
 }
 
-/// A number that tells handles and locks apart.
+/// A number of its own for each handle and lock.
 pub(super) fn next_number() -> u64 {
     static NUMBERS: AtomicU64 = AtomicU64::new(1);
     NUMBERS.fetch_add(1, Ordering::Relaxed)
 }
 
 impl Log {
-    /// Opens an existing log. Takes no lock and writes nothing; reads only what says which segments there are.
+    /// Opens an existing log. Takes no lock and writes nothing; reads only the format file and the manifest.
     ///
     /// # Errors
     /// `NotFound` if there is no store, or one whose creation was cut off; `UnsupportedFormat` if a newer version
-    /// wrote it; `Corrupt` if what must be there is missing or damaged; `Io`.
+    /// wrote it; `Corrupt` if a needed file is missing or damaged; `Io`.
     pub fn open(disk: Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<Self> {
         if options.degraded && mode == Mode::ReadWrite {
             return Err(Error::invalid("a damaged store can only be read"));
@@ -123,7 +123,7 @@ impl Log {
             Err(_) => return Err(create::no_store(&*disk)),
             Ok(None) => {
                 let missing = create::no_store(&*disk);
-                // What was looked at may be what somebody has created in between.
+                // Another process may have created the store in between.
                 read_format(&*disk, mode)?.ok_or(missing)?
             }
         };
@@ -158,12 +158,12 @@ impl Log {
         })
     }
 
-    /// What the store is.
+    /// The identity and the format of the store.
     pub fn format(&self) -> &Format {
         &self.format
     }
 
-    /// What the log was opened for.
+    /// The purpose that the log was opened for.
     pub fn mode(&self) -> Mode {
         self.mode
     }
@@ -190,7 +190,7 @@ impl Log {
         !self.poisoned && self.check_process().is_ok()
     }
 
-    /// Makes this handle refuse to write, because what was built on it no longer agrees with it.
+    /// Makes this handle refuse to write, because the caller's state no longer agrees with it.
     pub fn poison(&mut self) {
         self.poisoned = true;
     }

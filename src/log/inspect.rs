@@ -1,11 +1,11 @@
-//! The files of a log as they are: for people who look at the bytes, whatever state they are in.
+//! The files of a log, byte by byte, for people who inspect a store in any state.
 //!
 //! Nothing here opens the log. Each file is read by itself, its parts are named, and what does not check out is
 //! said beside the bytes instead of ending the reading: a store without its manifest still shows its frames.
 //! Reading is by position, never through a map, and memory is bounded by one record.
 //!
 //! # Layer
-//! L2. Knows where the parts of each file are; what a record means is for others.
+//! L2. Knows the parts of each file, not the meaning of records.
 //!
 //! # Invariants
 //! - INS-1: inspecting opens files for reading only, and takes no lock.
@@ -53,7 +53,7 @@ pub struct Layout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreFile {
-    /// What the store is.
+    /// The identity and the format of the store.
     Format,
     /// How far the log is durable.
     Live,
@@ -63,7 +63,7 @@ pub enum StoreFile {
     Segment(u64),
 }
 
-/// What the manifest says of a segment.
+/// The state of a segment in the manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentStanding {
     /// It is whole and never written to again.
@@ -94,7 +94,7 @@ pub struct SegmentState {
     pub file: String,
     /// The length of the file; `None` if it is missing.
     pub file_bytes: Option<u64>,
-    /// What the manifest says of it.
+    /// Its state in the manifest.
     pub state: SegmentStanding,
     /// Bytes that count, if it is sealed.
     pub sealed_bytes: Option<u64>,
@@ -122,7 +122,7 @@ impl Inspection {
         Self { disk, places: None }
     }
 
-    /// Lets what the next writer would do, and what is damaged, be told as a log tells it that asks `places`.
+    /// Lets the inspection use `places` to tell damage from a torn tail.
     #[must_use]
     pub fn asking(mut self, places: Arc<DurablePlaces>) -> Self {
         self.places = Some(places);
@@ -132,17 +132,17 @@ impl Inspection {
     /// The files of the store with their lengths, by name.
     ///
     /// # Errors
-    /// `Io` if the folder of the store cannot be listed; what cannot be listed or opened in it is left out.
+    /// `Io` if the folder of the store cannot be listed; paths in it that cannot be opened are left out.
     pub fn files(&self) -> Result<Vec<(String, u64)>> {
         let listed = self.disk.list("");
         let names = listed.map_err(|error| Error::io("listing the files of the store", error))?;
         let mut files = Vec::new();
         for name in names {
-            // What can be listed is a folder; there are none within these.
+            // A path that can be listed is a folder; a store has no deeper ones.
             let inside = self.disk.list(&name).unwrap_or_default();
             let inside = inside.into_iter().map(|file| format!("{name}/{file}"));
             for path in std::iter::once(name.clone()).chain(inside) {
-                // A pipe, or what others made in here, has no length.
+                // Only regular files have a length.
                 if let Some(length) = self
                     .disk
                     .open(&path, Access::Read)
@@ -172,7 +172,7 @@ impl Inspection {
     /// One of the small files, or the header of a segment, part by part.
     ///
     /// # Errors
-    /// `Io` if the file cannot be read. What is wrong with it is in the answer.
+    /// `Io` if the file cannot be read. The answer names its damage.
     pub fn layout(&self, file: StoreFile) -> Result<Layout> {
         match file {
             StoreFile::Format => self.checked_layout(FORMAT_NAME, FORMAT_BYTES + 1, |bytes| {
@@ -269,7 +269,7 @@ impl Inspection {
         })
     }
 
-    /// What stands in a segment from `offset` on (rounded up to a place where a frame may begin), to the end of the file.
+    /// The frames of a segment from `offset` on (rounded up to a place where a frame may begin), to the end of the file.
     ///
     /// # Errors
     /// `NotFound` if there is no such segment, or it ends before `offset`; `Corrupt` if its header, which the checksums
@@ -295,7 +295,7 @@ impl Inspection {
         Ok(Frames::new(name, file, header.seed(), at..end))
     }
 
-    /// What the next writer would do before it appends, found by reading what it would read.
+    /// The work of the next writer before it appends, found by reading the same files.
     ///
     /// # Errors
     /// `Corrupt` if it would refuse to write, and why; as [`Log::open`].

@@ -7,7 +7,7 @@
 //! L2.
 //!
 //! # Invariants
-//! - LIV-1: what `live` says is durable was synced before it was written.
+//! - LIV-1: the writer syncs all bytes below the mark before it writes `live`.
 //!
 //! # Format
 //! docs/format.md, "live".
@@ -91,7 +91,7 @@ impl Live {
             .then_some(live)
     }
 
-    /// Whether the mark was left in this run of the machine, so that what it does not cover was not yet acknowledged.
+    /// Whether the mark is of this run of the machine, so that bytes beyond it were never acknowledged.
     pub(super) fn is_of_boot(&self, boot: [u8; 16]) -> bool {
         boot != [0; 16] && self.boot == boot
     }

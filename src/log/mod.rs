@@ -7,7 +7,7 @@
 //! byte ever changes, so recovery may itself be cut off anywhere.
 //!
 //! # Layer
-//! L2. Knows bytes and the digests of batches; does not know what a body means.
+//! L2. Knows bytes and the digests of batches, not the meaning of bodies.
 //!
 //! # Invariants
 //! - LOG-1: no byte before the end of the last durable batch is ever written again.
@@ -21,7 +21,7 @@
 //! - LOG-7: batch numbers rise by one, also across recoveries; once behind a rewritten part they may skip.
 //!
 //! # After a crash
-//! docs/durability.md has every moment at which the disk changes and what a crash there leaves.
+//! docs/durability.md lists every change of the disk and the result of a crash there.
 //!
 //! # Format
 //! docs/format.md, from "Files of a store" on.

@@ -24,13 +24,13 @@ use super::segment::{FIRST_OFFSET, SEGMENT_BYTES_LIMIT, segment_name};
 use crate::error::{Cause, Error, Result};
 
 impl Log {
-    /// Lets this handle ask `places` wherever `live` does not say how far the log is durable (POS-2).
+    /// Lets this handle ask `places` wherever `live` does not prove the log durable (POS-2).
     pub fn ask_places(&mut self, places: Arc<DurablePlaces>) {
         self.places = Some(places);
     }
 
     /// The places in the active segment that are known to be durable from elsewhere. To be asked for before the segment is
-    /// read: what is in it then was so already.
+    /// read, so the segment holds at least what the places prove.
     pub(super) fn durable_places(&self) -> Result<Vec<Position>> {
         let Some(places) = &self.places else {
             return Ok(Vec::new());
@@ -163,7 +163,7 @@ impl LogReader {
     /// The place behind the batch that holds the record at `place`.
     ///
     /// # Errors
-    /// `Corrupt` if what is there are not whole records up to a seal; `Io`.
+    /// `Corrupt` if the place does not begin whole records up to a seal; `Io`.
     pub fn position_behind(&self, place: Locator) -> Result<Position> {
         let mut at = place;
         loop {
@@ -188,10 +188,10 @@ impl LogReader {
 }
 
 impl SegmentFile {
-    /// Whether the seal of the batch that `position` names stands before it.
+    /// Whether the seal before `position` is that of the batch it names.
     fn holds_seal_before(&self, position: &Position) -> Result<bool> {
         let at = seal_before(position.offset);
-        // A locator cannot say every number.
+        // A locator cannot hold every number.
         if !(FIRST_OFFSET..SEGMENT_BYTES_LIMIT).contains(&at) || !at.is_multiple_of(FRAME_ALIGNMENT as u64) {
             return Ok(false);
         }

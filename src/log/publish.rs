@@ -137,10 +137,10 @@ impl Log {
     }
 }
 
-/// What there is until the old segments are removed, and may hold what was erased.
+/// The hint while old segments are left, which may hold erased content.
 const LEFT: &str = "old files are left: the next write removes them";
 
-/// The error of what failed once the new manifest is durable and before the old segments are gone.
+/// The error of a failure after the new manifest is durable and before the old segments are gone.
 fn old_files_left(error: Error) -> Error {
     error.behind_change(LEFT)
 }

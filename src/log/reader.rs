@@ -34,9 +34,9 @@ pub struct LogReader {
 
 /// A record that was looked at and not read.
 pub struct Peeked {
-    /// What it is; `None` for a kind that this version ignores.
+    /// Its kind; `None` for a kind that this version ignores.
     pub kind: Option<RecordKind>,
-    /// Where the record stands that follows it in its segment.
+    /// The place of the next record in the segment.
     pub next: Locator,
     /// The first bytes of its body, not checked.
     pub start: Vec<u8>,
@@ -46,7 +46,7 @@ impl LogReader {
     /// Reads the record at `locator`, which a batch of this log named.
     ///
     /// # Errors
-    /// `Corrupt` if what is there is not a whole record; `Io` if it cannot be read.
+    /// `Corrupt` if the place holds no whole record; `Io` if it cannot be read.
     pub fn read(&self, locator: Locator) -> Result<Record> {
         self.segment(locator.segment())?.read(locator)
     }
@@ -64,7 +64,7 @@ impl LogReader {
     /// out by the log before.
     ///
     /// # Errors
-    /// `Corrupt`, naming file and offset, if what is there is not what was written; `Io`; what `visit` returns.
+    /// `Corrupt`, naming file and offset, for damage there; `Io`; the error of `visit`.
     pub fn batches(
         &self,
         from: &Position,
@@ -239,12 +239,12 @@ impl SegmentFile {
         })
     }
 
-    /// Whether the header says that this continues `before`. Behind a rewritten part it does not: the manifest decides.
+    /// Whether the header continues `before`. Behind a rewritten part it does not: the manifest decides.
     pub(super) fn continues(&self, before: Option<&SegmentEntry>) -> bool {
         self.header.previous == before.map(SegmentEntry::end).unwrap_or_default()
     }
 
-    /// What the first batch of this segment continues, which `entry` lists behind `before`.
+    /// The chain before the first batch of this segment, which `entry` lists behind `before`.
     pub(super) fn chain_from(&self, entry: &SegmentEntry, before: Option<&SegmentEntry>) -> Chain {
         let digest = before.map_or([0; 32], |before| before.last_digest);
         Chain {
@@ -296,7 +296,7 @@ impl SegmentFile {
     /// Lets the segment, which is sealed at `length`, be mapped when it is first read: opening a store is not to take longer
     /// for every segment that it has.
     pub(super) fn map_later(&self, length: u64) {
-        // Whoever came first said the same.
+        // Another thread set the same value.
         let _ = self.to_map.set(length);
     }
 
@@ -306,21 +306,21 @@ impl SegmentFile {
             && let Some(&length) = self.to_map.get()
             && let Ok(Some(bytes)) = self.file.map(length)
         {
-            // Without a map, every read goes to the file, and says what is wrong with it.
+            // Without a map, every read goes to the file and reports its damage.
             drop(self.mapped.set(Bytes::new(bytes)));
         }
         self.mapped.get()
     }
 
     /// Maps the bytes that count, once the segment is sealed at `length`, and lets go of buffers that hold the same. Without a
-    /// map, every read goes to the file, and says what is wrong with it.
+    /// map, every read goes to the file and reports its damage.
     pub(super) fn seal(&self, length: u64, map: bool) {
         if !map || self.mapped.get().is_some() {
             return;
         }
         // RDR-2: a writer may have left torn bytes behind this length.
         if let Ok(Some(bytes)) = self.file.map(length) {
-            // Whoever came first mapped the same bytes.
+            // Another thread mapped the same bytes.
             drop(self.mapped.set(Bytes::new(bytes)));
             self.spans
                 .write()
@@ -368,7 +368,7 @@ impl SegmentFile {
         self.windows(from, u64::MAX, suite)?.here()
     }
 
-    /// As [`SegmentFile::window_to_end`], with what the file says behind that.
+    /// As [`SegmentFile::window_to_end`], with a survey of the bytes behind that.
     pub(super) fn read_to_end(&self, from: u64, suite: HashSuite) -> Result<(Window, Survey)> {
         let mut windows = self.windows(from, u64::MAX, suite)?;
         let (window, mut behind) = (windows.here()?, Survey::default());
@@ -378,7 +378,7 @@ impl SegmentFile {
         Ok((window, behind))
     }
 
-    /// What the seals of the whole file say, whatever is around them.
+    /// Surveys the seals of the whole file, whatever is around them.
     pub(super) fn survey(&self, suite: HashSuite) -> Result<Survey> {
         let (window, mut survey) = self.read_to_end(FIRST_OFFSET, suite)?;
         survey.add(&window, window.base);

@@ -28,11 +28,11 @@ use super::walk::{Scanned, Visit};
 use crate::disk::{self, unfinished_name};
 use crate::error::{Cause, Error, ErrorKind, Result};
 
-/// What the next writer would do before it appends.
+/// The work of the next writer before it appends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NextWriter {
-    /// Go on in the active segment: `live` of this run of the machine says where, and nothing stands behind it.
+    /// Go on in the active segment at the mark of `live`, which is of this run of the machine; only zeros follow.
     GoOn {
         /// The segment.
         segment: u64,
@@ -53,7 +53,7 @@ pub enum NextWriter {
 }
 
 impl Log {
-    /// What stands between the cursor and `end` of the active segment.
+    /// Scans the active segment between the cursor and `end`.
     pub(super) fn scan_in_place(
         &self,
         live: Option<&Live>,
@@ -64,7 +64,7 @@ impl Log {
         self.scan_active(segment, self.cursor.offset, chain, live, Some(end))
     }
 
-    /// What stands in the active segment: the scan with the batches that are known to be durable, and those behind.
+    /// Scans the active segment: returns the scan with the durable batches, and the batches behind them.
     ///
     /// # Errors
     /// If recovering would lose a batch, or take in one that does not belong.
@@ -98,7 +98,7 @@ impl Log {
         Ok((scan, beyond))
     }
 
-    /// What [`Log::prepare`] would do, found by reading what it would read.
+    /// The work of [`Log::prepare`], found by reading the same files.
     ///
     /// # Errors
     /// As [`Log::prepare`].
@@ -231,7 +231,7 @@ impl Log {
         Ok(batches)
     }
 
-    /// As `mark_durable`; what was handed out before it was durable is still to be compared.
+    /// As `mark_durable`; batches handed out before they were durable are still to be compared.
     fn mark_durable_keeping_unproven(&mut self, head: HeadMark) -> Result<()> {
         let unproven = std::mem::take(&mut self.unproven);
         self.mark_durable(head)?;

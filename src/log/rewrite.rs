@@ -1,4 +1,4 @@
-//! Rewriting: new segments that will stand in the place of all that were sealed before.
+//! Rewriting: new segments that replace all segments that were sealed before.
 //!
 //! A rewrite has a *cut*: the last batch that is sealed when it begins. What is up to the cut never changes any more, so
 //! the new segments are written without the writer's lock, for as long as that takes, while others append behind the
@@ -6,10 +6,10 @@
 //! may end with a new head: it is committed by that same step, or not at all.
 //!
 //! # Layer
-//! L2. What the new batches hold is for others: the log checks that they are whole and end with the head of the cut.
+//! L2. Callers choose the new batches; the log checks that they are whole and end with the head of the cut.
 //!
 //! # Invariants
-//! - RWR-2: what is published was read back from its files and found whole.
+//! - RWR-2: every published segment was read back from its file and found whole.
 //! - RWR-3: a rewrite has no more batches than it replaces, so the numbers behind the cut go on to rise.
 //! - RWR-4: a rewrite that is given up leaves no file behind.
 //!
@@ -36,7 +36,7 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 /// Bytes that are collected before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Where a record of a rewrite is; [`Published::locator`](super::Published::locator) says what its place becomes.
+/// The place of a record of a rewrite; [`Published::locator`](super::Published::locator) gives its place in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewPlace {
     /// The file, counted from 0.
@@ -50,14 +50,14 @@ pub struct Rewrite {
     pub(super) files: NewFiles,
     pub(super) plan: Plan,
     segment_bytes_max: u64,
-    /// What is still to be written, at the end of the last file.
+    /// Bytes not yet written, at the end of the last file.
     buffer: Vec<u8>,
     failed: bool,
     /// The head that it ends with, if that is another than the log has.
     moved_to: Option<HeadMark>,
 }
 
-/// What a rewrite replaces.
+/// The part of the log that a rewrite replaces.
 pub(super) struct Plan {
     pub(super) epoch: u32,
     /// The segments in whose place it comes.
@@ -108,7 +108,7 @@ impl Log {
     /// As [`Log::append`]; the handle is poisoned if sealing failed.
     ///
     /// # Durability
-    /// Changes nothing of what the log holds.
+    /// The content of the log stays as it is.
     pub fn begin_rewrite(&mut self, lock: &WriteLock, alone: CompactionLock) -> Result<Rewrite> {
         self.check_prepared(lock)?;
         alone.check(&*self.disk)?;
@@ -353,14 +353,14 @@ impl Drop for NewFiles {
         if self.published || self.disk.process() != self.process {
             return;
         }
-        // INVARIANT RWR-4: what cannot be removed now is removed by the next writer.
+        // INVARIANT RWR-4: the next writer removes a file that cannot be removed now.
         for file in &self.list {
             drop(self.disk.remove(&file.name));
         }
     }
 }
 
-/// What was written does not come back: the log itself was not touched.
+/// The error of a file that does not read back as written: the log itself was not touched.
 pub(super) fn not_as_written(name: &str, offset: u64) -> Error {
     let message =
         format!("{name} does not read back at byte {offset} as it was written; nothing was changed");

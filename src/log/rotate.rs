@@ -134,7 +134,7 @@ pub(super) fn new_nonce(disk: &dyn Disk) -> Result<[u8; 16]> {
     Ok(nonce)
 }
 
-/// How large the next segment is made: twice what the last one used, between the two limits, and more only if `needed`
+/// The size of the next segment: twice the bytes used of the last, between the two limits, and more only if `needed`
 /// bytes of batches do not fit otherwise.
 pub(super) fn next_segment_bytes(options: &LogOptions, used: u64, needed: u64) -> u64 {
     let least = options.segment_bytes_min.max(2 * SEGMENT_HEADER_BYTES as u64);
@@ -145,8 +145,8 @@ pub(super) fn next_segment_bytes(options: &LogOptions, used: u64, needed: u64) -
     wanted.max(needed).next_multiple_of(SEGMENT_HEADER_BYTES as u64)
 }
 
-/// Creates the file of a new, empty segment, as large as [`next_segment_bytes`] says; on a disk that has no room for that, as small as
-/// it may be, so that the last of the room is left for what must be written.
+/// Creates the file of a new, empty segment with the size of [`next_segment_bytes`]; on a disk without room for that, as small as
+/// possible, which leaves the last of the room for the batches.
 pub(super) fn create_segment(
     disk: &dyn Disk,
     header: &SegmentHeader,

@@ -18,7 +18,7 @@ use crate::digest::{BatchDigest, CommitDigest, Domain, HashSuite};
 pub(super) const SEAL_BYTES: usize = 128;
 const COVERED_BYTES: usize = 96;
 
-/// What the next batch continues.
+/// The end of the chain that the next batch continues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Chain {
     pub(super) batch: u64,
@@ -26,7 +26,7 @@ pub(super) struct Chain {
     pub(super) digest: Option<[u8; 32]>,
 }
 
-/// What ends a batch.
+/// The last frame of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seal {
     pub(super) batch: u64,

@@ -9,7 +9,7 @@
 //!
 //! # Invariants
 //! - SCN-1: a batch is returned whole or not at all.
-//! - SCN-2: memory taken is bounded by the bytes scanned, whatever they say.
+//! - SCN-2: memory taken is bounded by the bytes scanned, whatever they claim.
 //! - RUN-1: the bytes of a whole batch are in one run.
 //! - RUN-2: a run has no more bytes than pages that are not zero, and bodies that whole headers of frames announce.
 //!
@@ -68,7 +68,7 @@ pub(super) struct Stop {
 }
 
 impl Scanned {
-    /// What the batch behind it continues.
+    /// The end of the chain behind it.
     pub(super) fn chain(&self) -> Chain {
         Chain {
             batch: self.batch.number,
@@ -83,7 +83,7 @@ pub(super) struct Batches<'a> {
     /// Where the next batch begins.
     pub(super) at: u64,
     end: u64,
-    /// What the next batch continues.
+    /// The end of the chain that the next batch continues.
     pub(super) chain: Chain,
     stopped: bool,
 }
@@ -279,7 +279,7 @@ impl<'a> Windows<'a> {
     }
 }
 
-/// What stands in a part of a segment, without holding it.
+/// A summary of a part of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Survey {
     /// The highest offset that a seal states to be durable.
@@ -291,7 +291,7 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    /// Takes in what stands in `window` from `from` on.
+    /// Takes in `window` from `from` on.
     pub(super) fn add(&mut self, window: &Window, from: u64) {
         for (_, seal) in window.seals_from(from) {
             self.synced_upto = self.synced_upto.max(seal.synced_upto);
@@ -340,10 +340,10 @@ struct Extent {
 struct Extents<'a> {
     file: &'a dyn DiskFile,
     seed: FrameSeed,
-    /// What comes next.
+    /// The next offset.
     at: u64,
     end: u64,
-    /// What was read from the file last, and from where.
+    /// The bytes read last, and their offset.
     step: Vec<u8>,
     step_at: u64,
 }
@@ -378,7 +378,7 @@ impl<'a> Extents<'a> {
         Ok(Some(Extent { base, bytes }))
     }
 
-    /// The run that stands where reading is; nothing but zeros if there is none.
+    /// The run at the next offset; only zeros if there is none.
     fn here(&mut self) -> io::Result<Vec<u8>> {
         let (base, mut bytes) = (self.at, Vec::new());
         // Offset behind the frames that were passed.
@@ -408,7 +408,7 @@ impl<'a> Extents<'a> {
         Ok(bytes)
     }
 
-    /// Where the frames end that begin in `bytes` before `upto`, from `at` on; what is no frame is passed over.
+    /// The end of the frames that begin in `bytes` before `upto`, from `at` on; other bytes are passed over.
     fn pass_frames(&self, bytes: &[u8], base: u64, mut at: usize, upto: usize) -> usize {
         while at < upto {
             let rest = bytes.get(at..).unwrap_or_default();

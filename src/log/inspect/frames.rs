@@ -1,4 +1,4 @@
-//! The frames of a segment one after the other, with what is between them.
+//! The frames of a segment one after the other, with the gaps between them.
 //!
 //! # Layer
 //! L2. Memory is bounded by one record.
@@ -14,7 +14,7 @@ use crate::log::frame::{FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FrameHeader, FrameS
 /// Bytes that are read at a time while looking for the next frame.
 const STEP: usize = 1 << 18;
 
-/// What stands in a segment, one after the other.
+/// A part of a segment: a frame or a gap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// A frame with a valid header.
@@ -30,7 +30,7 @@ pub enum Found {
     },
 }
 
-/// One frame: the envelope and what is in it.
+/// One frame: its header and its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Where it begins in the file.

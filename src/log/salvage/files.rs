@@ -85,7 +85,7 @@ pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Ve
         other => other.map_err(cannot_list)?,
     };
     let mut files: Vec<DamagedFile> = Vec::new();
-    // What a rewrite has not finished is in listed segments too.
+    // Listed segments hold the content of unfinished files of a rewrite.
     for file in names.iter().filter(|file| !is_rewrite_name(file)) {
         let named = parse_segment_name(file).map(|(id, _)| id);
         let name = format!("{LOG_FOLDER}/{file}");
@@ -126,19 +126,19 @@ pub(super) fn list_files(disk: &dyn Disk, found: &mut Vec<Finding>) -> Result<Ve
         (file.seed, file.is_blank) = (seed.unwrap_or(file.seed), seed.is_none());
         files.push(file);
     }
-    // Of two that say to be the same, the one of that name is first.
+    // Of two files with one number in their headers, the one with the matching name is first.
     files.sort_by_key(|file| (file.id, !file.name.ends_with(&segment_name(file.id))));
     Ok(files)
 }
 
-/// What the checksums of a file start from, by its frames alone.
+/// Computes the seed of a file's checksums from its frames alone.
 fn find_seed(file: &DamagedFile) -> Result<Option<FrameSeed>> {
     // The hash plays no part in checksums.
     let mut windows = file.windows(0, HashSuite::new(HashAlgorithm::Blake3));
     while let Some(window) = windows.next()? {
         for offset in (window.base..window.end()).step_by(FRAME_ALIGNMENT) {
             let rest = window.rest(offset);
-            // The body's checksum confirms what the header's gives.
+            // The body's checksum confirms the seed that the header's gives.
             if let Some(seed) = FrameSeed::of_frame(rest, offset)
                 && parse_frame(rest, seed, offset).is_ok()
             {
@@ -223,7 +223,7 @@ pub(super) fn use_manifest(files: &mut Vec<DamagedFile>, manifest: &Manifest, fo
             }
         }
     }
-    // What says no more than what a file is does not say that the segment of its name is lost.
+    // Only damage explains a missing segment; a file under another name does not.
     let told = found.iter().filter(|found| found.severity == Severity::Damage);
     let told: HashSet<String> = told.map(|found| found.damage.file.clone()).collect();
     for entry in manifest.entries().filter(|entry| !present.contains(&entry.id)) {
@@ -273,7 +273,7 @@ pub(super) fn tell_rewritten_twice(files: &[DamagedFile], found: &mut Vec<Findin
     }
 }
 
-/// A segment says where the one before it was sealed, and so that both are of one chain.
+/// Takes the end of each segment from the header of the next; both belong to one chain then.
 pub(super) fn use_headers(files: &mut [DamagedFile]) {
     // The one before has the lower number.
     for index in 0..files.len() {

@@ -5,7 +5,7 @@
 //! segment whose header is damaged still tells what its checksums start from: a checksum can be computed backwards.
 //!
 //! # Layer
-//! L2. Does not know what a body means.
+//! L2. Does not know the meaning of bodies.
 //!
 //! # Invariants
 //! - SAL-1: nothing is written, and nothing is handed out whose checksums do not match.
@@ -39,7 +39,7 @@ use piece::{batch_here, before, broken_piece, whole_piece};
 /// Files that were not looked at, at the most, that an error names.
 const NAMED_MAX: usize = 5;
 
-/// What is left of a log.
+/// A damaged log: its segments, as far as they can be read.
 pub struct DamagedLog {
     disk: Arc<dyn Disk>,
     suite: HashSuite,
@@ -49,7 +49,7 @@ pub struct DamagedLog {
     marks: Marks,
 }
 
-/// The bytes of what every writer and every rewrite of a store changes, as they were at first.
+/// The bytes of the files that every writer and every rewrite changes, as they were at the start.
 #[derive(PartialEq, Eq)]
 struct Marks {
     live: Option<Vec<u8>>,
@@ -92,7 +92,7 @@ impl DamagedLog {
         let manifest = manifest.and_then(|bytes| Manifest::decode(bytes).ok());
         let manifest =
             manifest.filter(|manifest| format.is_none_or(|format| format.instance == manifest.instance));
-        // One that lists nothing of what is there is of another time of the log: no help, and in the way.
+        // A manifest that lists none of the files belongs to another time of the log, and does not help.
         let (manifest, other) = match manifest {
             Some(other) if !files.is_empty() && !files.iter().any(|file| other.lists(file.id)) => {
                 (None, Some(other))
@@ -139,7 +139,7 @@ impl DamagedLog {
         }
         let live = marks.live.as_ref().and_then(|bytes| Live::decode(bytes));
         let live = live.filter(|live| instance.is_none_or(|instance| live.instance == instance));
-        // Nobody notes a place in what does not count.
+        // `live` never names a segment of a rewrite that was cut off.
         let is_noted = |file: &DamagedFile| file.orphaned && live.is_some_and(|live| live.segment == file.id);
         if files.iter().any(is_noted) {
             for file in &mut files {
@@ -160,12 +160,12 @@ impl DamagedLog {
         Ok(damaged)
     }
 
-    /// What computes the digests of the store.
+    /// Computes the digests of the store.
     pub fn suite(&self) -> HashSuite {
         self.suite
     }
 
-    /// The store's instance, if a segment says it.
+    /// The store's instance, if the header of a segment names it.
     pub fn instance(&self) -> Option<[u8; 16]> {
         self.files.iter().find_map(|file| Some(file.header?.instance))
     }
@@ -216,7 +216,7 @@ impl DamagedLog {
         Ok(found)
     }
 
-    /// What to say if somebody has written to the store since [`DamagedLog::open`].
+    /// A finding if a process has written to the store since [`DamagedLog::open`].
     ///
     /// # Errors
     /// `Io`.
@@ -303,7 +303,7 @@ impl DamagedLog {
         Error::corrupt(format!("{why}: nothing can be saved{passed}"))
     }
 
-    /// Whether a file is what is marked by its number: the first that says to be it. Others are copies, maybe older ones.
+    /// Whether a file is the first with its number. Others are copies, maybe older ones.
     fn is_marked(&self, index: usize, file: &DamagedFile) -> bool {
         let before = index.checked_sub(1).and_then(|before| self.files.get(before));
         before.is_none_or(|before| before.id != file.id)
@@ -390,7 +390,7 @@ impl DamagedLog {
         Ok(())
     }
 
-    /// Says what stands behind the last whole batch of a file, if it may have been acknowledged.
+    /// Reports the bytes behind the last whole batch of a file, if they may have been acknowledged.
     fn tail(
         &self,
         index: usize,

@@ -1,4 +1,4 @@
-//! A batch of a damaged log, whole or what is left of it.
+//! A batch of a damaged log, whole or in part.
 //!
 //! # Layer
 //! L2. Part of salvage/.
@@ -10,7 +10,7 @@ use crate::log::walk::{Scanned, Stop, Window};
 
 use super::files::DamagedFile;
 
-/// The records of one batch, or what is whole of it.
+/// The whole records of one batch, or of a part of it.
 #[derive(Clone, Debug)]
 pub struct Piece {
     /// The number of the batch.
@@ -64,7 +64,7 @@ impl Piece {
     }
 }
 
-/// What a batch of this number continues, whatever the one before it is.
+/// The chain before a batch of this number, whatever the digest before it is.
 pub(super) fn before(number: u64) -> Chain {
     Chain {
         batch: number.wrapping_sub(1),
