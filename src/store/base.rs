@@ -1,4 +1,4 @@
-//! What a checkpoint says of the log up to its position, or, once it turns out to be damaged, the log itself.
+//! The log up to the position of a checkpoint: from the checkpoint, or from the log itself once the checkpoint proves damaged.
 //!
 //! A checkpoint is believed block by block as it is read. When a block is damaged, the log is read from its start into
 //! a store of its own, once, and every question is asked there from then on: nothing is lost but time.
@@ -259,7 +259,7 @@ impl Base {
         Ok((found, self.position().batch))
     }
 
-    /// Objects that may have this parent in the state that the checkpoint was made at; `None` if it does not say.
+    /// Objects that may have this parent in the state of the checkpoint; `None` if it does not know.
     pub(super) fn children(&self, parent: &KeyPath) -> Result<Option<Vec<KeyPath>>> {
         if self.from_log.get().is_some() {
             return Ok(None);
@@ -277,7 +277,7 @@ impl Base {
         Ok(is_new)
     }
 
-    /// Who has which parent in that state, for the next checkpoint; `None` if it does not say.
+    /// The parents of objects in that state, for the next checkpoint; `None` if it does not know.
     pub(super) fn child_rows(&self) -> Option<impl Iterator<Item = Result<ChildRow>> + '_> {
         let is_whole = self.from_log.get().is_none();
         is_whole.then(|| self.checkpoint.child_rows().iter())
@@ -316,7 +316,7 @@ impl Base {
     }
 }
 
-/// What a checkpoint says of a commit.
+/// The row of a commit in a checkpoint.
 pub(super) fn row_of(entry: &CommitEntry) -> CommitRow {
     CommitRow {
         seq: entry.seq(),

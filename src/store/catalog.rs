@@ -1,4 +1,4 @@
-//! What the log says besides records: the line of commits, the references, and when gone ids were first written.
+//! The catalog of the log: the line of commits, the references, and the first times of ids that left the state.
 //!
 //! # Layer
 //! L4. Derived: rebuilt from the log at open.
@@ -57,7 +57,7 @@ impl Catalog {
         self.left.clone()
     }
 
-    /// Notes what those states had and the next ones have not (CTL-3).
+    /// Notes the ids that those states had and the next ones lack (CTL-3).
     pub(super) fn flush(&mut self, gone: Vec<(KeyPath, i64)>) {
         for (key, created) in gone {
             self.note_unlinked(key, created);

@@ -4,7 +4,7 @@
 //! L4. Derived: rebuilt from the log at open. Knows commits, not objects.
 //!
 //! # Invariants
-//! - CTL-1: kept commits stand in rising seq; between two of them is nothing, or one gap that names what was thinned.
+//! - CTL-1: kept commits are in the order of seq; between two of them is nothing, or one gap with the thinned commits.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -30,7 +30,7 @@ pub struct ChangeCounts {
 }
 
 impl ChangeCounts {
-    /// What ids come to, each given as whether the older and the newer state have it.
+    /// Counts changes of ids, each given as whether the older and the newer state have it.
     pub(crate) fn of(changes: impl Iterator<Item = (bool, bool)>) -> Self {
         let mut counts = Self::default();
         changes.for_each(|(old, new)| counts.add(old, new));
@@ -65,7 +65,7 @@ pub(crate) struct CommitEntry {
     /// Whether its batch says nothing of its state, which is that of an older commit. Not known, and false, of a commit that
     /// a checkpoint covers.
     pub(super) takes_state: bool,
-    /// What it changed against the kept commit before it, counted when first asked for.
+    /// Its changes against the kept commit before it, counted on first use.
     pub(crate) counts: OnceLock<ChangeCounts>,
     /// The state it names, once it was asked for; ask [`super::Store::state`].
     pub(super) trie: OnceLock<Trie>,

@@ -23,7 +23,7 @@ const ENTRIES_A_COMMIT: u64 = 8;
 /// States of the commits that references name, the newest, that it holds besides these.
 const NAMED_STATES: usize = 24;
 
-/// What a commit takes in memory, with its own copies of the top branches, in what a version takes.
+/// The memory of a commit with its own copies of the top branches, in versions.
 const VERSIONS_A_COMMIT: usize = 8;
 /// Versions since the checkpoint from which on they count as many; few in tests, so that all of them meet it.
 const MANY_VERSIONS: usize = if cfg!(test) { 1 << 10 } else { 1 << 17 };
@@ -140,7 +140,7 @@ impl Store {
         Ok(weight >= MANY_VERSIONS.max(2 * state).max(self.base_len()))
     }
 
-    /// Who has which parent in the newest state: as the checkpoint before says, but for what changed since.
+    /// The parents of objects in the newest state: from the checkpoint before, with the changes since.
     fn children_rows(&self) -> Result<Source<'_, ChildRow>> {
         let known = self.base.as_ref().and_then(|base| base.child_rows());
         let before = if known.is_some() {

@@ -4,11 +4,11 @@
 //! this process has just made durable all take it, so memory cannot say anything that the log does not.
 //!
 //! # Layer
-//! L4. Knows what records mean. Holds no draft, takes no lock file, reads no clock.
+//! L4. Knows the meaning of records. Holds no draft, takes no lock file, reads no clock.
 //!
 //! # Invariants
-//! - STO-1: a commit is taken in only if its parent, number, time, history root and root come out as it says.
-//! - STO-2: what is published is in the log; nothing in memory is ahead of it.
+//! - STO-1: a commit is taken in only if its parent, number, time, history root and root verify.
+//! - STO-2: the log holds all published commits; memory is never ahead of it.
 
 mod base;
 mod catalog;
@@ -57,11 +57,11 @@ pub(crate) use salvage::{Salvaged, salvage};
 pub(crate) use states::BothStores;
 use states::Loaded;
 
-/// What is shared by all readers and the one writer of this process.
+/// The state shared by all readers and the one writer of this process.
 pub(crate) struct Store {
     pub(crate) suite: HashSuite,
     pub(crate) records: Records,
-    /// The log up to a position; the rest is what was taken in since.
+    /// The log up to a position; the other fields hold everything since.
     base: Option<Arc<Base>>,
     catalog: RwLock<Catalog>,
     head: ArcSwapOption<CommitEntry>,
@@ -314,7 +314,7 @@ impl Store {
             .map_or(Ok(None), |base| base.first_written(key))
     }
 
-    /// What is known without the checkpoint of when ids were first written.
+    /// The first times of ids, as far as known without the checkpoint.
     fn first_written_overlay(&self) -> Vec<(KeyPath, i64)> {
         self.catalog.read_recursive().all_first_written()
     }

@@ -32,13 +32,13 @@ pub(crate) struct Records {
     suite: HashSuite,
     reader: LogReader,
     objects: RwLock<DigestIndex>,
-    /// Contents and texts; the domain of their digest tells them apart.
+    /// Contents and texts, distinguished by the domain of their digest.
     texts: RwLock<DigestIndex>,
-    /// What was erased of what is in `objects`.
+    /// How many of `objects` were erased.
     erased: AtomicU64,
-    /// Those of them that nobody erased: they were lost, and could not be salvaged.
+    /// How many of those were lost and could not be salvaged.
     lost: AtomicU64,
-    /// What a checkpoint knows.
+    /// The checkpoint, if the store was opened by one.
     base: Option<Arc<Base>>,
     /// Where the entries of maps are that a rewritten log states, by the place of the first record.
     map_record: Mutex<HashMap<Locator, Arc<MapParts>>>,
@@ -70,7 +70,7 @@ impl Records {
         }
     }
 
-    /// Reads what the log holds.
+    /// The reader of the log.
     pub(super) fn reader(&self) -> &LogReader {
         &self.reader
     }
@@ -107,7 +107,7 @@ impl Records {
         self.table(of_objects).read().candidates(digest).collect()
     }
 
-    /// What is known without the checkpoint, as the next one says it.
+    /// The rows known without the checkpoint, for the next one.
     pub(super) fn rows(&self, of_objects: bool) -> Vec<DigestRow> {
         let table = self.table(of_objects).read();
         let row = |(prefix, place): (u64, Locator)| DigestRow {
@@ -190,7 +190,7 @@ impl Records {
         Ok(found.map(|(place, body)| Found { place, body }))
     }
 
-    /// The commit that erased what had this digest, if it was erased and is not here again.
+    /// The commit that erased this digest, if it was not written again.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
@@ -235,7 +235,7 @@ impl Records {
         Ok(found.map(|found| found.place))
     }
 
-    /// Where the version with this digest is kept, or the record that says that it was erased.
+    /// The place of the version with this digest, or of the marker of its erasure.
     ///
     /// # Errors
     /// As [`Self::object_at`].
@@ -325,7 +325,7 @@ impl Records {
         Ok(self.reader.read(Locator::from_u64(place))?.batch)
     }
 
-    /// What a rewritten log says of `key` at a commit.
+    /// The map entry of `key` at a commit of a rewritten log.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
@@ -371,7 +371,7 @@ impl Records {
         Ok(parts)
     }
 
-    /// The digests of a gap, as they stand in its record at `place`.
+    /// The digests in the gap record at `place`.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the record cannot be read.

@@ -25,7 +25,7 @@ use super::{CommitEntry, Store};
 /// Records from which on a second thread is worth starting.
 const RECORDS_A_THREAD: usize = 2_048;
 
-/// What the writer already knows about the batch it has just written.
+/// The writer's knowledge of the batch it has just written.
 pub(crate) struct StagedState {
     /// The state after the batch; the places of new records are not in it yet.
     pub(crate) trie: Option<Trie>,
@@ -33,21 +33,21 @@ pub(crate) struct StagedState {
     pub(crate) objects: Vec<(KeyPath, ObjectDigest)>,
 }
 
-/// A commit as its batch says it.
+/// The commit record of a batch.
 struct CommitRecord {
     commit: Commit,
     digest: CommitDigest,
     place: Locator,
 }
 
-/// What a batch says, decoded.
+/// The decoded records of a batch.
 #[derive(Default)]
 struct Contents {
     /// Object records that link their id, erased ones too.
     links_of_objects: Vec<(KeyPath, ObjectDigest, Locator)>,
     links: Vec<(KeyPath, ObjectDigest)>,
     unlinks: Vec<KeyPath>,
-    /// The map, or what changed of it, in the words of a rewritten log.
+    /// The map, or its changes, from the records of a rewritten log.
     map_record: Option<MapRecord>,
     gaps: Vec<(Gap, Vec<CommitDigest>)>,
     commit: Option<CommitRecord>,
@@ -144,7 +144,7 @@ pub(super) fn apply(
     Ok(entry)
 }
 
-/// What a batch says. With `register`, what it holds can be found by digest from then on.
+/// Decodes a batch. With `register`, its records can be found by digest from then on.
 fn decode(
     store: &Store,
     batch: &Batch,
@@ -273,7 +273,7 @@ struct Before<'a> {
     of_root: &'a dyn Fn(Root) -> Result<Option<Trie>>,
 }
 
-/// The state after a commit, with what the catalog has to remember of the one before.
+/// The state after a commit, with the ids of the one before for the catalog.
 #[derive(Default)]
 struct NextState {
     trie: Trie,
@@ -286,7 +286,7 @@ struct NextState {
 /// The states of the commits in a run of batches behind one whose state is `trie`, each with the commit's number.
 ///
 /// # Errors
-/// `Corrupt` or `Io` if the log cannot be read, or a root does not come out as its commit says.
+/// `Corrupt` or `Io` if the log cannot be read, or a root is not that of its commit.
 pub(super) fn states_behind(
     store: &Store,
     trie: Trie,
@@ -440,7 +440,7 @@ fn link_all(
     Ok(state)
 }
 
-/// The state that a rewritten log states for a commit: a whole map, or what changed since the commit kept before.
+/// The state of a commit from its map record: a whole map, or the changes since the kept commit before.
 fn state_of_map(store: &Store, before: &Before<'_>, map_record: &MapRecord) -> Result<NextState> {
     let mut state = NextState::default();
     if !map_record.whole {

@@ -1,4 +1,4 @@
-//! Records that stand only in a rewritten log: gaps, erased records, and maps with times.
+//! Records that only a rewritten log has: gaps, markers of erased records, and maps with times.
 //!
 //! # Layer
 //! L4. Bytes to meaning and back; no log, no state.
@@ -21,19 +21,19 @@ const PART_BYTES: usize = 204 * MAP_ENTRY_BYTES;
 /// Why a record of a map cannot be read.
 const CUT_OFF: &str = "a record of a map is cut off";
 
-/// What stands where a record was that was erased.
+/// The marker of an erased record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Erased {
     /// The key path of the object; `None` where a content or a text was.
     pub(crate) key: Option<KeyPath>,
-    /// The digest of what was erased.
+    /// The digest of the erased record.
     pub(crate) digest: [u8; DIGEST_LEN],
-    /// The commit that erased it: who, when and why; [`CommitDigest::NOBODY`] for what was lost.
+    /// The commit that erased it, with author, time and reason; [`CommitDigest::NOBODY`] for a lost record.
     pub(crate) by: CommitDigest,
 }
 
 impl Erased {
-    /// Whether nobody erased it: it was lost, and could not be salvaged.
+    /// Whether the record was lost and could not be salvaged.
     pub(crate) fn is_lost(&self) -> bool {
         self.by == CommitDigest::NOBODY
     }
@@ -89,7 +89,7 @@ impl MapEntry {
     }
 }
 
-/// The map of a commit, or what changed of it.
+/// The map of a commit, or its changes.
 #[derive(Debug)]
 pub(super) struct MapRecord {
     /// Whether it is the whole map.
@@ -101,7 +101,7 @@ pub(super) struct MapRecord {
 }
 
 impl MapRecord {
-    /// Adds one record to what the batch has stated so far.
+    /// Adds one record to the map of the batch.
     pub(super) fn add(map_record: &mut Option<Self>, record: &Record) -> Result<(), DecodeError> {
         let whole = record.kind == RecordKind::Base;
         let map_record = map_record.get_or_insert_with(|| Self {

@@ -25,7 +25,7 @@ const RUNS_KEPT: usize = 4;
 /// Commits of the checkpoint that are kept at once.
 const COMMITS_KEPT: usize = 8_192;
 
-/// What was loaded of what the checkpoint covers.
+/// The loaded part of the checkpoint.
 #[derive(Default)]
 pub(super) struct Loaded {
     commits: HashMap<usize, Arc<CommitEntry>>,
@@ -139,9 +139,9 @@ impl Store {
         Ok(counts)
     }
 
-    /// Looks up what rollbacks took away and is not noted yet: costs what they changed.
+    /// Notes the ids that rollbacks removed: the cost is that of their changes.
     pub(super) fn flush(&self) -> Result<()> {
-        // Looked up beside readers; only the one who writes gets here, so nothing is left in between.
+        // Readers go on meanwhile; only the writer gets here, so no rollback comes in between.
         let left = self.catalog.read_recursive().left();
         if left.is_empty() {
             return Ok(());

@@ -1,7 +1,7 @@
 //! The blocks of a checkpoint file: cut and summed up when written, checked when first touched.
 //!
 //! # Layer
-//! L4. Part of checkpoint/. Knows blocks, not what they hold.
+//! L4. Part of checkpoint/. Knows blocks, not their content.
 //!
 //! # Invariants
 //! - CKB-1: no byte of a block is handed out before the block matched its checksum.
@@ -46,7 +46,7 @@ impl Blocks {
     /// whole and must have the checksum `table_sum`.
     ///
     /// # Errors
-    /// `Corrupt` if the table is not what was written; `Io`.
+    /// `Corrupt` if the table is damaged; `Io`.
     pub(super) fn new(
         name: &str,
         file: Arc<dyn DiskFile>,
@@ -171,11 +171,11 @@ impl Blocks {
         Ok(bytes)
     }
 
-    /// Reads all blocks from the file, never from the map, and tells `visit` of those that cannot be read or are
-    /// damaged: the offset of the first of a run, and its bytes. `progress` is told the bytes of each piece.
+    /// Reads all blocks from the file, never from the map, and hands `visit` each run of blocks that cannot be read or are
+    /// damaged: its offset and its bytes. `progress` gets the bytes of each piece.
     ///
     /// # Errors
-    /// What `progress` returns.
+    /// The error of `progress`.
     pub(super) fn check_all(
         &self,
         visit: &mut dyn FnMut(u64, u64),
@@ -220,7 +220,7 @@ pub(super) struct BlockWriter<'a> {
 }
 
 impl<'a> BlockWriter<'a> {
-    /// A writer that stands behind the header of an empty file, and tells `progress` the bytes of each write.
+    /// A writer behind the header of an empty file; `progress` gets the bytes of each write.
     pub(super) fn new(file: &'a dyn DiskFile, progress: &'a mut dyn FnMut(u64) -> Result<()>) -> Self {
         Self {
             file,
@@ -239,7 +239,7 @@ impl<'a> BlockWriter<'a> {
     /// Appends `bytes`.
     ///
     /// # Errors
-    /// `Io`, and what `progress` returns.
+    /// `Io`, and the error of `progress`.
     pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.waiting.extend_from_slice(bytes);
         if self.waiting.len() >= CHUNK_BYTES {
@@ -265,7 +265,7 @@ impl<'a> BlockWriter<'a> {
     /// Fills the last block with zeros, writes the table behind it, and returns the table.
     ///
     /// # Errors
-    /// `Io`, and what `progress` returns.
+    /// `Io`, and the error of `progress`.
     pub(super) fn finish(mut self) -> Result<Vec<u8>> {
         let length = self.waiting.len().next_multiple_of(BLOCK_BYTES);
         self.waiting.resize(length, 0);

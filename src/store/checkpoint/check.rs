@@ -14,10 +14,10 @@ use crate::error::{Cause, Damage, Error, ErrorKind, Finding, Result, Severity};
 use crate::threads::processors;
 use crate::trie::check_stored;
 
-/// Verifies every checkpoint of a store, and names what is left over.
+/// Verifies every checkpoint of a store, and reports leftovers.
 ///
 /// # Errors
-/// `Io` if the folder cannot be listed, and what `progress` returns. Damage is no error but a finding.
+/// `Io` if the folder cannot be listed, and the error of `progress`. Damage becomes findings.
 pub(crate) fn check(disk: &dyn Disk, log: LogId, progress: &mut Progress<'_>) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for file in list(disk)? {
@@ -56,7 +56,7 @@ pub(super) fn other_log(checkpoint: &Checkpoint, log: LogId) -> Option<Finding> 
 /// Reads a file back that was just written, and verifies that it is whole and the one that was meant.
 ///
 /// # Errors
-/// `Corrupt` if not; `Io`, and what `progress` returns.
+/// `Corrupt` if not; `Io`, and the error of `progress`.
 pub(super) fn verify_file(
     disk: &dyn Disk,
     name: &str,
@@ -78,7 +78,7 @@ pub(super) fn verify_file(
     }
 }
 
-/// Looks at all blocks as the file has them and then, if they are whole, at what they say.
+/// Checks all blocks in the file and then, if they are whole, their content.
 fn check_content(
     checkpoint: &Checkpoint,
     findings: &mut Vec<Finding>,
@@ -103,7 +103,7 @@ fn check_content(
     Ok(())
 }
 
-/// What must hold in a section whose blocks are whole.
+/// A rule for a section whose blocks are whole.
 type Check = fn(&Checkpoint, Section) -> Result<()>;
 
 const CHECKS: [(Section, Check); 10] = [

@@ -61,7 +61,7 @@ impl Row for Position {
     }
 }
 
-/// What a part of the file holds, in the order of the file.
+/// The sections of the file, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
     Nodes,
@@ -148,7 +148,7 @@ const OFFSET_BITS: u32 = 40;
 /// node is not looked for in a file that it is not in.
 const NUMBER_MASK: u64 = (1 << (63 - OFFSET_BITS)) - 1;
 
-/// What tells the nodes of a file apart from those of others: files are numbered anew when the log was rewritten.
+/// Distinguishes the nodes of different files: file numbers start again after a rewrite.
 fn file_tag(log: LogId, number: u64) -> u64 {
     (log.epoch << 12).wrapping_add(number) & NUMBER_MASK
 }

@@ -117,18 +117,18 @@ pub(crate) fn list(disk: &dyn Disk) -> Result<Vec<CheckpointFile>> {
     Ok(files)
 }
 
-/// What the header of a checkpoint says, or why it cannot be used.
+/// The header of a checkpoint, or the cause why it cannot be used.
 pub(crate) struct Standing {
     pub(crate) file: CheckpointFile,
     /// Its length.
     pub(crate) bytes: u64,
     /// How far it covers the log, and how many commits of it it holds; `None` if the header cannot be read.
     pub(crate) covers: Option<(Position, u64)>,
-    /// Why nobody reads it.
+    /// Why it is not used.
     pub(crate) unusable: Option<Cause>,
 }
 
-/// Looks at the header of every checkpoint, the newest first. `log` is the log that one is to be of, if it can be told.
+/// Reads the header of every checkpoint, the newest first. `log` is the log that they should be of, if known.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.
@@ -170,7 +170,7 @@ fn next_number(files: &[CheckpointFile]) -> Result<u64> {
         .ok_or_else(|| Error::new(ErrorKind::Io, "the checkpoints have used up all numbers"))
 }
 
-/// Opens the newest checkpoint of a log that is of use, and says why newer ones are not.
+/// Opens the newest usable checkpoint of a log; returns findings about newer ones.
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed. A file that cannot be used is no error but a finding.
@@ -197,7 +197,7 @@ pub(crate) fn open_newest(
 /// Behind which batches a log was durable when its checkpoints were made, as far as their headers are whole.
 ///
 /// # Errors
-/// `Io` if the folder cannot be listed or a header not be read: what it says may be what tells damage from a torn tail.
+/// `Io` if the folder cannot be listed or a header not be read: it may be needed to tell damage from a torn tail.
 pub(crate) fn positions(disk: &dyn Disk, log: LogId) -> Result<Vec<Position>> {
     let mut positions = Vec::new();
     for file in list(disk)?.into_iter().filter(|file| file.is_finished) {
@@ -226,7 +226,7 @@ pub(crate) fn open_any(
     Ok(opened.filter(|checkpoint| is_of(checkpoint.log())).collect())
 }
 
-/// Removes all checkpoints, and what is left of unfinished ones: how many files.
+/// Removes all checkpoints, finished or not; returns how many files.
 ///
 /// # Errors
 /// `Io` if one cannot be removed; the others are removed all the same.
@@ -261,7 +261,7 @@ pub(crate) fn remove_outdated(disk: &dyn Disk, log: LogId) -> Result<usize> {
     if outdated.is_empty() {
         return failed.map(|()| 0);
     }
-    // One that is not finished does not say of which log it is, and is not missed if somebody is writing it.
+    // An unfinished one does not name its log; its writer, if any, loses only time.
     files.extend(outdated);
     remove_files(disk, &files).and_then(|count| failed.map(|()| count))
 }
@@ -283,7 +283,7 @@ fn remove_files(disk: &dyn Disk, files: &[CheckpointFile]) -> Result<usize> {
     failed.map(|()| removed)
 }
 
-/// Removes what the checkpoint `newest` makes superfluous. What cannot be removed is left for the next one.
+/// Removes the checkpoints that `newest` makes superfluous. Failures are left for the next one.
 fn remove_old(disk: &dyn Disk, newest: u64) {
     let files = list(disk).unwrap_or_default();
     let finished = files.iter().filter(|file| file.is_finished).count();

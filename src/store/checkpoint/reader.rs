@@ -1,4 +1,4 @@
-//! An open checkpoint: what it says of the log, and its nodes as the source of stored tries.
+//! An open checkpoint: its rows, and its nodes as the source of stored tries.
 //!
 //! # Layer
 //! L4. Part of checkpoint/.
@@ -17,7 +17,7 @@ use crate::log::{Position, undecodable};
 use crate::object::HistoryTree;
 use crate::trie::{NodeSource, StoredNode, Trie};
 
-/// Bytes before a node that say how many it has.
+/// Bytes of the length before a node.
 pub(super) const NODE_LENGTH_BYTES: usize = 2;
 /// Bytes of a reference row before the reference: its batch and its length.
 pub(super) const REFERENCE_HEAD_BYTES: usize = 12;
@@ -32,7 +32,7 @@ impl Checkpoint {
     /// Opens a file: reads its header and its table of checksums, and nothing else.
     ///
     /// # Errors
-    /// `NotFound`; `Corrupt` if the header, the table or the length is not what was written; `Io`.
+    /// `NotFound`; `Corrupt` if the header, the table or the length is damaged; `Io`.
     pub(super) fn open(disk: &dyn Disk, name: &str, map: bool) -> Result<Self> {
         let (file, header) = open_head(disk, name)?;
         let blocks = Blocks::new(name, file, header.blocks(), header.table_sum, map)?;
@@ -259,7 +259,7 @@ fn open_head(disk: &dyn Disk, name: &str) -> Result<(Arc<dyn DiskFile>, Header)>
     Ok((file, header))
 }
 
-/// What a file says of the log that it is derived from, and how far it covers it: nothing but its header is read.
+/// The log that a file is derived from, and how far it covers it, from its header alone.
 ///
 /// # Errors
 /// As [`Checkpoint::open`].

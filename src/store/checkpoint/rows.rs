@@ -43,9 +43,9 @@ pub(crate) struct CommitRow {
     pub(crate) root: Root,
     /// Where its record is.
     pub(crate) place: u64,
-    /// Tells lanes apart; what is hashed is the caller's choice.
+    /// Distinguishes lanes; the caller chooses the hash.
     pub(crate) lane: u64,
-    /// What it changed, if that was counted.
+    /// Its changes, if counted.
     pub(crate) counts: Option<ChangeCounts>,
     /// Where the first base or delta record of its batch is; 0 if there is none.
     pub(crate) delta: u64,
@@ -117,7 +117,7 @@ pub(crate) struct StateRow {
 }
 
 impl StateRow {
-    /// What stands for the whole state.
+    /// The top node of the state.
     pub(crate) fn top(&self) -> StoredNode {
         StoredNode {
             digest: *self.root.as_bytes(),
@@ -223,9 +223,9 @@ impl Row for Gap {
     }
 }
 
-/// The start of a digest, and what is known of the thing that has it: a place, or the index of a row.
+/// The start of a digest with a value: a place, or the index of a row.
 ///
-/// Digests may share their start, so whoever looks one up confirms what is found.
+/// Digests may share their start, so the caller confirms each match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct DigestRow {
     /// The first eight bytes, as [`prefix_of`] gives them.

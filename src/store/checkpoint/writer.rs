@@ -36,7 +36,7 @@ pub(crate) struct State<'a> {
     pub(crate) position: Position,
 }
 
-/// What a checkpoint is made of.
+/// The content of a checkpoint.
 pub(crate) struct Contents<'a> {
     pub(crate) log: LogId,
     /// How far the log is covered; all of it has to be durable.
@@ -69,7 +69,7 @@ pub(crate) type Progress<'a> = dyn FnMut(u64) -> Result<()> + 'a;
 
 /// Writes a checkpoint, and removes all but the two newest.
 ///
-/// `source` has the stored nodes of the states. `progress` is told the bytes of each piece that was written or read
+/// `source` has the stored nodes of the states. `progress` gets the bytes of each piece that was written or read
 /// back.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! What is to be erased, found again in every record that holds it.
+//! The erased digests, found in every record that holds them.
 //!
 //! # Layer
 //! L4.
@@ -11,7 +11,7 @@ use crate::log::{Record, RecordKind};
 use crate::object::Object;
 use crate::store::rewritten::Erased;
 
-/// What is erased, and by which commit.
+/// The erased digests, and the commit that erases them.
 #[derive(Default)]
 pub(crate) struct Erasure {
     /// Versions, contents and texts.
@@ -19,7 +19,7 @@ pub(crate) struct Erasure {
 }
 
 impl Erasure {
-    /// What is to stand in the place of an object record, if it is erased.
+    /// The marker that replaces an object record, if it is erased.
     pub(super) fn of_object(&self, suite: HashSuite, body: &Bytes) -> Option<Erased> {
         if self.digests.is_empty() {
             return None;
@@ -30,7 +30,7 @@ impl Erasure {
         Some(erased(Some(suite.key_path(object.id())), digest, by))
     }
 
-    /// What is to stand in the place of a content or text record, if it is erased.
+    /// The marker that replaces a content or text record, if it is erased.
     pub(super) fn of_text(&self, suite: HashSuite, record: &Record) -> Option<Erased> {
         if self.digests.is_empty() {
             return None;

@@ -17,7 +17,7 @@ use crate::trie::Trie;
 /// Needed by a reference or a draft, so it waits for no commit.
 pub(super) const NO_COMMIT: u32 = u32::MAX;
 
-/// Who needs a record.
+/// The commits that need a record.
 #[derive(Clone, Copy)]
 struct Need {
     /// The first of the kept commits that does, counted from 0, or [`NO_COMMIT`].
@@ -31,7 +31,7 @@ struct Need {
 pub(crate) struct Live {
     places: HashMap<u64, Need>,
     versions: u64,
-    /// Whether what nobody needs stays as well.
+    /// Whether unneeded records stay as well.
     everything: bool,
 }
 
@@ -44,7 +44,7 @@ impl Live {
         }
     }
 
-    /// The first kept commit that needs the record at `place`, counted from 0, or [`NO_COMMIT`]; `None` if nobody does.
+    /// The first kept commit that needs the record at `place`, counted from 0, or [`NO_COMMIT`]; `None` if none does.
     pub(super) fn first_need(&self, place: Locator) -> Option<u32> {
         let need = self.places.get(&place.to_u64()).map(|need| need.first);
         need.or_else(|| self.everything.then_some(NO_COMMIT))
@@ -61,7 +61,7 @@ impl Store {
     /// each object that is looked at.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if an object cannot be read; what `step` returns.
+    /// `Corrupt` or `Io` if an object cannot be read; the error of `step`.
     pub(crate) fn mark(&self, kept: &[usize], step: &mut dyn FnMut() -> Result<()>) -> Result<Live> {
         let mut live = Live::default();
         self.mark_states(&mut live, Trie::new(), kept, step)?;
@@ -177,7 +177,7 @@ impl Store {
     /// Marks the record of an object, its content, and the versions that it says it was derived from (`with_sources`).
     fn mark_object(&self, live: &mut Live, place: Locator, need: u32, with_sources: bool) -> Result<()> {
         let known = live.places.get(&place.to_u64()).copied();
-        // A source may be met again as what is live itself: then its own sources are still to be marked.
+        // A source may be live itself: then its own sources are still to be marked.
         if known.is_some_and(|known| known.with_sources || !with_sources) {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Writing the log anew: what is kept of it, batch by batch, without what nobody needs any more and without what is erased.
+//! Rewriting the log, batch by batch, without unneeded and without erased records.
 //!
 //! The batches of the old log are read in order and come out in order. A kept commit keeps its own batch as it is, if the
 //! commit before it is kept too; behind a gap its batch states what changed since the last kept one. A record comes out
@@ -8,7 +8,7 @@
 //! L4. Knows records and states; does not know segments, and not why something is kept.
 //!
 //! # Invariants
-//! - REW-1: replaying what comes out gives the kept commits with their digests, numbers and roots, in their order.
+//! - REW-1: replaying the new log gives the kept commits with their digests, numbers and roots, in their order.
 //! - REW-2: never more batches come out than have gone in, so the new log fits under the numbers of the old one.
 //! - REW-3: no byte of an erased record, and no copy of it, comes out.
 //!
@@ -43,13 +43,13 @@ const MOVED_BYTES: u64 = 4 << 20;
 /// Takes the batches of the new log: each with the head after it.
 pub(crate) type Sink<'a> = dyn FnMut(BatchBuilder, CommitDigest) -> Result<()> + 'a;
 
-/// What is kept and what is erased.
+/// The kept commits and the erased records.
 pub(crate) struct Plan<'a> {
     /// Places in the line of the commits that are kept, rising; the newest is among them.
     pub(crate) kept: &'a [usize],
     /// The records that they, the references and the drafts need.
     pub(crate) live: &'a Live,
-    /// What is erased.
+    /// The erased records.
     pub(crate) erasure: &'a Erasure,
 }
 
@@ -57,7 +57,7 @@ impl Store {
     /// Shows the batches of the log up to number `upto`, in order.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if one cannot be read; what `visit` returns.
+    /// `Corrupt` or `Io` if one cannot be read; the error of `visit`.
     pub(crate) fn read_log(&self, upto: u64, visit: &mut dyn FnMut(&Batch) -> Result<()>) -> Result<()> {
         let reader = self.records.reader();
         reader.batches(&Position::START, upto, &mut |batch| visit(&batch))
@@ -66,7 +66,7 @@ impl Store {
     /// Writes the log up to `upto` anew into `sink`.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if something that is kept cannot be read; what `sink` returns.
+    /// `Corrupt` or `Io` if a kept record cannot be read; the error of `sink`.
     pub(crate) fn rewrite(&self, plan: &Plan<'_>, upto: &Position, sink: &mut Sink<'_>) -> Result<()> {
         let mut rewriter = Rewriter {
             store: self,
@@ -156,7 +156,7 @@ impl Rewriter<'_> {
                     self.note_thinned(seq, digest);
                 }
                 self.waiting = std::mem::take(&mut self.waiting).followed_by(sorted.builder);
-                // What names no thinned commit keeps its place between the commits.
+                // A reference that names no thinned commit keeps its place between the commits.
                 if self.gap.is_empty() {
                     return self.put(BatchBuilder::new());
                 }
@@ -254,7 +254,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// The record if somebody needs it, or what stands in its place if it is erased (REW-3).
+    /// The record if a commit needs it, or the marker of its erasure (REW-3).
     fn without_erased(&self, record: &Record) -> Option<Record> {
         let suite = self.store.suite;
         let erased = match record.kind {
@@ -294,7 +294,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Whether this is what its name means today.
+    /// Whether this is the newest reference of its name.
     fn is_current(&self, reference: &Reference, batch: u64) -> bool {
         let references = self.store.references();
         let current = references.get(&reference.name);
@@ -317,7 +317,7 @@ impl Rewriter<'_> {
         self.gap.clear();
     }
 
-    /// States the map of a commit: all of it for the first that is kept, else what changed since the kept one before.
+    /// Writes the map of a commit: all of it for the first kept one, else the changes since the kept one before.
     fn state(&self, entry: &CommitEntry, builder: &mut BatchBuilder) -> Result<()> {
         let trie = self.store.state(entry)?;
         let mut bytes = Vec::new();
@@ -374,7 +374,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Hands out a batch with what waits for one; nothing if both are empty.
+    /// Hands out a batch with the waiting records; nothing if both are empty.
     fn put(&mut self, batch: BatchBuilder) -> Result<()> {
         let batch = std::mem::take(&mut self.waiting).followed_by(batch);
         if batch.is_empty() {
@@ -392,12 +392,12 @@ impl Rewriter<'_> {
     }
 }
 
-/// What becomes of a batch.
+/// The fate of a batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    /// Its commit is kept, and it says its state as it did.
+    /// Its commit is kept, with the same changes.
     AsItWas,
-    /// Its commit is kept, and its state is said anew.
+    /// Its commit is kept, with a new map.
     StatedAnew,
     /// Its commit is thinned.
     Thinned,

@@ -1,4 +1,4 @@
-//! The end of a salvage: the commit that says the newest state, the references, and what was lost.
+//! The end of a salvage: the commit of the newest state, the references, and the losses.
 //!
 //! # Layer
 //! L4. Part of salvage/.
@@ -14,7 +14,7 @@ use crate::trie::{NoSource, Trie};
 use super::Salvager;
 use super::guess::Left;
 
-/// What was saved and what not.
+/// The result of a salvage: kept and lost.
 #[derive(Default)]
 pub(crate) struct Salvaged {
     /// Commits that are kept.
@@ -25,11 +25,11 @@ pub(crate) struct Salvaged {
     pub(crate) objects: u64,
     /// Places where something is lost.
     pub(crate) lost: Vec<Finding>,
-    /// What else is not as it should be, or may be lost.
+    /// Other findings, and possible losses.
     pub(crate) others: Vec<Finding>,
     /// Ids that left the state because their version is lost.
     pub(crate) lost_ids: BTreeSet<String>,
-    /// The key paths of those of which no version says the id.
+    /// The key paths of lost objects without a version that names the id.
     pub(crate) lost_keys: Vec<KeyPath>,
     /// Ids whose version is lost, and that have the newest whole one of the states before instead.
     pub(crate) older_ids: BTreeSet<String>,
@@ -211,7 +211,7 @@ impl Salvager<'_> {
         Ok(lost)
     }
 
-    /// The ids at these key paths, as far as some version says them, and the key paths where none does.
+    /// The ids at these key paths, as far as some version names them, and the key paths without a name.
     fn names(&self, keys: BTreeSet<KeyPath>) -> Result<(BTreeSet<String>, Vec<KeyPath>)> {
         let mut names: HashMap<KeyPath, String> = HashMap::new();
         if !keys.is_empty() {

@@ -1,4 +1,4 @@
-//! The newest state that can be told, proven or not, and what its lost versions are replaced by.
+//! The newest known state, proven or not, and the earlier versions that replace its lost ones.
 //!
 //! # Layer
 //! L4. Part of salvage/.
@@ -18,7 +18,7 @@ use crate::trie::{Entry, NoSource, Trie};
 
 use super::index::Index;
 
-/// The newest state that can be told.
+/// The newest known state.
 pub(super) struct Guess<'a> {
     index: &'a Index,
     state: Trie,
@@ -31,9 +31,9 @@ pub(super) struct Guess<'a> {
 /// A state without the versions that are lost.
 pub(super) struct Left {
     pub(super) state: Trie,
-    /// What left it.
+    /// Ids that left it.
     pub(super) lost: BTreeSet<KeyPath>,
-    /// What has an earlier version in it.
+    /// Ids with an earlier version in it.
     pub(super) older: BTreeSet<KeyPath>,
 }
 
@@ -97,7 +97,7 @@ impl<'a> Guess<'a> {
                 left.lost.insert(entry.key);
             }
         }
-        // A proven state has none, so what was put into it closes it.
+        // A proven state has no cycle, so a replaced version closes this one.
         let starts: Vec<KeyPath> = if is_proven {
             left.older.iter().copied().collect()
         } else {

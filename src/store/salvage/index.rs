@@ -4,7 +4,7 @@
 //! L4. Part of salvage/. Bodies stay in their files.
 //!
 //! # Invariants
-//! - SVI-1: of what was erased, no record counts that is older than the erasure.
+//! - SVI-1: no record counts that is older than its erasure.
 //! - SVI-2: no number of a commit counts that counting on from it overflows.
 
 use std::collections::{BTreeMap, HashMap};
@@ -57,7 +57,7 @@ pub(super) struct PieceEntry {
     pub(super) ignorable: Vec<Locator>,
 }
 
-/// All pieces of a log, and what is in them.
+/// All pieces of a log, with an index of their records.
 #[derive(Default)]
 pub(super) struct Index {
     /// By rising number, one of each.
@@ -65,7 +65,7 @@ pub(super) struct Index {
     pub(super) objects: HashMap<[u8; DIGEST_LEN], Place>,
     /// Contents and texts.
     pub(super) texts: HashMap<[u8; DIGEST_LEN], Place>,
-    /// What was erased, with the commits that did it and the ages of the segments that say so.
+    /// Erased digests, with the commits that erased them and the ages of the segments that record it.
     pub(super) erased: HashMap<[u8; DIGEST_LEN], Vec<(CommitDigest, u64)>>,
     /// The numbers of the batches that commits are in, by chain: a rewrite numbers them anew.
     pub(super) batches: HashMap<(u64, CommitDigest), u64>,
@@ -191,7 +191,7 @@ impl Index {
         Ok(())
     }
 
-    /// Keeps the place of what was written last.
+    /// Keeps the place of the newest record.
     pub(super) fn keep_newest(
         known: &mut HashMap<[u8; DIGEST_LEN], Place>,
         digest: [u8; DIGEST_LEN],
@@ -228,7 +228,7 @@ pub(super) fn text_digest(record: &Record, suite: HashSuite) -> [u8; DIGEST_LEN]
     suite.hash_bytes(domain, &record.body)
 }
 
-/// What a piece says of the state.
+/// The changes of the state in a piece.
 #[derive(Default)]
 pub(super) struct Changes {
     pub(super) links: Vec<(KeyPath, ObjectDigest)>,
@@ -243,7 +243,7 @@ impl Changes {
         self.links.is_empty() && self.unlinks.is_empty() && self.map_record.is_none()
     }
 
-    /// Reads the records of a piece, objects first, as a state is made of them. What cannot be read says nothing.
+    /// Reads the records of a piece, objects first, as replay does. Records that do not decode are left out.
     pub(super) fn of(records: &[Record], suite: HashSuite) -> Self {
         let mut changes = Self::default();
         for record in records {

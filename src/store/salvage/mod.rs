@@ -6,7 +6,7 @@
 //! newest state that can be told, which a last commit says.
 //!
 //! # Layer
-//! L4. Knows what records mean; does not know where the new store is.
+//! L4. Knows the meaning of records, not the place of the new store.
 //!
 //! # Invariants
 //! - SVG-1: every kept commit has its own digest, its own number and a state with its root.
@@ -65,7 +65,7 @@ struct Salvager<'a> {
 /// Hands the batches of a new store to `sink`, with everything that checks out in a log.
 ///
 /// # Errors
-/// `Corrupt` if nothing can be had; `Io`; what `sink` and `step` return.
+/// `Corrupt` if nothing can be saved; `Io`; the errors of `sink` and `step`.
 pub(crate) fn salvage(
     damaged: &DamagedLog,
     now: Time,
@@ -143,7 +143,7 @@ fn line(damaged: &DamagedLog, index: &Index, checkpoints: &[Checkpoint]) -> BTre
             newest = Some((*digest, commit));
         }
     }
-    // What the newest one descends from counts.
+    // The ancestors of the newest commit count.
     while let Some((digest, commit)) = newest {
         line.insert(commit.seq, digest);
         newest = commit.parents.first().and_then(|parent| {
@@ -166,7 +166,7 @@ fn line(damaged: &DamagedLog, index: &Index, checkpoints: &[Checkpoint]) -> BTre
 }
 
 impl Salvager<'_> {
-    /// Takes in what is left of one batch.
+    /// Takes in the whole records of one batch.
     fn take(&mut self, number: u64, commit: Option<CommitDigest>, records: &[Record]) -> Result<()> {
         for record in records
             .iter()
@@ -214,7 +214,7 @@ impl Salvager<'_> {
         self.output.add_contents(records)
     }
 
-    /// Takes what checkpoints say of commits between the last one and that numbered `seq`.
+    /// Follows the checkpoints' states of commits between the last one and number `seq`.
     fn follow_stored(&mut self, seq: u64) -> Result<()> {
         let missed = self.guess.seq.map_or(0, |seq| seq + 1);
         match self.states.stored_between(missed, seq) {
@@ -223,7 +223,7 @@ impl Salvager<'_> {
         }
     }
 
-    /// The digests between the newest commit that came out and this one, if its chain can be told.
+    /// The digests between the newest written commit and this one, if its chain is known.
     fn chain(&self, commit: &Commit) -> Option<Vec<CommitDigest>> {
         let mut tree = self.history.clone();
         let missed = self.digests(commit.seq)?;
@@ -333,7 +333,7 @@ impl Salvager<'_> {
         }
     }
 
-    /// States a map: all of it if nothing came out before, else what changed since the head.
+    /// Writes a map: all of it before the first commit, else the changes since the head.
     fn state(&mut self, trie: &Trie, time: Time, batch: &mut BatchBuilder) -> Result<()> {
         let mut bytes = Vec::new();
         let kind = match &self.head {

@@ -1,4 +1,4 @@
-//! What a rewrite wrote and the manifest does not list: it was cut off before it counted, or the manifest is too old.
+//! Orphaned segments: a rewrite wrote them and the manifest does not list them. It was cut off, or the manifest is too old.
 //!
 //! Both leave the same files. A rewrite holds what the log held, and at most the commit of an erasure behind it; what goes
 //! further was committed to it once it counted.
@@ -9,7 +9,7 @@
 //! # Invariants
 //! - SVR-1: whether it counted or not, every commit and every record that only it has is used, but for an erasure that
 //!   nothing shows to have happened.
-//! - SVR-2: what does not count thins and erases nothing.
+//! - SVR-2: a rewrite that does not count thins and erases nothing.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,7 +20,7 @@ use crate::object::Op;
 
 use super::index::{Index, PieceEntry, Place};
 
-/// What can be told of a rewrite.
+/// The fate of a rewrite.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// The manifest is the older one.
@@ -41,7 +41,7 @@ impl Fate {
 }
 
 impl Index {
-    /// Takes in what is in the spare pieces, and puts all pieces in order.
+    /// Takes in the orphaned pieces, and puts all pieces in order.
     pub(super) fn sort_with_orphaned(&mut self, orphaned: Self, damaged: &DamagedLog, places: &[Position]) {
         let known = self.commits.values().map(|commit| commit.seq);
         let newest = known.chain(damaged.noted_head().map(|(_, seq)| seq)).max();
@@ -63,7 +63,7 @@ impl Index {
         }
     }
 
-    /// What can be told of a rewrite, beside the log whose newest known commit is `newest`.
+    /// The fate of a rewrite, beside the log whose newest known commit is `newest`.
     fn fate(&self, orphaned: &Self, newest: Option<u64>, damaged: &DamagedLog, places: &[Position]) -> Fate {
         let is_placed = |id| places.iter().any(|place| place.segment == id);
         let batches = [self.newest_batch(), damaged.newest_sealed()];
@@ -125,7 +125,7 @@ impl Index {
         }
     }
 
-    /// Puts a piece of another log behind what is left of the same commit, or before the first of a higher number.
+    /// Puts a piece of another log behind the damaged piece of the same commit, or before the first of a higher number.
     fn insert(&mut self, mut piece: PieceEntry, digest: CommitDigest, seq: u64) {
         let of_same = self.pieces.iter().position(|other| other.commit == Some(digest));
         let is_later = |other: &PieceEntry| {

@@ -1,11 +1,11 @@
-//! Writing what was saved: each record once, before anything needs it.
+//! Writing the saved records: each once, before any record that needs it.
 //!
 //! # Layer
 //! L4. Part of salvage/.
 //!
 //! # Invariants
 //! - SVO-1: every version that a commit links, and every content that a version names, comes out no later than that
-//!   commit: as it was, or as a marker that says that it is lost or was erased.
+//!   commit: as it was, or as a marker of a lost or erased record.
 
 use std::collections::HashSet;
 
@@ -59,7 +59,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Hands out what waits, and `batch` behind it, in one batch whose head is `head`.
+    /// Hands out the waiting records, and `batch` behind them, in one batch whose head is `head`.
     pub(super) fn put(&mut self, batch: BatchBuilder, head: Option<HeadMark>) -> Result<()> {
         self.head = head.unwrap_or(self.head);
         let batch = std::mem::take(&mut self.waiting).followed_by(batch);
@@ -110,7 +110,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Adds the records of a kept commit to its batch, as they are; what is not whole any more is marked.
+    /// Adds the records of a kept commit to its batch, as they are; markers replace damaged ones.
     pub(super) fn add_own(&mut self, records: &[Record], batch: &mut BatchBuilder) -> Result<()> {
         for record in records {
             match record.kind {
@@ -149,7 +149,7 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Sees to it that a version, or its marker, is there before what comes next (SVO-1).
+    /// Writes a version, or its marker, before the next record (SVO-1).
     pub(super) fn need_version(&mut self, key: KeyPath, digest: ObjectDigest) -> Result<()> {
         if !self.done.insert(*digest.as_bytes()) {
             return Ok(());

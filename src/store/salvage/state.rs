@@ -1,4 +1,4 @@
-//! The state after each commit, as far as it can be told: proven by a root, or put together from what is left.
+//! The state after each commit: proven by a root, or put together from the whole records.
 //!
 //! # Layer
 //! L4. Part of salvage/.
@@ -16,7 +16,7 @@ use crate::trie::{Entry, NoSource, Shape, Trie};
 
 use super::index::Changes;
 
-/// States that are known, and what is needed to make the next one.
+/// The known states, and the records to make the next one.
 pub(super) struct States<'a> {
     suite: HashSuite,
     /// The states that were made whose root more than one commit names: no other is asked for again.
