@@ -1,8 +1,7 @@
 //! Epochs: how often the log was rewritten, and how a handle notices.
 //!
-//! A rewrite puts other segments in the place of those that hold the oldest batches. What a handle has handed out
-//! before then is no longer what the log consists of, so it says so and has to be opened again; what it handed out
-//! stays readable, because it holds the old files open.
+//! A rewrite replaces the segments that hold the oldest batches. A handle that has handed out batches of the earlier epoch
+//! reports this and has to be reopened; those batches stay readable, because the handle holds the old files open.
 //!
 //! # Layer
 //! L2.

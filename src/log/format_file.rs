@@ -1,7 +1,6 @@
 //! The `format` file: the identity and the format of a store.
 //!
-//! It is written once, as the last step of creating a store, and read before anything else: whoever cannot read
-//! this format touches nothing.
+//! Creation writes it as its last step, and every open reads it first. A program that cannot read this format touches nothing.
 //!
 //! # Layer
 //! L2.

@@ -1,8 +1,8 @@
 //! The files of a log, byte by byte, for people who inspect a store in any state.
 //!
-//! Nothing here opens the log. Each file is read by itself, its parts are named, and what does not check out is
-//! said beside the bytes instead of ending the reading: a store without its manifest still shows its frames.
-//! Reading is by position, never through a map, and memory is bounded by one record.
+//! Inspection does not open the log. It reads each file by itself, names its parts and reports damage beside the bytes: a
+//! store without its manifest still shows its frames. It reads by position, never through a map, and memory is bounded by one
+//! record.
 //!
 //! # Layer
 //! L2. Knows the parts of each file, not the meaning of records.

@@ -1,7 +1,7 @@
 //! The `live` file: how far the log is durable, as the last writer left it.
 //!
-//! It is advisory. It is overwritten in place and never synced, so after a loss of power it may be old; it is never
-//! ahead of what is durable, because it is written after the sync. A damaged one counts as missing.
+//! It is advisory. The writer overwrites it in place and never syncs it, so after a loss of power it may be old. It is never
+//! ahead of the durable bytes, because the writer syncs first. A damaged one counts as missing.
 //!
 //! # Layer
 //! L2.

@@ -1,10 +1,11 @@
 //! The log: an append-only sequence of batches, shared by many processes of which one at a time writes.
 //!
-//! A batch is a run of records that is valid whole or not at all. Batches stand in segments, files that are created
-//! whole and never changed behind their end. A writer takes the lock, catches up, appends, syncs and only then says
-//! so in `live`; readers take no lock and write nothing. After a crash, the next writer seals the last segment
-//! where it is known to be durable and writes again, into a new segment, what was found whole beyond that: no old
-//! byte ever changes, so recovery may itself be cut off anywhere.
+//! A batch is a run of records that is valid whole or not at all. Segments hold the batches: files that are created whole and
+//! never grow. A writer takes the lock, catches up, appends, syncs and only then writes `live`. Readers take no lock and write
+//! nothing. After a crash, the next writer seals the last segment at the durable mark and writes the whole batches behind it
+//! again, into a new segment. No old byte ever changes, so recovery may itself be cut off anywhere.
+//!
+//! `commit.rs` has the steps of a commit, `walk.rs` the one way from bytes to batches.
 //!
 //! # Layer
 //! L2. Knows bytes and the digests of batches, not the meaning of bodies.

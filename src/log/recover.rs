@@ -1,4 +1,4 @@
-//! Preparing to write: going on in place, or recovering into a new segment.
+//! Recovery: sealing the last segment at the durable mark, and writing whole batches behind it again.
 //!
 //! # Layer
 //! L2.

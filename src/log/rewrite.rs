@@ -1,9 +1,9 @@
 //! Rewriting: new segments that replace all segments that were sealed before.
 //!
-//! A rewrite has a *cut*: the last batch that is sealed when it begins. What is up to the cut never changes any more, so
-//! the new segments are written without the writer's lock, for as long as that takes, while others append behind the
-//! cut. [`Log::publish`] then puts them in the place of the old ones, in one step. A rewrite that nobody appended behind
-//! may end with a new head: it is committed by that same step, or not at all.
+//! A rewrite has a *cut*: the last batch that is sealed when it begins. Nothing up to the cut changes any more, so the new
+//! segments are written without the writer's lock, while other processes append behind the cut. [`Log::publish`] then replaces
+//! the old segments in one step. If nothing was appended behind the cut, a rewrite may end with a new head; the same step
+//! commits it.
 //!
 //! # Layer
 //! L2. Callers choose the new batches; the log checks that they are whole and end with the head of the cut.

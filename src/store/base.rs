@@ -1,7 +1,7 @@
 //! The log up to the position of a checkpoint: from the checkpoint, or from the log itself once the checkpoint proves damaged.
 //!
-//! A checkpoint is believed block by block as it is read. When a block is damaged, the log is read from its start into
-//! a store of its own, once, and every question is asked there from then on: nothing is lost but time.
+//! Each block of a checkpoint is checked when it is first read. Once a block proves damaged, the log is read from its start into
+//! a store of its own, and answers every question from then on: the damage costs only time.
 //!
 //! # Layer
 //! L4.

@@ -1,7 +1,7 @@
 //! Where trie and objects meet the log: batches become commits, states, references and history.
 //!
-//! There is one way in, [`Store::apply`]: a batch read at open, a batch of another process and a batch that
-//! this process has just made durable all take it, so memory cannot say anything that the log does not.
+//! [`Store::apply`] is the one way in. Batches read at open, batches of other processes and batches that this process has just
+//! made durable all take it, so memory never contradicts the log.
 //!
 //! # Layer
 //! L4. Knows the meaning of records. Holds no draft, takes no lock file, reads no clock.

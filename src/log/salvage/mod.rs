@@ -1,17 +1,17 @@
-//! Finding what is whole in the files of a damaged log, also without its manifest and its format file.
+//! Finding the whole records of a damaged log, also without its manifest and its format file.
 //!
-//! Every segment file is read by itself. What does not check out is left out and said; reading goes on behind it. Which
-//! segment a file is, its header says, whatever its name; only without a header the name counts. A
-//! segment whose header is damaged still tells what its checksums start from: a checksum can be computed backwards.
+//! Salvage reads every segment file by itself, reports damage and goes on behind it. The header of a file says which segment it
+//! is; only without a header the name counts. A damaged header costs nothing else: the seed of the checksums follows from the
+//! first frame, because a checksum can be computed backwards.
 //!
 //! # Layer
 //! L2. Does not know the meaning of bodies.
 //!
 //! # Invariants
 //! - SAL-1: nothing is written, and nothing is handed out whose checksums do not match.
-//! - SAL-2: where the manifest says so, what a rewrite did away with is not brought back; what a rewrite wrote and the manifest
-//!   does not list is told apart, because it may not have counted, and left out never.
-//! - SAL-3: memory taken is bounded by what a file holds (RUN-2), whatever its length says.
+//! - SAL-2: segments that a rewrite replaced do not come back, where the manifest says so; segments that a rewrite wrote and the
+//!   manifest does not list are marked as orphaned, because the rewrite may not have counted, and never left out.
+//! - SAL-3: memory taken is bounded by the content of a file (RUN-2), not by its length.
 
 mod files;
 mod piece;
@@ -197,11 +197,11 @@ impl DamagedLog {
         self.files.iter().map(|file| file.length).sum()
     }
 
-    /// Hands every batch, or what is whole of it, to `visit`, with the bytes read so far: segment by segment, so numbers may
-    /// fall and be there twice. Returns what is not as it should be; what stands before one of `places` was durable.
+    /// Hands every batch, or its whole records, to `visit`, with the bytes read so far: segment by segment, so numbers may
+    /// fall and come twice. Returns the findings; bytes before one of `places` were durable.
     ///
     /// # Errors
-    /// `Io`; what `visit` returns.
+    /// `Io`; the error of `visit`.
     pub fn pieces(
         &self,
         places: &[Position],

@@ -1,15 +1,15 @@
 //! Checkpoints: files that spare reading the log, each whole and enough by itself.
 //!
-//! A checkpoint holds what the log said up to a position: the nodes of the head's state and of some past ones, where
-//! the record of each digest is, the commits and the references. It is derived: it may be deleted at any time, and
-//! whoever meets damage in one reads the log instead. The two newest are kept. A file is mapped and checked block by
-//! block as it is touched, so opening one does not read it.
+//! A checkpoint covers the log up to a position: the nodes of the head's state and of some past ones, the places of records by
+//! digest, the commits and the references. It is derived: it may be deleted at any time, and a reader that meets damage in one
+//! reads the log instead. The two newest are kept. A file is mapped and checked block by block as it is touched, so opening one
+//! does not read it.
 //!
 //! # Layer
 //! L4. Stands alone: knows tries and digests, and neither the catalog nor the records that places lead to.
 //!
 //! # Invariants
-//! - CKP-1: everything read is what was written, or an error with the code [`ErrorCode::CheckpointDamaged`].
+//! - CKP-1: every read returns the bytes that were written, or an error with the code [`ErrorCode::CheckpointDamaged`].
 //! - CKP-2: a failure to write a checkpoint leaves those that were there as they were.
 //!
 //! # After a crash

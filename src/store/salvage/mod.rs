@@ -1,9 +1,8 @@
 //! Salvage: the commits, states and records of a damaged log, as the batches of a new store.
 //!
-//! The batches are gone through in order. A commit is kept if its place in the chain of commits can be told and its state
-//! has its root: by its own changes, or because a checkpoint or an older commit has that state. In front of it
-//! stands a gap with the digests of those that are not kept. What is left of the others is put together to the
-//! newest state that can be told, which a last commit says.
+//! Salvage goes through the batches in order. It keeps a commit if its place in the chain is known and its state has its root:
+//! by its own changes, or because a checkpoint or an older commit has that state. A gap before it holds the digests of the
+//! commits that are not kept. The whole records of those make up the newest known state, in a last commit.
 //!
 //! # Layer
 //! L4. Knows the meaning of records, not the place of the new store.

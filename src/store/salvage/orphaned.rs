@@ -1,7 +1,7 @@
 //! Orphaned segments: a rewrite wrote them and the manifest does not list them. It was cut off, or the manifest is too old.
 //!
-//! Both leave the same files. A rewrite holds what the log held, and at most the commit of an erasure behind it; what goes
-//! further was committed to it once it counted.
+//! Both leave the same files. A rewrite holds a copy of the log, and at most the commit of an erasure behind it. Any further
+//! commit was made after the rewrite counted.
 //!
 //! # Layer
 //! L4. Part of salvage/.
