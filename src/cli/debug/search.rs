@@ -11,7 +11,7 @@ use super::shell::Shell;
 use super::table::Command;
 use crate::cli::errors::{DONE, Done};
 use crate::cli::human;
-use crate::engine::{CommitInfo, Wording};
+use crate::engine::{CommitInfo, TextRecord};
 use crate::object::{Object, Reference, Value};
 
 /// Characters around what was found.
@@ -85,13 +85,13 @@ struct Found {
 fn find_in_history(shell: &mut Shell<'_>, wanted: &str, limit: usize) -> Done {
     let memory = shell.memory()?;
     let mut found = Found::default();
-    memory.wordings(&mut |wording| {
-        match wording {
-            Wording::Version(object) => found.add_version(&object, wanted),
-            Wording::Content(digest, said) => found.add_text("content", *digest.as_bytes(), &said, wanted),
-            Wording::Text(digest, said) => found.add_text("text", *digest.as_bytes(), &said, wanted),
-            Wording::Commit(info) => found.add_commit(&info, wanted),
-            Wording::Reference(reference) => found.add_reference(&reference, wanted),
+    memory.text_records(&mut |text_record| {
+        match text_record {
+            TextRecord::Version(object) => found.add_version(&object, wanted),
+            TextRecord::Content(digest, said) => found.add_text("content", *digest.as_bytes(), &said, wanted),
+            TextRecord::Text(digest, said) => found.add_text("text", *digest.as_bytes(), &said, wanted),
+            TextRecord::Commit(info) => found.add_commit(&info, wanted),
+            TextRecord::Reference(reference) => found.add_reference(&reference, wanted),
         }
         Ok(())
     })?;

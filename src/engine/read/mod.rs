@@ -13,5 +13,5 @@ pub(crate) mod revision;
 pub(crate) mod state;
 pub(crate) mod stats;
 pub(crate) mod subtree;
+pub(crate) mod text_records;
 pub(crate) mod view;
-pub(crate) mod wordings;

@@ -12,7 +12,7 @@ use crate::disk::{Disk, FileDisk, MemDisk};
 use crate::engine::upkeep::doctor::examine_disk;
 use crate::engine::upkeep::salvage::write;
 use crate::engine::{
-    Cause, Erasing, Finding, Memory, Options, Query, Remedy, SalvageReport, VerifyDepth, Wording, Writer,
+    Cause, Erasing, Finding, Memory, Options, Query, Remedy, SalvageReport, TextRecord, VerifyDepth, Writer,
 };
 use crate::log::{BatchBuilder, DamagedLog, Durability, HeadMark, Ignorable, Log, LogOptions, Mode};
 use crate::testing::sim_disk::SimDisk;
@@ -116,8 +116,8 @@ pub(super) fn truth(memory: &Memory) -> Truth {
 /// Every version in the log, also those that no state has.
 pub(super) fn versions(memory: &Memory) -> BTreeSet<ObjectDigest> {
     let mut found = BTreeSet::new();
-    let told = memory.wordings(&mut |wording| {
-        if let Wording::Version(object) = wording {
+    let told = memory.text_records(&mut |text_record| {
+        if let TextRecord::Version(object) = text_record {
             found.insert(object.digest());
         }
         Ok(())

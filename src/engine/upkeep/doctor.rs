@@ -1,10 +1,10 @@
-//! Naming each problem of a store with the command that mends it.
+//! The doctor: names each problem of a store with the command that helps.
 //!
 //! # Layer
 //! L5.
 //!
 //! # Invariants
-//! - DOC-1: looking changes nothing, also where the store does not open.
+//! - DOC-1: the doctor changes nothing, also if the store does not open.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -56,53 +56,53 @@ impl ProblemSeverity {
     }
 }
 
-/// What mends a problem.
+/// The remedy of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remedy {
-    /// Nothing has to be done: it heals by itself, or is harmless.
+    /// None needed: it heals by itself, or is harmless.
     Nothing,
     /// `treering salvage` into a new folder.
     Salvage,
     /// `treering gc`.
     Gc,
-    /// The folder and what is in it are made its owner's alone.
+    /// `chmod`: only the owner may read the folder.
     Mode,
-    /// What is in the folder is given to its owner.
+    /// `chown`: the owner of the folder gets its files.
     Owner,
     /// The path is moved out of the store.
     MoveAway,
     /// A newer version of the program.
     Upgrade,
-    /// Nothing of the store can be had: a backup, or an export.
+    /// A backup or an export: nothing of the store is left.
     Backup,
-    /// Whoever holds the lock has to end.
+    /// Waiting until the holder of the lock ends.
     Wait,
-    /// The folder has to be moved to a local disk with room.
+    /// Moving the folder to a local disk with room.
     Move,
-    /// The clock of the machine has to be set.
+    /// Setting the clock of the machine.
     Clock,
 }
 
-/// One thing that is not as it should be.
+/// One problem of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// How much it matters.
     pub severity: ProblemSeverity,
-    /// A word for it that does not change.
+    /// Its stable code.
     pub code: &'static str,
     /// The file, relative to the store, if it is in one.
     pub file: Option<String>,
     /// Where in the file.
     pub offset: Option<u64>,
-    /// What it is and what it means.
+    /// The problem and its meaning.
     pub what: String,
-    /// What mends it.
+    /// The remedy.
     pub remedy: Remedy,
 }
 
 impl Memory {
-    /// Looks for everything that is wrong with the store in the folder `path`, the worst first. Writes nothing.
+    /// Lists the problems of the store in the folder `path`, the worst first. Writes nothing.
     ///
     /// # Errors
     /// `NotFound` (code `no_store`) if there is no store; `Io` if it cannot be looked at.
@@ -132,7 +132,7 @@ impl Memory {
         }
         look_at_kinds(&*disk, &mut problems);
         if problems.iter().any(is_of_no_format) {
-            // It may be a folder of anything: nothing in it is to be given away or closed.
+            // The folder may belong to another program: its owner and mode stay.
             problems.retain(|problem| !matches!(problem.remedy, Remedy::Mode | Remedy::Owner));
         }
         problems.sort_by_key(|problem| problem.severity);
@@ -140,7 +140,7 @@ impl Memory {
     }
 }
 
-/// Whether the file is damaged that says that this is a store.
+/// Whether the format file is damaged.
 fn is_of_no_format(problem: &Problem) -> bool {
     problem.severity == ProblemSeverity::Damage && problem.file.as_deref() == Some("format")
 }
@@ -247,7 +247,7 @@ fn of_finding(found: &Finding, is_whole: bool) -> Option<Problem> {
     })
 }
 
-/// What only shows once the store is opened.
+/// Finds problems that only show once the store is opened.
 pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut Vec<Problem>) -> Result<()> {
     let options = options.clone().read_only(true);
     let memory = match Memory::on_disk(disk, options, false, None) {

@@ -4,8 +4,8 @@
 //! L5.
 //!
 //! # Invariants
-//! - SLV-1: the damaged store is only read; the new one has its name only once it verifies.
-//! - SLV-2: nothing is removed but what a salvage wrote and did not finish: a folder with the mark of one, or an empty one.
+//! - SLV-1: salvage only reads the damaged store; the new one gets its name only once it verifies.
+//! - SLV-2: salvage removes only the unfinished folder of a salvage: one with its mark, or an empty one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,10 +27,10 @@ const SYNC_BYTES: u64 = 32 << 20;
 /// The file that marks a folder as one that a salvage is writing, and that the salvage holds locked.
 const MARK: &str = "salvage.lock";
 
-/// What the name of a new store ends with while it is written.
+/// The end of the name of a new store while it is written.
 const UNFINISHED: &str = ".salvage";
 
-/// What salvage saved, and what is lost.
+/// The result of a salvage: saved and lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SalvageReport {
@@ -42,9 +42,9 @@ pub struct SalvageReport {
     pub objects: u64,
     /// Where in the damaged store something is lost.
     pub lost: Vec<Finding>,
-    /// Where something may be lost: nobody can tell.
+    /// Where something may be lost.
     pub unsure: Vec<Finding>,
-    /// What else was wrong with it, and costs nothing.
+    /// Other findings, without a loss.
     pub derived: Vec<Finding>,
     /// Ids that left the state because their version is lost.
     pub lost_ids: Vec<String>,
@@ -66,7 +66,7 @@ pub struct SalvageReport {
 }
 
 impl SalvageReport {
-    /// Whether everything was saved, as far as can be told.
+    /// Whether everything was saved, as far as known.
     pub fn is_whole(&self) -> bool {
         self.lost.is_empty()
             && self.lost_ids.is_empty()
@@ -177,7 +177,7 @@ fn begin(path: &Path) -> Result<(Arc<FileDisk>, Box<dyn LockGuard>)> {
     Ok((Arc::new(disk), mark))
 }
 
-/// Gives a store that is whole its name, then takes the mark off it: without both, no later salvage would clear it away.
+/// Renames a whole store, then removes its mark, so that no later salvage removes it.
 fn give_name(disk: &FileDisk, unfinished: &Path, to: &Path) -> Result<()> {
     take_mark_off(disk, unfinished, FileDisk::rename_folder(unfinished, to))
 }

@@ -1,4 +1,4 @@
-//! Reads everything back from the disk and says what is wrong with it.
+//! Verification: reads everything back from the disk and reports damage.
 //!
 //! Two passes that share no memory with the handle: the files (frames, checksums, seals, chain of segments),
 //! then the meaning (every digest, every root, the chain of commits), rebuilt from nothing.
@@ -19,7 +19,7 @@ use crate::store::{self, CommitEntry, LogId, Store};
 use crate::threads::beside;
 
 use super::checkpointing::{open_log, places_of};
-use super::named::Named;
+use super::dangling::Dangling;
 use crate::engine::memory::Memory;
 use crate::engine::options::{Options, Progress};
 
@@ -50,9 +50,9 @@ pub struct VerifyReport {
     pub lost: u64,
     /// Thinned commits.
     pub thinned: u64,
-    /// Damage that costs nothing, as far as can be told: derived files, torn tails, left-overs.
+    /// Findings without a known loss: derived files, torn tails, leftovers.
     pub derived: Vec<Finding>,
-    /// Damage to what was acknowledged.
+    /// Damage to acknowledged memory.
     pub damage: Vec<Finding>,
 }
 
@@ -62,7 +62,7 @@ impl Memory {
     /// # Errors
     /// `Io` if the store cannot be read at all; damage is in the report.
     pub fn verify(&self, depth: VerifyDepth) -> Result<VerifyReport> {
-        // What is on disk by now cannot be older than what this handle holds.
+        // The disk cannot be older than the state of this handle.
         let head = self.inner.store().head()?;
         if !self.inner.options.read_only {
             self.sync()?;
@@ -111,7 +111,7 @@ pub(crate) fn examine(
     if depth == VerifyDepth::Quick {
         return files();
     }
-    // Told of one after the other, though both are done at the same time.
+    // Both run at once; progress shows one after the other.
     let (files_done, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
     let step = |done| {
         if files_done.load(Ordering::Acquire) {
@@ -137,7 +137,7 @@ pub(crate) fn examine(
 }
 
 impl VerifyReport {
-    /// Takes in what came of rebuilding everything.
+    /// Takes in the result of the replay.
     fn take_contents(&mut self, rebuilt: Result<(Store, Vec<Finding>)>) -> Result<()> {
         match rebuilt {
             Ok((store, missing)) => {
@@ -150,7 +150,7 @@ impl VerifyReport {
                 self.thinned = store.gaps().iter().map(|gap| gap.count).sum();
             }
             Err(error) if error.code() == ErrorCode::Interrupted => return Err(error),
-            // Nothing was found out about the store.
+            // The error says nothing about the store.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -159,7 +159,7 @@ impl VerifyReport {
             {
                 return Err(error);
             }
-            // The files' damage stops the rebuild too; once said is enough.
+            // Damage of the files stops the replay too; it is reported once.
             Err(error) if self.damage.is_empty() || !error.is_corruption() => {
                 self.damage.push(of_error(&error));
             }
@@ -170,7 +170,7 @@ impl VerifyReport {
     }
 }
 
-/// Checks the files, of the log and of its checkpoints; `tell` is told how many bytes of batches are done.
+/// Checks the files of the log and its checkpoints; `tell` gets the bytes of batches done.
 fn check_files(disk: &Arc<dyn Disk>, options: &Options, tell: &dyn Fn(u64)) -> Result<VerifyReport> {
     let mut report = VerifyReport::default();
     let mut done = 0;
@@ -219,8 +219,8 @@ fn check_files(disk: &Arc<dyn Disk>, options: &Options, tell: &dyn Fn(u64)) -> R
     Ok(report)
 }
 
-/// Checks every checkpoint and every derived file whole; what is wrong with one costs nothing. A log that does not hold what a whole one was made
-/// of is older, cut or emptied.
+/// Checks every checkpoint and every derived file whole; their damage loses nothing. A log without the last batch of a whole checkpoint is older,
+/// cut or emptied.
 fn check_derived(disk: &Arc<dyn Disk>, options: &Options, report: &mut VerifyReport) -> Result<()> {
     let open = || open_log(disk, Mode::ReadOnly, LogOptions::default());
     let known = match open() {
@@ -300,7 +300,7 @@ fn at_batch(error: Error, batch: &Batch) -> Error {
     error.at_record(segment_name(first.locator.segment()), first.locator.offset())
 }
 
-/// Replays the log into a store of its own, through positional reads; also what its records name and is missing.
+/// Replays the log into a store of its own, through positional reads; also finds dangling references.
 fn rebuild(
     disk: &Arc<dyn Disk>,
     known: Option<&CommitEntry>,
@@ -313,13 +313,13 @@ fn rebuild(
     let mut log = open_log(disk, Mode::ReadOnly, log_options)?;
     let suite = HashSuite::new(log.format().hash);
     let store = Store::new(suite, log.reader());
-    let (mut done, mut named) = (0, Named::default());
+    let (mut done, mut dangling) = (0, Dangling::default());
     log.catch_up(&mut |batch| {
         done += body_bytes(&batch);
         step(done)?;
         let taken = store.apply(&batch, None);
         taken.map_err(|error| at_batch(error, &batch))?;
-        named.add(&store, &batch)
+        dangling.add(&store, &batch)
     })?;
     step(u64::MAX)?;
     store.head()?;
@@ -331,6 +331,6 @@ fn rebuild(
             "commit {seq} was acknowledged to this handle and is not in the log: its end is lost or replaced"
         )));
     }
-    let missing = named.missing(&store)?;
+    let missing = dangling.missing(&store)?;
     Ok((store, missing))
 }

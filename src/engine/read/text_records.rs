@@ -1,4 +1,4 @@
-//! Everything in the log that says something in words, for who looks for words that should be nowhere.
+//! Every text in the log, to search for content that should have been erased.
 //!
 //! # Layer
 //! L5. Reads only.
@@ -13,29 +13,28 @@ use super::view::CommitInfo;
 use crate::engine::memory::Memory;
 use crate::engine::upkeep::verify::body_bytes;
 
-/// A record of the log that says something in words.
+/// A record of the log that holds text.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Wording {
-    /// A version of an object: one that history or a draft keeps. A content that is a record of its own is not with it.
+pub enum TextRecord {
+    /// A version of an object that history or a draft keeps, without content that has a record of its own.
     Version(Object),
-    /// A content that is a record of its own.
+    /// A content with a record of its own.
     Content(ContentDigest, String),
     /// A reason or a source.
     Text(TextDigest, String),
     /// A commit, for its op, actor and session.
     Commit(CommitInfo),
-    /// A reference, for its name, actor and session; also one that was deleted, until garbage is collected.
+    /// A reference, for its name, actor and session; also a deleted one, until garbage is collected.
     Reference(Reference),
 }
 
 impl Memory {
-    /// Shows every record of the log that says something in words, in the order of the log; one may come twice. What was
-    /// erased is not there any more. Reads all of the log.
+    /// Iterates every text in the log, in its order; a text may come twice. Erased texts do not come. Reads all of the log.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if the log cannot be read, and what `visit` returns.
-    pub fn wordings(&self, visit: &mut dyn FnMut(Wording) -> Result<()>) -> Result<()> {
+    /// `Corrupt` or `Io` if the log cannot be read, and the error of `visit`.
+    pub fn text_records(&self, visit: &mut dyn FnMut(TextRecord) -> Result<()>) -> Result<()> {
         self.refresh()?;
         let cut = self.inner.cut(&self.inner.writing.lock());
         let (mut done, total) = (0, cut.bytes);
@@ -43,7 +42,7 @@ impl Memory {
             done += body_bytes(batch);
             self.inner.options.step("search", done.min(total), total)?;
             for record in &batch.records {
-                wording(&cut.store, record).map_or(Ok(()), &mut *visit)?;
+                text_record(&cut.store, record).map_or(Ok(()), &mut *visit)?;
             }
             Ok(())
         })
@@ -51,26 +50,26 @@ impl Memory {
 }
 
 /// What a record says; `None` if it holds digests only.
-fn wording(store: &Store, record: &Record) -> Option<Wording> {
+fn text_record(store: &Store, record: &Record) -> Option<TextRecord> {
     let said = || String::from_utf8_lossy(&record.body).into_owned();
     Some(match record.kind {
         RecordKind::Object => {
             let digest = Object::hash(&record.body, store.suite);
-            Wording::Version(Object::from_verified(record.body.clone(), digest))
+            TextRecord::Version(Object::from_verified(record.body.clone(), digest))
         }
         RecordKind::Content => {
             let digest = store.suite.hash_bytes(Domain::Content, &record.body);
-            Wording::Content(ContentDigest::from_bytes(digest), said())
+            TextRecord::Content(ContentDigest::from_bytes(digest), said())
         }
         RecordKind::Text => {
             let digest = store.suite.hash_bytes(Domain::Text, &record.body);
-            Wording::Text(TextDigest::from_bytes(digest), said())
+            TextRecord::Text(TextDigest::from_bytes(digest), said())
         }
-        RecordKind::Commit => Wording::Commit(CommitInfo {
+        RecordKind::Commit => TextRecord::Commit(CommitInfo {
             digest: Commit::hash(&record.body, store.suite),
             commit: Commit::decode(&record.body).ok()?,
         }),
-        RecordKind::Reference => Wording::Reference(Reference::decode(&record.body).ok()?),
+        RecordKind::Reference => TextRecord::Reference(Reference::decode(&record.body).ok()?),
         _ => return None,
     })
 }
