@@ -13,8 +13,8 @@
 mod base;
 mod catalog;
 mod checkpoint;
+mod checkpointing;
 mod commits;
-mod cover;
 mod lane;
 mod records;
 mod references;
