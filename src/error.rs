@@ -74,6 +74,10 @@ impl Error {
         Self::new(ErrorKind::NotFound, message)
     }
 
+    pub(crate) fn denied(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Denied, message).with_code(code)
+    }
+
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidInput, message)
     }

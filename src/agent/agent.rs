@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::remember::KnownTexts;
+use super::remember::DuplicateIndex;
 use super::search::{RecallIndex, Vectors};
 use super::settings::Settings;
 use crate::digest::keyed;
@@ -23,7 +23,7 @@ pub struct Agent {
     scanner: Arc<Scanner>,
     names_key: [u8; 32],
     recall_index: Arc<RecallIndex>,
-    known_texts: Arc<Mutex<Option<KnownTexts>>>,
+    duplicate_index: Arc<Mutex<Option<DuplicateIndex>>>,
 }
 
 impl Agent {
@@ -39,7 +39,7 @@ impl Agent {
             scanner: Arc::new(scanner),
             names_key: keyed(&key, b"treering names made of texts"),
             recall_index: Arc::default(),
-            known_texts: Arc::default(),
+            duplicate_index: Arc::default(),
         }
     }
 
@@ -78,20 +78,20 @@ impl Agent {
     }
 
     /// Gives `read` the texts of the state of `view`. Others wait meanwhile.
-    pub(super) fn with_known_texts<T>(
+    pub(super) fn with_duplicate_index<T>(
         &self,
         view: &View,
-        read: impl FnOnce(&KnownTexts) -> Result<T>,
+        read: impl FnOnce(&DuplicateIndex) -> Result<T>,
     ) -> Result<T> {
-        let mut kept = self.known_texts.lock();
+        let mut kept = self.duplicate_index.lock();
         // Taken out first: an index that failed half-way must not stay.
-        let known = KnownTexts::of(kept.take(), view)?;
+        let known = DuplicateIndex::of(kept.take(), view)?;
         let done = read(&known);
         *kept = Some(known);
         done
     }
 
-    pub(super) fn known_texts(&self) -> &Mutex<Option<KnownTexts>> {
-        &self.known_texts
+    pub(super) fn duplicate_index(&self) -> &Mutex<Option<DuplicateIndex>> {
+        &self.duplicate_index
     }
 }

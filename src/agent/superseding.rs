@@ -27,14 +27,14 @@ const STEPS_MAX: usize = 32;
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
-pub(super) fn takes_place(view: &View, new: &Object, old: &Object) -> Result<bool> {
+pub(super) fn supersedes(view: &View, new: &Object, old: &Object) -> Result<bool> {
     // SUP-2
-    Ok(may_take_place(view, new, old)
+    Ok(may_supersede(view, new, old)
         && (written(view, new)? > written(view, old)? || !leads_to(view, old, new)?))
 }
 
 /// Whether the claim of `new` on `old` counts (SUP-1).
-fn may_take_place(view: &View, new: &Object, old: &Object) -> bool {
+fn may_supersede(view: &View, new: &Object, old: &Object) -> bool {
     let is_over = new.expires().is_some_and(|expires| expires <= view.now());
     !is_over && new.scope() == old.scope() && !old.origin().is_above(new.origin())
 }
@@ -45,7 +45,7 @@ fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
     let mut seen = BTreeSet::new();
     while let Some(new) = waiting.pop() {
         for id in Item::from(new.clone()).supersedes() {
-            if id == to.id() && may_take_place(view, &new, to) {
+            if id == to.id() && may_supersede(view, &new, to) {
                 return Ok(true);
             }
             if seen.len() >= STEPS_MAX || !seen.insert(id.clone()) {
@@ -57,7 +57,7 @@ fn leads_to(view: &View, from: &Object, to: &Object) -> Result<bool> {
                 ErrorKind::NotFound | ErrorKind::InvalidInput => Ok(None),
                 _ => Err::<_, Error>(error),
             })?;
-            waiting.extend(old.filter(|old| may_take_place(view, &new, old)));
+            waiting.extend(old.filter(|old| may_supersede(view, &new, old)));
         }
     }
     Ok(false)

@@ -69,7 +69,7 @@ pub(super) struct Passed {
 }
 
 /// The answer of a verb with its commit.
-pub(super) struct Changed<T> {
+pub(super) struct Outcome<T> {
     pub(super) value: T,
     /// The commit, or the head if nothing changed.
     pub(super) committed: Committed,
@@ -88,13 +88,13 @@ pub(super) fn change<T>(
     writer: &Writer,
     rule: &Rule,
     mut stage: impl FnMut(&mut Change<'_>) -> Result<T>,
-) -> Result<Changed<T>> {
+) -> Result<Outcome<T>> {
     let mut once = || {
         let mut change = Change::begin(agent, writer, rule)?;
         let value = stage(&mut change)?;
         let (committed, held) = change.commit(rule)?;
         let held = held.map_err(|error| not_held(&committed, error))?;
-        Ok(Changed {
+        Ok(Outcome {
             value,
             committed,
             held,
@@ -114,7 +114,7 @@ pub(super) fn change_followed<T>(
     rule: &Rule,
     stage: impl FnOnce(&mut Change<'_>) -> Result<T>,
     follow: impl FnOnce(&mut T, &Committed, Option<&str>),
-) -> Result<Changed<T>> {
+) -> Result<Outcome<T>> {
     let mut change = Change::begin(agent, writer, rule)?;
     let mut value = stage(&mut change)?;
     let (committed, held) = change.commit(rule)?;
@@ -126,7 +126,7 @@ pub(super) fn change_followed<T>(
         );
     }
     let held = held.map_err(|error| not_held(&committed, error))?;
-    Ok(Changed {
+    Ok(Outcome {
         value,
         committed,
         held,

@@ -12,7 +12,7 @@ use super::texts::keys_of;
 use crate::agent::agent::Agent;
 use crate::agent::item::NewItem;
 use crate::engine::Writer;
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::{NewObject, Value};
 use crate::scan::{Category, Finding, Report, Scanner, Verdict};
 
@@ -27,8 +27,7 @@ const NAME_BYTES_MIN: usize = 20;
 /// `Denied` (code `disabled`) if the memory is switched off, (code `refused`) if the actor or session holds a secret.
 pub(in crate::agent) fn admitted(agent: &Agent, writer: &Writer) -> Result<Writer> {
     if agent.settings().is_disabled {
-        return Err(Error::new(ErrorKind::Denied, "the memory is switched off")
-            .with_code(ErrorCode::Disabled)
+        return Err(Error::denied(ErrorCode::Disabled, "the memory is switched off")
             .with_hint("nothing was stored; Settings::is_disabled says so"));
     }
     for (what, name) in [("the actor", &writer.actor), ("the session", &writer.session)] {
@@ -52,11 +51,10 @@ pub(in crate::agent) fn refuse_secret(scanner: &Scanner, what: &str, name: &str)
     if !is_looked_at(name) || matches!(scanner.redact(name), Cow::Borrowed(_)) {
         return Ok(());
     }
-    Err(Error::new(
-        ErrorKind::Denied,
+    Err(Error::denied(
+        ErrorCode::Refused,
         format!("{what} holds what looks like a secret"),
     )
-    .with_code(ErrorCode::Refused)
     .with_hint("nothing was stored; names stay in the log as they are, so give another one"))
 }
 
@@ -82,11 +80,9 @@ pub(in crate::agent) fn check_names(agent: &Agent, object: &NewObject) -> Result
     for (what, name) in ids {
         if is_looked_at(name) && is_misleading(name, &scanner.scan(name)) {
             return Err(
-                Error::new(ErrorKind::Denied, format!("{what} holds what no name may"))
-                    .with_code(ErrorCode::Refused)
-                    .with_hint(
-                        "nothing was stored; give a name in letters of one script, all of which can be seen",
-                    ),
+                Error::denied(ErrorCode::Refused, format!("{what} holds what no name may")).with_hint(
+                    "nothing was stored; give a name in letters of one script, all of which can be seen",
+                ),
             );
         }
     }

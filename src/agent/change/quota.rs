@@ -21,7 +21,7 @@
 use std::collections::HashMap;
 
 use crate::agent::agent::Agent;
-use crate::agent::item::takes_room;
+use crate::agent::item::counts_in_quota;
 use crate::agent::remember::unless_erased;
 use crate::engine::Draft;
 use crate::error::{Error, ErrorCode, Result};
@@ -73,7 +73,7 @@ impl Quota {
         room_made: usize,
     ) -> Result<()> {
         let half = (object.scope.clone(), origin.is_trusted());
-        if !takes_room(object.kind.as_str(), object.parent.is_some()) {
+        if !counts_in_quota(object.kind.as_str(), object.parent.is_some()) {
             return Ok(());
         }
         let now = draft.base().now();
@@ -129,7 +129,8 @@ impl Quota {
         let view = draft.base().clone();
         let (scope, is_trusted) = half;
         let enough = if is_exact { 0 } else { self.items_max };
-        let known = agent.with_known_texts(&view, |known| known.room(scope.as_str(), *is_trusted, enough))?;
+        let known =
+            agent.with_duplicate_index(&view, |known| known.count_of(scope.as_str(), *is_trusted, enough))?;
         let counts = |found: Option<Object>| found.is_some_and(|one| counts_in(&one, half, view.now()));
         let mut live = known.live;
         for change in draft.changes() {
@@ -165,5 +166,5 @@ fn counts_in(object: &Object, (scope, is_trusted): &Half, now: Time) -> bool {
     object.scope() == scope.as_str()
         && object.origin().is_trusted() == *is_trusted
         && object.expires().is_none_or(|expires| expires > now)
-        && takes_room(object.kind(), object.parent().is_some())
+        && counts_in_quota(object.kind(), object.parent().is_some())
 }

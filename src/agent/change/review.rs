@@ -16,7 +16,7 @@ use crate::agent::agent::Agent;
 use crate::agent::item::NewItem;
 use crate::agent::settings::{Quotas, Secrets};
 use crate::agent::vocabulary::attribute;
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::Value;
 use crate::scan::{Category, Finding, Neutral, Verdict};
 
@@ -81,8 +81,7 @@ pub(in crate::agent) fn refusal(rules: &[&'static str]) -> Error {
 }
 
 fn refused(reason: &str, advice: &str) -> Error {
-    Error::new(ErrorKind::Denied, format!("the text is refused: {reason}"))
-        .with_code(ErrorCode::Refused)
+    Error::denied(ErrorCode::Refused, format!("the text is refused: {reason}"))
         .with_hint(format!("nothing was stored; {advice}"))
 }
 

@@ -24,7 +24,7 @@ use super::sections::Section;
 use crate::agent::item::{Item, Sensitivity};
 use crate::agent::search::recall_among;
 use crate::agent::session::root_session;
-use crate::agent::superseding::takes_place;
+use crate::agent::superseding::supersedes;
 use crate::agent::vocabulary::kind;
 use crate::agent::{Agent, Reach, RecallQuery};
 use crate::digest::Root;
@@ -371,7 +371,7 @@ impl Standing {
                     continue;
                 };
                 let mut by = self.superseded.get(&one.id).into_iter().flatten();
-                let taken = by.find_map(|new| match takes_place(view, new, &object) {
+                let taken = by.find_map(|new| match supersedes(view, new, &object) {
                     Ok(false) => None,
                     taken => Some(taken),
                 });

@@ -8,12 +8,12 @@
 //! - FGT-2: `unforget` restores the forgotten version byte for byte; of a shortened item, the version with the full text.
 //! - FGT-3: no writer forgets or expires an item that is more trusted than the writer, and an expiry changes no origin.
 
-mod back;
+mod restore;
 
 use std::collections::BTreeSet;
 
-pub use back::{Back, Forgotten};
-pub(super) use back::{forgotten, unforget, unforget_last};
+pub use restore::{Forgotten, Restored};
+pub(super) use restore::{forgotten, unforget, unforget_last};
 
 use super::agent::Agent;
 use super::change::{Rule, change};

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::policy::{KindRules, ScanRules, TrustRules};
-use super::report::Report;
+use super::policy::KindRules;
+use super::report::Failure;
 use super::turn::Turn;
 use crate::agent::change::texts::{each_text, keys_of};
 use crate::agent::remember::unless_erased;
@@ -15,28 +15,20 @@ use crate::error::Result;
 use crate::object::{Id, Object, Origin};
 use crate::scan::Verdict;
 
-/// The attributes that objects of a kind must have, with their types, and the length of their texts.
-pub(super) fn kinds(turn: &Turn<'_>, kinds: &BTreeMap<String, KindRules>, report: &mut Report) {
+/// Checks that each object has the attributes and the length of text that its kind requires.
+pub(super) fn kinds(turn: &Turn<'_>, kinds: &BTreeMap<String, KindRules>) -> Option<Failure> {
     let mut ids = Vec::new();
-    let mut first = None;
+    let mut first = String::new();
     for (changed, object) in turn.written() {
-        let broken = kinds
-            .get(object.kind())
-            .and_then(|rules| broken_rule(object, rules));
-        if let Some(broken) = broken {
-            first.get_or_insert_with(|| format!("'{}' of the kind {} {broken}", changed.id, object.kind()));
+        let rules = kinds.get(object.kind());
+        if let Some(broken) = rules.and_then(|rules| broken_rule(object, rules)) {
+            if ids.is_empty() {
+                first = format!("'{}' of the kind {} {broken}", changed.id, object.kind());
+            }
             ids.push(changed.id.to_string());
         }
     }
-    match first {
-        None => report.pass("kinds"),
-        Some(why) => report.fail(
-            "kinds",
-            why,
-            ids,
-            "write the object as its kind asks, then try again",
-        ),
-    }
+    Failure::about(ids, "write the object as its kind asks, then try again", || first)
 }
 
 fn broken_rule(object: &Object, rules: &KindRules) -> Option<String> {
@@ -60,10 +52,7 @@ fn broken_rule(object: &Object, rules: &KindRules) -> Option<String> {
 }
 
 /// Refuses to rewrite, remove or supersede an object that is more trusted than its replacement.
-pub(super) fn trust(turn: &Turn<'_>, rules: &TrustRules, report: &mut Report) -> Result<()> {
-    if !rules.keep_higher {
-        return Ok(());
-    }
+pub(super) fn trust(turn: &Turn<'_>) -> Result<Option<Failure>> {
     let is_below = |new: Origin, old: Origin| old.is_above(new);
     let mut ids = Vec::new();
     for one in &turn.changes {
@@ -81,35 +70,26 @@ pub(super) fn trust(turn: &Turn<'_>, rules: &TrustRules, report: &mut Report) ->
             }
         }
     }
-    if ids.is_empty() {
-        report.pass("trust");
-        return Ok(());
-    }
     ids.sort_unstable();
     ids.dedup();
-    let why = format!("{} is to rewrite what is trusted more", turn.class());
     let advice = "write a new object beside it, or let somebody of that class do it";
-    report.fail("trust", why, ids, advice);
-    Ok(())
+    let why = || format!("{} is to rewrite what is trusted more", turn.class());
+    Ok(Failure::about(ids, advice, why))
 }
 
-/// Scans every written text.
-pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, rules: &ScanRules, report: &mut Report) -> Result<()> {
-    let Some(worst) = rules.refuse.verdict() else {
-        return Ok(());
-    };
+/// Scans every written text, and refuses verdicts from `worst` on.
+pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, worst: Verdict) -> Result<Option<Failure>> {
     let (mut ids, mut seen) = (Vec::new(), Vec::new());
     for (changed, object) in turn.written() {
         let mut new = object.to_new()?;
         let mut fields = vec![("id".to_owned(), object.id().to_owned())];
         fields.extend(keys_of(&new.attributes).map(|key| (String::new(), key.to_owned())));
         each_text(&mut new, |name, text| {
-            fields.push((name.to_owned(), text.clone()));
+            fields.push((name.to_owned(), text.clone()))
         });
-        let scanned = agent
-            .scanner()
-            .scan_fields(fields.iter().map(|(name, text)| (name.as_str(), text.as_str())));
-        if scanned.verdict >= worst && scanned.verdict > Verdict::Allow {
+        let fields = fields.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        let scanned = agent.scanner().scan_fields(fields);
+        if scanned.verdict >= worst {
             ids.push(changed.id.to_string());
             for finding in scanned.findings {
                 if !seen.contains(&finding.rule) {
@@ -118,16 +98,8 @@ pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, rules: &ScanRules, report: &m
             }
         }
     }
-    if ids.is_empty() {
-        report.pass("scan");
-        return Ok(());
-    }
-    let why = format!("the scan found {}", seen.join(", "));
-    report.fail(
-        "scan",
-        why,
-        ids,
-        "leave these texts out, or ask a person to look at them",
-    );
-    Ok(())
+    let advice = "leave these texts out, or ask a person to look at them";
+    Ok(Failure::about(ids, advice, || {
+        format!("the scan found {}", seen.join(", "))
+    }))
 }

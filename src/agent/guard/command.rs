@@ -6,7 +6,7 @@
 use std::process::{Command, Stdio};
 
 use super::policy::CommandCheck;
-use super::report::Report;
+use super::report::Failure;
 use super::turn::Turn;
 use crate::agent::command::run;
 use crate::agent::envelope::one_line;
@@ -18,7 +18,7 @@ const OUTPUT_BYTES_MAX: usize = 64 << 10;
 const OUTPUT_CHARS: usize = 400;
 const ADVICE: &str = "do what the check says, then try again";
 
-pub(super) fn check(turn: &Turn<'_>, check: &CommandCheck, report: &mut Report) -> Result<()> {
+pub(super) fn check(turn: &Turn<'_>, check: &CommandCheck) -> Result<Option<Failure>> {
     let Some((program, arguments)) = check.run.split_first() else {
         return Err(Error::invalid(format!("the check '{}' runs nothing", check.name)));
     };
@@ -29,23 +29,18 @@ pub(super) fn check(turn: &Turn<'_>, check: &CommandCheck, report: &mut Report) 
         Ok(ran) => ran,
         Err(error) => {
             let why = format!("'{program}' cannot be run: {error}");
-            report.fail(&check.name, why, Vec::new(), "name a program that is there");
-            return Ok(());
+            return Ok(Some(Failure::new(why, "name a program that is there")));
         }
     };
-    match ran.status {
-        Some(status) if status.success() => report.pass(&check.name),
+    let why = match ran.status {
+        Some(status) if status.success() => return Ok(None),
         Some(status) => {
             let said =
                 [&ran.errors, &ran.output].map(|said| one_line(&String::from_utf8_lossy(said), OUTPUT_CHARS));
             let said = said.into_iter().find(|said| !said.is_empty());
-            let why = said.unwrap_or_else(|| format!("it ended with {status}"));
-            report.fail(&check.name, why, Vec::new(), ADVICE);
+            said.unwrap_or_else(|| format!("it ended with {status}"))
         }
-        None => {
-            let why = format!("it did not end within {} s", check.seconds);
-            report.fail(&check.name, why, Vec::new(), ADVICE);
-        }
-    }
-    Ok(())
+        None => format!("it did not end within {} s", check.seconds),
+    };
+    Ok(Some(Failure::new(why, ADVICE)))
 }

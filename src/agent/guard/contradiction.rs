@@ -6,8 +6,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::policy::PinnedRules;
-use super::report::Report;
+use super::report::Failure;
 use super::turn::Turn;
 use crate::agent::Item;
 use crate::agent::item::MADE_BY_VERBS;
@@ -17,34 +16,8 @@ use crate::error::Result;
 use crate::object::{NewObject, Object, Scope, Value};
 use crate::recall;
 
-/// Runs the checks that the policy enables.
-pub(super) fn check(turn: &Turn<'_>, rules: &PinnedRules, report: &mut Report) -> Result<()> {
-    if !rules.keep && !rules.contradictions {
-        return Ok(());
-    }
-    let pinned = pinned(turn)?;
-    if rules.keep {
-        let ids = touched(turn, &pinned)?;
-        if ids.is_empty() {
-            report.pass("pinned");
-        } else {
-            let why = "what is pinned would be removed, changed or superseded";
-            report.fail(
-                "pinned",
-                why,
-                ids,
-                "leave it as it is, or ask a person to unpin it first",
-            );
-        }
-    }
-    if rules.contradictions {
-        contradictions(turn, &pinned, report);
-    }
-    Ok(())
-}
-
 /// The pinned items before the change. An untrusted pin does not bind a trusted writer.
-fn pinned(turn: &Turn<'_>) -> Result<BTreeMap<String, Item>> {
+pub(super) fn pinned(turn: &Turn<'_>) -> Result<BTreeMap<String, Item>> {
     let query = Query {
         attributes: vec![(attribute::PINNED.to_owned(), Value::Bool(true))],
         ..Query::default()
@@ -76,7 +49,8 @@ fn is_kept(old: &Object, new: Option<&Object>) -> Result<bool> {
     }
 }
 
-fn touched(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Result<Vec<String>> {
+/// Refuses to remove, rewrite or supersede a pinned item.
+pub(super) fn kept(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Result<Option<Failure>> {
     let mut ids = Vec::new();
     for one in &turn.changes {
         if let Some(old) = pinned.get(one.id.as_str())
@@ -90,11 +64,13 @@ fn touched(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Result<Vec<Strin
     }
     ids.sort_unstable();
     ids.dedup();
-    Ok(ids)
+    let advice = "leave it as it is, or ask a person to unpin it first";
+    let why = "what is pinned would be removed, changed or superseded";
+    Ok(Failure::about(ids, advice, || why.to_owned()))
 }
 
 /// New texts against the pinned ones of their scope and of the global one.
-fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>, report: &mut Report) {
+pub(super) fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>) -> Option<Failure> {
     let (mut index, mut by_key) = (recall::Index::new(), HashMap::new());
     for (number, (id, item)) in (0_u128..).zip(pinned) {
         let key = recall::Key(number.to_le_bytes());
@@ -135,16 +111,9 @@ fn contradictions(turn: &Turn<'_>, pinned: &BTreeMap<String, Item>, report: &mut
             }
         }
     }
-    if ids.is_empty() {
-        report.pass("contradictions");
-        return;
-    }
     told.truncate(3);
-    let why = format!("what is pinned is contradicted: {}", told.join(", "));
-    report.fail(
-        "contradictions",
-        why,
-        ids,
-        "keep to what is pinned, or ask a person which holds",
-    );
+    let advice = "keep to what is pinned, or ask a person which holds";
+    Failure::about(ids, advice, || {
+        format!("what is pinned is contradicted: {}", told.join(", "))
+    })
 }

@@ -5,57 +5,45 @@
 
 use std::collections::BTreeMap;
 
-use super::policy::{ChangeLimits, QuotaLimits};
-use super::report::Report;
-use super::turn::{Changed, Turn};
+use super::policy::QuotaLimits;
+use super::report::Failure;
+use super::turn::{ChangedObject, Turn};
 use crate::agent::Agent;
-use crate::agent::item::takes_room;
+use crate::agent::item::counts_in_quota;
 use crate::engine::Query;
 use crate::error::Result;
 use crate::object::{Object, Scope};
 
-/// How many objects are removed or rewritten, in number and as a share of those there were.
-pub(super) fn check(turn: &Turn<'_>, limits: &ChangeLimits, report: &mut Report) {
+/// Limits the objects that a change touches in one way, in number and as a share of all objects. Up to `free` objects pass
+/// whatever their share.
+pub(super) fn touched(
+    turn: &Turn<'_>,
+    word: &str,
+    free: u64,
+    most: Option<u64>,
+    share_most: Option<f64>,
+) -> Option<Failure> {
     let before = turn.draft.base().len();
-    for (word, check, most, share_most) in [
-        (
-            "removed",
-            "removals",
-            limits.removed_max,
-            limits.removed_share_max,
+    let touched = turn.changes.iter().filter(|one| one.word() == word);
+    let ids: Vec<String> = touched.map(|one| one.id.to_string()).collect();
+    let count = ids.len() as u64;
+    let share = count as f64 / before.max(1) as f64;
+    let why = match (most, share_most) {
+        (Some(most), _) if count > most => format!("{count} objects are {word}, {most} are allowed"),
+        (_, Some(most)) if count > free && share > most => format!(
+            "{count} of {before} objects are {word} ({:.0} %), {:.0} % are allowed",
+            share * 100.0,
+            most * 100.0
         ),
-        (
-            "changed",
-            "rewrites",
-            limits.rewritten_max,
-            limits.rewritten_share_max,
-        ),
-    ] {
-        let touched = turn.changes.iter().filter(|one| one.word() == word);
-        let ids: Vec<String> = touched.map(|one| one.id.to_string()).collect();
-        let count = ids.len() as u64;
-        let share = count as f64 / before.max(1) as f64;
-        let is_over_share = count > limits.free && share_most.is_some_and(|most| share > most);
-        let why = match most {
-            Some(most) if count > most => format!("{count} objects are {word}, {most} are allowed"),
-            _ if is_over_share => format!(
-                "{count} of {before} objects are {word} ({:.0} %), {:.0} % are allowed",
-                share * 100.0,
-                share_most.unwrap_or_default() * 100.0
-            ),
-            _ => {
-                report.pass(check);
-                continue;
-            }
-        };
-        let advice = "leave alone what need not be touched, or ask a person and do it in several turns";
-        report.fail(check, why, ids, advice);
-    }
+        _ => return None,
+    };
+    let advice = "leave alone what need not be touched, or ask a person and do it in several turns";
+    Failure::about(ids, advice, || why)
 }
 
 /// Whether an object counts among the items of its scope.
 fn counts(object: &Object) -> bool {
-    takes_room(object.kind(), object.parent().is_some())
+    counts_in_quota(object.kind(), object.parent().is_some())
 }
 
 /// Where an object is counted (ROO-3).
@@ -64,11 +52,11 @@ fn place(object: &Object) -> (&str, bool) {
 }
 
 /// How many items a scope holds, and how long a text is.
-pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits, report: &mut Report) -> Result<()> {
+pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits) -> Result<Option<Failure>> {
     let quotas = agent.settings().quotas;
     let chars_max = limits.text_chars_max.unwrap_or(quotas.text_chars_max);
     let items_max = limits.items_max.unwrap_or(quotas.items_max);
-    let chars = |one: &Changed| {
+    let chars = |one: &ChangedObject| {
         let content = one.new.as_ref().and_then(|object| object.content());
         content.map_or(0, |text| text.chars().count())
     };
@@ -78,10 +66,10 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits, report
         .filter(|one| chars(one) > chars_max)
         .map(|one| one.id.to_string())
         .collect();
-    if !long.is_empty() {
-        let why = format!("texts of more than {chars_max} characters");
-        report.fail("quota", why, long, "shorten them, or split each into several");
-        return Ok(());
+    let why = || format!("texts of more than {chars_max} characters");
+    let too_long = Failure::about(long, "shorten them, or split each into several", why);
+    if too_long.is_some() {
+        return Ok(too_long);
     }
     let mut gained: BTreeMap<(&str, bool), (usize, usize)> = BTreeMap::new();
     for one in &turn.changes {
@@ -109,15 +97,9 @@ pub(super) fn quota(agent: &Agent, turn: &Turn<'_>, limits: &QuotaLimits, report
         let after = (held + more).saturating_sub(fewer);
         if after > items_max {
             let why = format!("the scope {scope} would hold {after} items, {items_max} are allowed");
-            report.fail(
-                "quota",
-                why,
-                Vec::new(),
-                "forget what is no longer needed, or write less",
-            );
-            return Ok(());
+            let advice = "forget what is no longer needed, or write less";
+            return Ok(Some(Failure::new(why, advice)));
         }
     }
-    report.pass("quota");
-    Ok(())
+    Ok(None)
 }

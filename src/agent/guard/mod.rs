@@ -36,14 +36,15 @@ pub use policy::{
 pub use recall_check::RecallChange;
 pub(super) use recall_check::compare_recall;
 pub use report::{Checked, Report};
-pub use staged::{Staged, StagedInfo, StagedLine};
+pub use staged::{StagedChange, StagedInfo, StagedLine};
 pub(super) use staged::{check_staged, commit_staged, drop_staged, stage, staged, staged_changes};
-pub use turn::Changed;
+pub use turn::ChangedObject;
 
 use super::Agent;
 use super::change::drafts;
 use crate::engine::{Check, Committed, Draft, Writer};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, Result};
+use report::Failure;
 use turn::Turn;
 
 /// The checks of a change: those of a policy, and those of the caller.
@@ -101,10 +102,8 @@ impl<T> Guarded<T> {
         match self {
             Self::Kept { value, committed, .. } => Ok((value, *committed)),
             Self::Refused { report, kept } => {
-                let why = format!("the change was refused: {}", report.told_short());
-                let error = Error::new(ErrorKind::Denied, why)
-                    .with_code(ErrorCode::Rejected)
-                    .with_ids(report.ids());
+                let why = format!("the change was refused: {}", report.summary());
+                let error = Error::denied(ErrorCode::Rejected, why).with_ids(report.ids());
                 Err(match kept {
                     Some(name) => {
                         error.with_hint(format!("nothing was changed; the draft is kept as {name}"))
@@ -129,7 +128,7 @@ pub(in crate::agent) fn attempt<T>(
         let outcome = check(agent, draft, checks);
         let refused = match &outcome {
             Ok(report) if report.is_passed() => None,
-            Ok(report) => Some(report.told_short()),
+            Ok(report) => Some(report.summary()),
             Err(error) => Some(error.to_string()),
         };
         *checked.borrow_mut() = Some(outcome);
@@ -168,34 +167,48 @@ pub(in crate::agent) fn check(agent: &Agent, draft: &Draft, checks: &Checks<'_>)
     let turn = Turn::new(draft)?;
     let policy = &checks.policy;
     let mut report = Report::of(draft.counts());
-    left_out(draft, &mut report);
-    limits::check(&turn, &policy.change, &mut report);
-    limits::quota(agent, &turn, &policy.quota, &mut report)?;
-    checks::kinds(&turn, &policy.kinds, &mut report);
-    checks::trust(&turn, &policy.trust, &mut report)?;
-    checks::scan(agent, &turn, &policy.scan, &mut report)?;
-    contradiction::check(&turn, &policy.pinned, &mut report)?;
+    report.add("whole", erased_since(draft));
+    let limits = &policy.change;
+    let (most, share_most) = (limits.removed_max, limits.removed_share_max);
+    let removals = limits::touched(&turn, "removed", limits.free, most, share_most);
+    report.add("removals", removals);
+    let (most, share_most) = (limits.rewritten_max, limits.rewritten_share_max);
+    let rewrites = limits::touched(&turn, "changed", limits.free, most, share_most);
+    report.add("rewrites", rewrites);
+    report.add("quota", limits::quota(agent, &turn, &policy.quota)?);
+    report.add("kinds", checks::kinds(&turn, &policy.kinds));
+    if policy.trust.keep_higher {
+        report.add("trust", checks::trust(&turn)?);
+    }
+    if let Some(worst) = policy.scan.refuse.verdict() {
+        report.add("scan", checks::scan(agent, &turn, worst)?);
+    }
+    if policy.pinned.keep || policy.pinned.contradictions {
+        let pinned = contradiction::pinned(&turn)?;
+        if policy.pinned.keep {
+            report.add("pinned", contradiction::kept(&turn, &pinned)?);
+        }
+        if policy.pinned.contradictions {
+            let contradictions = contradiction::contradictions(&turn, &pinned);
+            report.add("contradictions", contradictions);
+        }
+    }
     for command in &policy.commands {
-        command::check(&turn, command, &mut report)?;
+        report.add(&command.name, command::check(&turn, command)?);
     }
     for (name, check) in &checks.own {
-        match check(draft) {
-            Ok(()) => report.pass(name),
-            Err(why) => report.fail(name, why, Vec::new(), "change what it names, then try again"),
-        }
+        let refused = check(draft).err();
+        report.add(
+            name,
+            refused.map(|why| Failure::new(why, "change what it names, then try again")),
+        );
     }
     Ok(report)
 }
 
 /// Fails if versions of a staged change were erased since.
-fn left_out(draft: &Draft, report: &mut Report) {
-    if draft.left_out().is_empty() {
-        report.pass("whole");
-        return;
-    }
-    let why = format!(
-        "{} of its versions were erased since it was staged",
-        draft.left_out().len()
-    );
-    report.fail("whole", why, Vec::new(), "drop it and stage what is still wanted");
+fn erased_since(draft: &Draft) -> Option<Failure> {
+    let count = draft.left_out().len();
+    let why = format!("{count} of its versions were erased since it was staged");
+    (count > 0).then(|| Failure::new(why, "drop it and stage what is still wanted"))
 }

@@ -39,6 +39,33 @@ pub struct Report {
     pub counts: ChangeCounts,
 }
 
+/// Why a check refuses a change.
+#[derive(Default)]
+pub(super) struct Failure {
+    why: String,
+    ids: Vec<String>,
+    advice: &'static str,
+}
+
+impl Failure {
+    pub(super) fn new(why: String, advice: &'static str) -> Self {
+        let ids = Vec::new();
+        Self { why, ids, advice }
+    }
+
+    /// The failure of a check that objects to these ids; `None` without any.
+    pub(super) fn about(
+        ids: Vec<String>,
+        advice: &'static str,
+        why: impl FnOnce() -> String,
+    ) -> Option<Self> {
+        (!ids.is_empty()).then(|| Self {
+            ids,
+            ..Self::new(why(), advice)
+        })
+    }
+}
+
 impl Report {
     pub(super) fn of(counts: ChangeCounts) -> Self {
         Self {
@@ -47,24 +74,16 @@ impl Report {
         }
     }
 
-    pub(super) fn pass(&mut self, check: &str) {
-        self.checks.push(Checked {
-            check: check.to_owned(),
-            is_passed: true,
-            why: String::new(),
-            ids: Vec::new(),
-            ids_total: 0,
-            advice: String::new(),
-        });
-    }
-
-    pub(super) fn fail(&mut self, check: &str, why: impl Into<String>, mut ids: Vec<String>, advice: &str) {
+    /// Adds the result of a check.
+    pub(super) fn add(&mut self, check: &str, failure: Option<Failure>) {
+        let is_passed = failure.is_none();
+        let Failure { why, mut ids, advice } = failure.unwrap_or_default();
         let ids_total = ids.len();
         ids.truncate(IDS_SHOWN);
         self.checks.push(Checked {
             check: check.to_owned(),
-            is_passed: false,
-            why: why.into(),
+            is_passed,
+            why,
             ids,
             ids_total,
             advice: advice.to_owned(),
@@ -88,7 +107,7 @@ impl Report {
     }
 
     /// Why the change does not pass, in a line.
-    pub fn told_short(&self) -> String {
+    pub fn summary(&self) -> String {
         let failed: Vec<_> = self
             .failed()
             .map(|checked| format!("{}: {}", checked.check, checked.why))

@@ -9,7 +9,7 @@
 use super::checks;
 use super::policy::TrustRules;
 use super::report::Report;
-use super::turn::{Changed, Turn};
+use super::turn::{ChangedObject, Turn};
 use super::{Checks, Guarded, check};
 use crate::agent::Agent;
 use crate::agent::change::names::{check_names, refuse_secret};
@@ -55,7 +55,7 @@ impl StagedLine {
 
 /// A staged change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Staged {
+pub struct StagedChange {
     /// Its name.
     pub name: String,
     /// Its counts.
@@ -72,7 +72,7 @@ pub(in crate::agent) fn stage(
     lines: impl IntoIterator<Item = Result<(u64, StagedLine)>>,
     rules: &TrustRules,
     writer: &Writer,
-) -> Result<Staged> {
+) -> Result<StagedChange> {
     refuse_secret(agent.scanner(), "the name of the change", name)?;
     let mut draft = drafts::begin(agent, writer)?;
     for line in lines {
@@ -80,25 +80,26 @@ pub(in crate::agent) fn stage(
         stage_line(agent, &mut draft, line).map_err(|error| error.context(format_args!("line {number}")))?;
     }
     let mut report = Report::of(draft.counts());
-    checks::trust(&Turn::new(&draft)?, rules, &mut report)?;
+    if rules.keep_higher {
+        report.add("trust", checks::trust(&Turn::new(&draft)?)?);
+    }
     if !report.is_passed() {
-        return Err(Error::new(
-            ErrorKind::Denied,
-            format!("the change was refused: {}", report.told_short()),
+        return Err(Error::denied(
+            ErrorCode::Refused,
+            format!("the change was refused: {}", report.summary()),
         )
-        .with_code(ErrorCode::Refused)
         .with_ids(report.ids())
         .with_hint("nothing was staged; write new objects beside these"));
     }
     drafts::save(agent, &draft, name)?;
-    Ok(Staged {
+    Ok(StagedChange {
         name: name.to_owned(),
         counts: draft.counts(),
     })
 }
 
 /// See [`Agent::staged_changes`].
-pub(in crate::agent) fn staged_changes(agent: &Agent, name: &str) -> Result<Vec<Changed>> {
+pub(in crate::agent) fn staged_changes(agent: &Agent, name: &str) -> Result<Vec<ChangedObject>> {
     Ok(Turn::new(&staged_draft(agent, name, &Writer::new())?)?.changes)
 }
 

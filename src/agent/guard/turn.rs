@@ -17,7 +17,7 @@ use crate::object::{Id, Object, Origin};
 
 /// One object that a change adds, rewrites or removes.
 #[derive(Clone, Debug)]
-pub struct Changed {
+pub struct ChangedObject {
     /// Its id.
     pub id: Id,
     /// The version before; none if it is new, or was erased.
@@ -26,7 +26,7 @@ pub struct Changed {
     pub new: Option<Object>,
 }
 
-impl Changed {
+impl ChangedObject {
     /// The kind of change: `added`, `changed` or `removed`.
     pub fn word(&self) -> &'static str {
         match (&self.old, &self.new) {
@@ -57,13 +57,13 @@ impl Changed {
 /// A whole change.
 pub(super) struct Turn<'a> {
     pub(super) draft: &'a Draft,
-    pub(super) changes: Vec<Changed>,
+    pub(super) changes: Vec<ChangedObject>,
 }
 
 impl<'a> Turn<'a> {
     pub(super) fn new(draft: &'a Draft) -> Result<Self> {
-        let changed = |id: Id| -> Result<Changed> {
-            Ok(Changed {
+        let changed = |id: Id| -> Result<ChangedObject> {
+            Ok(ChangedObject {
                 old: unless_erased(draft.base().get(&id))?,
                 new: draft.get(&id)?,
                 id,
@@ -77,7 +77,7 @@ impl<'a> Turn<'a> {
     }
 
     /// The new versions with their ids.
-    pub(super) fn written(&self) -> impl Iterator<Item = (&Changed, &Object)> {
+    pub(super) fn written(&self) -> impl Iterator<Item = (&ChangedObject, &Object)> {
         self.changes
             .iter()
             .filter_map(|one| Some((one, one.new.as_ref()?)))
@@ -95,7 +95,7 @@ impl<'a> Turn<'a> {
         let changes = self
             .changes
             .iter()
-            .map(Changed::to_json)
+            .map(ChangedObject::to_json)
             .collect::<Result<Vec<_>>>()?;
         Ok(json!({
             "actor": writer.actor,

@@ -243,7 +243,7 @@ pub(in crate::agent) fn known_kind(name: &'static str) -> Kind {
 const FREE: [&str; 2] = [kind::SESSION, kind::NOTE];
 
 /// Whether an object counts among the items of its scope.
-pub(in crate::agent) fn takes_room(kind: &str, has_parent: bool) -> bool {
+pub(in crate::agent) fn counts_in_quota(kind: &str, has_parent: bool) -> bool {
     !has_parent && !FREE.contains(&kind)
 }
 

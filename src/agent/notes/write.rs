@@ -20,7 +20,7 @@ use crate::agent::session::root_session;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Staged, Writer};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Scope};
 use crate::scan::Verdict;
 
@@ -209,11 +209,10 @@ fn check_owner(change: &Change<'_>, id: &Id, scope: &Scope, owner: &str) -> Resu
         return Err(taken(id));
     }
     match Item::from(object).owner() {
-        Some(other) if other != owner => Err(Error::new(
-            ErrorKind::Denied,
+        Some(other) if other != owner => Err(Error::denied(
+            ErrorCode::NotOwner,
             format!("the note {id} belongs to the session '{other}'"),
         )
-        .with_code(ErrorCode::NotOwner)
         .with_hint("delete it, or write a note of your own")),
         _ => Ok(()),
     }

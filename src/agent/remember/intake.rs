@@ -5,17 +5,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::known_texts::{fingerprint, key_of};
+use super::duplicate_index::{key_of, text_hash};
 use super::near::unite;
 use crate::agent::agent::Agent;
 use crate::agent::change::{Change, ids};
 use crate::agent::decay::original_of;
-use crate::agent::item::{Item, NewItem, Sensitivity, item_of, takes_room};
+use crate::agent::item::{Item, NewItem, Sensitivity, counts_in_quota, item_of};
 use crate::agent::session::{SESSION_PREFIX, session_of};
 use crate::agent::vocabulary::kind;
 use crate::agent::words::collapsed;
 use crate::engine::{Staged, View};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object, Origin};
 
 /// Items on their way into one commit.
@@ -92,8 +92,7 @@ impl<'c, 'a> Intake<'c, 'a> {
         // RMB-3
         if let Some(session) = owner_of(&object) {
             let error = format!("'{id}' belongs to the session '{session}'");
-            return Err(Error::new(ErrorKind::Denied, error)
-                .with_code(ErrorCode::NotOwner)
+            return Err(Error::denied(ErrorCode::NotOwner, error)
                 .with_ids(vec![id.to_string()])
                 .with_hint("`note write --replace` and `session append` write what a session has; else choose another id"));
         }
@@ -137,8 +136,7 @@ impl<'c, 'a> Intake<'c, 'a> {
             object.id(),
             object.origin()
         );
-        Err(Error::new(ErrorKind::Denied, error)
-            .with_code(ErrorCode::LessTrusted)
+        Err(Error::denied(ErrorCode::LessTrusted, error)
             .with_ids(vec![object.id().to_owned()])
             .with_hint("store it under an id of its own"))
     }
@@ -146,13 +144,13 @@ impl<'c, 'a> Intake<'c, 'a> {
     /// The item that says this already, in what is staged and in the state. One that supersedes others is said only by what
     /// supersedes them.
     pub(super) fn said_by(&self, item: &NewItem) -> Result<Option<Object>> {
-        let (scope, kind, print) = (item.scope.as_str(), item.kind.as_str(), text_hash(item));
+        let (scope, kind, hash) = (item.scope.as_str(), item.kind.as_str(), hash_of(item));
         let takes_all = |object: &Object| {
             let superseded = Item::from(object.clone()).supersedes();
             let mut asked = item.supersedes.iter();
             asked.all(|old| superseded.iter().any(|id| id == old.as_str()))
         };
-        let staged = match self.texts.get(&print) {
+        let staged = match self.texts.get(&hash) {
             Some(id) => self.change.present(id)?.filter(|object| {
                 object.scope() == scope
                     && object.kind() == kind
@@ -165,8 +163,8 @@ impl<'c, 'a> Intake<'c, 'a> {
             return Ok(staged);
         }
         let agent = self.change.agent();
-        agent.with_known_texts(self.view(), |known| {
-            known.find(print, (scope, kind, &item.text), |object| {
+        agent.with_duplicate_index(self.view(), |known| {
+            known.find(hash, (scope, kind, &item.text), |object| {
                 self.stands_for_writer(object) && takes_all(object)
             })
         })
@@ -218,7 +216,7 @@ impl<'c, 'a> Intake<'c, 'a> {
     pub(super) fn put(&mut self, id: Id, mut item: NewItem, present: Option<&Object>) -> Result<Staged> {
         self.inherit_sensitivity(&mut item, present)?;
         let superseded = self.first_to_supersede(&item)?;
-        let hash = text_hash(&item);
+        let hash = hash_of(&item);
         let object = item.into_object(id.clone())?;
         let mut room_made = BTreeSet::new();
         let staged = self.change.say(object, present, |origin| {
@@ -242,13 +240,13 @@ impl<'c, 'a> Intake<'c, 'a> {
                 continue;
             };
             let is_live = object.expires().is_none_or(|expires| expires > self.view().now())
-                && takes_room(object.kind(), object.parent().is_some());
+                && counts_in_quota(object.kind(), object.parent().is_some());
             let key = key_of(self.change.agent().memory(), old.as_str());
             if is_live
                 && !self
                     .change
                     .agent()
-                    .with_known_texts(self.view(), |known| known.is_superseded(&key))?
+                    .with_duplicate_index(self.view(), |known| known.is_superseded(&key))?
             {
                 first.insert(old.clone(), object.origin());
             }
@@ -258,8 +256,8 @@ impl<'c, 'a> Intake<'c, 'a> {
 }
 
 /// The hash of an item's text in its scope and kind.
-fn text_hash(item: &NewItem) -> u64 {
-    fingerprint(item.scope.as_str(), item.kind.as_str(), &item.text)
+fn hash_of(item: &NewItem) -> u64 {
+    text_hash(item.scope.as_str(), item.kind.as_str(), &item.text)
 }
 
 /// The session that owns an object: a note, an object below the session, or the session itself.

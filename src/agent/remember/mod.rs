@@ -12,15 +12,15 @@
 //!   scope.
 //! - RMB-3: a writer replaces no session, no object below a session, and no note of a session.
 
+mod duplicate_index;
 mod intake;
-mod known_texts;
 mod line;
 mod lines;
 mod near;
 #[cfg(test)]
 mod tests;
 
-pub(in crate::agent) use known_texts::{KnownTexts, unless_erased};
+pub(in crate::agent) use duplicate_index::{DuplicateIndex, unless_erased};
 pub(crate) use lines::LinesBatch;
 pub use lines::{LinesOptions, LinesRemembered, RefusedLine};
 pub(in crate::agent) use lines::{follow_lines, remember_lines};

@@ -9,8 +9,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::duplicate_index::unless_erased;
 use super::intake::{Intake, owner_of};
-use super::known_texts::unless_erased;
 use super::{Agent, Alike};
 use crate::agent::change::review::{Reviewed, review};
 use crate::agent::decay::original_of;
@@ -70,7 +70,7 @@ pub(super) fn near(agent: &Agent, intake: &Intake<'_, '_>, id: &Id, item: &NewIt
             continue;
         };
         if item.supersedes.iter().any(|old| old.as_str() == object.id())
-            || agent.with_known_texts(view, |known| known.is_superseded(&one.key.0))?
+            || agent.with_duplicate_index(view, |known| known.is_superseded(&one.key.0))?
         {
             continue;
         }

@@ -18,7 +18,7 @@ use super::query::{RecallHit, RecallQuery, Recalled};
 use super::reflection::reflect;
 use crate::agent::agent::Agent;
 use crate::agent::item::Item;
-use crate::agent::superseding::takes_place;
+use crate::agent::superseding::supersedes;
 use crate::engine::View;
 use crate::error::{ErrorKind, Result};
 use crate::object::{Id, Object, Time};
@@ -123,12 +123,12 @@ impl Search<'_> {
     fn answer(&self, embedder: Option<&dyn Embedder>, scratch: &mut Scratch) -> recall::Answer {
         let scopes = self.query.reach.names();
         let filter = |key: &Key| self.accepts(key);
-        let takes_place = |new: &Key, old: &Key| self.takes_place(new, old).unwrap_or(true);
+        let supersedes = |new: &Key, old: &Key| self.supersedes(new, old).unwrap_or(true);
         self.indexed.content().index.recall(
             &recall::Query {
                 scopes: scopes.as_deref(),
                 filter: self.needs_filter().then_some(&filter),
-                takes_place: Some(&takes_place),
+                takes_place: Some(&supersedes),
                 embedder,
                 now: Some(self.now.as_micros().div_euclid(1_000_000)),
                 recency: self.query.recency,
@@ -225,7 +225,7 @@ impl Search<'_> {
     fn successors(&self, key: &Key) -> Result<Vec<String>> {
         let mut ids = Vec::new();
         for successor in self.indexed.content().index.superseded_by(key) {
-            if !self.takes_place(&successor, key)? {
+            if !self.supersedes(&successor, key)? {
                 continue;
             }
             let object = object_at(self.view, &successor)?;
@@ -237,12 +237,12 @@ impl Search<'_> {
     }
 
     /// Whether `new`, which names `old`, supersedes it.
-    fn takes_place(&self, new: &Key, old: &Key) -> Result<bool> {
+    fn supersedes(&self, new: &Key, old: &Key) -> Result<bool> {
         if let Some(known) = self.links.borrow().get(&(*new, *old)) {
             return Ok(*known);
         }
         let counts = match (object_at(self.view, new)?, object_at(self.view, old)?) {
-            (Some(new), Some(old)) => takes_place(self.view, &new, &old)?,
+            (Some(new), Some(old)) => supersedes(self.view, &new, &old)?,
             _ => false,
         };
         self.links.borrow_mut().insert((*new, *old), counts);

@@ -23,7 +23,7 @@ use crate::agent::scope::Reach;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::{keyed, to_hex};
 use crate::engine::{CommitInfo, Query, View, Writer};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, NewObject, Object, Origin, Position, Scope, Time, Value};
 use crate::scan::Verdict;
 
@@ -256,9 +256,9 @@ fn note_user(change: &mut Change<'_>, session: &Id, user: &str) -> Result<()> {
     let class = change.class();
     if !may_name_user(class) {
         let told = format!("a writer of class {class} does not say who the person of a session is");
-        return Err(Error::new(ErrorKind::Denied, told)
-            .with_code(ErrorCode::LessTrusted)
-            .with_hint("leave it out, or let the host say it"));
+        return Err(
+            Error::denied(ErrorCode::LessTrusted, told).with_hint("leave it out, or let the host say it")
+        );
     }
     if let Some(known) = change.get(session)? {
         // The writer does not vouch for the text of others on the session, but its class and its count stay.

@@ -17,7 +17,7 @@ use crate::agent::item::known_kind;
 use crate::agent::scope::Reach;
 use crate::agent::vocabulary::kind;
 use crate::engine::View;
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, NewObject, Object, Origin, Scope};
 
 /// Before the name of a session, in the id of its object.
@@ -216,11 +216,7 @@ fn check_host(change: &Change<'_>, session: &str, origin: Origin) -> Result<()> 
     if !may_name_user(origin) || may_name_user(class) {
         return Ok(());
     }
-    Err(Error::new(
-        ErrorKind::Denied,
-        format!("a writer of class {class} does not put the session '{session}' below another: it is of class {origin}"),
-    )
-    .with_code(ErrorCode::LessTrusted)
+    Err(Error::denied(ErrorCode::LessTrusted, format!("a writer of class {class} does not put the session '{session}' below another: it is of class {origin}"))
     .with_hint("leave the parent out, or let the host say it"))
 }
 

@@ -22,7 +22,7 @@ pub use promote::{PersonSays, Promoted};
 pub use quarantine::{HeldObject, Quarantined};
 pub(super) use quarantine::{discard, held_objects, held_reason, quarantined, release};
 
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::object::Origin;
 
 use crate::engine::Writer;
@@ -33,11 +33,10 @@ use crate::engine::Writer;
 /// `Denied` (code `not_a_person`): the writer is of another class than a person's.
 fn person(writer: &Writer, says: PersonSays, what: &str) -> Result<Writer> {
     if writer.trust != Origin::DirectUser {
-        return Err(Error::new(
-            ErrorKind::Denied,
+        return Err(Error::denied(
+            ErrorCode::NotAPerson,
             format!("only a person may {what}, and this writer is {}", writer.trust),
         )
-        .with_code(ErrorCode::NotAPerson)
         .with_hint("leave --trust away, and ask the person"));
     }
     let mut writer = writer.clone();

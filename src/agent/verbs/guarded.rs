@@ -5,7 +5,8 @@
 
 use super::super::agent::Agent;
 use super::super::guard::{
-    self, Changed, Checks, Guarded, RecallChange, Report, Staged, StagedInfo, StagedLine, TrustRules,
+    self, ChangedObject, Checks, Guarded, RecallChange, Report, StagedChange, StagedInfo, StagedLine,
+    TrustRules,
 };
 use super::super::search::RecallQuery;
 use crate::engine::{Draft, View, Writer};
@@ -68,7 +69,7 @@ impl Agent {
         lines: impl IntoIterator<Item = Result<(u64, StagedLine)>>,
         rules: &TrustRules,
         writer: &Writer,
-    ) -> Result<Staged> {
+    ) -> Result<StagedChange> {
         guard::stage(self, name, lines, rules, writer)
     }
 
@@ -76,7 +77,7 @@ impl Agent {
     ///
     /// # Errors
     /// `NotFound`: there is none of this name, or its base is not kept. `Corrupt` or `Io`.
-    pub fn staged_changes(&self, name: &str) -> Result<Vec<Changed>> {
+    pub fn staged_changes(&self, name: &str) -> Result<Vec<ChangedObject>> {
         guard::staged_changes(self, name)
     }
 

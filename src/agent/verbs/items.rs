@@ -5,7 +5,7 @@
 
 use super::super::agent::Agent;
 use super::super::audit::{self, Audit, AuditRequest};
-use super::super::forget::{self, Back, Forgetting, Forgot, Forgotten};
+use super::super::forget::{self, Forgetting, Forgot, Forgotten, Restored};
 use super::super::item::NewItem;
 use super::super::remember::{self, LinesBatch, LinesOptions, LinesRemembered, RememberOptions, Remembered};
 use super::super::scope::Reach;
@@ -57,7 +57,7 @@ impl Agent {
     /// # Errors
     /// `NotFound` if an id is neither present nor forgotten, or its version was erased: then nothing is restored. Else as
     /// [`Memory::commit`](crate::Memory::commit).
-    pub fn unforget(&self, ids: &[Id], writer: &Writer, dry_run: bool) -> Result<Back> {
+    pub fn unforget(&self, ids: &[Id], writer: &Writer, dry_run: bool) -> Result<Restored> {
         forget::unforget(self, ids, writer, dry_run)
     }
 
@@ -65,7 +65,7 @@ impl Agent {
     ///
     /// # Errors
     /// `NotFound` if there is nothing to bring back; else as [`Self::unforget`].
-    pub fn unforget_last(&self, reach: &Reach, writer: &Writer, dry_run: bool) -> Result<Back> {
+    pub fn unforget_last(&self, reach: &Reach, writer: &Writer, dry_run: bool) -> Result<Restored> {
         forget::unforget_last(self, reach, writer, dry_run)
     }
 

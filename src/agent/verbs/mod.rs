@@ -12,7 +12,7 @@ use super::blocks::{self, BlockTexts, FoundFile, TakeBlocks, TakenBlocks};
 use super::decay::{self, Decayed, Pass};
 use super::envelope::{self, EnvelopeAnswer, EnvelopeRequest};
 use super::import::{self, Foreign, ForeignTaken};
-use super::remember::KnownTexts;
+use super::remember::DuplicateIndex;
 use super::scope::{Place, Reach};
 use super::search::{self, RecallQuery, Recalled};
 use crate::engine::{View, Writer};
@@ -127,8 +127,8 @@ impl Agent {
     ///
     /// # Errors
     /// `Io` if they cannot be written; with the code `read_only` for a handle that only reads.
-    pub fn keep_known_texts(&self) -> Result<bool> {
-        KnownTexts::keep(self.known_texts(), self.memory())
+    pub fn keep_duplicate_index(&self) -> Result<bool> {
+        DuplicateIndex::keep(self.duplicate_index(), self.memory())
     }
 
     /// Keeps the recall index and the known texts on disk if that is worth it, and closes the memory.
@@ -138,7 +138,7 @@ impl Agent {
     pub fn close(self) -> Result<()> {
         // Both are derived: without them the next process takes longer.
         drop(self.keep_index());
-        drop(self.keep_known_texts());
+        drop(self.keep_duplicate_index());
         self.memory().clone().close()
     }
 }

@@ -9,7 +9,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, Result};
 
 use super::draft::Draft;
 use super::request::Committed;
@@ -95,8 +95,7 @@ impl Inner {
     }
 
     fn rejected(&self, draft: &Draft, reason: &str) -> Refusal {
-        let error = Error::new(ErrorKind::Denied, format!("the change was rejected: {reason}"))
-            .with_code(ErrorCode::Rejected);
+        let error = Error::denied(ErrorCode::Rejected, format!("the change was rejected: {reason}"));
         match self.reject(draft, reason) {
             Ok(Some(name)) => Refusal {
                 error: error.with_hint(format!("nothing was changed; what it staged is kept as {name}")),

@@ -116,8 +116,7 @@ pub(crate) fn check_trusted(class: Origin, act: &str) -> Result<()> {
         return Ok(());
     }
     let message = format!("a writer of class {class} does not {act}");
-    Err(Error::new(ErrorKind::Denied, message)
-        .with_code(ErrorCode::LessTrusted)
+    Err(Error::denied(ErrorCode::LessTrusted, message)
         .with_hint("nothing was changed; somebody who is trusted may do it"))
 }
 
@@ -130,8 +129,7 @@ fn less_trusted(class: Origin, ids: Vec<String>) -> Error {
         "a writer of class {class} does not touch what is more trusted: {}",
         named.join(", ")
     );
-    Error::new(ErrorKind::Denied, message)
-        .with_code(ErrorCode::LessTrusted)
+    Error::denied(ErrorCode::LessTrusted, message)
         .with_ids(ids)
         .with_hint("nothing was changed; somebody who is trusted as much may do it")
 }

@@ -32,7 +32,7 @@ pub struct Forgotten {
 
 /// The result of [`Agent::unforget`], or of its dry run.
 #[derive(Clone, Debug, Default)]
-pub struct Back {
+pub struct Restored {
     /// The items, as they are again.
     pub items: Vec<Item>,
     /// Ids that memory has, whole.
@@ -85,7 +85,12 @@ pub(in crate::agent) fn forgotten(
 }
 
 /// See [`Agent::unforget`].
-pub(in crate::agent) fn unforget(agent: &Agent, ids: &[Id], writer: &Writer, dry_run: bool) -> Result<Back> {
+pub(in crate::agent) fn unforget(
+    agent: &Agent,
+    ids: &[Id],
+    writer: &Writer,
+    dry_run: bool,
+) -> Result<Restored> {
     bring_back(agent, writer, dry_run, |change, back| {
         let view = change.base().clone();
         let mut wanted = BTreeSet::new();
@@ -138,7 +143,7 @@ pub(in crate::agent) fn unforget_last(
     reach: &Reach,
     writer: &Writer,
     dry_run: bool,
-) -> Result<Back> {
+) -> Result<Restored> {
     let memory = agent.memory();
     bring_back(agent, writer, dry_run, |change, _| {
         let head = change.base().clone();
@@ -187,10 +192,10 @@ fn bring_back(
     agent: &Agent,
     writer: &Writer,
     dry_run: bool,
-    mut stage: impl FnMut(&mut Change<'_>, &mut Back) -> Result<()>,
-) -> Result<Back> {
+    mut stage: impl FnMut(&mut Change<'_>, &mut Restored) -> Result<()>,
+) -> Result<Restored> {
     let done = change(agent, writer, &Rule::UNFORGET, |change| {
-        let mut back = Back::default();
+        let mut back = Restored::default();
         stage(change, &mut back)?;
         for staged in change.draft().changes() {
             back.items.extend(change.get(&staged.id)?.map(Item::from));

@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::item::{Item, takes_room};
-use crate::agent::superseding::takes_place;
+use crate::agent::item::{Item, counts_in_quota};
+use crate::agent::superseding::supersedes;
 use crate::agent::words::collapsed;
 use crate::digest::{KeyPath, keyed};
 use crate::engine::{Derive, Derived, Keep, Memory, Version, View};
@@ -27,7 +27,7 @@ use crate::threads::Mutex;
 pub(super) type Key = [u8; 16];
 
 /// The items of a scope.
-pub(in crate::agent) struct Room {
+pub(in crate::agent) struct ScopeCount {
     /// The number of items that have neither expired nor been superseded.
     pub(in crate::agent) live: usize,
     /// The expired items.
@@ -35,7 +35,7 @@ pub(in crate::agent) struct Room {
 }
 
 /// The texts of one state.
-pub(in crate::agent) struct KnownTexts {
+pub(in crate::agent) struct DuplicateIndex {
     view: View,
     derived: Derived<Texts>,
 }
@@ -48,14 +48,14 @@ struct Texts {
     texts: BTreeSet<(u64, Key)>,
     /// Superseded objects, each with the object that names it.
     superseded: BTreeSet<(Key, Key)>,
-    /// The number of items of each scope, by its fingerprint; untrusted items count apart.
+    /// The number of items of each scope, by its text_hash; untrusted items count apart.
     items: BTreeMap<u64, u64>,
-    /// The items that expire: the fingerprint of the scope, the time in microseconds, and the item.
+    /// The items that expire: the text_hash of the scope, the time in microseconds, and the item.
     expiring: BTreeSet<(u64, i64, Key)>,
 }
 
-/// The fingerprint of a text in its scope and kind. Unicode forms and the width of spaces do not count.
-pub(super) fn fingerprint(scope: &str, kind: &str, text: &str) -> u64 {
+/// The text_hash of a text in its scope and kind. Unicode forms and the width of spaces do not count.
+pub(super) fn text_hash(scope: &str, kind: &str, text: &str) -> u64 {
     let mut bytes = Vec::with_capacity(scope.len() + kind.len() + text.len() + 2);
     for name in [scope, kind] {
         bytes.extend_from_slice(name.as_bytes());
@@ -84,7 +84,7 @@ impl Derive for Texts {
             return Ok(());
         };
         let key = key_at(&new.key());
-        self.texts.extend(known_by(&object).map(|print| (print, key)));
+        self.texts.extend(known_by(&object).map(|hash| (hash, key)));
         self.superseded
             .extend(superseded_by(new, &object).map(|old| (old, key)));
         if let Some(scope) = counted_in(&object) {
@@ -101,8 +101,8 @@ impl Derive for Texts {
             return Ok(false);
         };
         let key = key_at(&old.key());
-        if let Some(print) = known_by(&object) {
-            self.texts.remove(&(print, key));
+        if let Some(hash) = known_by(&object) {
+            self.texts.remove(&(hash, key));
         }
         for named in superseded_by(old, &object) {
             self.superseded.remove(&(named, key));
@@ -122,7 +122,7 @@ impl Derive for Texts {
     }
 }
 
-impl KnownTexts {
+impl DuplicateIndex {
     /// The texts of the state of `view`: those of `before`, else those of an earlier process, else built of all objects.
     ///
     /// # Errors
@@ -158,18 +158,23 @@ impl KnownTexts {
     ///
     /// # Errors
     /// `Corrupt` or `Io`: an object cannot be read.
-    pub(in crate::agent) fn room(&self, scope: &str, is_trusted: bool, enough: usize) -> Result<Room> {
-        let print = scope_print(scope, is_trusted);
-        let count = usize::try_from(self.derived.value().items.get(&print).copied().unwrap_or(0))
+    pub(in crate::agent) fn count_of(
+        &self,
+        scope: &str,
+        is_trusted: bool,
+        enough: usize,
+    ) -> Result<ScopeCount> {
+        let hash = scope_hash(scope, is_trusted);
+        let count = usize::try_from(self.derived.value().items.get(&hash).copied().unwrap_or(0))
             .unwrap_or(usize::MAX);
         if count < enough {
-            return Ok(Room {
+            return Ok(ScopeCount {
                 live: count,
                 expired: BTreeSet::new(),
             });
         }
         let now = self.view.now().as_micros();
-        let range = (print, i64::MIN, [0; 16])..=(print, now, [0xff; 16]);
+        let range = (hash, i64::MIN, [0; 16])..=(hash, now, [0xff; 16]);
         let expired: BTreeSet<Key> = self
             .derived
             .value()
@@ -184,19 +189,19 @@ impl KnownTexts {
                 continue;
             }
             let object = unless_erased(self.view.object_at(old))?;
-            let is_here = object.is_some_and(|object| counted_in(&object) == Some(print));
+            let is_here = object.is_some_and(|object| counted_in(&object) == Some(hash));
             live = live.saturating_sub(usize::from(is_here && self.is_superseded(old)?));
         }
-        Ok(Room { live, expired })
+        Ok(ScopeCount { live, expired })
     }
 
-    /// A live item of this scope and kind with the same text, whose fingerprint is `print`, if `accept` takes it.
+    /// A live item of this scope and kind with the same text, whose text_hash is `hash`, if `accept` takes it.
     ///
     /// # Errors
     /// `Corrupt` or `Io`: it cannot be read.
     pub(super) fn find(
         &self,
-        print: u64,
+        hash: u64,
         (scope, kind, text): (&str, &str, &str),
         accept: impl Fn(&Object) -> bool,
     ) -> Result<Option<Object>> {
@@ -205,12 +210,12 @@ impl KnownTexts {
             .derived
             .value()
             .texts
-            .range((print, [0; 16])..=(print, [0xff; 16]))
+            .range((hash, [0; 16])..=(hash, [0xff; 16]))
         {
             let Some(object) = unless_erased(self.view.object_at(&key))? else {
                 continue;
             };
-            // KNT-1: the fingerprint only finds candidates.
+            // KNT-1: the text_hash only finds candidates.
             let says = object.content().unwrap_or_default();
             let is_same = object.scope() == scope
                 && object.kind() == kind
@@ -236,7 +241,7 @@ impl KnownTexts {
         {
             let object_at = |key| unless_erased(self.view.object_at(key));
             if let (Some(new), Some(old)) = (object_at(new)?, object_at(key)?)
-                && takes_place(&self.view, &new, &old)?
+                && supersedes(&self.view, &new, &old)?
             {
                 return Ok(true);
             }
@@ -253,19 +258,19 @@ pub(in crate::agent) fn unless_erased(found: Result<Option<Object>>) -> Result<O
     }
 }
 
-/// The fingerprint of the scope and trust of an object that counts towards a quota.
+/// The text_hash of the scope and trust of an object that counts towards a quota.
 fn counted_in(object: &Object) -> Option<u64> {
-    let counts = !object.is_placeholder() && takes_room(object.kind(), object.parent().is_some());
-    counts.then(|| scope_print(object.scope(), object.origin().is_trusted()))
+    let counts = !object.is_placeholder() && counts_in_quota(object.kind(), object.parent().is_some());
+    counts.then(|| scope_hash(object.scope(), object.origin().is_trusted()))
 }
 
-fn scope_print(scope: &str, is_trusted: bool) -> u64 {
-    fingerprint(scope, if is_trusted { "" } else { "untrusted" }, "")
+fn scope_hash(scope: &str, is_trusted: bool) -> u64 {
+    text_hash(scope, if is_trusted { "" } else { "untrusted" }, "")
 }
 
 fn known_by(object: &Object) -> Option<u64> {
     let text = object.content()?;
-    Some(fingerprint(object.scope(), object.kind(), text))
+    Some(text_hash(object.scope(), object.kind(), text))
 }
 
 fn superseded_by(version: &Version<'_>, object: &Object) -> impl Iterator<Item = Key> {
@@ -327,8 +332,8 @@ mod tests {
             ..RememberOptions::default()
         };
         first.remember(new, &quick, &Writer::new()).unwrap();
-        assert!(first.keep_known_texts().unwrap());
-        assert!(!first.keep_known_texts().unwrap(), "nothing changed since");
+        assert!(first.keep_duplicate_index().unwrap());
+        assert!(!first.keep_duplicate_index().unwrap(), "nothing changed since");
         remember(&first, 600, 609);
         let mut ends = NewItem::new("fact 609");
         ends.expires = Some(crate::object::Time::from_micros(i64::MAX));
@@ -356,7 +361,7 @@ mod tests {
         let first = agent(&memory);
         remember(&first, 0, 600);
         remember(&first, 0, 1);
-        assert!(first.keep_known_texts().unwrap());
+        assert!(first.keep_duplicate_index().unwrap());
         let whole = memory.derived(Texts::NAME).unwrap().unwrap().to_vec();
         let mut of_nobody = whole.clone();
         of_nobody[9] ^= 1;
